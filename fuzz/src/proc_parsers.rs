@@ -4,14 +4,15 @@
 use std::fmt::Write as _;
 use std::path::Component;
 
-use weighbridge_lab::cgroup::Hierarchy;
-use weighbridge_lab::cores::{core_list, parse_core_list};
-use weighbridge_lab::cputime::{CoreTimes, CpuTimes};
+use weighbridge_lab::doctor::noise::parse_counts;
+use weighbridge_lab::host::cores::{core_list, parse_core_list};
+use weighbridge_lab::host::cputime::{CoreTimes, CpuTimes};
+use weighbridge_lab::host::procfs::ProcessStat;
 use weighbridge_lab::layers::ovs::switch::parse_port_counts;
 use weighbridge_lab::net::parse_devices;
-use weighbridge_lab::noise::parse_counts;
-use weighbridge_lab::procfs::ProcessStat;
-use weighbridge_lab::{quota, runtime};
+use weighbridge_lab::process::cgroup::Hierarchy;
+use weighbridge_lab::process::quota;
+use weighbridge_lab::service::runtime;
 use weighbridge_model::quantity::Nanoseconds;
 
 /// Longest text that is tried: a list of ranges may stand for many cores.

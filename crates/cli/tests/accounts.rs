@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use support::{World, service, skipped, told};
-use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::net::{Capability, tools};
 
 /// One tick of the kernel's count.

@@ -13,10 +13,10 @@ use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
-use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::host::cores::{CoreLayout, pin_current_thread};
+use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::quota::Controller;
 use weighbridge_lab::process::{GRACE, Running};
-use weighbridge_lab::quota::Controller;
 use weighbridge_load::dial::{SocketDial, resolve};
 use weighbridge_load::generator::{Generator, Options, WindowSpec};
 use weighbridge_load::pace::Flow;

@@ -7,9 +7,9 @@ use std::fs;
 use std::time::Duration;
 
 use support::{World, eventually, probe, skipped, state, told};
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cputime::CpuTimes;
-use weighbridge_lab::idle::{IdleHold, latency_limit};
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cputime::CpuTimes;
+use weighbridge_lab::host::idle::{IdleHold, latency_limit};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Nanoseconds;
 

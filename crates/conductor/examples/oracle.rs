@@ -8,8 +8,8 @@ use std::path::Path;
 use weighbridge_conductor::run::run;
 use weighbridge_conductor::{Checked, Control, Options, conditions};
 use weighbridge_judge::{Cores, Placement, Question, Run, whole};
-use weighbridge_lab::cores::CoreLayout;
-use weighbridge_lab::lanes::Lanes;
+use weighbridge_lab::host::cores::CoreLayout;
+use weighbridge_lab::host::lanes::Lanes;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_store::RunFolder;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use weighbridge_lab::clock::ClockReading;
+use weighbridge_lab::host::clock::ClockReading;
 
 /// Flags that signal handlers set and the conductor obeys. Whoever sets one of the first two also sets `window`, so
 /// that whatever is waited for ends at once.

@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use weighbridge_lab::custody::Custody;
-use weighbridge_lab::errand::{self, Errand};
-use weighbridge_lab::logs::{LINES_QUOTED, excerpt, last_lines};
+use weighbridge_lab::cleanup::tracker::CleanupTracker;
+use weighbridge_lab::process::command::{self, CommandOutcome};
+use weighbridge_lab::process::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
 use crate::control::{Ask, Control};
@@ -64,14 +64,14 @@ pub(crate) struct HookContext<'a> {
     /// What is hidden in its log and in messages.
     pub secrets: &'a Secrets,
     /// Who ends what it started where we are killed; nobody where there is none.
-    pub custody: Option<&'a Custody>,
+    pub tracker: Option<&'a CleanupTracker>,
 }
 
 /// Runs `command` by `sh -c` and waits for it; its output is added to `<logs>/hook-<name>.log`.
 pub(crate) fn run(
     name: &'static str,
     command: &str,
-    HookContext { logs, secrets, custody }: HookContext<'_>,
+    HookContext { logs, secrets, tracker }: HookContext<'_>,
     call_off: CallOff<'_>,
 ) -> Result<(), HookError> {
     let log = logs.join(format!("hook-{name}.log"));
@@ -90,13 +90,13 @@ pub(crate) fn run(
         CallOff::On(control) => control.ask() != Ask::GoOn,
         CallOff::Never => false,
     };
-    let nobody = Custody::default();
-    let ended = errand::run_in(custody.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
+    let nobody = CleanupTracker::default();
+    let ended = command::run_tracked(tracker.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
     printed.keep(secrets).map_err(not_run)?;
     match ended {
-        Errand::CalledOff => Err(HookError::CalledOff(name)),
-        Errand::Ended(status) if status.success() => Ok(()),
-        Errand::Ended(status) => {
+        CommandOutcome::CalledOff => Err(HookError::CalledOff(name)),
+        CommandOutcome::Ended(status) if status.success() => Ok(()),
+        CommandOutcome::Ended(status) => {
             let said = excerpt(&last_lines(&log, LINES_QUOTED));
             Err(HookError::Failed { name, command: shown, status, said })
         }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn context<'a>(logs: &'a Path, secrets: &'a Secrets) -> HookContext<'a> {
-        HookContext { logs, secrets, custody: None }
+        HookContext { logs, secrets, tracker: None }
     }
 
     #[test]

@@ -6,12 +6,12 @@
 use std::net::SocketAddr;
 
 use tempfile::TempDir;
-use weighbridge_lab::catalog::{Told, by_program};
-use weighbridge_lab::custody::CustodyError;
-use weighbridge_lab::guardian::{Guardian, GuardianError};
-use weighbridge_lab::launch::Lab;
+use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
+use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::process::GRACE;
+use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::catalog::{VersionAnswer, by_program};
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
@@ -20,7 +20,7 @@ use weighbridge_model::experiment::Protocol;
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
-pub use weighbridge_lab::catalog::Asked;
+pub use weighbridge_lab::service::catalog::Asked;
 
 use crate::options::Options;
 
@@ -39,7 +39,7 @@ pub enum InquiryError {
     Guardian(#[from] GuardianError),
     /// Something that was started could not be released.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    CleanupTracker(#[from] CleanupTrackerError),
     /// The folder of the services' output could not be made.
     #[error("could not make a folder for the output of services: {0}; free space or set `TMPDIR`")]
     Folder(#[from] std::io::Error),
@@ -70,13 +70,13 @@ impl Inquiry {
     ///
     /// # Errors
     /// In words, where neither tells.
-    pub fn ask(&self, service: &Service) -> Result<Told, String> {
+    pub fn ask(&self, service: &Service) -> Result<VersionAnswer, String> {
         let why = match self.ask_running(service) {
-            Ok(version) => return Ok(Told { version, asked: Asked::Running, reason: None }),
+            Ok(version) => return Ok(VersionAnswer { version, asked: Asked::Running, reason: None }),
             Err(why) => format!("not asked while running: {why}"),
         };
         let told = by_program(service).map_err(|error| format!("{why}; {error}"))?;
-        Ok(Told { reason: Some(why), ..told })
+        Ok(VersionAnswer { reason: Some(why), ..told })
     }
 
     fn ask_running(&self, service: &Service) -> Result<String, String> {
@@ -94,7 +94,7 @@ impl Inquiry {
     /// Ends it; everything that was started has been stopped.
     ///
     /// # Errors
-    /// [`InquiryError::Custody`] where the guardian had gone.
+    /// [`InquiryError::CleanupTracker`] where the guardian had gone.
     pub fn close(self) -> Result<(), InquiryError> {
         Ok(self.lab.close().map(drop)?)
     }

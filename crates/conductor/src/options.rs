@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use weighbridge_lab::lanes::Lanes;
+use weighbridge_lab::host::lanes::Lanes;
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
 

@@ -1,13 +1,15 @@
-//! What freezing costs here, both ways: the measurement behind the table in `weighbridge_lab::freeze`.
+//! What freezing costs here, both ways: the measurement behind the table in
+//! `weighbridge_lab::process::freeze`.
 //!
-//! `cargo run --release -p weighbridge-lab --example freeze_cost`. It starts itself again as the role that is frozen.
+//! `cargo run --release -p weighbridge-lab --example freeze_cost`. It starts itself again as the role that is
+//! frozen.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::cores::{CoreLayout, pin_current_thread};
-use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::host::cores::{CoreLayout, pin_current_thread};
+use weighbridge_lab::process::freeze::FreezeMethod;
+use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_model::quantity::Nanoseconds;
 
 /// Freezes per row.
@@ -21,7 +23,8 @@ fn main() {
     }
 }
 
-/// A process of `busy` threads that compute and `waiting` threads that wait for input, the first one included.
+/// A process of `busy` threads that compute and `waiting` threads that wait for input, the first one
+/// included.
 fn role(busy: usize, waiting: usize) {
     for _ in 0..busy {
         std::thread::spawn(|| {

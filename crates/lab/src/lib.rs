@@ -1,45 +1,18 @@
 //! The bench top: host facts, service processes, layers, pinning, freezing, accounting, clean-up.
 //!
-//! The lab starts programs, keeps them where they belong, tells what they used, and sees that nothing outlives a run.
-//! It never sends a request, never estimates, and never prints; it freezes and kills only what it started.
+//! The lab starts programs, keeps them where they belong, tells what they used, and sees that nothing
+//! outlives a run. It never sends a request, never estimates, and never prints; it freezes and kills only
+//! what it started.
+//!
+//! From the ground up: [`host`], [`cleanup`], [`net`] and [`process`], [`service`], [`layers`], [`removal`],
+//! [`doctor`]; each uses only what comes before it.
 #![cfg(target_os = "linux")]
 
-pub mod account;
-pub mod ask;
-pub mod catalog;
-pub mod cgroup;
-pub mod checkout;
-pub mod clock;
-pub mod container;
-pub mod core_latency;
-pub mod cores;
-pub mod cputime;
-pub mod custody;
+pub mod cleanup;
 pub mod doctor;
-pub mod errand;
-pub mod freeze;
-pub mod gaps;
-pub mod guardian;
 pub mod host;
-pub mod identity;
-pub mod idle;
-pub mod lanes;
-pub mod launch;
 pub mod layers;
-pub mod logs;
-pub mod machine;
-pub mod memory;
 pub mod net;
-pub mod noise;
-pub mod ports;
 pub mod process;
-pub mod procfs;
-pub mod quota;
-mod ready;
-pub mod registry;
-mod rehearsal;
-pub mod room;
-pub mod runtime;
+pub mod removal;
 pub mod service;
-mod sys;
-pub mod talk;

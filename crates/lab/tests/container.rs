@@ -1,12 +1,13 @@
-//! Containers by the real runtimes: what is inside, that it is one unit with its runtime, and that nothing is left.
+//! Containers by the real runtimes: what is inside, that it is one unit with its runtime, and that nothing is
+//! left.
 
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::container::{Container, Runtime, Settings};
-use weighbridge_lab::launch::{Allowed, Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::layers::container::oci::{Container, Runtime, Settings};
+use weighbridge_lab::process::launch::{Allowed, Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, GRACE};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::CpuQuota;
@@ -86,10 +87,10 @@ fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
         let mut launch = launch(&folder, PROGRAM);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
         let container =
-            Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
+            Container::around(&lab, id.clone(), bundle.clone(), settings, &mut launch).expect("a bundle");
         let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
         assert_eq!(running.port(), 4242);
-        let facts = weighbridge_lab::runtime::said(&folder.join("facts.txt"));
+        let facts = weighbridge_lab::service::runtime::said(&folder.join("facts.txt"));
         let fact = |name: &str| facts.get(name).map(String::as_str);
         let own = folder.join("service").display().to_string();
         // EROFS is 30, ENOENT 2.
@@ -146,7 +147,7 @@ fn a_container_that_is_dropped_alive_is_killed_and_removed() {
         let mut launch = launch(&folder, PROGRAM);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
         let container =
-            Container::around(&lab, (id.clone(), bundle.clone()), settings, &mut launch).expect("a bundle");
+            Container::around(&lab, id.clone(), bundle.clone(), settings, &mut launch).expect("a bundle");
         let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
         let first = container.pid().expect("its first process");
         // As a guardian does: the container goes while its runtime still waits.
@@ -172,8 +173,7 @@ fn limits_hold_what_is_inside_and_not_its_runtime() {
         let settings = Settings { runtime, read_only: true, filtered: true };
         let mut launch = launch(&folder, GREEDY);
         let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("bundle"));
-        let container =
-            Container::around(&lab, (id.clone(), bundle), settings, &mut launch).expect("a bundle");
+        let container = Container::around(&lab, id.clone(), bundle, settings, &mut launch).expect("a bundle");
         let allowed = Allowed { quota: Some(HALF), memory: Some(LIMIT) };
         let mut running =
             lab.launch_within(&launch, allowed).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));

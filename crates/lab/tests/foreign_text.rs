@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use weighbridge_lab::cgroup::Hierarchy;
-use weighbridge_lab::cores::{CoreId, core_list, parse_core_list};
-use weighbridge_lab::cputime::{CpuTimes, machine_busy, steal_share};
-use weighbridge_lab::procfs::{Pid, ProcessStat};
+use weighbridge_lab::host::cores::{CoreId, core_list, parse_core_list};
+use weighbridge_lab::host::cputime::{CpuTimes, machine_busy, steal_share};
+use weighbridge_lab::host::procfs::{Pid, ProcessStat};
+use weighbridge_lab::process::cgroup::Hierarchy;
+use weighbridge_lab::process::quota;
 use weighbridge_lab::service::Service;
-use weighbridge_lab::{quota, runtime};
+use weighbridge_lab::service::runtime;
 use weighbridge_model::quantity::Nanoseconds;
 
 const TICK: Nanoseconds = Nanoseconds::from_millis(10);

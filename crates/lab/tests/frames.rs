@@ -15,11 +15,11 @@ use ground::{Ground, HOSTS, HOSTS_V6, may_make_namespaces};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreId, CoreLayout, pin_current_thread};
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cores::{CoreId, CoreLayout, pin_current_thread};
+use weighbridge_lab::layers::frames::impairment::DEFAULT_LIMIT;
 use weighbridge_lab::layers::frames::schedule::{Direction, Fate, Fates};
-use weighbridge_lab::layers::frames::way::DEFAULT_LIMIT;
-use weighbridge_lab::layers::frames::{self, Settings, Way};
+use weighbridge_lab::layers::frames::{self, Impairment, Settings};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
@@ -36,8 +36,8 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
     may_make_namespaces().then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn way(text: &str) -> Way {
-    text.parse().expect("a way")
+fn impairment(text: &str) -> Impairment {
+    text.parse().expect("an impairment")
 }
 
 /// Sends `bytes` of a seeded stream and ends; the digest.
@@ -94,12 +94,12 @@ fn stream_both_ways(ground: &Ground, hosts: [&'static str; 2], bytes: usize) {
     assert!(client_sent == server_received && server_sent == client_received, "{hosts:?}");
 }
 
-/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` of what came; the
-/// numbers that came, in their order, once as many as are `awaited` came or none for a while.
+/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` of
+/// what came; the numbers that came, in their order, once as many as are `awaited` came or none for a while.
 ///
-/// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who receives may not get a
-/// core meanwhile.
-fn datagrams(ground: &Ground, count: u32, awaited: usize, (length, ahead): (usize, usize)) -> Vec<u32> {
+/// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who
+/// receives may not get a core meanwhile.
+fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, ahead: usize) -> Vec<u32> {
     let (tell, port) = mpsc::channel();
     let received = Arc::new(AtomicUsize::new(0));
     let heard = Arc::clone(&received);
@@ -147,7 +147,7 @@ fn a_null_relay_carries_every_frame_as_it_came() {
         stream_both_ways(&ground, HOSTS, 4 << 20);
         stream_both_ways(&ground, HOSTS_V6, 4 << 20);
         let length = mtu as usize - 28;
-        let came = datagrams(&ground, 500, 500, (length, 8));
+        let came = datagrams(&ground, 500, 500, length, 8);
         assert_eq!(came, Vec::from_iter(0..500), "MTU {mtu}");
         let report = relay.stop();
         for way in [&report.forth, &report.back] {
@@ -218,11 +218,11 @@ fn exactly_the_frames_that_the_seed_says_are_lost() {
     let Some(_turn) = turn() else { return };
     let ground = Ground::new(1500, 1);
     ground.introduce();
-    let lossy = way("loss=20%");
-    let relay = ground.relay(|settings| (settings.forth, settings.seed) = (lossy, 7));
-    let mut fates = Fates::new(&lossy, 7, Direction::Forth);
+    let lossy = impairment("loss=20%");
+    let relay = ground.relay(|settings| (settings.forward, settings.seed) = (lossy, 7));
+    let mut fates = Fates::new(&lossy, 7, Direction::Forward);
     let kept: Vec<u32> = (0..250).filter(|_| fates.draw() != Fate::Lost).collect();
-    let came = datagrams(&ground, 250, kept.len(), (100, usize::MAX));
+    let came = datagrams(&ground, 250, kept.len(), 100, usize::MAX);
     assert_eq!(came, kept);
     let report = relay.stop();
     assert_eq!((report.forth.came, report.forth.lost), (250, 250 - kept.len() as u64));
@@ -273,8 +273,8 @@ impl Drop for Echo {
     }
 }
 
-/// The value that a quarter of them are below. What a busy machine adds to some round trips it never takes away from
-/// others, so the quicker ones tell best how long the way is.
+/// The value that a quarter of them are below. What a busy machine adds to some round trips it never takes
+/// away from others, so the quicker ones tell best how long the way is.
 fn quarter(times: &[f64]) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
@@ -316,13 +316,14 @@ fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
     Trips { null: null[FIRST..].to_vec(), other: other_times[FIRST..].to_vec(), report: other.stop() }
 }
 
-/// Keeps every processor awake with programs that give way to all others: one that sleeps takes tens of microseconds to wake
-/// on some hosts, longer the longer it slept, and a delay lets it sleep.
+/// Keeps every processor awake with programs that give way to all others: one that sleeps takes tens of
+/// microseconds to wake on some hosts, longer the longer it slept, and a delay lets it sleep.
 struct Awake(Vec<Child>);
 
 impl Awake {
     fn all() -> Self {
-        // Each in a session of its own: where the kernel shares time among sessions first, its priority is theirs.
+        // Each in a session of its own: where the kernel shares time among sessions first, its priority is
+        // theirs.
         const SPIN: &str = "echo 19 > /proc/self/autogroup; while :; do :; done";
         let words = ["nice", "-n", "19", "sh", "-c", SPIN];
         let spin = || Command::new("setsid").args(words).stderr(Stdio::null()).spawn();
@@ -340,8 +341,8 @@ impl Drop for Awake {
     }
 }
 
-/// Tries a claim about times again where it does not hold: others, the hypervisor among them, may take the cores for longer
-/// than one try lasts. What they do to a try does not make a claim hold that is wrong.
+/// Tries a claim about times again where it does not hold: others, the hypervisor among them, may take the
+/// cores for longer than one try lasts. What they do to a try does not make a claim hold that is wrong.
 fn in_one_of_some_tries(claim: impl Fn() -> Result<(), String>) {
     let _awake = Awake::all();
     let begun = monotonic_now();
@@ -356,8 +357,9 @@ fn in_one_of_some_tries(claim: impl Fn() -> Result<(), String>) {
 fn a_planted_delay_is_recovered_against_the_null_relay() {
     let Some(_turn) = turn() else { return };
     in_one_of_some_tries(|| {
-        let Trips { null, other, report } =
-            trips(|settings| (settings.forth, settings.back) = (way("delay=1ms"), way("delay=1ms")));
+        let Trips { null, other, report } = trips(|settings| {
+            (settings.forward, settings.reverse) = (impairment("delay=1ms"), impairment("delay=1ms"))
+        });
         for direction in [&report.forth, &report.back] {
             // To the three digits of the histogram.
             let delay = direction.delay;
@@ -372,15 +374,16 @@ fn a_planted_delay_is_recovered_against_the_null_relay() {
 #[test]
 fn planted_jitter_is_recovered_frame_by_frame() {
     let Some(_turn) = turn() else { return };
-    let jittery = way("delay=1ms,jitter=400us");
-    let mut fates = Fates::new(&jittery, 11, Direction::Forth);
+    let jittery = impairment("delay=1ms,jitter=400us");
+    let mut fates = Fates::new(&jittery, 11, Direction::Forward);
     let mut held = || match fates.draw() {
         Fate::Held(held) => held.as_nanos() as f64,
         Fate::Lost => panic!("nothing is lost"),
     };
     let drawn: Vec<f64> = (0..FIRST + TRIPS).map(|_| held()).skip(FIRST).collect();
     in_one_of_some_tries(|| {
-        let Trips { null, other, report } = trips(|settings| (settings.forth, settings.seed) = (jittery, 11));
+        let Trips { null, other, report } =
+            trips(|settings| (settings.forward, settings.seed) = (jittery, 11));
         let left: Vec<f64> = other.iter().zip(&drawn).map(|(time, drawn)| time - drawn).collect();
         // What is left of each trip without its own delay is a trip by the null relay, to 2 % of the delay.
         let off = quarter(&left) - quarter(&null);
@@ -399,9 +402,9 @@ fn order_is_kept_unless_it_is_free() {
     let ground = Ground::new(1500, 1);
     ground.introduce();
     for (order, sorted) in [("kept", true), ("free", false)] {
-        let jittery = way(&format!("delay=20ms,jitter=20ms,order={order}"));
-        let relay = ground.relay(|settings| settings.forth = jittery);
-        let mut came = datagrams(&ground, 200, 200, (100, usize::MAX));
+        let jittery = impairment(&format!("delay=20ms,jitter=20ms,order={order}"));
+        let relay = ground.relay(|settings| settings.forward = jittery);
+        let mut came = datagrams(&ground, 200, 200, 100, usize::MAX);
         assert_eq!(came.is_sorted(), sorted, "{order}");
         came.sort_unstable();
         assert_eq!(came, Vec::from_iter(0..200), "{order}");
@@ -415,8 +418,8 @@ fn what_exceeds_the_queue_is_dropped_and_counted() {
     let ground = Ground::new(1500, 1);
     ground.introduce();
     // Longer than any machine takes to send them all.
-    let mut relay = ground.relay(|settings| settings.forth = way("delay=2s,limit=50"));
-    let came = datagrams(&ground, 200, 50, (100, usize::MAX));
+    let mut relay = ground.relay(|settings| settings.forward = impairment("delay=2s,limit=50"));
+    let came = datagrams(&ground, 200, 50, 100, usize::MAX);
     assert_eq!(came, Vec::from_iter(0..50));
     let report = relay.ask();
     let forth = report.forth;

@@ -1,7 +1,7 @@
 //! The guardian against a run that is killed with signal 9, in real processes.
 //!
-//! A program of its own and no test harness: it plays the guardian and the victim too, by its first argument, as
-//! `weigh` does by its hidden verb.
+//! A program of its own and no test harness: it plays the guardian and the victim too, by its first argument,
+//! as `weigh` does by its hidden verb.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -10,16 +10,18 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use weighbridge_lab::cgroup::Hierarchy;
-use weighbridge_lab::custody::{Change, Thing};
-use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::guardian::{self, Guardian};
-use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
-use weighbridge_lab::ports::{self, Listener};
+use weighbridge_lab::cleanup::guardian::Guardian;
+use weighbridge_lab::cleanup::owned_resource::{Change, OwnedResource};
+use weighbridge_lab::cleanup::registry::{self, Registry};
+use weighbridge_lab::host::ports::{self, Listener};
+use weighbridge_lab::host::procfs::{self, Pid, ProcessIdentity};
 use weighbridge_lab::process::Departure;
-use weighbridge_lab::procfs::{self, Pid, ProcessIdentity};
-use weighbridge_lab::quota::{Controller, Version};
-use weighbridge_lab::registry::{self, CleanMode, CleanOutcome, Registry};
+use weighbridge_lab::process::cgroup::Hierarchy;
+use weighbridge_lab::process::freeze::FreezeMethod;
+use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::quota::{Controller, Version};
+use weighbridge_lab::removal::guard;
+use weighbridge_lab::removal::stale::{self, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::CpuQuota;
 
@@ -34,7 +36,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [GUARD] => {
-            guardian::run(io::stdin(), io::stdout()).expect("its parent waits for it");
+            guard::run(io::stdin(), io::stdout()).expect("its parent waits for it");
         }
         [VICTIM, folder, method] => victim(Path::new(folder), method),
         [LISTEN] => listen(),
@@ -127,7 +129,7 @@ impl Scene {
         let output = victim.stdout.take().expect("piped");
         BufReader::new(output).read_line(&mut line).expect("its roles");
         let ids = line.split_whitespace().map(|id| Pid::new(id.parse().expect("a number")));
-        let roles: Vec<ProcessIdentity> = ids.filter_map(ProcessIdentity::of).collect();
+        let roles: Vec<ProcessIdentity> = ids.filter_map(ProcessIdentity::read).collect();
         assert_eq!(roles.len(), 4, "{line}");
         let parent = Pid::new(victim.id() as i32);
         let is_guardian = |stat: &procfs::ProcessStat| {
@@ -140,11 +142,11 @@ impl Scene {
 
     fn groups(&self) -> Vec<std::path::PathBuf> {
         let listed = registry::list(&self.folder.path().join("registry")).expect("registries");
-        let group = |thing: &Thing| match thing {
-            Thing::Cgroup { path } => Some(path.clone()),
+        let group = |resource: &OwnedResource| match resource {
+            OwnedResource::Cgroup { path } => Some(path.clone()),
             _ => None,
         };
-        listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
+        listed.iter().flat_map(|listed| listed.resources.iter().filter_map(group)).collect()
     }
 
     /// Kills the victim with signal 9 and checks that nothing is left but a registry that says so.
@@ -164,10 +166,10 @@ impl Scene {
         }
         assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
         let base = self.folder.path().join("registry");
-        let actions = registry::clean(&base, CleanMode::Remove).expect("cleaning");
-        let (last, things) = actions.split_last().expect("a registry was left");
-        assert_eq!(things.len(), 2 + groups.len());
-        assert!(things.iter().all(|action| action.outcome == CleanOutcome::AlreadyGone), "{things:?}");
+        let actions = stale::clean(&base, CleanMode::Remove).expect("cleaning");
+        let (last, resources) = actions.split_last().expect("a registry was left");
+        assert_eq!(resources.len(), 2 + groups.len());
+        assert!(resources.iter().all(|action| action.outcome == CleanOutcome::AlreadyGone), "{resources:?}");
         assert_eq!(last.outcome, CleanOutcome::Removed);
     }
 }
@@ -196,7 +198,7 @@ impl Sleeper {
         Self(Command::new("sleep").arg("1000").process_group(0).spawn().expect("sleep"))
     }
     fn identity(&self) -> ProcessIdentity {
-        ProcessIdentity::of(Pid::new(self.0.id() as i32)).expect("it runs")
+        ProcessIdentity::read(Pid::new(self.0.id() as i32)).expect("it runs")
     }
 }
 
@@ -211,7 +213,7 @@ impl Drop for Sleeper {
 fn guardian_of(identity: ProcessIdentity) -> Guardian {
     let program = std::env::current_exe().expect("our own program");
     let mut guardian = Guardian::start(&program, GUARD).expect("a guardian");
-    guardian.tell(&Change::Taken(Thing::Process(identity))).expect("it listens");
+    guardian.tell(&Change::Taken(OwnedResource::Process(identity))).expect("it listens");
     guardian
 }
 

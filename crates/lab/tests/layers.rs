@@ -1,5 +1,5 @@
-//! Layers with real packets: hosts, a link with a rate, an overlay, in the kernel that is here. Whoever may not make
-//! networks is told what is missing, and that is then what is checked.
+//! Layers with real packets: hosts, a link with a rate, an overlay, in the kernel that is here. Whoever may
+//! not make networks is told what is missing, and that is then what is checked.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use weighbridge_lab::launch::Lab;
-use weighbridge_lab::layers::{Allotment, Answered, Site, probe};
+use weighbridge_lab::cleanup::registry::{Registry, list};
+use weighbridge_lab::layers::{Answered, Site, SiteConfig, probe};
 use weighbridge_lab::net::{Capability, FOLDER, tools};
-use weighbridge_lab::registry::{CleanMode, CleanOutcome, Registry, clean, list};
+use weighbridge_lab::process::launch::Lab;
+use weighbridge_lab::removal::stale::{CleanMode, CleanOutcome, clean};
 use weighbridge_model::experiment::{Experiment, Layers};
 use weighbridge_model::network::LinkCounters;
 
@@ -40,7 +41,8 @@ impl Bench {
         Self { lab, folder }
     }
 
-    /// The site of those layers; `None` where this process may make none, after it was checked that it is told why.
+    /// The site of those layers; `None` where this process may make none, after it was checked that it is
+    /// told why.
     fn site(&self, text: &str) -> Option<Site> {
         let layers = layers(text);
         let lacking = tools::missing(&[Capability::SysAdmin, Capability::NetAdmin]);
@@ -51,14 +53,14 @@ impl Bench {
             return None;
         }
         probe(&layers).expect("this host has what the layers need");
-        let given = Allotment { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
-        Some(Site::make(&self.lab, given, &layers).expect("the layers can be laid"))
+        let config = SiteConfig { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
+        Some(Site::make(&self.lab, config, &layers).expect("the layers can be installed"))
     }
 
     /// What is in the registry that is ours.
     fn listed(&self) -> Vec<String> {
         let listed = list(&self.folder.path().join("registry")).expect("registries");
-        listed.iter().flat_map(|listed| &listed.things).map(ToString::to_string).collect()
+        listed.iter().flat_map(|listed| &listed.resources).map(ToString::to_string).collect()
     }
 
     fn namespaces(&self) -> Vec<PathBuf> {
@@ -76,8 +78,8 @@ fn listener(site: &Site) -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Sends bytes from the server to the client; returns those that the client has, and how long they took after the first
-/// quarter.
+/// Sends bytes from the server to the client; returns those that the client has, and how long they took after
+/// the first quarter.
 fn download(site: &Site, bytes: usize) -> (usize, Duration) {
     let (listener, address) = listener(site);
     let sender = std::thread::spawn(move || {
@@ -106,7 +108,7 @@ fn download(site: &Site, bytes: usize) -> (usize, Duration) {
     (counted, took)
 }
 
-fn of<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
+fn link<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
     counters.iter().find(|link| link.host == host && link.device == device).expect("the link is there")
 }
 
@@ -127,13 +129,13 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
     let listed = bench.listed();
     for role in ["client", "switch", "server"] {
         let name = format!("{}-3-{role}`", bench.lab.prefix());
-        assert!(listed.iter().any(|thing| thing.ends_with(&name)), "{listed:?}");
+        assert!(listed.iter().any(|resource| resource.ends_with(&name)), "{listed:?}");
     }
     // Neither end of a link nor the bridge is in the host's own namespace.
     assert_eq!(devices().expect("devices"), before.0);
 
     let (listener, address) = listener(&site);
-    assert_eq!(site.front(&bench.lab, address).expect("nothing in front"), address);
+    assert_eq!(site.start_proxy(&bench.lab, address).expect("nothing in front"), address);
     let nothing = site.facts(Answered::default());
     assert_eq!(
         (nothing.unproved, nothing.mtu, nothing.congestion_control.as_deref()),
@@ -213,7 +215,7 @@ fn a_link_is_as_fast_as_it_is_told_in_bytes_of_whole_frames() {
         return;
     };
     let (_, address) = listener(&site);
-    site.front(&bench.lab, address).expect("nothing in front");
+    site.start_proxy(&bench.lab, address).expect("nothing in front");
     // What a frame carries beside 1448 bytes of data: Ethernet, IP, TCP with its time stamps.
     let wire = |bytes: usize| bytes as f64 * (1500.0 + 14.0) / 1448.0;
     // A host that is busy elsewhere makes the link no faster: one try of several shows what it is.
@@ -234,12 +236,12 @@ fn an_overlay_is_proved_by_the_packets_below_it() {
         let text = format!("['veth', {{ layer = 'vxlan', layout = '{layout}' }}]");
         let Some(mut site) = bench.site(&text) else { return };
         let (_, address) = listener(&site);
-        site.front(&bench.lab, address).expect("nothing in front");
+        site.start_proxy(&bench.lab, address).expect("nothing in front");
         download(&site, 300_000);
         let facts = site.facts(ONE);
         assert_eq!((facts.unproved.as_deref(), facts.mtu), (None, Some(1450)), "{layout}");
         let device = site.ends().expect("hosts").overlay.clone().expect("an overlay");
-        let (above, below) = (of(&facts.links, "server", &device), of(&facts.links, "server", "eth0"));
+        let (above, below) = (link(&facts.links, "server", &device), link(&facts.links, "server", "eth0"));
         assert!(above.sent_bytes > 300_000 && below.sent_bytes > above.sent_bytes, "{layout}: {facts:?}");
         assert!(below.sent_packets >= above.sent_packets, "{layout}: {facts:?}");
         // Who does not use the overlay is found out.

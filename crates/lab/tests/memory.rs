@@ -1,11 +1,12 @@
-//! Limits of memory on real processes: what they hold is told, what is killed is told by name, and no group is left.
+//! Limits of memory on real processes: what they hold is told, what is killed is told by name, and no group
+//! is left.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::launch::{Allowed, Lab, Launch, LaunchError, Ready, Wrapping};
-use weighbridge_lab::memory::Controller;
-use weighbridge_lab::registry::{self, Registry};
+use weighbridge_lab::cleanup::registry::{self, Registry};
+use weighbridge_lab::process::launch::{Allowed, Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::memory::Controller;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 const LIMIT: Bytes = Bytes::new(64 << 20);
@@ -35,7 +36,8 @@ fn launch(folder: &Path, script: &str) -> Launch {
     }
 }
 
-/// Whether memory can be limited here; where it cannot, a role that asks for it must be refused with the remedy.
+/// Whether memory can be limited here; where it cannot, a role that asks for it must be refused with the
+/// remedy.
 fn can_limit() -> bool {
     let Err(refusal) = Controller::detect() else { return true };
     assert!(refusal.to_string().contains("Delegate=yes"), "{refusal}");

@@ -1,5 +1,6 @@
-//! Overlays whose programs are in user space, with real packets: alone, on each other, and with what a link does to packets.
-//! Where they are not installed, or no network may be made, that is said and nothing is checked.
+//! Overlays whose programs are in user space, with real packets: alone, on each other, and with what a link
+//! does to packets. Where they are not installed, or no network may be made, that is said and nothing is
+//! checked.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,10 +9,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use weighbridge_lab::launch::Lab;
-use weighbridge_lab::layers::{Allotment, Answered, Site, probe};
+use weighbridge_lab::cleanup::registry::{Registry, list};
+use weighbridge_lab::layers::{Answered, Site, SiteConfig, probe};
 use weighbridge_lab::net::FOLDER;
-use weighbridge_lab::registry::{Registry, list};
+use weighbridge_lab::process::launch::Lab;
 use weighbridge_model::experiment::{Experiment, Layers};
 use weighbridge_model::network::{LinkCounters, NetworkFacts};
 
@@ -51,15 +52,15 @@ impl Bench {
             writeln!(std::io::stderr(), "skipped: {text}: {why}").expect("it can be said");
             return None;
         }
-        let given = Allotment { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
-        Some(Site::make(&self.lab, given, &layers).expect("the layers can be laid"))
+        let config = SiteConfig { variant: 3, cores: Vec::new(), logs: self.folder.path().join("log") };
+        Some(Site::make(&self.lab, config, &layers).expect("the layers can be installed"))
     }
 
     fn assert_nothing_left(&self) {
         let listed = list(&self.folder.path().join("registry")).expect("registries");
-        let things: Vec<_> =
-            listed.iter().flat_map(|listed| &listed.things).map(ToString::to_string).collect();
-        assert_eq!(things, Vec::<String>::new());
+        let resources: Vec<_> =
+            listed.iter().flat_map(|listed| &listed.resources).map(ToString::to_string).collect();
+        assert_eq!(resources, Vec::<String>::new());
         let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten().map(|entry| entry.path());
         let ours = entries.filter(|path| path.to_string_lossy().contains(self.lab.prefix())).count();
         assert_eq!(ours, 0);
@@ -84,12 +85,12 @@ fn download(site: &Site, bytes: usize) {
     assert_eq!(came.len(), bytes);
 }
 
-fn of<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
+fn link<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkCounters {
     counters.iter().find(|link| link.host == host && link.device == device).expect("the link is there")
 }
 
-/// Who counts packets of each kind where they cross the switch, without knowing what the layers say: the firewall of its network,
-/// which a run never has.
+/// Who counts packets of each kind where they cross the switch, without knowing what the layers say: the
+/// firewall of its network, which a run never has.
 struct Witness {
     network: String,
 }
@@ -146,7 +147,8 @@ impl Witness {
         sum
     }
 
-    /// Whether what crossed the switch was of the outermost tunnel's kind, as much as it says, and nothing else.
+    /// Whether what crossed the switch was of the outermost tunnel's kind, as much as it says, and nothing
+    /// else.
     fn agrees(&self, text: &str, facts: &NetworkFacts) {
         let Some(outer) = facts.tunnels.iter().find(|end| end.host == "client") else { return };
         let (_, rule) =
@@ -168,14 +170,14 @@ fn has_tunnel(text: &str) -> bool {
 fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     let Some(mut site) = bench.site(text) else { return };
     let address = SocketAddr::new(site.server_address(), 1);
-    site.front(&bench.lab, address).expect("nothing in front");
+    site.start_proxy(&bench.lab, address).expect("nothing in front");
     let witness = Witness::at(&site);
     download(&site, 300_000);
     let device = site.ends().expect("hosts").overlay.clone().expect("an overlay");
     let mut facts = site.facts(DOWNLOADED);
     // A switch in user space may still hold the last acknowledgements.
     for _ in 0..40 {
-        let packets = |device| of(&facts.links, "server", device).sent_packets;
+        let packets = |device| link(&facts.links, "server", device).sent_packets;
         if has_tunnel(text) || packets("eth0") >= packets(&device) {
             break;
         }
@@ -184,7 +186,7 @@ fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     }
     assert_eq!((facts.unproved.as_deref(), facts.mtu), (None, Some(mtu)), "{text}");
     witness.agrees(text, &facts);
-    let (above, below) = (of(&facts.links, "server", &device), of(&facts.links, "server", "eth0"));
+    let (above, below) = (link(&facts.links, "server", &device), link(&facts.links, "server", "eth0"));
     assert!(above.sent_bytes > 300_000 && below.sent_bytes >= above.sent_bytes, "{text}: {facts:?}");
     assert!(has_tunnel(text) || below.sent_packets >= above.sent_packets, "{text}: {facts:?}");
     // A device of the kernel's or a tunnel's daemon hands down several packets as one; a switch's never does.
@@ -236,7 +238,8 @@ fn overlays_stand_on_each_other_and_on_what_a_link_does_to_packets() {
     }
 }
 
-/// Kernels owe each other acknowledgements when every reply has come, and what is not acknowledged is sent again.
+/// Kernels owe each other acknowledgements when every reply has come, and what is not acknowledged is sent
+/// again.
 #[test]
 fn who_carries_packets_goes_on_while_its_variant_stands_still() {
     let bench = Bench::new();
@@ -307,7 +310,7 @@ fn both_ends_of_a_tunnel_agree_on_keys_before_anything_is_asked_and_keep_them_to
     let bench = Bench::new();
     let Some(mut site) = bench.site("['veth', 'wireguard']") else { return };
     let address = SocketAddr::new(site.server_address(), 1);
-    site.front(&bench.lab, address).expect("nothing in front");
+    site.start_proxy(&bench.lab, address).expect("nothing in front");
     let before = datagrams(&site);
     assert!(before > 0, "the ends have agreed");
     let idle = site.facts(Answered::default());

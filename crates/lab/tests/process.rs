@@ -1,16 +1,17 @@
-//! Roles as real processes: they start or say why not, stand still, go on, are accounted for, and stop as one.
+//! Roles as real processes: they start or say why not, stand still, go on, are accounted for, and stop as
+//! one.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
-use weighbridge_lab::account::CpuReading;
-use weighbridge_lab::cores::CoreId;
-use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::host::cores::CoreId;
+use weighbridge_lab::host::procfs::{Pid, ProcessIdentity, ProcessStat};
+use weighbridge_lab::process::account::CpuReading;
+use weighbridge_lab::process::freeze::FreezeMethod;
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{Departure, Exit, Running};
-use weighbridge_lab::procfs::{Pid, ProcessIdentity, ProcessStat};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 /// Uses its core without end.
@@ -78,7 +79,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 fn identities(running: &mut Running) -> Vec<ProcessIdentity> {
-    running.members().into_iter().filter_map(ProcessIdentity::of).collect()
+    running.members().into_iter().filter_map(ProcessIdentity::read).collect()
 }
 
 fn status_line(pid: Pid, key: &str) -> String {
@@ -87,7 +88,8 @@ fn status_line(pid: Pid, key: &str) -> String {
     line.trim().to_owned()
 }
 
-/// The CPU time of a frozen role once its threads, counted as frozen, have made their last step off their cores.
+/// The CPU time of a frozen role once its threads, counted as frozen, have made their last step off their
+/// cores.
 fn settled(role: &mut Running) -> CpuReading {
     let mut last = role.cpu_time();
     eventually("a standstill", || {
@@ -272,7 +274,8 @@ fn a_role_has_its_own_session_its_cores_and_nothing_to_read() {
     let bench = Bench::new();
     let own = ProcessStat::read(Pid::own()).expect("/proc is mounted");
     let allowed = status_line(Pid::own(), "Cpus_allowed_list:");
-    let core = weighbridge_lab::cores::parse_core_list(&allowed).expect("a list").pop().expect("a core");
+    let core =
+        weighbridge_lab::host::cores::parse_core_list(&allowed).expect("a list").pop().expect("a core");
     let mut launch = bench.shell("echo ready 4711; cat; while :; do :; done");
     launch.cores = Some(vec![core]);
     let mut role = bench.lab.launch(&launch).expect("it starts");
@@ -308,7 +311,8 @@ fn cpu_time_grows_and_agrees_with_the_control_group() {
     role.freeze().expect("it can be frozen");
     let by_clocks = role.cpu_time().time;
     if let Some(by_group) = role.group_cpu_time() {
-        // The shell was forked outside of the group, and the kernel brings the two up to date at different moments.
+        // The shell was forked outside of the group, and the kernel brings the two up to date at different
+        // moments.
         let apart = by_clocks.saturating_sub(by_group) + by_group.saturating_sub(by_clocks);
         assert!(apart < enough / 4, "clocks {by_clocks}, group {by_group}");
     }
@@ -434,7 +438,7 @@ fn control_groups_are_ours_by_name_and_gone_afterwards() {
         assert_eq!(role.members(), [role.pid()]);
     }
     role.stop(GRACE);
-    let hierarchy = weighbridge_lab::cgroup::Hierarchy::detect();
+    let hierarchy = weighbridge_lab::process::cgroup::Hierarchy::detect();
     let left = hierarchy.map(|found| found.mount().join(group.trim_start_matches('/')));
     assert!(group == "/" || left.is_none_or(|path| !path.exists()));
 }

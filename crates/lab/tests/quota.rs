@@ -1,15 +1,16 @@
-//! Quotas of CPU time on real processes: one that the lab sets holds and goes with its role, and one that somebody else
-//! set is found. Where this host has no way to set one, that is said, and the rest has nothing to try.
+//! Quotas of CPU time on real processes: one that the lab sets holds and goes with its role, and one that
+//! somebody else set is found. Where this host has no way to set one, that is said, and the rest has nothing
+//! to try.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::custody::Thing;
-use weighbridge_lab::freeze::FreezeMethod;
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
-use weighbridge_lab::quota::{Controller, Kind, Place};
-use weighbridge_lab::registry::{self, Registry};
+use weighbridge_lab::cleanup::owned_resource::OwnedResource;
+use weighbridge_lab::cleanup::registry::{self, Registry};
+use weighbridge_lab::process::freeze::FreezeMethod;
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::quota::{Controller, Kind, Place};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, QuotaOrigin};
 
@@ -73,8 +74,8 @@ fn a_role_is_held(method: FreezeMethod) {
     };
     assert!(held.time > Nanoseconds::ZERO, "{held:?}");
     let used = role.cpu_time().time.saturating_sub(before).as_secs_f64();
-    // At most 50 ms of each period, of which the first and the last may have been cut; the kernel hands out slices of
-    // 5 ms to each core.
+    // At most 50 ms of each period, of which the first and the last may have been cut; the kernel hands out
+    // slices of 5 ms to each core.
     let most = 0.5 * began.elapsed().as_secs_f64() + 0.12;
     assert!(used <= most, "{used} s of CPU time, at most {most} s");
     // Standing still and going on are as ever.
@@ -89,11 +90,11 @@ fn a_role_is_held(method: FreezeMethod) {
 
 fn groups_in(base: &Path) -> Vec<PathBuf> {
     let listed = registry::list(base).expect("registries");
-    let group = |thing: &Thing| match thing {
-        Thing::Cgroup { path } => Some(path.clone()),
+    let group = |resource: &OwnedResource| match resource {
+        OwnedResource::Cgroup { path } => Some(path.clone()),
         _ => None,
     };
-    listed.iter().flat_map(|listed| listed.things.iter().filter_map(group)).collect()
+    listed.iter().flat_map(|listed| listed.resources.iter().filter_map(group)).collect()
 }
 
 #[test]
@@ -145,6 +146,6 @@ fn a_quota_that_the_command_brings_itself_is_found() {
     let mut role = lab.launch(&launch(folder.path(), &script)).expect("it starts");
     let facts = role.quota().expect("it is limited");
     assert_eq!((facts.quota, facts.origin), (quota, QuotaOrigin::Host));
-    assert!(Place::of(Kind::Cpu, role.pid()).iter().any(|place| place.group == group.0));
+    assert!(Place::find(Kind::Cpu, role.pid()).iter().any(|place| place.group == group.0));
     role.stop(GRACE);
 }

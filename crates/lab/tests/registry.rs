@@ -1,4 +1,5 @@
-//! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing else.
+//! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing
+//! else.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -7,10 +8,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use weighbridge_lab::custody::Thing;
-use weighbridge_lab::launch::{Lab, Launch, Ready, Wrapping};
-use weighbridge_lab::procfs::{Pid, ProcessIdentity};
-use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome, Owner, Registry};
+use weighbridge_lab::cleanup::owned_resource::OwnedResource;
+use weighbridge_lab::cleanup::registry::{self, Owner, Registry};
+use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
+use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 
 /// A process of another's, killed when the test ends however it ends.
@@ -23,7 +25,7 @@ impl Sleeper {
     }
 
     fn identity(&self) -> ProcessIdentity {
-        ProcessIdentity::of(Pid::new(self.0.id() as i32)).expect("it runs")
+        ProcessIdentity::read(Pid::new(self.0.id() as i32)).expect("it runs")
     }
 }
 
@@ -48,8 +50,8 @@ fn write(base: &Path, run: &str, owner: &Owner, lines: &[String]) {
     fs::write(base.join(format!("{run}.jsonl")), text).expect("a file");
 }
 
-fn taken(thing: &Thing) -> String {
-    format!("{{\"taken\":{}}}", serde_json::to_string(thing).expect("plain data"))
+fn taken(resource: &OwnedResource) -> String {
+    format!("{{\"taken\":{}}}", serde_json::to_string(resource).expect("plain data"))
 }
 
 fn outcomes(actions: &[Action]) -> Vec<CleanOutcome> {
@@ -84,15 +86,15 @@ fn a_run_lists_what_lives_and_takes_its_registry_away() {
     let listed = registry::list(&base).expect("registries");
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].run.as_str(), listed[0].owner.clone()), ("run-1", Owner::own()));
-    let identity = ProcessIdentity::of(role.pid()).expect("it runs");
-    assert!(listed[0].things.contains(&Thing::Process(identity)), "{:?}", listed[0].things);
+    let identity = ProcessIdentity::read(role.pid()).expect("it runs");
+    assert!(listed[0].resources.contains(&OwnedResource::Process(identity)), "{:?}", listed[0].resources);
 
     // The owner lives: nothing is done, nothing is even mentioned.
-    assert_eq!(registry::clean(&base, CleanMode::Remove).expect("cleaning"), []);
+    assert_eq!(stale::clean(&base, CleanMode::Remove).expect("cleaning"), []);
     assert!(role.is_alive());
 
     role.stop(Nanoseconds::from_secs(60));
-    assert_eq!(registry::list(&base).expect("registries")[0].things, []);
+    assert_eq!(registry::list(&base).expect("registries")[0].resources, []);
     assert_eq!(lab.close().expect("nothing is left"), []);
     assert!(!path.exists());
 }
@@ -117,7 +119,7 @@ fn a_failed_start_leaves_nothing_listed() {
             wrapping: Wrapping::None,
         };
         lab.launch(&launch).expect_err("it cannot start");
-        assert_eq!(registry::list(folder.path()).expect("registries")[0].things, []);
+        assert_eq!(registry::list(folder.path()).expect("registries")[0].resources, []);
     }
 }
 
@@ -136,13 +138,13 @@ fn a_dead_owners_process_is_ended_after_a_dry_run_that_only_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let sleeper = Sleeper::start();
     let identity = sleeper.identity();
-    write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(identity))]);
+    write(folder.path(), "left", &dead_owner(), &[taken(&OwnedResource::Process(identity))]);
 
-    let dry = registry::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
+    let dry = stale::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
     assert_eq!(outcomes(&dry), [CleanOutcome::WouldRemove, CleanOutcome::WouldRemove]);
     assert!(identity.is_alive());
 
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::Removed, CleanOutcome::Removed]);
     assert!(!identity.is_alive());
     assert_eq!(registry::list(folder.path()).expect("registries"), []);
@@ -153,8 +155,8 @@ fn a_process_id_that_was_used_again_is_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let sleeper = Sleeper::start();
     let earlier = ProcessIdentity { start_time: sleeper.identity().start_time - 1, ..sleeper.identity() };
-    write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(earlier))]);
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    write(folder.path(), "left", &dead_owner(), &[taken(&OwnedResource::Process(earlier))]);
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::AlreadyGone, CleanOutcome::Removed]);
     assert!(sleeper.identity().is_alive());
 }
@@ -170,21 +172,21 @@ fn under_a_dead_leaders_number_only_what_was_there_when_the_run_last_wrote_is_en
     let mut line = String::new();
     BufReader::new(starter.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
     let pids: Vec<i32> = line.split_whitespace().map(|pid| pid.parse().expect("a number")).collect();
-    let [leader, member] = [0, 1].map(|at| ProcessIdentity::of(Pid::new(pids[at])).expect("it runs"));
+    let [leader, member] = [0, 1].map(|at| ProcessIdentity::read(Pid::new(pids[at])).expect("it runs"));
     drop(starter.stdin.take());
     starter.wait().expect("it ends");
     assert!(!leader.is_alive() && member.is_alive());
 
-    write(folder.path(), "left", &dead_owner(), &[taken(&Thing::Process(leader))]);
+    write(folder.path(), "left", &dead_owner(), &[taken(&OwnedResource::Process(leader))]);
     let file = fs::File::options().append(true).open(folder.path().join("left.jsonl")).expect("the registry");
     let now = SystemTime::now();
     file.set_modified(now - Duration::from_secs(3_600)).expect("its time");
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     let [CleanOutcome::Kept(why)] = &outcomes(&done)[..] else { panic!("{done:?}") };
     assert!(why.contains(&member.pid.to_string()) && member.is_alive(), "{why}");
 
     file.set_modified(now).expect("its time");
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::Removed, CleanOutcome::Removed]);
     assert!(!member.is_alive());
 }
@@ -194,8 +196,8 @@ fn a_registry_of_another_boot_is_removed_and_nothing_that_it_lists() {
     let folder = tempfile::tempdir().expect("a folder");
     let sleeper = Sleeper::start();
     let owner = Owner { boot: "another".to_owned(), ..Owner::own().expect("/proc is mounted") };
-    write(folder.path(), "left", &owner, &[taken(&Thing::Process(sleeper.identity()))]);
-    let done = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    write(folder.path(), "left", &owner, &[taken(&OwnedResource::Process(sleeper.identity()))]);
+    let done = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert_eq!(outcomes(&done), [CleanOutcome::AlreadyGone, CleanOutcome::Removed]);
     assert!(sleeper.identity().is_alive());
 }
@@ -210,10 +212,11 @@ fn folders_that_are_not_our_control_groups_and_unknown_kinds_are_kept() {
     }
     let base = folder.path().join("registry");
     fs::create_dir(&base).expect("a folder");
-    let mut lines = [&foreign, &disguised].map(|path| taken(&Thing::Cgroup { path: path.clone() })).to_vec();
+    let mut lines =
+        [&foreign, &disguised].map(|path| taken(&OwnedResource::Cgroup { path: path.clone() })).to_vec();
     lines.push(r#"{"taken":{"kind":"namespace","name":"wb-12345678"}}"#.to_owned());
     write(&base, "left", &dead_owner(), &lines);
-    let done = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(&base, CleanMode::Remove).expect("cleaning");
     assert_eq!(done.len(), 3);
     assert!(done.iter().all(|action| matches!(action.outcome, CleanOutcome::Kept(_))), "{done:?}");
     assert!(foreign.exists() && disguised.exists());
@@ -231,16 +234,17 @@ fn a_revision_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
     };
     let ours = place("cache/weighbridge/revisions/0123abcd/0123456789ab");
     let theirs = place("documents/0123abcd/0123456789ab");
-    let thing = |path: &Path| Thing::Worktree { path: path.to_owned(), repository: folder.path().to_owned() };
+    let resource =
+        |path: &Path| OwnedResource::Worktree { path: path.to_owned(), repository: folder.path().to_owned() };
     let base = folder.path().join("registry");
     fs::create_dir(&base).expect("a folder");
     // Unlike a process it outlives the boot.
     let owner = Owner { boot: "another".to_owned(), ..dead_owner() };
-    write(&base, "left", &owner, &[taken(&thing(&ours)), taken(&thing(&theirs))]);
-    let dry = registry::clean(&base, CleanMode::DryRun).expect("cleaning");
+    write(&base, "left", &owner, &[taken(&resource(&ours)), taken(&resource(&theirs))]);
+    let dry = stale::clean(&base, CleanMode::DryRun).expect("cleaning");
     assert_eq!(dry[0].outcome, CleanOutcome::WouldRemove);
     assert!(ours.exists());
-    let done = registry::clean(&base, CleanMode::Remove).expect("cleaning");
+    let done = stale::clean(&base, CleanMode::Remove).expect("cleaning");
     assert_eq!(done[0].outcome, CleanOutcome::Removed);
     assert!(matches!(done[1].outcome, CleanOutcome::Kept(_)), "{done:?}");
     assert!(!ours.exists() && theirs.exists());
@@ -251,14 +255,14 @@ fn a_revision_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
 fn cleaning_waits_for_a_guardian_that_is_still_at_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut guardian = Command::new("sleep").arg("0.5").spawn().expect("sleep");
-    let identity = ProcessIdentity::of(Pid::new(guardian.id() as i32)).expect("it runs");
+    let identity = ProcessIdentity::read(Pid::new(guardian.id() as i32)).expect("it runs");
     let sleeper = Sleeper::start();
     let owner = Owner { guardian: Some(identity), ..dead_owner() };
-    write(folder.path(), "killed", &owner, &[taken(&Thing::Process(sleeper.identity()))]);
-    let told = registry::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
+    write(folder.path(), "killed", &owner, &[taken(&OwnedResource::Process(sleeper.identity()))]);
+    let told = stale::clean(folder.path(), CleanMode::DryRun).expect("cleaning");
     assert_eq!(outcomes(&told), [CleanOutcome::WouldRemove, CleanOutcome::WouldRemove]);
     assert!(identity.is_alive(), "who only asks does not wait");
-    let cleaned = registry::clean(folder.path(), CleanMode::Remove).expect("cleaning");
+    let cleaned = stale::clean(folder.path(), CleanMode::Remove).expect("cleaning");
     assert!(!identity.is_alive());
     guardian.wait().expect("it is ours");
     assert_eq!(outcomes(&cleaned), [CleanOutcome::Removed, CleanOutcome::Removed]);

@@ -1,15 +1,15 @@
-//! Sidecars: what is written for each program, byte for byte, and real traffic through each that is installed.
-//! `UPDATE_GOLDEN=1` writes the golden files anew.
+//! Sidecars: what is written for each program, byte for byte, and real traffic through each that is
+//! installed. `UPDATE_GOLDEN=1` writes the golden files anew.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
-use weighbridge_lab::cores::CoreLayout;
-use weighbridge_lab::launch::Lab;
+use weighbridge_lab::host::cores::CoreLayout;
+use weighbridge_lab::host::ports::free_port;
 use weighbridge_lab::layers::sidecar::proxy::{Passed, Program, Setup, Wire};
-use weighbridge_lab::ports::free_port;
+use weighbridge_lab::process::launch::Lab;
 
 fn at(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()

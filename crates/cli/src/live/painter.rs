@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use weighbridge_lab::cores::{CoreLayout, Sharing, pin_current_thread};
+use weighbridge_lab::host::cores::{CoreLayout, Sharing, pin_current_thread};
 use weighbridge_model::event::TimedEvent;
 use weighbridge_report::Style;
 

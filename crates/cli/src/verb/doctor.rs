@@ -5,8 +5,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde_json::json;
 use weighbridge_conductor::run::quote::{Kept, kept};
+use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
-use weighbridge_lab::registry::{self, Action, CleanMode, CleanOutcome};
+use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_report::text::hanging;
 use weighbridge_report::{Format, Style, Tone};
 
@@ -83,7 +84,7 @@ fn calibration(kept: Kept) -> Finding {
 fn clean(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     let base = registry::default_base().context("there is no home folder; set XDG_STATE_HOME")?;
     let mode = if arguments.dry_run { CleanMode::DryRun } else { CleanMode::Remove };
-    let actions = registry::clean(&base, mode)?;
+    let actions = stale::clean(&base, mode)?;
     let text = match arguments.format {
         Format::Json => {
             let row = |a: &Action| json!({ "run": a.run, "what": a.what, "outcome": outcome(&a.outcome) });
@@ -115,17 +116,17 @@ fn outcome(outcome: &CleanOutcome) -> String {
 mod tests {
     use super::*;
     use crate::golden::assert_golden;
-    use weighbridge_lab::cores::{CoreId, CoreLayout};
     use weighbridge_lab::doctor::{BusyProcess, CoreInterrupts};
-    use weighbridge_lab::freeze::FreezeMethod;
+    use weighbridge_lab::host::cores::{CoreId, CoreLayout};
+    use weighbridge_lab::host::procfs::Pid;
     use weighbridge_lab::host::{
         AddressLayout, Frequency, HostFacts, HugePages, Hypervisor, KernelSettings, Limit, PacketSteering,
         PortRange, Switch,
     };
     use weighbridge_lab::layers::LayerReport;
     use weighbridge_lab::net::Unavailable;
-    use weighbridge_lab::procfs::Pid;
-    use weighbridge_lab::quota::Version;
+    use weighbridge_lab::process::freeze::FreezeMethod;
+    use weighbridge_lab::process::quota::Version;
     use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 
     /// A host with nothing to complain about.
@@ -133,7 +134,7 @@ mod tests {
         let cores: Vec<CoreId> = (0..4).map(CoreId::new).collect();
         let frequency = Frequency { governors: vec!["performance".to_owned()], ..Frequency::default() };
         Observation {
-            layout: CoreLayout::of(&cores).ok(),
+            layout: CoreLayout::from_allowed(&cores).ok(),
             facts: HostFacts {
                 siblings: Some(cores.iter().map(|core| vec![*core]).collect()),
                 cores: Some(cores),
@@ -174,7 +175,7 @@ mod tests {
         facts.open_files = Some(Limit { soft: 256, hard: 256 });
         facts.hypervisor = None;
         seen.awake = Err(("`/dev/cpu_dma_latency` may not be opened".to_owned(), "run as root".to_owned()));
-        seen.layout = CoreLayout::of(&[CoreId::new(3)]).ok();
+        seen.layout = CoreLayout::from_allowed(&[CoreId::new(3)]).ok();
         seen.interrupts =
             vec![CoreInterrupts { core: CoreId::new(3), per_second: 4_000.0, device: "eth0-rx".to_owned() }];
         seen.steal_now = Some(Ratio::new(0.2));

@@ -4,22 +4,23 @@ use std::fs::File;
 use std::os::fd::AsFd;
 
 use anyhow::Context;
-use weighbridge_lab::cores::CoreId;
-use weighbridge_lab::layers::frames::{self, DEFAULT_SPIN, InterfacePair, Settings, Watch, Way};
+use weighbridge_lab::host::cores::CoreId;
+use weighbridge_lab::layers::frames::{self, DEFAULT_SPIN, Impairment, InterfacePair, Settings, Watch};
 
 use crate::args;
 use crate::exit::Exit;
 
 /// Carries frames until SIGTERM, Ctrl-C, or the end of its input.
 pub fn run(arguments: &args::Frames) -> anyhow::Result<Exit> {
-    let way = |flag: &str, text: &str| text.parse::<Way>().with_context(|| format!("`{flag}` is no way"));
+    let impairment =
+        |flag: &str, text: &str| text.parse::<Impairment>().with_context(|| format!("`{flag}` is no way"));
     let [first, second] = arguments.between.as_slice() else {
         anyhow::bail!("`--between` takes two interfaces")
     };
     let settings = Settings {
         between: InterfacePair::try_new(first.clone(), second.clone())?,
-        forth: way("--forth", &arguments.forth)?,
-        back: way("--back", &arguments.back)?,
+        forward: impairment("--forth", &arguments.forth)?,
+        reverse: impairment("--back", &arguments.back)?,
         seed: arguments.seed,
         spin: arguments.spin.unwrap_or(DEFAULT_SPIN),
         core: arguments.core.map(CoreId::new),

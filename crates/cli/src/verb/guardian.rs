@@ -1,9 +1,9 @@
-//! The hidden verb that the lab starts: see `weighbridge_lab::guardian`.
+//! The hidden verb that the lab starts: see `weighbridge_lab::cleanup::guardian`.
 
 use crate::exit::Exit;
 
 /// Stands guard until told to go, or until the run is gone.
 pub fn run() -> anyhow::Result<Exit> {
-    weighbridge_lab::guardian::run(std::io::stdin().lock(), std::io::stdout().lock())?;
+    weighbridge_lab::removal::guard::run(std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(Exit::Fine)
 }

@@ -88,7 +88,7 @@ pub fn quicken(experiment: &mut Experiment) {
 
 /// The folder of the calibrations of hosts; none where there is no home.
 pub fn calibrations() -> Option<PathBuf> {
-    weighbridge_lab::registry::state_folder().map(|folder| folder.join("calibration"))
+    weighbridge_lab::cleanup::registry::state_folder().map(|folder| folder.join("calibration"))
 }
 
 /// Options of a run, with the signals caught from here on.

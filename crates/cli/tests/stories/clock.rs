@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::support::{WEIGH, World, experiment, note_disturbance, probe, told};
 use weighbridge_conductor::run::run;
 use weighbridge_conductor::{Checked, Control, Options};
-use weighbridge_lab::clock::ClockReading;
+use weighbridge_lab::host::clock::ClockReading;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::quantity::Nanoseconds;

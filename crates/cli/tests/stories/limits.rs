@@ -35,7 +35,7 @@ server.serve_forever()
 
 /// Whether memory can be limited here; says so where it cannot.
 fn can_limit() -> bool {
-    let can = weighbridge_lab::memory::Controller::detect().is_ok();
+    let can = weighbridge_lab::process::memory::Controller::detect().is_ok();
     if !can {
         skipped("limits of memory need root");
     }

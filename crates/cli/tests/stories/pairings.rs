@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::server::{GOOD, Server, read_head};
 use crate::support::{Ended, World, experiment, probe, told};
-use weighbridge_lab::cores::CoreLayout;
+use weighbridge_lab::host::cores::CoreLayout;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{TrialRecord, WindowEnd, WindowKind, WindowRecord};

@@ -10,13 +10,8 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Circles that are left: a crate, and the modules that reach each other. `load: codec` stays: a framing names the codecs it
 /// carries, and a codec the framings it stands in. The others are to go.
-const CIRCLES: [(&str, &str); 4] = [
+const CIRCLES: [(&str, &str); 2] = [
     ("judge", "analysis, checks, detail, estimate, gather, question, steer, summary, verdict"),
-    (
-        "lab",
-        "checkout, container, custody, errand, guardian, launch, net, process, ready, registry, rehearsal",
-    ),
-    ("lab", "cores, procfs, sys"),
     ("load", "codec, h2, http1, memcached, ordered, request, resp"),
 ];
 

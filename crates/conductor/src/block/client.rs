@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use weighbridge_lab::cores::{CoreId, CoreLayout, Sharing, pin_current_thread};
-use weighbridge_lab::lanes::{Lane, Lanes};
+use weighbridge_lab::host::cores::{CoreId, CoreLayout, Sharing, pin_current_thread};
+use weighbridge_lab::host::lanes::{Lane, Lanes};
 use weighbridge_lab::net::Connector;
 use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial, Sockets};
 use weighbridge_load::generator::{Generator, Options, Waiting};

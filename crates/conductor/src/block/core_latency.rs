@@ -3,9 +3,9 @@
 //!
 //! Looks now and then and keeps what it saw; what it means is the judge's to say.
 
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::core_latency;
-use weighbridge_lab::cores::CoreId;
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::core_latency;
+use weighbridge_lab::host::cores::CoreId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 use super::BlockContext;

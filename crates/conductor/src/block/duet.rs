@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use weighbridge_judge::steer::{Extent, Pace, RoundRule};
-use weighbridge_lab::cores::pin_current_thread;
-use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::host::cores::pin_current_thread;
+use weighbridge_lab::host::lanes::Lane;
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{RunError, WindowReport, WindowSpec};
 use weighbridge_load::window::Load;

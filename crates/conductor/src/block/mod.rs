@@ -23,9 +23,9 @@ mod warm;
 use std::collections::BTreeMap;
 
 use weighbridge_judge::steer::{BlockHistory, BlockRule, FewRequests, Pace, WindowRule};
-use weighbridge_lab::clock::{ClockWatch, monotonic_now};
-use weighbridge_lab::cputime::{CpuTimes, steal_share};
-use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::host::clock::{ClockWatch, monotonic_now};
+use weighbridge_lab::host::cputime::{CpuTimes, steal_share};
+use weighbridge_lab::host::lanes::Lane;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError};
@@ -402,7 +402,7 @@ impl<'a, 'b> Block<'a, 'b> {
             let context = HookContext {
                 logs: launcher.logs,
                 secrets: launcher.secrets,
-                custody: Some(launcher.lab.custody()),
+                tracker: Some(launcher.lab.tracker()),
             };
             hooks::run("reset", command, context, call_off)?;
         }

@@ -5,7 +5,7 @@
 //! carries it out.
 
 use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundHistory, RoundRule, Wanted};
-use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::{Pairing, PairingChoice};

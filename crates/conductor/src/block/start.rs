@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 /// The common beginning of so many threads.

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use weighbridge_judge::steer::{CheckRule, Extent, IdleCheckRule, Pace, RoundHistory, RoundRule, RoundStep};
-use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_load::Recording;
 use weighbridge_load::generator::{self, Trouble, WindowSpec};
 use weighbridge_load::window::{Load, OpenEnd, Stop};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use weighbridge_judge::steer::{Pace, Rest, WarmHistory, WarmRule, WarmStep, WarmWindow};
 use weighbridge_judge::thresholds::{WARM_UP_LEAST, WARM_UP_LONGEST, WARM_UP_SETTLING, WINDOW_PERIODS};
-use weighbridge_lab::clock::monotonic_now;
+use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_load::window::Stop;
 use weighbridge_model::event::{Event, Phase};
 use weighbridge_model::experiment::Point;

@@ -7,11 +7,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use weighbridge_judge::calibration::{Replayed, beyond, error_curve, replay};
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::CoreLayout;
-use weighbridge_lab::gaps;
-use weighbridge_lab::guardian::{Guardian, GuardianError};
-use weighbridge_lab::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::cleanup::guardian::{Guardian, GuardianError};
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cores::CoreLayout;
+use weighbridge_lab::host::scheduler_jitter;
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_load::generator::{
@@ -194,7 +194,7 @@ pub fn generator(
         progress(&format!("ceiling, {connections} connections × {in_flight}"));
         ceilings.push(session.ceiling(connections, in_flight)?);
     }
-    // What custody could not end by itself the guardian ends.
+    // What tracker could not end by itself the guardian ends.
     let _ = lab.close();
     let took = monotonic_now().since(begun);
     let idle = idle.wait().clone();
@@ -203,7 +203,7 @@ pub fn generator(
 
 /// What others take of the client's core. Without it there is a calibration too.
 fn watched(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
-    let seen = gaps::watch(cores, time).ok()?;
+    let seen = scheduler_jitter::watch(cores, time).ok()?;
     Some(HostGaps {
         watched: seen.watched,
         share: Ratio::new(seen.share()),

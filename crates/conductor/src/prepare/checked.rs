@@ -3,7 +3,7 @@
 //!
 //! What was found is carried on and never looked up again: the loads, the cores, the catalogue, the revisions, the secrets.
 
-use weighbridge_lab::catalog::Catalog;
+use weighbridge_lab::service::catalog::Catalog;
 use weighbridge_model::experiment::{Experiment, Target};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError};

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge_lab::room::{RoomError, check_files, check_ports, make_files};
+use weighbridge_lab::host::resource_limits::{ResourceLimitError, check_files, check_ports, make_files};
 use weighbridge_load::FileTable;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::{Experiment, Target};
@@ -13,12 +13,12 @@ use weighbridge_model::plan::Batches;
 /// Makes room for the connections of one server, dealt out to so many threads.
 ///
 /// # Errors
-/// [`RoomError`] where they do not fit.
+/// [`ResourceLimitError`] where they do not fit.
 pub(crate) fn make_for_threads(
     addresses: &[Endpoint],
     connections: u32,
     threads: u32,
-) -> Result<(), RoomError> {
+) -> Result<(), ResourceLimitError> {
     let connections = u64::from(connections);
     // All go to the address that answers first, whichever it is.
     if let Some(address) = addresses.iter().find_map(Endpoint::tcp) {
@@ -42,8 +42,11 @@ fn threads_have_tables() -> bool {
 /// Whether an experiment's connections fit on this host. Changes nothing.
 ///
 /// # Errors
-/// [`RoomError`] where they do not.
-pub(crate) fn check(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> Result<(), RoomError> {
+/// [`ResourceLimitError`] where they do not.
+pub(crate) fn check(
+    experiment: &Experiment,
+    connect_to: Option<&(String, u16)>,
+) -> Result<(), ResourceLimitError> {
     for (peer, connections) in by_address(experiment, connect_to) {
         check_ports(&peer, connections)?;
     }
@@ -53,8 +56,8 @@ pub(crate) fn check(experiment: &Experiment, connect_to: Option<&(String, u16)>)
 /// Makes room for an experiment's connections, which all stand in the generator's thread.
 ///
 /// # Errors
-/// [`RoomError`] where they do not fit.
-pub(crate) fn make(experiment: &Experiment) -> Result<(), RoomError> {
+/// [`ResourceLimitError`] where they do not fit.
+pub(crate) fn make(experiment: &Experiment) -> Result<(), ResourceLimitError> {
     make_files(in_all(experiment))
 }
 

@@ -2,10 +2,10 @@
 //!
 //! It says who sits where; pinning is the lab's, and which of two variants has which set in a round is the plan's.
 
-use weighbridge_lab::cores::{CoreId, CoreLayout, parse_core_list};
-use weighbridge_lab::lanes::{Lane, LaneError, Lanes};
-use weighbridge_lab::ports::listener_of;
-use weighbridge_lab::procfs::Pid;
+use weighbridge_lab::host::cores::{CoreId, CoreLayout, parse_core_list};
+use weighbridge_lab::host::lanes::{Lane, LaneError, Lanes};
+use weighbridge_lab::host::ports::listener_of;
+use weighbridge_lab::host::procfs::Pid;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::pairing::PairingChoice;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use weighbridge_lab::host::HostFacts;
-use weighbridge_lab::identity::identity;
+use weighbridge_lab::host::identity::identity;
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::IdleWait;

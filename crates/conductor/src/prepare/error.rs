@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use weighbridge_lab::catalog::CatalogError;
-use weighbridge_lab::cores::CoreError;
-use weighbridge_lab::room::RoomError;
+use weighbridge_lab::host::cores::CoreError;
+use weighbridge_lab::host::resource_limits::ResourceLimitError;
+use weighbridge_lab::service::catalog::CatalogError;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::WorkloadError;
 
@@ -81,7 +81,7 @@ pub enum PrepareError {
     Alone(String),
     /// This host has no room for so many connections.
     #[error(transparent)]
-    Room(#[from] RoomError),
+    Room(#[from] ResourceLimitError),
     /// The machine's cores could not be found out.
     #[error(transparent)]
     Cores(#[from] CoreError),

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use serde_json::Value;
-use weighbridge_lab::idle::{IdleError, IdleHold};
+use weighbridge_lab::host::idle::{IdleError, IdleHold};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::{Idle, IdleWait};
 

@@ -1,7 +1,7 @@
 //! What a variant may have at most, against what this machine has.
 
 use weighbridge_lab::host::memory_total;
-use weighbridge_lab::{memory, quota};
+use weighbridge_lab::process::{memory, quota};
 use weighbridge_model::experiment::{Experiment, Limits, Variant};
 
 use crate::prepare::cores::CorePlacement;

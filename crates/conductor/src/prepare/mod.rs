@@ -22,9 +22,9 @@ pub(crate) mod sources;
 
 use serde_json::{Value, json};
 use weighbridge_judge::Absent;
-use weighbridge_lab::catalog::Catalog;
 use weighbridge_lab::layers;
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::catalog::Catalog;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Target, Variant, WorkloadSpec};

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use weighbridge_lab::procfs::{Pid, ProcessIdentity};
-use weighbridge_lab::registry::{self, Listed, Registry, RegistryError};
+use weighbridge_lab::cleanup::registry::{self, Listed, Registry, RegistryError};
+use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
 
 /// A registry of this name, with a number behind it where a dead run left one: in containers every process may have
 /// the same number.

@@ -7,8 +7,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use weighbridge_lab::catalog::{Catalog, CatalogError};
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::catalog::{Catalog, CatalogError};
 use weighbridge_model::experiment::{Experiment, Peer, Protocol, Target, Variant, WorkloadSpec};
 
 /// The catalogue for an experiment in this folder.

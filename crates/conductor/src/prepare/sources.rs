@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use weighbridge_lab::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
-use weighbridge_lab::custody::{Custody, CustodyError};
-use weighbridge_lab::errand::{self, Errand};
-use weighbridge_lab::guardian::Guardian;
-use weighbridge_lab::logs::{LINES_QUOTED, excerpt, last_lines};
-use weighbridge_lab::registry;
+use weighbridge_lab::cleanup::guardian::Guardian;
+use weighbridge_lab::cleanup::registry;
+use weighbridge_lab::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
+use weighbridge_lab::process::command::{self, CommandOutcome};
+use weighbridge_lab::process::logs::{LINES_QUOTED, excerpt, last_lines};
+use weighbridge_lab::service::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
@@ -74,7 +74,7 @@ pub enum SourceError {
     },
     /// The worktrees could not be watched over.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    CleanupTracker(#[from] CleanupTrackerError),
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -142,7 +142,7 @@ impl ProgramSources {
             return Ok(Self::default());
         }
         let mut preparer =
-            SourcePreparer { options, say, custody: None, checkouts: None, built: Vec::new(), logs: None };
+            SourcePreparer { options, say, tracker: None, checkouts: None, built: Vec::new(), logs: None };
         let mut by_variant = HashMap::new();
         for (number, variant) in experiment.variants.iter_mut().enumerate() {
             let Target::Command(program) = &mut variant.target else { continue };
@@ -252,15 +252,18 @@ pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError
 }
 
 /// Who answers for worktrees and builds; from the first of them on.
-fn custody(known: &mut Option<Arc<Custody>>, options: &Options) -> Result<Arc<Custody>, CustodyError> {
-    if let Some(custody) = known {
-        return Ok(Arc::clone(custody));
+fn tracker(
+    known: &mut Option<Arc<CleanupTracker>>,
+    options: &Options,
+) -> Result<Arc<CleanupTracker>, CleanupTrackerError> {
+    if let Some(tracker) = known {
+        return Ok(Arc::clone(tracker));
     }
     let (program, verb) = &options.guardian;
     let guardian = Guardian::start(program, verb)?;
     let name = format!("revisions-{}", std::process::id());
     let registry = registry::default_base().map(|base| own_registry(&base, &name, None)).transpose()?;
-    Ok(Arc::clone(known.insert(Arc::new(Custody::new(Some(guardian), registry)))))
+    Ok(Arc::clone(known.insert(Arc::new(CleanupTracker::new(Some(guardian), registry)))))
 }
 
 /// SourcePreparer sources one after another.
@@ -268,7 +271,7 @@ struct SourcePreparer<'a> {
     options: &'a Options,
     say: &'a mut dyn FnMut(Event),
     /// Of worktrees and of builds.
-    custody: Option<Arc<Custody>>,
+    tracker: Option<Arc<CleanupTracker>>,
     checkouts: Option<Checkouts>,
     /// Folder and command of each build that was done.
     built: Vec<(PathBuf, String)>,
@@ -318,8 +321,8 @@ impl SourcePreparer<'_> {
             Some(checkouts) => checkouts,
             None => {
                 let cache = checkout::cache_folder().ok_or(CheckoutError::NoCache).map_err(failed)?;
-                let custody = custody(&mut self.custody, self.options)?;
-                self.checkouts.insert(Checkouts::new(repository.clone(), &cache, custody))
+                let tracker = tracker(&mut self.tracker, self.options)?;
+                self.checkouts.insert(Checkouts::new(repository.clone(), &cache, tracker))
             }
         };
         let control = &self.options.control;
@@ -358,15 +361,15 @@ impl SourcePreparer<'_> {
         shell.arg("-c").arg(command).current_dir(folder).stdin(Stdio::null());
         shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
         checkout::without_git_environment(&mut shell);
-        let custody = custody(&mut self.custody, self.options)?;
+        let tracker = tracker(&mut self.tracker, self.options)?;
         let control = &self.options.control;
-        match errand::run_in(&custody, shell, &|| control.is_interrupted()).map_err(not_run)? {
-            Errand::CalledOff => Err(SourceError::Interrupted),
-            Errand::Ended(status) if status.success() => {
+        match command::run_tracked(&tracker, shell, &|| control.is_interrupted()).map_err(not_run)? {
+            CommandOutcome::CalledOff => Err(SourceError::Interrupted),
+            CommandOutcome::Ended(status) if status.success() => {
                 self.built.push(done);
                 Ok(())
             }
-            Errand::Ended(status) => {
+            CommandOutcome::Ended(status) => {
                 let output = last_lines(&log, LINES_QUOTED);
                 // There is no run folder to keep it in, and somebody will want to read it.
                 let _ = self.logs.take().map(TempDir::keep);

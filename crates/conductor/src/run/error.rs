@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use weighbridge_lab::cores::CoreError;
-use weighbridge_lab::custody::CustodyError;
-use weighbridge_lab::guardian::GuardianError;
-use weighbridge_lab::registry::RegistryError;
+use weighbridge_lab::cleanup::guardian::GuardianError;
+use weighbridge_lab::cleanup::registry::RegistryError;
+use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
+use weighbridge_lab::host::cores::CoreError;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{ReadError, WriteError};
 
@@ -62,7 +62,7 @@ pub enum RunError {
     Registry(#[from] RegistryError),
     /// Something that was started could not be released.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    CleanupTracker(#[from] CleanupTrackerError),
     /// The run folder could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),

@@ -1,7 +1,7 @@
 //! From an experiment to what the judge is asked.
 
 use weighbridge_judge as judge;
-use weighbridge_lab::cores::{CoreLayout, Sharing};
+use weighbridge_lab::host::cores::{CoreLayout, Sharing};
 use weighbridge_model::experiment::{Experiment, Target};
 
 use serde_json::Value;

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use weighbridge_judge::reliability::{changed, measured_time, quote};
 use weighbridge_lab::host::HostFacts;
-use weighbridge_lab::identity::identity;
+use weighbridge_lab::host::identity::identity;
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use weighbridge_judge::steer::BlockRule;
-use weighbridge_lab::custody::CustodyError;
-use weighbridge_lab::guardian::Guardian;
-use weighbridge_lab::launch::Lab;
-use weighbridge_lab::registry;
+use weighbridge_lab::cleanup::guardian::Guardian;
+use weighbridge_lab::cleanup::registry;
+use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
+use weighbridge_lab::process::launch::Lab;
 use weighbridge_model::pairing::PairingChoice;
 
 use crate::block::BlockContext;
@@ -99,7 +99,7 @@ impl RunResources {
     }
 
     /// Stops the generators and whatever the lab still holds.
-    pub fn close(self) -> Result<(), CustodyError> {
+    pub fn close(self) -> Result<(), CleanupTrackerError> {
         drop(self.clients);
         self.lab.close().map(drop)
     }

@@ -11,8 +11,8 @@ use weighbridge_judge as judge;
 use weighbridge_judge::steer::{
     BlockHistory, BlockRule, BlockStep, Budget, SizeHistory, SizeRule, SizeStep, Stop,
 };
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::Pinned;
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cores::Pinned;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::id::VariantId;
@@ -236,8 +236,8 @@ impl RunLoop<'_> {
             RunResources::open(&folder_name(self.writer.folder()), prepared, self.options, &self.logs())?;
         let Experiment { plan, hooks, .. } = &prepared.experiment;
         if let Some(command) = &hooks.prepare {
-            let custody = Some(resources.lab.custody());
-            let context = HookContext { logs: &resources.logs, secrets: &prepared.secrets, custody };
+            let tracker = Some(resources.lab.tracker());
+            let context = HookContext { logs: &resources.logs, secrets: &prepared.secrets, tracker };
             hooks::run("prepare", command, context, CallOff::On(control))
                 .map_err(|error| interrupted_or(control, error.into()))?;
         }
@@ -426,7 +426,7 @@ impl RunLoop<'_> {
     /// Runs the hook that puts in order what the others left, however the run ended.
     fn clean_up(&mut self) {
         let Some(command) = &self.prepared.experiment.hooks.cleanup else { return };
-        let context = HookContext { logs: &self.logs(), secrets: &self.prepared.secrets, custody: None };
+        let context = HookContext { logs: &self.logs(), secrets: &self.prepared.secrets, tracker: None };
         if let Err(error) = hooks::run("cleanup", command, context, CallOff::Never) {
             // Should the folder not be writable, the terminal still shows it.
             let _ = self.say(Event::Warning { text: error.to_string() });

@@ -4,9 +4,9 @@ mod watch;
 
 use std::path::PathBuf;
 
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::{CoreId, CoreLayout, pin_current_thread};
-use weighbridge_lab::room::RoomError;
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cores::{CoreId, CoreLayout, pin_current_thread};
+use weighbridge_lab::host::resource_limits::ResourceLimitError;
 use weighbridge_load::dial::{Endpoint, ResolveError, SocketDial};
 use weighbridge_load::failures::Failures;
 use weighbridge_load::generator::{self, ConnectError, Generator, Trouble, Waiting, WindowSpec};
@@ -126,7 +126,7 @@ pub enum SingleError {
     Tls(#[from] TlsError),
     /// This host has no room for so many connections.
     #[error(transparent)]
-    Room(#[from] RoomError),
+    Room(#[from] ResourceLimitError),
     /// No connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use weighbridge_lab::cores::{CoreId, CoreLayout, Pinned};
+use weighbridge_lab::host::cores::{CoreId, CoreLayout, Pinned};
 use weighbridge_load::generator::Progress;
 use weighbridge_load::live::{LiveCounts, LiveTimes};
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_watcher_keeps_off_the_generators_cores() {
         let core = CoreId::new;
-        let layout = CoreLayout::of(&[core(0), core(1), core(2)]).expect("cores");
+        let layout = CoreLayout::from_allowed(&[core(0), core(1), core(2)]).expect("cores");
         assert_eq!(core_beside(&layout, &[core(2)]), Some(core(0)));
         assert_eq!(core_beside(&layout, &[core(0)]), Some(core(1)));
         assert_eq!(core_beside(&layout, &[core(0), core(1), core(2)]), None);

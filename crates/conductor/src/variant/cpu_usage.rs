@@ -1,6 +1,6 @@
 //! CPU time by role over one span of a block: the machine's, this program's, the variants'.
 
-use weighbridge_lab::machine::MachineWatch;
+use weighbridge_lab::host::machine::MachineWatch;
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::quantity::Nanoseconds;
 

@@ -4,8 +4,8 @@
 //! It stands beside the generator and does for such a variant what that does for all others: it carries out a window, or
 //! asks for one reply. It decides nothing, and believes no answer that does not add up.
 
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::talk::{Talk, TalkError};
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::process::talk::{Talk, TalkError};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd, WindowFigures};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use weighbridge_lab::launch::LaunchError;
+use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_model::experiment::Variant;
 use weighbridge_model::id::VariantId;
 

@@ -3,14 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use weighbridge_lab::cores::CoreId;
+use weighbridge_lab::host::cores::CoreId;
+use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::host::memory_available;
-use weighbridge_lab::lanes::Lane;
-use weighbridge_lab::launch::{Lab, Launch, Ready};
 use weighbridge_lab::layers::Site;
+use weighbridge_lab::process::launch::{Lab, Launch, Ready};
 use weighbridge_lab::process::{Running, Wrapping};
-use weighbridge_lab::runtime;
 use weighbridge_lab::service::Service;
+use weighbridge_lab::service::runtime;
 use weighbridge_model::experiment::{Program, Variant, WorkloadSpec};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;

@@ -12,10 +12,10 @@ pub(crate) mod readiness;
 pub(crate) mod roles;
 pub(crate) mod running;
 
-use weighbridge_lab::cores::CoreError;
-use weighbridge_lab::freeze::FreezeError;
-use weighbridge_lab::launch::LaunchError;
+use weighbridge_lab::host::cores::CoreError;
 use weighbridge_lab::layers::LayerError;
+use weighbridge_lab::process::freeze::FreezeError;
+use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_model::quantity::Bytes;
 
 use crate::prepare::launch_spec::LaunchSpecError;

@@ -5,10 +5,10 @@
 
 use std::net::SocketAddr;
 
-use weighbridge_lab::launch::{Allowed, Launch, LaunchError};
-use weighbridge_lab::layers::{Allotment, Answered, Ground, LayerError, Site};
+use weighbridge_lab::layers::{Answered, LayerError, Site, SiteConfig, VariantFacts};
 use weighbridge_lab::net::{Connector, NamespaceError};
 use weighbridge_lab::process::Running;
+use weighbridge_lab::process::launch::{Allowed, Launch, LaunchError};
 use weighbridge_model::experiment::{CpuLimit, Variant};
 use weighbridge_model::id::PointId;
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
@@ -35,19 +35,19 @@ impl VariantLauncher<'_> {
     /// The place of a variant for one trial, with its layers in it.
     pub(super) fn site(&self, start: Start<'_>) -> Result<Site, VariantError> {
         let variant = start.variant;
-        let given = Allotment {
+        let given = SiteConfig {
             variant: self.number_in_run(start.id).index(),
             cores: self.cores(start).to_vec(),
             logs: self.logs_of(start),
         };
-        let ground = Ground {
+        let facts = VariantFacts {
             folder: self.runtime_file(start, "layers").with_extension(""),
             protocol: variant.protocol,
             connections: self.connections,
         };
         let mut site = Site::make(self.lab, given, &variant.layers)
             .map_err(|source| of_variant(&variant.name, source))?;
-        site.settle(ground);
+        site.set_variant(facts);
         Ok(site)
     }
 
@@ -60,12 +60,12 @@ impl VariantLauncher<'_> {
         logs: &[OutputCapture],
     ) -> Result<(Running, SocketAddr), VariantError> {
         let failed = |source| of_variant(&variant.name, source);
-        site.dress(self.lab, &mut launch).map_err(failed)?;
+        site.configure(self.lab, &mut launch).map_err(failed)?;
         let quota = variant.limits.cpu.map(CpuLimit::quota);
         let allowed = Allowed { quota, memory: variant.limits.memory };
         let running = self.launch_in(site, variant, &launch, allowed, logs)?;
         let at = SocketAddr::new(site.service_address(), running.port());
-        let at = site.front(self.lab, at).map_err(failed)?;
+        let at = site.start_proxy(self.lab, at).map_err(failed)?;
         Ok((running, at))
     }
 

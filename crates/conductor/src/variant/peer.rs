@@ -7,10 +7,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use weighbridge_lab::launch::Allowed;
 use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;
-use weighbridge_lab::runtime;
+use weighbridge_lab::process::launch::Allowed;
+use weighbridge_lab::service::runtime;
 use weighbridge_model::experiment::{Peer, Protocol};
 use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 

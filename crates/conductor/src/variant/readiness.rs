@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 
-use weighbridge_lab::launch::{Asking, LinePattern, Ready};
+use weighbridge_lab::process::launch::{Asking, LinePattern, Ready};
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;

@@ -4,9 +4,9 @@
 //! Whatever is done is done to all: they stand still, go on, move and end together, and a variant is alive while all
 //! are. What they use is told apart. Who is started with what environment is decided elsewhere.
 
-use weighbridge_lab::cores::{CoreError, CoreId};
-use weighbridge_lab::freeze::FreezeError;
+use weighbridge_lab::host::cores::{CoreError, CoreId};
 use weighbridge_lab::layers;
+use weighbridge_lab::process::freeze::FreezeError;
 use weighbridge_lab::process::{Exit, GRACE, Running};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{QuotaFacts, RoleCpu};

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use weighbridge_lab::clock::monotonic_now;
-use weighbridge_lab::cores::CoreId;
-use weighbridge_lab::freeze::FreezeError;
-use weighbridge_lab::lanes::Lane;
+use weighbridge_lab::host::clock::monotonic_now;
+use weighbridge_lab::host::cores::CoreId;
+use weighbridge_lab::host::lanes::Lane;
 use weighbridge_lab::layers::Site;
-use weighbridge_lab::logs::{LINES_QUOTED, excerpt, last_lines};
-use weighbridge_lab::runtime;
+use weighbridge_lab::process::freeze::FreezeError;
+use weighbridge_lab::process::logs::{LINES_QUOTED, excerpt, last_lines};
+use weighbridge_lab::service::runtime;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::Limits;
 use weighbridge_model::id::VariantId;
@@ -224,7 +224,7 @@ impl OwnProcesses {
     fn stop(self) {
         let Self { roles, site, logs, runtime, peer_runtime, secrets, .. } = self;
         roles.stop();
-        let folder = site.ground().folder.clone();
+        let folder = site.variant().folder.clone();
         drop(site);
         for log in &logs {
             // What cannot be written anew is not kept.

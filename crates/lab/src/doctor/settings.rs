@@ -1,11 +1,12 @@
-//! Findings about the kernel's settings. What each costs was measured: METHODOLOGY, "What else of the host moves a figure".
+//! Findings about the kernel's settings. What each costs was measured: METHODOLOGY, "What else of the host
+//! moves a figure".
 
 use super::{Finding, Level, Observation, Subject};
-use crate::cores::{CoreId, core_list};
+use crate::host::cores::{CoreId, core_list};
 use crate::host::{AddressLayout, InterruptLine, parse_interrupts};
 
-/// Interrupts of devices a second on one core, from which they are told. So many on the client's moved p50 by less than
-/// 0.5 %, and what caused them the mean by 9 %.
+/// Interrupts of devices a second on one core, from which they are told. So many on the client's moved p50 by
+/// less than 0.5 %, and what caused them the mean by 9 %.
 const INTERRUPTS_NOTE: f64 = 1_000.0;
 
 /// How often devices interrupted one core while we looked.

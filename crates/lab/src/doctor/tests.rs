@@ -1,7 +1,7 @@
 //! Each finding of the doctor on a host made up for it, and none on a healthy one.
 
 use super::*;
-use crate::cores::CoreId;
+use crate::host::cores::CoreId;
 use crate::host::{
     AddressLayout, Frequency, HugePages, KernelSettings, Limit, PacketSteering, PortRange, Switch,
     parse_interrupts,
@@ -34,7 +34,7 @@ fn healthy() -> Observation {
             memory: Some(Bytes::new(8 << 30)),
             ..HostFacts::default()
         },
-        layout: CoreLayout::of(&all).ok(),
+        layout: CoreLayout::from_allowed(&all).ok(),
         quota: None,
         limits: ["`cpu`", "`memory`"].map(|key| (key, Ok(quota::Version::Second))),
         awake: Ok(()),
@@ -82,9 +82,11 @@ fn a_healthy_host_is_fine_in_every_subject() {
 
 #[test]
 fn few_cores_are_noted_and_one_is_a_problem() {
-    expect(Subject::Cores, Level::Note, |seen| seen.layout = CoreLayout::of(&core_ids(&[0, 3])).ok());
+    expect(Subject::Cores, Level::Note, |seen| {
+        seen.layout = CoreLayout::from_allowed(&core_ids(&[0, 3])).ok()
+    });
     let one = expect(Subject::Cores, Level::Problem, |seen| {
-        seen.layout = CoreLayout::of(&core_ids(&[0])).ok();
+        seen.layout = CoreLayout::from_allowed(&core_ids(&[0])).ok();
     });
     assert!(one.remedy.is_some());
 }
@@ -120,18 +122,18 @@ fn what_cannot_be_limited_is_said_with_its_remedy() {
 #[test]
 fn a_quota_below_all_cores_is_a_warning_and_one_that_leaves_services_nothing_a_problem() {
     let millis = Nanoseconds::from_millis;
-    let of = |time: u64, throttled: Option<u64>| {
+    let quota = |time: u64, throttled: Option<u64>| {
         let did = |throttled| Throttling { periods: 40, throttled, time: millis(300) };
         Some((CpuQuota { time: millis(time), period: millis(100) }, throttled.map(did)))
     };
-    let some = expect(Subject::CpuQuota, Level::Warning, |seen| seen.quota = of(150, Some(12)));
+    let some = expect(Subject::CpuQuota, Level::Warning, |seen| seen.quota = quota(150, Some(12)));
     assert_eq!(
         some.evidence,
         "150 ms in every 100 ms, the time of 1.50 of 4 cores; held up in 12 of 40 periods so far, 300 ms in all"
     );
     assert!(some.remedy.is_some_and(|remedy| remedy.contains("`CPUQuota=`")));
-    expect(Subject::CpuQuota, Level::Problem, |seen| seen.quota = of(100, None));
-    let enough = Observation { quota: of(400, Some(0)), ..healthy() };
+    expect(Subject::CpuQuota, Level::Problem, |seen| seen.quota = quota(100, None));
+    let enough = Observation { quota: quota(400, Some(0)), ..healthy() };
     let fine = found(&enough, Subject::CpuQuota);
     assert_eq!((fine.level, fine.remedy), (Level::Fine, None));
     assert_eq!(fine.evidence, "400 ms in every 100 ms, the time of 4.00 of 4 cores");
@@ -169,19 +171,19 @@ fn a_governor_other_than_performance_is_a_warning() {
 
 #[test]
 fn many_interrupts_on_a_core_that_measures_are_noted() {
-    let of = |core: u32, per_second: f64| CoreInterrupts {
+    let interrupts = |core: u32, per_second: f64| CoreInterrupts {
         core: CoreId::new(core),
         per_second,
         device: "disk".to_owned(),
     };
     let finding = expect(Subject::Interrupts, Level::Note, |seen| {
-        seen.interrupts = vec![of(0, 12.0), of(1, 1_000.0), of(3, 2_345.6)];
+        seen.interrupts = vec![interrupts(0, 12.0), interrupts(1, 1_000.0), interrupts(3, 2_345.6)];
     });
     let evidence = "1000 a second on service core 1, most by `disk`; 2346 a second on the client's core 3, most by `disk`";
     assert_eq!(finding.evidence, evidence);
     assert!(finding.remedy.is_some_and(|remedy| remedy.contains("`IRQBALANCE_BANNED_CPULIST=1,3`")));
     // Core 9 is nobody's.
-    let fine = Observation { interrupts: vec![of(9, 1e5), of(2, 999.0)], ..healthy() };
+    let fine = Observation { interrupts: vec![interrupts(9, 1e5), interrupts(2, 999.0)], ..healthy() };
     let finding = found(&fine, Subject::Interrupts);
     assert_eq!(
         (finding.level, finding.evidence.as_str()),

@@ -1,7 +1,9 @@
-//! The relay of ours in the switch's place: started there before the service, asked at the end of a trial what it carried.
+//! The relay of ours in the switch's place: started there before the service, asked at the end of a trial
+//! what it carried.
 //!
-//! What it does to frames is in [`crate::layers::frames`]; which layers need it is in [`super::crossing`]. Both hosts hand down each
-//! packet by itself while it stands there: a frame that stands for forty packets would be held back or lost as one.
+//! What it does to frames is in [`crate::layers::frames`]; which layers need it is in [`super::crossing`].
+//! Both hosts hand down each packet by itself while it stands there: a frame that stands for forty packets
+//! would be held back or lost as one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,15 +12,16 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
 use super::crossing::{Dealt, Treatment, cut_packets};
+use super::site::SiteProgram;
 use super::veth::{CLIENT_PORT, SERVER_PORT};
-use super::{LayerError, Site, Spot};
-use crate::launch::{Lab, Ready};
-use crate::layers::frames::way::{Delay, Distribution, Way, WayError};
+use super::{HostRole, LayerError, Site};
+use crate::host::sys::monotonic;
+use crate::layers::frames::impairment::{Delay, Distribution, Impairment, ImpairmentError};
 use crate::layers::frames::{self, InterfacePair, Settings};
 use crate::net::Unavailable;
 use crate::net::namespace::in_scratch;
-use crate::sys::monotonic;
-use crate::talk::Talk;
+use crate::process::launch::{Lab, Ready};
+use crate::process::talk::Talk;
 
 /// Its name among the programs of a variant, and the role of its CPU time.
 const ROLE: &str = "relay";
@@ -54,19 +57,21 @@ impl Carrier {
         let Some(hosts) = site.hosts() else { return Ok(()) };
         cut_packets(hosts)?;
         let command = own_command(lab, &self.settings()?)?;
-        site.start(lab, (Spot::Switch, ROLE), (command, Ready::Direct))?;
+        let (host, ready) = (HostRole::Switch, Ready::Direct);
+        site.start(lab, SiteProgram { host, role: ROLE, command, ready, folder: None })?;
         *self.talk() = site.take_talk(ROLE);
         Ok(())
     }
 
     fn settings(&self) -> Result<Settings, LayerError> {
-        let impossible = |error: WayError| Unavailable::new(error.to_string(), "change the layer's settings");
+        let impossible =
+            |error: ImpairmentError| Unavailable::new(error.to_string(), "change the layer's settings");
         let ports = InterfacePair::try_new(CLIENT_PORT.to_owned(), SERVER_PORT.to_owned());
         let ports =
             ports.map_err(|error| Unavailable::new(error.to_string(), "name the ports differently"))?;
         Ok(Settings {
-            forth: way(self.treatment.to_server).map_err(impossible)?,
-            back: way(self.treatment.to_client).map_err(impossible)?,
+            forward: impairment(self.treatment.to_server).map_err(impossible)?,
+            reverse: impairment(self.treatment.to_client).map_err(impossible)?,
             // Another one in each trial, or every block would lose the same packets; the record keeps it.
             seed: monotonic().as_nanos(),
             ..Settings::null(ports)
@@ -116,15 +121,15 @@ impl Carrier {
 }
 
 /// What a relay is to do to packets of one direction.
-fn way(Dealt { delay, loss }: Dealt) -> Result<Way, WayError> {
+fn impairment(Dealt { delay, loss }: Dealt) -> Result<Impairment, ImpairmentError> {
     let delay = match delay {
         Some(delay) => Delay::try_new(delay.time, delay.jitter, Distribution::Uniform)?,
         None => Delay::default(),
     };
     match loss {
-        None => Way::try_new(delay, Way::default().loss()),
-        Some(Loss { bursts: Some(bursts), .. }) => Way::with_bursts(delay, bursts),
-        Some(Loss { share, .. }) => Way::try_new(delay, share),
+        None => Impairment::try_new(delay, Impairment::default().loss()),
+        Some(Loss { bursts: Some(bursts), .. }) => Impairment::with_bursts(delay, bursts),
+        Some(Loss { share, .. }) => Impairment::try_new(delay, share),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What carries frames across the switch: the kernel's bridge, with netem at its ports where packets are held back or
-//! lost, or a relay of ours.
+//! What carries frames across the switch: the kernel's bridge, with netem at its ports where packets are held
+//! back or lost, or a relay of ours.
 //!
 //! One way for all: which it is follows from the layers of the variant and from what the kernel has.
 
@@ -9,12 +9,12 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::relayed::Relayed;
 
 use super::carrier::Carrier;
-use super::site::configure;
+use super::site::run_on;
 use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT, WITH_RAW, try_here};
 use super::{Answered, Hosts, LayerError, Part, Site};
-use crate::launch::Lab;
 use crate::net::tools::{Tool, need};
 use crate::net::{Batch, Capability, Unavailable};
+use crate::process::launch::Lab;
 use crate::service::Freezing;
 
 /// Packets that netem holds at most: a minute of a thousand and more a second.
@@ -48,7 +48,7 @@ pub(super) struct Dealt {
 }
 
 impl Treatment {
-    pub fn of(layers: &Layers) -> Self {
+    pub fn from_layers(layers: &Layers) -> Self {
         let mut found = Self::default();
         for layer in layers.iter() {
             match layer {
@@ -95,8 +95,8 @@ impl Treatment {
 }
 
 impl Crossing {
-    pub fn of(layers: &Layers) -> Self {
-        match Treatment::of(layers) {
+    pub fn choose(layers: &Layers) -> Self {
+        match Treatment::from_layers(layers) {
             _ if layers.has_relay() => Self::Relay,
             treatment if treatment.is_none() => Self::Bridge,
             _ if has_netem().is_ok() => Self::Netem,
@@ -105,16 +105,16 @@ impl Crossing {
     }
 
     /// Joins the two ports by the kernel's bridge, with netem at those that need it, unless a relay does.
-    pub fn lay(self, treatment: &Treatment, site: &mut Site) -> Result<(), LayerError> {
+    pub fn install(self, treatment: &Treatment, site: &mut Site) -> Result<(), LayerError> {
         let Some(hosts) = site.hosts().filter(|_| self != Self::Relay) else { return Ok(()) };
-        configure(&hosts.switch, &bridge())?;
+        run_on(&hosts.switch, &bridge())?;
         if self == Self::Bridge {
             return Ok(());
         }
         cut_packets(hosts)?;
         let queue = |port| Some(format!("qdisc add dev {port} root handle 1: {}", treatment.at(port)?));
         let queues = [CLIENT_PORT, SERVER_PORT].into_iter().filter_map(queue);
-        configure(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
+        run_on(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
     }
 
     /// Where a further queue goes at a port, as `tc` has it: below netem where that stands there.
@@ -126,10 +126,11 @@ impl Crossing {
     }
 }
 
-/// Has both hosts hand down each packet by itself: one that stands for forty would be held back or lost as one.
+/// Has both hosts hand down each packet by itself: one that stands for forty would be held back or lost as
+/// one.
 pub(super) fn cut_packets(hosts: &Hosts) -> Result<(), LayerError> {
     let alone = Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1"));
-    [&hosts.client, &hosts.server].into_iter().try_for_each(|host| configure(host, &alone))
+    [&hosts.client, &hosts.server].into_iter().try_for_each(|host| run_on(host, &alone))
 }
 
 /// Ports learn nothing that would have to be said again: no spanning tree, no queries for groups.
@@ -160,10 +161,11 @@ pub(super) struct CrossingPart {
 impl CrossingPart {
     /// The part of one of `layers`.
     pub fn new(layer: &Layer, layers: &Layers) -> Self {
-        let crossing = Crossing::of(layers);
+        let crossing = Crossing::choose(layers);
         let ours = |layer: &&Layer| matches!(layer, Layer::Relay(_) | Layer::Delay(_) | Layer::Loss(_));
         let is_first = layers.iter().find(ours) == Some(layer);
-        let carrier = (crossing == Crossing::Relay && is_first).then(|| Carrier::new(Treatment::of(layers)));
+        let carrier =
+            (crossing == Crossing::Relay && is_first).then(|| Carrier::new(Treatment::from_layers(layers)));
         Self { crossing, carrier }
     }
 }
@@ -195,7 +197,7 @@ impl Part for CrossingPart {
         }
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         self.carrier.as_ref().map_or(Ok(()), |carrier| carrier.start(lab, site))
     }
 
@@ -222,12 +224,12 @@ mod tests {
             towards: Towards::Server,
         };
         let loss = Loss { share: Ratio::new(0.01), towards: Towards::Both, bursts: None };
-        let of = |layers: Vec<Layer>| {
+        let treatment = |layers: Vec<Layer>| {
             let hosts = Layer::Veth(Veth::default());
             let all = std::iter::once(hosts).chain(layers).collect();
-            Treatment::of(&Layers::new(all).expect("they make sense"))
+            Treatment::from_layers(&Layers::new(all).expect("they make sense"))
         };
-        let both = of(vec![Layer::Delay(delay), Layer::Loss(loss)]);
+        let both = treatment(vec![Layer::Delay(delay), Layer::Loss(loss)]);
         assert_eq!(
             both.at(SERVER_PORT).as_deref(),
             Some("netem limit 100000 delay 1000us 200us loss random 1%")
@@ -235,17 +237,17 @@ mod tests {
         assert_eq!(both.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 loss random 1%"));
         let share = |share| Ratio::new(share);
         let bursts = Bursts { p: share(0.25), r: share(0.5), bad: share(1.0), good: share(0.0) };
-        let bursts = of(vec![Layer::Loss(Loss { bursts: Some(bursts), ..loss })]);
+        let bursts = treatment(vec![Layer::Loss(Loss { bursts: Some(bursts), ..loss })]);
         assert_eq!(
             bursts.at(CLIENT_PORT).as_deref(),
             Some("netem limit 100000 loss gemodel 25% 50% 100% 0%")
         );
         let plain = Delay { jitter: Nanoseconds::ZERO, ..delay };
         let back = Delay { time: Nanoseconds::from_millis(2), towards: Towards::Client, ..plain };
-        let apart = of(vec![Layer::Delay(plain), Layer::Delay(back)]);
+        let apart = treatment(vec![Layer::Delay(plain), Layer::Delay(back)]);
         assert_eq!(apart.at(SERVER_PORT).as_deref(), Some("netem limit 100000 delay 1000us"));
         assert_eq!(apart.at(CLIENT_PORT).as_deref(), Some("netem limit 100000 delay 2000us"));
-        let plain = of(vec![Layer::Delay(plain)]);
+        let plain = treatment(vec![Layer::Delay(plain)]);
         assert_eq!(plain.at(CLIENT_PORT), None);
         assert_eq!(Crossing::Netem.place_of_queue(&plain, SERVER_PORT), "parent 1:1 handle 10:");
         assert_eq!(Crossing::Netem.place_of_queue(&plain, CLIENT_PORT), "root");

@@ -1,18 +1,21 @@
-//! What stands between client and service, put in and taken out: each kind of layer is a [`Part`] in a file of its own.
+//! What stands between client and service, put in and taken out: each kind of layer is a [`Part`] in a file
+//! of its own.
 //!
-//! A [`Site`] is where one variant lives for one trial: hosts of its own where its layers want them, or this host. The
-//! parts are laid from the client's end inward before the service starts, may change how it is started, and may put a
-//! program in front of it once it is ready. Whatever is made is in custody first and goes in reverse order. Nothing here
-//! knows what is asked or how often.
+//! A [`Site`] is where one variant lives for one trial: hosts of its own where its layers want them, or this
+//! host. The parts are installed from the client's end inward before the service starts, may change how it is
+//! started, and may put a program in front of it once it is ready. Whatever is made is tracked for clean-up
+//! first and goes in reverse order. Nothing here knows what is asked or how often.
 
 mod carrier;
-mod container;
+pub mod container;
 mod crossing;
 pub mod frames;
 pub mod ovs;
 mod probe;
+mod proof;
 mod published;
 mod rate;
+mod rehearsal;
 pub mod sidecar;
 mod site;
 mod veth;
@@ -28,21 +31,23 @@ use weighbridge_model::network::{LinkCounters, ProgramFacts, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
-use crate::container::ContainerError;
-use crate::custody::CustodyError;
-use crate::launch::{Lab, Launch, LaunchError};
+use crate::cleanup::tracker::CleanupTrackerError;
+use crate::layers::container::oci::ContainerError;
 use crate::layers::ovs::switch::OvsError;
 use crate::layers::sidecar::proxy::{Missing, SidecarError};
 use crate::layers::wireguard::tunnel::WireguardError;
 use crate::net::tools::{Tool, need};
 use crate::net::{Capability, NamespaceError, ToolError, Unavailable};
+use crate::process::launch::{Lab, Launch, LaunchError};
 use crate::service::Freezing;
 
 pub use container::ENGINE;
 pub use probe::{LayerReport, report};
-pub use site::{Allotment, End, Ends, Ground, Hosts, Site, Spot};
+pub use site::{End, Ends, HostRole, Hosts, Site, SiteConfig, VariantFacts};
 
-/// What a kind of layer is to the lab. Every method but [`Part::by`] may be left as it is.
+/// What the lab does for one layer of a variant: whether this host can run it, installing it, changing how
+/// the service is started, starting programs in front of the service, and showing afterwards that packets
+/// passed it. One implementation a kind of layer; every method but [`Part::by`] may be left as it is.
 pub trait Part: fmt::Debug + Send + Sync {
     /// What it is made of, for the record: `tbf`, `haproxy 2.6.12`.
     fn by(&self) -> String;
@@ -52,8 +57,8 @@ pub trait Part: fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// Whether its programs may stand still with their variant. Those that packets pass may not: kernels send some after every
-    /// reply has come, and send again what is not acknowledged.
+    /// Whether its programs may stand still with their variant. Those that packets pass may not: kernels send
+    /// some after every reply has come, and send again what is not acknowledged.
     fn freezing(&self) -> Freezing {
         Freezing::Safe
     }
@@ -66,8 +71,8 @@ pub trait Part: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// The longest time constant of its behaviour: windows last 20 times as long, and the first of them after a switch is
-    /// lead-in.
+    /// The longest time constant of its behaviour: windows last 20 times as long, and the first of them after
+    /// a switch is lead-in.
     fn period(&self) -> Option<Nanoseconds> {
         None
     }
@@ -76,7 +81,7 @@ pub trait Part: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// What could not be done; what was made until then goes with the site.
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let _ = (lab, site);
         Ok(())
     }
@@ -85,16 +90,17 @@ pub trait Part: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// What could not be done.
-    fn dress(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
+    fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
         let _ = (lab, site, launch);
         Ok(())
     }
 
-    /// Puts programs in front of the service, which accepts connections at `service`; returns where the client now goes.
+    /// Puts programs in front of the service, which accepts connections at `service`; returns where the
+    /// client now goes.
     ///
     /// # Errors
     /// What could not be done.
-    fn front(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let _ = (lab, site);
         Ok(service)
     }
@@ -112,8 +118,9 @@ pub trait Part: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What its tunnel passed on either host since the service was ready, by its own account; nothing of what is none. Waits for
-    /// those that add up later than they pass packets until they have told of `least`, or do not.
+    /// What its tunnel passed on either host since the service was ready, by its own account; nothing of what
+    /// is none. Waits for those that add up later than they pass packets until they have told of `least`, or
+    /// do not.
     ///
     /// # Errors
     /// Which does not tell, in words.
@@ -132,7 +139,8 @@ pub trait Part: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a variant's client was answered: its packets took the way of the layers only where at least that passed there.
+/// What a variant's client was answered: its packets took the way of the layers only where at least that
+/// passed there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Requests.
@@ -142,8 +150,8 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Whether so many bytes hold what was carried. A tenth may lack: between two readings of one device a switch in user space
-    /// holds packets that it has counted and not passed.
+    /// Whether so many bytes hold what was carried. A tenth may lack: between two readings of one device a
+    /// switch in user space holds packets that it has counted and not passed.
     pub const fn is_within(self, bytes: u64) -> bool {
         bytes >= self.bytes - self.bytes / 10
     }
@@ -200,7 +208,7 @@ pub enum LayerError {
     Container(#[from] ContainerError),
     /// Something could not be written down; it was then not made.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Tracker(#[from] CleanupTrackerError),
 }
 
 impl From<Missing> for LayerError {
@@ -209,7 +217,8 @@ impl From<Missing> for LayerError {
     }
 }
 
-/// The parts of a variant's layers, in their order. What the link does to packets may come as one part for several layers.
+/// The parts of a variant's layers, in their order. What the link does to packets may come as one part for
+/// several layers.
 pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
     let part = |layer: &Layer| -> Box<dyn Part> {
         match layer {

@@ -21,10 +21,10 @@ pub struct LayerReport {
 
 /// Tries every kind of layer, with settings that any host takes.
 pub fn report() -> Vec<LayerReport> {
-    samples().into_iter().map(of).collect()
+    samples().into_iter().map(report_on).collect()
 }
 
-fn of(layer: Layer) -> LayerReport {
+fn report_on(layer: Layer) -> LayerReport {
     let name = match &layer {
         // Of several ways by one name each is told.
         Layer::Container(_) | Layer::Wireguard(_) => layer.to_string(),

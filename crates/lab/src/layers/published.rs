@@ -1,8 +1,10 @@
-//! A network of the service's own and a port of it that is published by a program in user space: slirp4netns or pasta.
+//! A network of the service's own and a port of it that is published by a program in user space: slirp4netns
+//! or pasta.
 //!
-//! The network is a namespace of ours, made before the service starts, with a persistent tap device that has its address; the
-//! program is started on the server's host once the service is ready, takes the other end of that device, and listens where
-//! clients look for the service. Rootless engines reach their containers so. Nothing of the host's own network is changed.
+//! The network is a namespace of ours, made before the service starts, with a persistent tap device that has
+//! its address; the program is started on the server's host once the service is ready, takes the other end of
+//! that device, and listens where clients look for the service. Rootless engines reach their containers so.
+//! Nothing of the host's own network is changed.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -17,13 +19,14 @@ use weighbridge_model::experiment::Publisher;
 use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::site::configure;
-use super::veth::{DEVICE as LINK, saw, try_here};
-use super::{Answered, LayerError, Site, Spot};
-use crate::launch::{Lab, LinePattern, Ready};
+use super::proof::check_device;
+use super::site::{SiteProgram, run_on};
+use super::veth::{DEVICE as LINK, try_here};
+use super::{Answered, HostRole, LayerError, Site};
+use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Namespace, Unavailable};
-use crate::sys::monotonic;
+use crate::process::launch::{Lab, LinePattern, Ready};
 
 /// The role of the program's CPU time and memory.
 const ROLE: &str = "port-forwarder";
@@ -86,7 +89,7 @@ impl Forwarder {
     /// Name and version, as it says itself.
     pub fn by(&self) -> String {
         let command = [self.executable.display().to_string(), "--version".to_owned()];
-        let said = crate::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_default();
+        let said = crate::host::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_default();
         let first = said.lines().next().unwrap_or_default();
         // `slirp4netns version 1.2.0`, `pasta 0.0~git20230309.7c7625d-1`
         let version =
@@ -101,9 +104,9 @@ impl Forwarder {
     }
 
     /// Makes the network of the service.
-    pub fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
-        let inner = Namespace::make(&lab.custody_handle(), &site.name_of(HOST))?;
-        configure(&inner, &device())?;
+    pub fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        let inner = Namespace::make(&lab.tracker_handle(), &site.name_of(HOST))?;
+        run_on(&inner, &device())?;
         site.set_inner(inner);
         Ok(())
     }
@@ -113,29 +116,38 @@ impl Forwarder {
         &self,
         lab: &Lab,
         site: &mut Site,
-        (network, port): (&Path, u16),
+        network: &Path,
+        port: u16,
     ) -> Result<SocketAddr, LayerError> {
         let host = site.server_address();
         let at = match self.publisher {
             Publisher::Slirp4netns => {
-                let folder = site.ground().folder.join(ROLE);
+                let folder = site.variant().folder.join(ROLE);
                 let made = std::fs::create_dir_all(&folder);
                 made.map_err(|source| unwilling("make the folder of slirp4netns", &source))?;
                 // One of a block that was begun before would be in the way.
                 let _ = std::fs::remove_file(folder.join(SOCKET));
-                let started = (self.slirp4netns(network), connected()?);
-                let published = site.start_in(lab, (Spot::Server, ROLE), started, Some(folder.clone()))?;
-                forward(&folder, (host, published), port)
+                let program = SiteProgram {
+                    host: HostRole::Server,
+                    role: ROLE,
+                    command: self.slirp4netns(network),
+                    ready: connected()?,
+                    folder: Some(folder.clone()),
+                };
+                let published = site.start(lab, program)?;
+                forward(&folder, SocketAddr::new(host, published), port)
                     .map_err(|source| unwilling("have slirp4netns publish the port", &source))?;
                 let _ = std::fs::remove_file(folder.join(SOCKET));
                 published
             }
             Publisher::Pasta => {
-                let mut command = self.pasta(network, (host, port));
-                // It would seek one that leads out, and no device of ours does. Of the one that is named it takes the hardware
-                // address, which devices of IP packets alone, as WireGuard's, have none of.
+                let mut command = self.pasta(network, host, port);
+                // It would seek one that leads out, and no device of ours does. Of the one that is named it
+                // takes the hardware address, which devices of IP packets alone, as WireGuard's, have none
+                // of.
                 command.extend(site.hosts().map(|_| format!("--interface={LINK}")));
-                site.start(lab, (Spot::Server, ROLE), (command, Ready::AnyPort))?
+                let (host, ready) = (HostRole::Server, Ready::AnyPort);
+                site.start(lab, SiteProgram { host, role: ROLE, command, ready, folder: None })?
             }
         };
         Ok(SocketAddr::new(host, at))
@@ -149,7 +161,7 @@ impl Forwarder {
         words
     }
 
-    fn pasta(&self, network: &Path, (host, port): (IpAddr, u16)) -> Vec<String> {
+    fn pasta(&self, network: &Path, host: IpAddr, port: u16) -> Vec<String> {
         let mut words = vec![self.executable.display().to_string()];
         let plain =
             |words: &mut Vec<String>, more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
@@ -165,12 +177,12 @@ impl Forwarder {
         words
     }
 
-    /// Whether packets passed the container's network both ways. pasta hands connections of the host's loopback to that of the
-    /// container, and no others.
+    /// Whether packets passed the container's network both ways. pasta hands connections of the host's
+    /// loopback to that of the container, and no others.
     pub fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
-        let tap = saw((HOST, DEVICE), passed, answered);
+        let tap = check_device(HOST, DEVICE, passed, answered);
         match self.publisher {
-            Publisher::Pasta if tap.is_err() => saw((HOST, "lo"), passed, answered).or(tap),
+            Publisher::Pasta if tap.is_err() => check_device(HOST, "lo", passed, answered).or(tap),
             _ => tap,
         }
     }
@@ -205,14 +217,14 @@ fn unwilling(what: &str, source: &io::Error) -> LayerError {
     .into()
 }
 
-/// Has the slirp4netns of that folder listen at `(host, published)` for `port` of the container.
-fn forward(folder: &Path, (host, published): (IpAddr, u16), port: u16) -> io::Result<()> {
+/// Has the slirp4netns of that folder listen at `published` for `port` of the container.
+fn forward(folder: &Path, published: SocketAddr, port: u16) -> io::Result<()> {
     let question = serde_json::json!({
         "execute": "add_hostfwd",
         "arguments": {
             "proto": "tcp",
-            "host_addr": host,
-            "host_port": published,
+            "host_addr": published.ip(),
+            "host_port": published.port(),
             "guest_addr": ADDRESS,
             "guest_port": port
         }

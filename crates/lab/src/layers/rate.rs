@@ -4,12 +4,12 @@ use weighbridge_model::experiment::{Layers, Rate};
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::crossing::{Crossing, Treatment};
-use super::site::configure;
+use super::site::run_on;
 use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
 use super::{LayerError, Part, Site};
-use crate::launch::Lab;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Unavailable};
+use crate::process::launch::Lab;
 
 /// The layer `rate`.
 #[derive(Debug)]
@@ -21,7 +21,11 @@ pub(super) struct RatePart {
 
 impl RatePart {
     pub fn new(rate: &Rate, layers: &Layers) -> Self {
-        Self { rate: rate.clone(), crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
+        Self {
+            rate: rate.clone(),
+            crossing: Crossing::choose(layers),
+            treatment: Treatment::from_layers(layers),
+        }
     }
 
     fn queue(&self, port: &str, place: &str) -> String {
@@ -55,9 +59,9 @@ impl Part for RatePart {
         Some(self.rate.period())
     }
 
-    fn lay(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let Some(hosts) = site.hosts() else { return Ok(()) };
         let queue = |port| self.queue(port, self.crossing.place_of_queue(&self.treatment, port));
-        configure(&hosts.switch, &Batch::new(Tool::Tc).with(queue(CLIENT_PORT)).with(queue(SERVER_PORT)))
+        run_on(&hosts.switch, &Batch::new(Tool::Tc).with(queue(CLIENT_PORT)).with(queue(SERVER_PORT)))
     }
 }

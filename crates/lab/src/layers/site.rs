@@ -10,20 +10,22 @@ use weighbridge_model::network::{
 };
 use weighbridge_model::quantity::Nanoseconds;
 
+use super::proof::check_tunnels;
 use super::veth::{self, DEVICE};
 use super::{Answered, LayerError, Part, parts};
-use crate::cores::CoreId;
-use crate::launch::{Lab, Launch, Ready, Wrapping};
+use crate::host::cores::CoreId;
+use crate::host::procfs::Pid;
 use crate::layers::sidecar::proxy::Passed;
 use crate::net::{Batch, Connector, Namespace, NamespaceError, counters};
 use crate::process::Running;
-use crate::procfs::Pid;
+use crate::process::launch::{Lab, Launch, Ready, Wrapping};
+use crate::process::talk::Talk;
 use crate::service::Freezing;
-use crate::talk::Talk;
 
 /// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
-/// No request and its reply are shorter together, in whatever a proxy makes of them: two frames of HTTP/2 have 18 bytes.
+/// No request and its reply are shorter together, in whatever a proxy makes of them: two frames of HTTP/2
+/// have 18 bytes.
 const LEAST_BYTES: u64 = 18;
 
 /// The hosts of a variant's own.
@@ -46,7 +48,7 @@ pub struct End {
     pub device: String,
 }
 
-/// The two ends, as the innermost link laid so far has them.
+/// The two ends, as the innermost link installed so far has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
     /// The client's.
@@ -61,7 +63,7 @@ pub struct Ends {
 
 /// What programs of layers need to know of their variant.
 #[derive(Debug, Clone, Default)]
-pub struct Ground {
+pub struct VariantFacts {
     /// A folder of the variant's own, absolute; made by whoever first needs it.
     pub folder: PathBuf,
     /// What is spoken.
@@ -70,9 +72,9 @@ pub struct Ground {
     pub connections: u32,
 }
 
-/// What a site is given.
+/// What a site is made for and by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allotment {
+pub struct SiteConfig {
     /// The variant's number in the run.
     pub variant: usize,
     /// The cores of its programs, ascending.
@@ -81,9 +83,9 @@ pub struct Allotment {
     pub logs: PathBuf,
 }
 
-/// Which of a site's hosts.
+/// Which of a site's hosts: what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spot {
+pub enum HostRole {
     /// The client's.
     Client,
     /// The one in the middle.
@@ -92,14 +94,26 @@ pub enum Spot {
     Server,
 }
 
+/// A program of a layer, to be started on one of a site's hosts.
+#[derive(Debug)]
+pub(super) struct SiteProgram<'a> {
+    pub host: HostRole,
+    /// Under which its CPU time is told.
+    pub role: &'a str,
+    pub command: Vec<String>,
+    pub ready: Ready,
+    /// Where it runs; our own folder by default.
+    pub folder: Option<PathBuf>,
+}
+
 /// Where one variant lives for one trial.
 #[derive(Debug)]
 pub struct Site {
-    given: Allotment,
+    config: SiteConfig,
     /// `wb-<8 hex of the run>-<variant>`.
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
-    ground: Ground,
+    variant: VariantFacts,
     /// Programs that layers started, by their role; they end before the hosts go.
     programs: Vec<(String, Running)>,
     ends: Option<Ends>,
@@ -114,16 +128,16 @@ pub struct Site {
 }
 
 impl Site {
-    /// Makes a place for a variant of a run and lays its layers there.
+    /// Makes the hosts of a variant and installs its layers there.
     ///
     /// # Errors
     /// [`LayerError`]; nothing of it is left then.
-    pub fn make(lab: &Lab, given: Allotment, layers: &Layers) -> Result<Self, LayerError> {
+    pub fn make(lab: &Lab, config: SiteConfig, layers: &Layers) -> Result<Self, LayerError> {
         let mut site = Self {
-            name: format!("{}-{}", lab.prefix(), given.variant),
-            given,
+            name: format!("{}-{}", lab.prefix(), config.variant),
+            config,
             parts: parts(layers),
-            ground: Ground::default(),
+            variant: VariantFacts::default(),
             programs: Vec::new(),
             ends: None,
             hosts: None,
@@ -133,7 +147,7 @@ impl Site {
             before: Vec::new(),
             segments_before: Vec::new(),
         };
-        site.each(|site, part| part.lay(lab, site))?;
+        site.each(|site, part| part.install(lab, site))?;
         site.look_at_ends(layers)?;
         Ok(site)
     }
@@ -161,7 +175,8 @@ impl Site {
         done
     }
 
-    /// Does something for a part, and leaves the programs that it starts running while the variant stands still where they must.
+    /// Does something for a part, and leaves the programs that it starts running while the variant stands
+    /// still where they must.
     fn with_part<T>(
         &mut self,
         part: &dyn Part,
@@ -175,28 +190,28 @@ impl Site {
         done
     }
 
-    /// Changes a launch as the layers want it; it is told its address and must be started by [`Site::in_service`].
+    /// Changes a launch as the layers want it; it is told its address and must be started by
+    /// [`Site::in_service`].
     ///
     /// # Errors
     /// What a layer could not do.
-    pub fn dress(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
-        self.each(|site, part| part.dress(lab, site, launch))
+    pub fn configure(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
+        self.each(|site, part| part.configure(lab, site, launch))
     }
 
-    /// Puts what the layers want in front of the service that is ready at `service`, from the service's end outward;
-    /// returns where the client goes. From here on counts what passes.
+    /// Puts what the layers want in front of the service that is ready at `service`, from the service's end
+    /// outward; returns where the client goes. From here on counts what passes.
     ///
     /// # Errors
     /// What a layer could not do.
-    pub fn front(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    pub fn start_proxy(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let parts = std::mem::take(&mut self.parts);
-        let front = parts
-            .iter()
-            .rev()
-            .try_fold(service, |at, (_, part)| self.with_part(&**part, |site| part.front(lab, site, at)));
+        let proxied = parts.iter().rev().try_fold(service, |at, (_, part)| {
+            self.with_part(&**part, |site| part.start_proxy(lab, site, at))
+        });
         self.parts = parts;
         (self.before, self.segments_before) = (self.counters(), self.segments());
-        front
+        proxied
     }
 
     /// The name of a namespace of this site for a role.
@@ -205,13 +220,13 @@ impl Site {
     }
 
     /// Tells what is known of the variant, before its programs start.
-    pub fn settle(&mut self, ground: Ground) {
-        self.ground = ground;
+    pub fn set_variant(&mut self, variant: VariantFacts) {
+        self.variant = variant;
     }
 
     /// What is known of its variant.
-    pub fn ground(&self) -> &Ground {
-        &self.ground
+    pub fn variant(&self) -> &VariantFacts {
+        &self.variant
     }
 
     /// Whether any layer stands here.
@@ -265,33 +280,16 @@ impl Site {
         self.ends = Some(ends);
     }
 
-    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under `role`; returns
-    /// the port that it listens on, 0 where it says none. Its cores and logs are those of the site.
+    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under
+    /// its role; returns the port that it listens on, 0 where it says none. Its cores and logs are those of
+    /// the site.
     ///
     /// # Errors
     /// Where it does not come up.
-    pub fn start(
-        &mut self,
-        lab: &Lab,
-        (spot, role): (Spot, &str),
-        (command, ready): (Vec<String>, Ready),
-    ) -> Result<u16, LayerError> {
-        self.start_in(lab, (spot, role), (command, ready), None)
-    }
-
-    /// The same in a folder.
-    ///
-    /// # Errors
-    /// Where it does not come up.
-    pub(super) fn start_in(
-        &mut self,
-        lab: &Lab,
-        (spot, role): (Spot, &str),
-        (command, ready): (Vec<String>, Ready),
-        folder: Option<PathBuf>,
-    ) -> Result<u16, LayerError> {
+    pub(super) fn start(&mut self, lab: &Lab, program: SiteProgram<'_>) -> Result<u16, LayerError> {
+        let SiteProgram { host, role, command, ready, folder } = program;
         let log = |stream: &str| {
-            let mut path = self.given.logs.clone().into_os_string();
+            let mut path = self.config.logs.clone().into_os_string();
             path.push(format!("-{role}-{stream}.log"));
             PathBuf::from(path)
         };
@@ -301,34 +299,34 @@ impl Site {
             environment: Vec::new(),
             folder,
             host: self.server_address(),
-            cores: Some(self.given.cores.clone()),
+            cores: Some(self.config.cores.clone()),
             stdout: log("out"),
             stderr: log("err"),
             ready,
             ready_timeout: PROGRAM_PATIENCE,
             wrapping: Wrapping::None,
         };
-        let running = within(self.host(spot), || lab.launch(&launch))??;
+        let running = within(self.host(host), || lab.launch(&launch))??;
         let port = running.port();
         self.keep(role, running);
         Ok(port)
     }
 
-    fn host(&self, spot: Spot) -> Option<&Namespace> {
-        self.hosts.as_ref().map(|hosts| match spot {
-            Spot::Client => &hosts.client,
-            Spot::Switch => &hosts.switch,
-            Spot::Server => &hosts.server,
+    fn host(&self, role: HostRole) -> Option<&Namespace> {
+        self.hosts.as_ref().map(|hosts| match role {
+            HostRole::Client => &hosts.client,
+            HostRole::Switch => &hosts.switch,
+            HostRole::Server => &hosts.server,
         })
     }
 
-    /// What this site was given.
-    pub fn given(&self) -> &Allotment {
-        &self.given
+    /// The variant's number, its cores and its logs.
+    pub fn config(&self) -> &SiteConfig {
+        &self.config
     }
 
-    /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU time is told
-    /// apart under `role`.
+    /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU
+    /// time is told apart under `role`.
     pub fn keep(&mut self, role: impl Into<String>, running: Running) {
         self.programs.push((role.into(), running));
     }
@@ -343,8 +341,8 @@ impl Site {
         self.programs.iter().find(|(name, _)| name == role).map(|(_, running)| running.pid())
     }
 
-    /// The programs that layers started, by their role, the last started first: the caller's from now on, to be ended
-    /// before the site is.
+    /// The programs that layers started, by their role, the last started first: the caller's from now on, to
+    /// be ended before the site is.
     pub fn take_programs(&mut self) -> Vec<(String, Running)> {
         self.programs.drain(..).rev().collect()
     }
@@ -399,8 +397,8 @@ impl Site {
         all.chain(inner).collect()
     }
 
-    /// What the client's link has carried since it was made, below whatever travels over it; `None` where the client has no
-    /// host of its own, or it cannot be entered.
+    /// What the client's link has carried since it was made, below whatever travels over it; `None` where the
+    /// client has no host of its own, or it cannot be entered.
     pub fn crossing(&self) -> Option<LinkCounters> {
         let links = self.hosts.as_ref()?.client.run(|| counters::own("client")).ok()?;
         links.into_iter().find(|link| link.device == DEVICE)
@@ -419,7 +417,7 @@ impl Site {
         let (mut tunnels, mut against) = (Vec::new(), None);
         for (layer, part) in &self.parts {
             let proved = part.tunnels(passed, answered).and_then(|ends| {
-                let proved = veth::went_through(&ends, answered);
+                let proved = check_tunnels(&ends, answered);
                 tunnels.extend(ends);
                 proved
             });
@@ -428,8 +426,8 @@ impl Site {
         (tunnels, against)
     }
 
-    /// What the programs of its layers counted themselves, and what speaks against the answers to at least `requests` having
-    /// passed them.
+    /// What the programs of its layers counted themselves, and what speaks against the answers to at least
+    /// `requests` having passed them.
     fn counted(&self, requests: u64) -> (Vec<ProgramFacts>, Option<String>) {
         let (mut programs, mut against) = (Vec::new(), None);
         for (layer, part) in &self.parts {
@@ -446,8 +444,9 @@ impl Site {
         (programs, against)
     }
 
-    /// What the layers are, what passed since the service was ready, and whether that shows that what was answered took this
-    /// way. A proxy says it in words of its own, which may be fewer: little more than the requests is asked for behind one.
+    /// What the layers are, what passed since the service was ready, and whether that shows that what was
+    /// answered took this way. A proxy says it in words of its own, which may be fewer: little more than the
+    /// requests is asked for behind one.
     pub fn facts(&self, answered: Answered) -> NetworkFacts {
         let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
             layer: layer.name().to_owned(),
@@ -480,10 +479,10 @@ impl Site {
 
 /// What each host sent between two readings.
 fn sent(before: &[HostSegments], after: &[HostSegments]) -> Vec<HostSegments> {
-    let of = |after: &HostSegments| {
+    let since = |after: &HostSegments| {
         before.iter().find(|before| before.host == after.host).map(|before| after.since(before))
     };
-    after.iter().filter_map(of).collect()
+    after.iter().filter_map(since).collect()
 }
 
 fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
@@ -493,14 +492,15 @@ fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> 
     }
 }
 
-/// Carries commands out on a host.
-pub(super) fn configure(host: &Namespace, commands: &Batch) -> Result<(), LayerError> {
+/// Runs commands on a host.
+pub(super) fn run_on(host: &Namespace, commands: &Batch) -> Result<(), LayerError> {
     Ok(host.run(|| commands.run())??)
 }
 
 /// Makes a setting under `/proc/sys` on a host of ours.
 pub(super) fn set(
-    (host, whose): (&Namespace, &'static str),
+    host: &Namespace,
+    whose: &'static str,
     setting: &str,
     value: &str,
 ) -> Result<(), LayerError> {

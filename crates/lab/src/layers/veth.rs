@@ -1,11 +1,12 @@
-//! Two hosts joined by a switch: three namespaces, two pairs of virtual Ethernet devices, and what carries frames between
-//! them in the middle one.
+//! Two hosts joined by a switch: three namespaces, two pairs of virtual Ethernet devices, and what carries
+//! frames between them in the middle one.
 //!
-//! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters as
-//! 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way out.
+//! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters
+//! as 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way
+//! out.
 //!
-//! Hardware addresses are written down on both hosts instead of being asked for: a question that a layer loses is asked
-//! again only after a second, and after the third one connections are refused.
+//! Hardware addresses are written down on both hosts instead of being asked for: a question that a layer
+//! loses is asked again only after a second, and after the third one connections are refused.
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -14,16 +15,17 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use weighbridge_model::experiment::{CongestionControl, Layers, Veth};
-use weighbridge_model::network::{LinkCounters, TunnelCounts};
+use weighbridge_model::network::LinkCounters;
 
 use super::crossing::{Crossing, Treatment};
-use super::site::{configure, set};
+use super::proof::check_device;
+use super::site::{run_on, set};
 use super::{Answered, End, Ends, Hosts, LayerError, Part, Site};
-use crate::launch::Lab;
+use crate::host::sys;
+use crate::layers::rehearsal::Rehearsal;
 use crate::net::tools::{AS_ROOT, Tool};
 use crate::net::{Batch, Capability, Namespace, ToolError, Unavailable, namespace};
-use crate::rehearsal::Rehearsal;
-use crate::sys;
+use crate::process::launch::Lab;
 
 /// The device of a host.
 pub(super) const DEVICE: &str = "eth0";
@@ -43,8 +45,8 @@ const CONGESTION_CONTROL: &str = "net/ipv4/tcp_congestion_control";
 const STATES: [&str; 5] = ["linkdown", "dead", "offload", "trap", "rt_offload"];
 /// Routes are told at once.
 const TOLD_PATIENCE: Duration = Duration::from_secs(10);
-/// Ports of closed connections are used again, as they are between loopback addresses: with a connection for every request
-/// a minute has more of them than there are ports.
+/// Ports of closed connections are used again, as they are between loopback addresses: with a connection for
+/// every request a minute has more of them than there are ports.
 const REUSE_PORTS: &str = "net/ipv4/tcp_tw_reuse";
 
 /// The layer `veth`.
@@ -57,7 +59,11 @@ pub(super) struct VethPart {
 
 impl VethPart {
     pub fn new(veth: &Veth, layers: &Layers) -> Self {
-        Self { veth: veth.clone(), crossing: Crossing::of(layers), treatment: Treatment::of(layers) }
+        Self {
+            veth: veth.clone(),
+            crossing: Crossing::choose(layers),
+            treatment: Treatment::from_layers(layers),
+        }
     }
 }
 
@@ -84,9 +90,9 @@ impl Part for VethPart {
         rehearse()
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
-        let custody = lab.custody_handle();
-        let make = |role: &str| Namespace::make(&custody, &site.name_of(role));
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+        let tracker = lab.tracker_handle();
+        let make = |role: &str| Namespace::make(&tracker, &site.name_of(role));
         let hosts = Hosts { switch: make("switch")?, client: make("client")?, server: make("server")? };
         let mtu = u32::from(self.veth.mtu.get());
         let pair = |port: &str, host: &Namespace, own: Ipv4Addr| {
@@ -102,28 +108,28 @@ impl Part for VethPart {
             &hosts.server,
             SERVER,
         ));
-        configure(&hosts.switch, &up(up(links, CLIENT_PORT), SERVER_PORT))?;
+        run_on(&hosts.switch, &up(up(links, CLIENT_PORT), SERVER_PORT))?;
         for (host, own, theirs) in [(&hosts.client, CLIENT, SERVER), (&hosts.server, SERVER, CLIENT)] {
             let address = Batch::new(Tool::Ip).with(format!("address add {own}/24 dev {DEVICE}"));
             let commands = up(up(address, "lo"), DEVICE).with(neighbour(theirs, &hardware(theirs), DEVICE));
-            configure(host, &commands)?;
+            run_on(host, &commands)?;
         }
         let settings = own_settings();
-        for host in [(&hosts.client, "client"), (&hosts.server, "server")] {
-            host.0.run(|| take_over(&settings))?;
-            set(host, REUSE_PORTS, "1")?;
+        for (host, name) in [(&hosts.client, "client"), (&hosts.server, "server")] {
+            host.run(|| take_over(&settings))?;
+            set(host, name, REUSE_PORTS, "1")?;
         }
         let end = |address| End { address, device: DEVICE.to_owned() };
         site.set_ends(Ends { client: end(CLIENT), server: end(SERVER), mtu, overlay: None });
         site.set_hosts(hosts);
-        self.crossing.lay(&self.treatment, site)
+        self.crossing.install(&self.treatment, site)
     }
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         for (host, device) in
             [("client", DEVICE), ("switch", CLIENT_PORT), ("switch", SERVER_PORT), ("server", DEVICE)]
         {
-            saw((host, device), passed, answered)?;
+            check_device(host, device, passed, answered)?;
         }
         Ok(())
     }
@@ -139,8 +145,8 @@ pub(super) fn neighbour(theirs: Ipv4Addr, hardware: &str, device: &str) -> Strin
     format!("neighbour replace {theirs} lladdr {hardware} dev {device} nud permanent")
 }
 
-/// Whether a host can be made here as a trial makes it, found out once in a program's life: a namespace that has a name, and a
-/// setting of its kernel.
+/// Whether a host can be made here as a trial makes it, found out once in a program's life: a namespace that
+/// has a name, and a setting of its kernel.
 fn rehearse() -> Result<(), Unavailable> {
     static TRIED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
     let refused = |error: LayerError| Unavailable::new(format!("no host can be made here: {error}"), AS_ROOT);
@@ -155,15 +161,16 @@ fn make_and_forget() -> Result<(), LayerError> {
         )
     })?;
     let lab = &rehearsal.lab;
-    let host = Namespace::make(&lab.custody_handle(), &format!("{}-probe", lab.prefix()))?;
-    configure(&host, &Batch::new(Tool::Ip).with("link set lo up"))?;
-    set((&host, "probe"), REUSE_PORTS, "1")
+    let host = Namespace::make(&lab.tracker_handle(), &format!("{}-probe", lab.prefix()))?;
+    run_on(&host, &Batch::new(Tool::Ip).with("link set lo up"))?;
+    set(&host, "probe", REUSE_PORTS, "1")
 }
 
-/// Has TCP adapt to the link in that way wherever a host leads to another, whatever carries the packets; returns how it does.
+/// Has TCP adapt to the link in that way wherever a host leads to another, whatever carries the packets;
+/// returns how it does.
 ///
-/// It is set for each route: a namespace may make its default only what `tcp_allowed_congestion_control` of the host has,
-/// which is for the host to say, and a route may name whatever the kernel has.
+/// It is set for each route: a namespace may make its default only what `tcp_allowed_congestion_control` of
+/// the host has, which is for the host to say, and a route may name whatever the kernel has.
 pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Result<String, LayerError> {
     let Some(control) = control else {
         let read = || fs::read_to_string(format!("/proc/sys/{CONGESTION_CONTROL}"));
@@ -173,7 +180,7 @@ pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Resul
         let commands = routes(host)?.iter().fold(Batch::new(Tool::Ip), |batch, route| {
             batch.with(format!("route replace {route} congctl {}", control.name()))
         });
-        configure(host, &commands)?;
+        run_on(host, &commands)?;
     }
     Ok(control.name().to_owned())
 }
@@ -182,7 +189,7 @@ pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Resul
 fn routes(host: &Namespace) -> Result<Vec<String>, LayerError> {
     let ip = Tool::Ip.find()?.display().to_string();
     let command = [&ip, "-4", "-oneline", "route", "show"].map(str::to_owned);
-    let shown = host.run(|| crate::ask::ask(&command, None, TOLD_PATIENCE))?;
+    let shown = host.run(|| crate::host::ask::ask(&command, None, TOLD_PATIENCE))?;
     let shown = shown.map_err(|error| ToolError::Refused {
         command: "ip route show".to_owned(),
         said: error.to_string(),
@@ -220,16 +227,16 @@ pub(super) fn mtu(hosts: &Hosts, ends: &Ends) -> Result<u32, LayerError> {
 /// The settings of this host's TCP: buffers, windows, time-outs, local ports.
 fn own_settings() -> Vec<(PathBuf, String)> {
     let files = fs::read_dir("/proc/sys/net/ipv4").into_iter().flatten().flatten().map(|entry| entry.path());
-    let of_tcp = |path: &PathBuf| {
+    let is_of_tcp = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("tcp_") || name == "ip_local_port_range"
     };
-    let files = files.filter(of_tcp).chain([PathBuf::from("/proc/sys/net/core/somaxconn")]);
+    let files = files.filter(is_of_tcp).chain([PathBuf::from("/proc/sys/net/core/somaxconn")]);
     files.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
 }
 
-/// Has TCP in the network of the calling thread behave as on the host, as far as the kernel keeps it apart: what differs
-/// between variants is to be the layers.
+/// Has TCP in the network of the calling thread behave as on the host, as far as the kernel keeps it apart:
+/// what differs between variants is to be the layers.
 fn take_over(settings: &[(PathBuf, String)]) {
     for (path, value) in settings {
         // What cannot be read or written here is the same for all networks.
@@ -239,7 +246,8 @@ fn take_over(settings: &[(PathBuf, String)]) {
     }
 }
 
-/// Whether a route may have this congestion control, found out by making one in the namespace of the calling thread.
+/// Whether a route may have this congestion control, found out by making one in the namespace of the calling
+/// thread.
 fn has_control(control: &CongestionControl) -> Result<(), Unavailable> {
     let name = control.name();
     let tried = Batch::new(Tool::Ip)
@@ -276,95 +284,5 @@ pub(super) fn try_here<T: Send>(
             format!("load the kernel's module for {what}, or use a kernel that has it"),
         )),
         Ok(Ok(found)) => Ok(found),
-    }
-}
-
-/// Whether a device passed packets both ways, and as many bytes as were answered: hosts that only ask for each other's hardware
-/// address pass some too. A reply of several requests may share a packet, so none is asked for each.
-pub(super) fn saw(
-    (host, device): (&str, &str),
-    passed: &[LinkCounters],
-    answered: Answered,
-) -> Result<(), String> {
-    let Some(link) = passed.iter().find(|link| link.host == host && link.device == device) else {
-        return Err(format!("`{device}` of the {host} was gone at the end of the trial"));
-    };
-    let requests = answered.requests;
-    let is_silent = link.sent_packets == 0 || link.received_packets == 0;
-    if requests > 0 && is_silent {
-        return Err(format!(
-            "{requests} requests were answered, and `{device}` of the {host} saw {} packets out and {} in: they took another way",
-            link.sent_packets, link.received_packets
-        ));
-    }
-    if !answered.is_within(link.bytes().get()) {
-        return Err(format!(
-            "{requests} requests were answered, with {} bytes in all, and `{device}` of the {host} saw {}: they took another way",
-            answered.bytes,
-            link.bytes().get()
-        ));
-    }
-    Ok(())
-}
-
-/// Whether either end of a tunnel passed what was answered.
-pub(super) fn went_through(tunnels: &[TunnelCounts], answered: Answered) -> Result<(), String> {
-    let is_short = |end: &&TunnelCounts| {
-        let is_silent = answered.requests > 0 && (end.sent_bytes == 0 || end.received_bytes == 0);
-        is_silent || !answered.is_within(end.bytes().get())
-    };
-    match tunnels.iter().find(is_short) {
-        None => Ok(()),
-        Some(end) => Err(format!(
-            "{} requests were answered, with {} bytes in all, and the tunnel's end of the {} counts {} bytes out and {} in, as {}: \
-             they took another way",
-            answered.requests, answered.bytes, end.host, end.sent_bytes, end.received_bytes, end.kind
-        )),
-    }
-}
-
-/// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two readings of either
-/// device a switch in user space holds packets that the one has counted and the other has not. Fewer may have passed where
-/// their bytes did: a daemon of a tunnel in between hands several down as one.
-pub(super) fn carried_below((host, above): (&str, &str), passed: &[LinkCounters]) -> Result<(), String> {
-    let of = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
-    let packets = |device: &str| of(device).map_or(0, LinkCounters::packets);
-    let bytes = |device: &str| of(device).map_or(0, |link| link.received_bytes + link.sent_bytes);
-    let has_fewer = packets(DEVICE) < packets(above) - packets(above) / 10;
-    if has_fewer && bytes(DEVICE) < bytes(above) - bytes(above) / 10 {
-        return Err(format!(
-            "{} packets passed `{above}` of the {host} and only {} the link below it",
-            packets(above),
-            packets(DEVICE)
-        ));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tunnel_must_have_passed_what_was_answered_both_ways() {
-        let end = |received_bytes, sent_bytes| TunnelCounts {
-            layer: "ovs-gre".to_owned(),
-            host: "client".to_owned(),
-            kind: "GRE".to_owned(),
-            received_bytes,
-            sent_bytes,
-            ..TunnelCounts::default()
-        };
-        let answered = Answered { requests: 10, bytes: 2_000 };
-        assert_eq!(went_through(&[], answered), Ok(()), "there is none");
-        assert_eq!(went_through(&[end(900, 900)], answered), Ok(()), "some may not have been added up");
-        for short in [end(900, 899), end(0, 2_000), end(2_000, 0)] {
-            let why = went_through(&[end(5_000, 5_000), short], answered).expect_err("it passed less");
-            assert!(
-                why.contains("10 requests were answered, with 2000 bytes in all") && why.contains("as GRE"),
-                "{why}"
-            );
-        }
-        assert_eq!(went_through(&[end(0, 0)], Answered::default()), Ok(()), "nothing was to pass");
     }
 }

@@ -5,12 +5,13 @@ use std::net::Ipv4Addr;
 use weighbridge_model::experiment::{Vxlan, VxlanLayout};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
-use super::site::configure;
-use super::veth::{CAPABILITIES, carried_below, neighbour, saw, try_here};
+use super::proof::{check_device, check_link_below};
+use super::site::run_on;
+use super::veth::{CAPABILITIES, neighbour, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
-use crate::launch::Lab;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable};
+use crate::process::launch::Lab;
 
 /// Headers of the outer IP, UDP and VXLAN, and the inner Ethernet's.
 const OVERHEAD: u32 = 50;
@@ -64,7 +65,8 @@ const fn direct_address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, 0, number)
 }
 
-/// The address of a host in the network that it has for itself, as flannel gives it to the host's bridge of containers.
+/// The address of a host in the network that it has for itself, as flannel gives it to the host's bridge of
+/// containers.
 const fn flannel_address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, number, 1)
 }
@@ -86,11 +88,12 @@ impl Side<'_> {
             .with(format!("address add {}/24 dev {device}", direct_address(self.number)))
             .with(format!("link set {device} up"))
             .with(neighbour(direct_address(self.other), &hardware(self.other), device));
-        configure(self.host, &commands)
+        run_on(self.host, &commands)
     }
 
-    /// Nothing is learnt: the other host's network is routed to its end of the overlay, whose hardware address and host are
-    /// written down. The host's own network is that of a bridge, on which its containers would be.
+    /// Nothing is learnt: the other host's network is routed to its end of the overlay, whose hardware
+    /// address and host are written down. The host's own network is that of a bridge, on which its containers
+    /// would be.
     fn flannel(&self, mtu: u32) -> Result<(), LayerError> {
         let Plan { device, id, port } = FLANNEL;
         let network = |number: u8| Ipv4Addr::new(10, 78, number, 0);
@@ -110,9 +113,9 @@ impl Side<'_> {
                 "route add {theirs}/24 via {theirs} dev {device} onlink src {}",
                 flannel_address(self.number)
             ));
-        configure(self.host, &commands)?;
+        run_on(self.host, &commands)?;
         let forward = format!("fdb append {hardware_of_theirs} dev {device} dst {}", self.theirs.address);
-        configure(self.host, &Batch::new(Tool::Bridge).with(forward))
+        run_on(self.host, &Batch::new(Tool::Bridge).with(forward))
     }
 }
 
@@ -136,7 +139,7 @@ impl Part for VxlanPart {
         })
     }
 
-    fn lay(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(hosts), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let mtu = ends.mtu - OVERHEAD;
         let client =
@@ -176,8 +179,8 @@ impl Part for VxlanPart {
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let device = self.plan().device;
         for host in ["client", "server"] {
-            saw((host, device), passed, answered)?;
-            carried_below((host, device), passed)?;
+            check_device(host, device, passed, answered)?;
+            check_link_below(host, device, passed)?;
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Sockets made inside a network of ours, for a loop that stays outside.
 //!
-//! A socket belongs to the namespace in which it was made, whoever uses it. So a helper thread that has entered makes
-//! them, some ahead of need, and hands the descriptors over; connecting is the caller's. It refuses to time or retry.
+//! A socket belongs to the namespace in which it was made, whoever uses it. So a helper thread that has
+//! entered makes them, some ahead of need, and hands the descriptors over; connecting is the caller's. It
+//! refuses to time or retry.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -10,9 +11,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::sys;
+use crate::host::sys;
 
-/// Most sockets that are made ahead: a connection for every request then waits for the helper at one in so many.
+/// Most sockets that are made ahead: a connection for every request then waits for the helper at one in so
+/// many.
 const AHEAD: usize = 32;
 
 /// Makes sockets of TCP over IPv4 in one namespace: non-blocking, with `TCP_NODELAY`.
@@ -21,7 +23,8 @@ pub struct Connector {
     namespace: PathBuf,
     helper: Option<Helper>,
     stock: VecDeque<OwnedFd>,
-    /// How many are asked for next: as many again as were needed so far, or a single connection would leave many unused.
+    /// How many are asked for next: as many again as were needed so far, or a single connection would leave
+    /// many unused.
     batch: usize,
 }
 
@@ -41,8 +44,9 @@ struct Helper {
 }
 
 impl Connector {
-    /// A connector for the namespace of that file. The helper starts with the first socket that is wanted, on the thread
-    /// that wants it: threads with a table of files of their own get descriptors only from threads that share it.
+    /// A connector for the namespace of that file. The helper starts with the first socket that is wanted, on
+    /// the thread that wants it: threads with a table of files of their own get descriptors only from threads
+    /// that share it.
     pub fn new(namespace: &Path) -> Self {
         Self { namespace: namespace.to_owned(), helper: None, stock: VecDeque::new(), batch: 1 }
     }
@@ -67,8 +71,8 @@ impl Connector {
     }
 }
 
-/// Sockets that nobody wanted are closed by the helper, which has them in its table of files: the thread that drops the
-/// connector may have another, in which their numbers are somebody else's files or none.
+/// Sockets that nobody wanted are closed by the helper, which has them in its table of files: the thread that
+/// drops the connector may have another, in which their numbers are somebody else's files or none.
 impl Drop for Connector {
     fn drop(&mut self) {
         let stock = std::mem::take(&mut self.stock);

@@ -41,7 +41,8 @@ pub(crate) fn with_loopback(host: &str) -> Vec<LinkCounters> {
     parse_all(host, &text()).collect()
 }
 
-/// What TCP sent so far in the namespace of the calling thread, as of `host`; `None` where the kernel does not tell.
+/// What TCP sent so far in the namespace of the calling thread, as of `host`; `None` where the kernel does
+/// not tell.
 pub(crate) fn own_segments(host: &str) -> Option<HostSegments> {
     parse_segments(host, &fs::read_to_string("/proc/thread-self/net/snmp").ok()?)
 }

@@ -1,8 +1,10 @@
-//! Network namespaces: made on a thread of their own, named below `/run/netns`, entered for a while, and removed.
+//! Network namespaces: made on a thread of their own, named below `/run/netns`, entered for a while, and
+//! removed.
 //!
-//! Each is in custody before it is made. One that somebody else has is never touched: a name is claimed by making its
-//! file, which fails where there is one. `/run/netns` itself is made where it is missing, and goes with the last of ours; it is not
-//! mounted upon: after a run the host's mounts are what they were.
+//! Each is tracked for clean-up before it is made. One that somebody else has is never touched: a name is
+//! claimed by making its file, which fails where there is one. `/run/netns` itself is made where it is
+//! missing, and goes with the last of ours; it is not mounted upon: after a run the host's mounts are what
+//! they were.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -13,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cgroup::PREFIX;
-use crate::custody::{Custody, CustodyError, Thing};
-use crate::sys;
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
+use crate::host::sys;
 
 /// Where namespaces have their names, as `ip netns` has it too.
 pub const FOLDER: &str = "/run/netns";
@@ -54,7 +56,7 @@ pub enum NamespaceError {
     },
     /// It could not be written down; it was then not made.
     #[error(transparent)]
-    Custody(#[from] CustodyError),
+    Tracker(#[from] CleanupTrackerError),
 }
 
 /// A network namespace of ours. Dropping it removes its name; it goes with the last process and socket in it.
@@ -65,19 +67,19 @@ pub struct Namespace {
     /// Open on the namespace, and so on the mount that has its name: see [`Namespace::remove`].
     file: File,
     with_folder: bool,
-    custody: Arc<Custody>,
+    tracker: Arc<CleanupTracker>,
 }
 
 /// Whether this program has made [`FOLDER`].
 static MADE_FOLDER: AtomicBool = AtomicBool::new(false);
 
 impl Namespace {
-    /// Makes the namespace `name`, which must begin with `wb-`. Its loopback device is down and IPv6 is off, so that no
-    /// packet is sent that nobody asked for.
+    /// Makes the namespace `name`, which must begin with `wb-`. Its loopback device is down and IPv6 is off,
+    /// so that no packet is sent that nobody asked for.
     ///
     /// # Errors
     /// [`NamespaceError::Taken`] where there is one of this name; [`NamespaceError::Make`].
-    pub fn make(custody: &Arc<Custody>, name: &str) -> Result<Self, NamespaceError> {
+    pub fn make(tracker: &Arc<CleanupTracker>, name: &str) -> Result<Self, NamespaceError> {
         let path = Path::new(FOLDER).join(name);
         let failed = |source| NamespaceError::Make { name: name.to_owned(), source };
         if !is_ours(&path) {
@@ -90,20 +92,20 @@ impl Namespace {
             return Err(NamespaceError::Taken { name: name.to_owned() });
         }
         let with_folder = MADE_FOLDER.load(Ordering::SeqCst) || !Path::new(FOLDER).exists();
-        let thing = Thing::Namespace { path: path.clone(), with_folder };
-        custody.take(thing.clone())?;
+        let resource = OwnedResource::Namespace { path: path.clone(), with_folder };
+        tracker.track(resource.clone())?;
         MADE_FOLDER.store(with_folder, Ordering::SeqCst);
         let made = claim(&path).and_then(|()| mount_new(&path)).and_then(|()| File::open(&path));
         match made {
             Ok(file) => {
-                Ok(Self { name: name.to_owned(), path, file, with_folder, custody: Arc::clone(custody) })
+                Ok(Self { name: name.to_owned(), path, file, with_folder, tracker: Arc::clone(tracker) })
             }
             Err(source) => {
                 if source.kind() != io::ErrorKind::AlreadyExists {
                     // The error to tell is the first.
                     let _ = remove(&path, with_folder);
                 }
-                let _ = custody.release(thing);
+                let _ = tracker.release(resource);
                 Err(failed(source))
             }
         }
@@ -119,7 +121,8 @@ impl Namespace {
         &self.path
     }
 
-    /// Does something on a thread that is in the namespace, and waits for it. What it starts is in the namespace too.
+    /// Does something on a thread that is in the namespace, and waits for it. What it starts is in the
+    /// namespace too.
     ///
     /// # Errors
     /// [`NamespaceError::Enter`]; nothing was done then.
@@ -133,8 +136,8 @@ impl Namespace {
 
     fn remove(&self) -> io::Result<()> {
         let removed = remove(&self.path, self.with_folder);
-        // Where `/run/netns` was mounted upon meanwhile (the first `ip netns add` of a boot does that), the path led to a
-        // copy of our mount, and the mount itself can be reached only by what is open on it.
+        // Where `/run/netns` was mounted upon meanwhile (the first `ip netns add` of a boot does that), the
+        // path led to a copy of our mount, and the mount itself can be reached only by what is open on it.
         if let Ok(own) = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())) {
             let _ = sys::unmount_open(&own);
         }
@@ -144,10 +147,10 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // What could not be removed stays in custody, and the guardian tries again.
+        // What could not be removed stays tracked, and the guardian tries again.
         if self.remove().is_ok() {
             let (path, with_folder) = (self.path.clone(), self.with_folder);
-            let _ = self.custody.release(Thing::Namespace { path, with_folder });
+            let _ = self.tracker.release(OwnedResource::Namespace { path, with_folder });
         }
     }
 }
@@ -188,8 +191,8 @@ pub(crate) fn is_ours(path: &Path) -> bool {
     named && straight && path.parent() == Some(Path::new(FOLDER))
 }
 
-/// Takes the name away from a namespace of ours, however far it had come to be, and the folder that was made for it once there is
-/// no name in it.
+/// Takes the name away from a namespace of ours, however far it had come to be, and the folder that was made
+/// for it once there is no name in it.
 pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
     let name = CString::new(path.as_os_str().as_bytes())?;
     let mut tries = 0..MOUNTS_MOST;
@@ -212,7 +215,8 @@ pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not hold it.
+/// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not
+/// hold it.
 ///
 /// # Errors
 /// [`NamespaceError::Enter`]; nothing was done then.
@@ -225,8 +229,8 @@ pub(crate) fn run_in<R: Send>(path: &Path, job: impl FnOnce() -> R + Send) -> Re
     done.map_err(|source| NamespaceError::Enter { name: path.display().to_string(), source })
 }
 
-/// Does something on a thread in a namespace that has no name and goes with the thread: for finding out what the kernel
-/// can.
+/// Does something on a thread in a namespace that has no name and goes with the thread: for finding out what
+/// the kernel can.
 ///
 /// # Errors
 /// Where this process may not make one.

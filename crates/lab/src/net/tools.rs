@@ -1,7 +1,8 @@
-//! What making networks takes: capabilities, and the programs `ip` and `tc` of iproute2, which speak to the kernel.
+//! What making networks takes: capabilities, and the programs `ip` and `tc` of iproute2, which speak to the
+//! kernel.
 //!
-//! The programs rather than netlink from here: what was done can be read, and repeated by hand. Each runs on the thread
-//! that calls, and so in its namespace; nothing here chooses one.
+//! The programs rather than netlink from here: what was done can be read, and repeated by hand. Each runs on
+//! the thread that calls, and so in its namespace; nothing here chooses one.
 
 use std::fmt;
 use std::fs;
@@ -27,8 +28,8 @@ impl Unavailable {
     }
 }
 
-/// How a process comes to have what networks need. Engines also keep containers from mounting and show them `/proc/sys` to be
-/// read only, which no capability changes.
+/// How a process comes to have what networks need. Engines also keep containers from mounting and show them
+/// `/proc/sys` to be read only, which no capability changes.
 pub const AS_ROOT: &str = "run as root (`sudo -E weigh …`); in a container of Docker or Podman give it `--privileged`, or \
     `--cap-add=SYS_ADMIN --cap-add=NET_ADMIN --cap-add=NET_RAW --security-opt apparmor=unconfined` and a `/proc/sys` that can be \
     written (`--security-opt systempaths=unconfined`, of Podman `--security-opt unmask=ALL`)";
@@ -197,7 +198,8 @@ impl Batch {
 
 fn feed(program: &Path, lines: &[String]) -> io::Result<std::process::Output> {
     let mut command = Command::new(program);
-    // Its messages are quoted, so they must be in one language. What a terminal sends to us must not end or stop it half way.
+    // Its messages are quoted, so they must be in one language. What a terminal sends to us must not end or
+    // stop it half way.
     command.args(["-batch", "-"]).env("LC_ALL", "C").process_group(0);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut input) = child.stdin.take() {

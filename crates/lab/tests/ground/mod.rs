@@ -1,5 +1,5 @@
-//! Three network namespaces in a row, for tests of the packet relay: two hosts, and between them one where the relay stands.
-//! They are gone when the value is, also where a test panics.
+//! Three network namespaces in a row, for tests of the packet relay: two hosts, and between them one where
+//! the relay stands. They are gone when the value is, also where a test panics.
 //!
 //! Threads enter a namespace, so no program is started but `ip`.
 #![allow(dead_code)] // not every test program uses all of it
@@ -40,8 +40,8 @@ pub fn may_make_namespaces() -> bool {
 }
 
 impl Ground {
-    /// Hosts whose interface `eth0` has this MTU; in the middle stand `left` and `right`. Frames come as packets, each by
-    /// itself, unless `segments` allows more.
+    /// Hosts whose interface `eth0` has this MTU; in the middle stand `left` and `right`. Frames come as
+    /// packets, each by itself, unless `segments` allows more.
     pub fn new(mtu: u32, segments: u32) -> Self {
         let number = std::process::id().wrapping_mul(251).wrapping_add(MADE.fetch_add(1, Ordering::Relaxed));
         let ground = Self { names: ["a", "m", "b"].map(|end| format!("wb-{number:08x}{end}")) };
@@ -62,7 +62,8 @@ impl Ground {
         ground
     }
 
-    /// Lets the hosts know each other's hardware address and ends IPv6, so that nothing but what a test sends is on the way.
+    /// Lets the hosts know each other's hardware address and ends IPv6, so that nothing but what a test sends
+    /// is on the way.
     pub fn introduce(&self) {
         let [first, _, second] = &self.names;
         for host in [first, second] {

@@ -1,7 +1,7 @@
 //! Room for one frame as the kernel hands it over: its `virtio_net_hdr`, then the frame.
 //!
-//! That header says what a network card would still have done: which checksum is to be made, and into what segments a
-//! frame of up to 64 KiB is to be cut. It goes on with the frame, so that neither end notices.
+//! That header says what a network card would still have done: which checksum is to be made, and into what
+//! segments a frame of up to 64 KiB is to be cut. It goes on with the frame, so that neither end notices.
 
 /// Length of the `virtio_net_hdr` of a packet socket (linux/virtio_net.h).
 pub(super) const OFFLOAD_HEADER: usize = 10;
@@ -9,7 +9,8 @@ pub(super) const OFFLOAD_HEADER: usize = 10;
 const ADDRESSES: usize = 12;
 /// Length of a VLAN tag.
 const TAG: usize = 4;
-/// The largest that TCP hands down unless told otherwise (`gso_max_size`), the addresses and type, and what stands before.
+/// The largest that TCP hands down unless told otherwise (`gso_max_size`), the addresses and type, and what
+/// stands before.
 const ROOM: usize = TAG + OFFLOAD_HEADER + ADDRESSES + TAG + 2 + 65_536;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM`: a checksum is to be made from `csum_start` on.

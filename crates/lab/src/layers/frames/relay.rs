@@ -1,8 +1,9 @@
-//! The relay at work: one thread that takes frames from two packet sockets, holds them as long as their schedules say, and
-//! sends them on at the other side.
+//! The relay at work: one thread that takes frames from two packet sockets, holds them as long as their
+//! schedules say, and sends them on at the other side.
 //!
-//! It sleeps until a frame comes or one is nearly due, and waits awake for the last [`Settings::spin`] only. While it waits
-//! awake it goes on taking frames, so that none is noted late. It makes and changes no interface.
+//! It sleeps until a frame comes or one is nearly due, and waits awake for the last [`Settings::spin`] only.
+//! While it waits awake it goes on taking frames, so that none is noted late. It makes and changes no
+//! interface.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,19 +13,19 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::relayed::{Relayed, RelayedWay};
 
 use super::frame::Frame;
+use super::impairment::Impairment;
 use super::report::Distribution;
 use super::schedule::{Admission, Direction, Schedule};
 use super::sys::{self, BATCH, Taken};
-use super::way::Way;
-use crate::cores::{self, CoreError, CoreId};
-use crate::ready::READY_DIRECT;
-use crate::sys::monotonic;
+use crate::host::cores::{self, CoreError, CoreId};
+use crate::host::sys::monotonic;
+use crate::process::talk::READY_DIRECT;
 
 /// The hidden verb by which our own program becomes a relay.
 pub const VERB: &str = "frames";
 
-/// How long before a frame is due the relay waits awake where nothing is said. A timer of a busy host ends about 10 µs late,
-/// and 15 µs in the worst tenth.
+/// How long before a frame is due the relay waits awake where nothing is said. A timer of a busy host ends
+/// about 10 µs late, and 15 µs in the worst tenth.
 pub const DEFAULT_SPIN: Nanoseconds = Nanoseconds::from_micros(30);
 
 /// Two different interfaces of this namespace.
@@ -47,9 +48,9 @@ pub struct Settings {
     /// Between which interfaces.
     pub between: InterfacePair,
     /// What is done to frames from the first to the second.
-    pub forth: Way,
+    pub forward: Impairment,
     /// What is done to frames from the second to the first.
-    pub back: Way,
+    pub reverse: Impairment,
     /// Of losses and jitter.
     pub seed: u64,
     /// For how long before a frame is due the relay waits awake. More costs CPU, less lets frames go late.
@@ -69,8 +70,8 @@ pub fn available() -> io::Result<()> {
 impl Settings {
     /// A null relay: frames pass as they come.
     pub fn null(between: InterfacePair) -> Self {
-        let way = Way::default();
-        Self { between, forth: way, back: way, seed: 1, spin: DEFAULT_SPIN, core: None }
+        let none = Impairment::default();
+        Self { between, forward: none, reverse: none, seed: 1, spin: DEFAULT_SPIN, core: None }
     }
 
     /// The arguments by which our own program becomes this relay.
@@ -78,8 +79,8 @@ impl Settings {
         let [first, second] = self.between.0.clone();
         let mut arguments = vec![VERB.to_owned(), "--between".to_owned(), first, second];
         let mut give = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
-        give("--forth", self.forth.to_string());
-        give("--back", self.back.to_string());
+        give("--forth", self.forward.to_string());
+        give("--back", self.reverse.to_string());
         give("--seed", self.seed.to_string());
         give("--spin", format!("{}ns", self.spin.as_nanos()));
         if let Some(core) = self.core {
@@ -98,8 +99,8 @@ pub struct Watch {
     pub signals: Option<OwnedFd>,
 }
 
-/// Turns SIGTERM, SIGINT and SIGHUP into something to watch. They are blocked in the calling thread and those that it starts, so
-/// call it before any other thread exists. Errors are the kernel's.
+/// Turns SIGTERM, SIGINT and SIGHUP into something to watch. They are blocked in the calling thread and those
+/// that it starts, so call it before any other thread exists. Errors are the kernel's.
 pub fn watch_signals() -> io::Result<OwnedFd> {
     sys::termination()
 }
@@ -171,8 +172,8 @@ pub enum FramesError {
     Lost(#[source] io::Error),
 }
 
-/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see [`crate::talk`]), then a [`Relayed`] as one line of
-/// JSON for each line of orders, and a last one.
+/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see
+/// [`crate::process::talk`]), then a [`Relayed`] as one line of JSON for each line of orders, and a last one.
 ///
 /// # Errors
 /// Where it cannot begin, nothing was said; where an interface goes away, the last report is missing.
@@ -180,10 +181,10 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
     if let Some(core) = settings.core {
         cores::pin_current_thread(core)?;
     }
-    crate::sys::set_timer_slack(Nanoseconds::from_nanos(1));
+    crate::host::sys::set_timer_slack(Nanoseconds::from_nanos(1));
     let mut relay = Relay::open(settings)?;
     say(output, READY_DIRECT)?;
-    while let Told::Report = relay.carry(&watch)? {
+    while let Order::Report = relay.carry(&watch)? {
         say(output, &line(&relay.report()?)?)?;
     }
     let report = relay.report()?;
@@ -203,8 +204,8 @@ fn say(output: &mut dyn Write, line: &str) -> Result<(), FramesError> {
     writeln!(output, "{line}").and_then(|()| output.flush()).map_err(FramesError::Lost)
 }
 
-/// What the relay was told.
-enum Told {
+/// What the relay is ordered to do.
+enum Order {
     Report,
     End,
 }
@@ -239,7 +240,7 @@ impl Port {
 
 /// The frames of one direction: what waits, and what became of the others.
 struct Course {
-    way: Way,
+    impairment: Impairment,
     schedule: Schedule<Frame>,
     sent: u64,
     sent_bytes: u64,
@@ -256,10 +257,10 @@ struct Course {
 }
 
 impl Course {
-    fn new(way: &Way, seed: u64, direction: Direction) -> Self {
+    fn new(impairment: &Impairment, seed: u64, direction: Direction) -> Self {
         Self {
-            way: *way,
-            schedule: Schedule::new(way, seed, direction),
+            impairment: *impairment,
+            schedule: Schedule::new(impairment, seed, direction),
             sent: 0,
             sent_bytes: 0,
             came: 0,
@@ -277,7 +278,7 @@ impl Course {
 
     fn report(&self) -> RelayedWay {
         RelayedWay {
-            way: self.way.to_string(),
+            way: self.impairment.to_string(),
             came: self.came,
             sent: self.sent,
             sent_bytes: Bytes::new(self.sent_bytes),
@@ -295,7 +296,8 @@ impl Course {
     }
 }
 
-/// Rooms for frames, used again before others are made, and the last that was given back first: its memory is the warmest.
+/// Rooms for frames, used again before others are made, and the last that was given back first: its memory is
+/// the warmest.
 #[derive(Default)]
 struct Rooms(Vec<Frame>);
 
@@ -308,8 +310,8 @@ impl Rooms {
     }
 }
 
-/// Sockets and schedules. Of either array the first is forth, the second back: `ports[0]` is where frames of `courses[0]`
-/// come in, and `ports[1]` where they leave.
+/// Sockets and schedules. Of either array the first is forward, the second reverse: `ports[0]` is where
+/// frames of `courses[0]` come in, and `ports[1]` where they leave.
 struct Relay {
     ports: [Port; 2],
     courses: [Course; 2],
@@ -342,10 +344,13 @@ impl Relay {
             let (first, second) = (first.clone(), second.clone());
             return Err(FramesError::Mtu { first, first_mtu, second, second_mtu });
         }
-        let course = |way, direction| Course::new(way, settings.seed, direction);
+        let course = |impairment, direction| Course::new(impairment, settings.seed, direction);
         Ok(Self {
             ports,
-            courses: [course(&settings.forth, Direction::Forth), course(&settings.back, Direction::Back)],
+            courses: [
+                course(&settings.forward, Direction::Forward),
+                course(&settings.reverse, Direction::Reverse),
+            ],
             rooms: Rooms::default(),
             incoming: Vec::with_capacity(BATCH),
             outgoing: Vec::with_capacity(BATCH),
@@ -357,7 +362,7 @@ impl Relay {
     }
 
     /// Carries frames until there is an order.
-    fn carry(&mut self, watch: &Watch) -> Result<Told, FramesError> {
+    fn carry(&mut self, watch: &Watch) -> Result<Order, FramesError> {
         loop {
             for from in 0..2 {
                 self.release(from)?;
@@ -377,7 +382,7 @@ impl Relay {
                 }
             }
             if signals {
-                return Ok(Told::End);
+                return Ok(Order::End);
             }
             if orders && let Some(told) = read_order(&watch.orders)? {
                 return Ok(told);
@@ -385,8 +390,8 @@ impl Relay {
         }
     }
 
-    /// How long there is nothing to do but for what comes: until shortly before the next frame is due, not at all where that
-    /// is near, for ever where none waits.
+    /// How long there is nothing to do but for what comes: until shortly before the next frame is due, not at
+    /// all where that is near, for ever where none waits.
     fn patience(&self, now: Timestamp) -> Option<Nanoseconds> {
         let due = self.courses.iter().filter_map(|course| course.schedule.next_due()).min()?;
         Some(due.since(now).saturating_sub(self.spin))
@@ -497,20 +502,20 @@ impl Relay {
     }
 }
 
-/// Whether the error of a sending call says that this frame cannot go, and nothing of the next: no room behind the interface,
-/// longer than its MTU, or something in its header that it does not do.
+/// Whether the error of a sending call says that this frame cannot go, and nothing of the next: no room
+/// behind the interface, longer than its MTU, or something in its header that it does not do.
 fn is_of_one_frame(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EMSGSIZE | libc::EINVAL))
 }
 
 /// What was ordered; nothing by a part of a line.
-fn read_order(orders: &File) -> Result<Option<Told>, FramesError> {
+fn read_order(orders: &File) -> Result<Option<Order>, FramesError> {
     let mut text = [0; 256];
     let mut orders = orders;
     match orders.read(&mut text) {
-        Ok(0) => Ok(Some(Told::End)),
-        Ok(length) => Ok(text[..length].contains(&b'\n').then_some(Told::Report)),
+        Ok(0) => Ok(Some(Order::End)),
+        Ok(length) => Ok(text[..length].contains(&b'\n').then_some(Order::Report)),
         Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {
             Ok(None)
         }

@@ -1,8 +1,9 @@
-//! When each frame of one direction leaves, and which do not: a state machine on whatever clock its caller keeps.
+//! When each frame of one direction leaves, and which do not: a state machine on whatever clock its caller
+//! keeps.
 //!
-//! The fate of the n-th frame (lost or not, its own delay) is a function of seed, direction and n alone, so that two runs
-//! of one seed treat the same frames alike, and loss stays where it is when the jitter is changed. It neither reads a clock
-//! nor sends.
+//! The fate of the n-th frame (lost or not, its own delay) is a function of seed, direction and n alone, so
+//! that two runs of one seed treat the same frames alike, and loss stays where it is when the jitter is
+//! changed. It neither reads a clock nor sends.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -13,15 +14,15 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_model::experiment::Bursts;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use super::way::{Delay, Distribution, Order, Way};
+use super::impairment::{Delay, Distribution, Impairment, Order};
 
-/// Which way frames go.
+/// In which direction frames go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the first interface to the second.
-    Forth,
+    Forward,
     /// From the second to the first.
-    Back,
+    Reverse,
 }
 
 /// What happens to one frame, before anything is known of others.
@@ -43,14 +44,17 @@ enum Loss {
 }
 
 impl Loss {
-    fn of(way: &Way) -> Self {
-        way.bursts().map_or(Self::Independent(way.loss().get()), |Bursts { p, r, bad, good }| Self::Bursts {
-            p: p.get(),
-            r: r.get(),
-            bad: bad.get(),
-            good: good.get(),
-            is_bad: false,
-        })
+    fn from_impairment(impairment: &Impairment) -> Self {
+        impairment.bursts().map_or(
+            Self::Independent(impairment.loss().get()),
+            |Bursts { p, r, bad, good }| Self::Bursts {
+                p: p.get(),
+                r: r.get(),
+                bad: bad.get(),
+                good: good.get(),
+                is_bad: false,
+            },
+        )
     }
 
     /// Whether the next frame is lost.
@@ -79,17 +83,22 @@ pub struct Fates {
 
 impl Fates {
     /// From the first frame on.
-    pub fn new(way: &Way, seed: u64, direction: Direction) -> Self {
+    pub fn new(impairment: &Impairment, seed: u64, direction: Direction) -> Self {
         let stream = |number: u64| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream(number);
             random
         };
         let first = match direction {
-            Direction::Forth => 0,
-            Direction::Back => 2,
+            Direction::Forward => 0,
+            Direction::Reverse => 2,
         };
-        Self { delay: way.delay(), loss: Loss::of(way), losses: stream(first), delays: stream(first + 1) }
+        Self {
+            delay: impairment.delay(),
+            loss: Loss::from_impairment(impairment),
+            losses: stream(first),
+            delays: stream(first + 1),
+        }
     }
 
     /// That of the next frame. Each draws as much as any other, lost or not.
@@ -111,8 +120,8 @@ impl Fates {
                 time.saturating_sub(jitter) + Nanoseconds::from_nanos(self.delays.random_range(0..=width))
             }
             Distribution::Normal => {
-                // Box and Muller 1958: two even draws make a normal one. The first is above zero, so that its logarithm is
-                // finite.
+                // Box and Muller 1958: two even draws make a normal one. The first is above zero, so that its
+                // logarithm is finite.
                 let (radius, angle) = (1.0 - self.delays.random::<f64>(), self.delays.random::<f64>());
                 let deviations = (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos();
                 let nanos = time.as_nanos() as f64 + deviations * jitter.as_nanos() as f64;
@@ -160,11 +169,11 @@ pub struct Schedule<T> {
 
 impl<T> Schedule<T> {
     /// Nothing waits yet.
-    pub fn new(way: &Way, seed: u64, direction: Direction) -> Self {
+    pub fn new(impairment: &Impairment, seed: u64, direction: Direction) -> Self {
         Self {
-            fates: Fates::new(way, seed, direction),
-            order: way.order,
-            limit: way.limit().get() as usize,
+            fates: Fates::new(impairment, seed, direction),
+            order: impairment.order,
+            limit: impairment.limit().get() as usize,
             waiting: BinaryHeap::new(),
             admitted: 0,
             last: Timestamp::default(),
@@ -243,8 +252,8 @@ mod tests {
     /// A Kolmogorov distance that so many draws of the right law exceed once in a million: √(ln(2·10⁶)/2n).
     const DISTANCE: f64 = 0.00852;
 
-    fn way(text: &str) -> Way {
-        text.parse().expect("a way")
+    fn impairment(text: &str) -> Impairment {
+        text.parse().expect("an impairment")
     }
 
     fn at(nanos: u64) -> Timestamp {
@@ -253,7 +262,7 @@ mod tests {
 
     /// The delays of the first frames, as `text` draws them, ascending.
     fn drawn(text: &str) -> Vec<f64> {
-        let mut fates = Fates::new(&way(text), 3, Direction::Forth);
+        let mut fates = Fates::new(&impairment(text), 3, Direction::Forward);
         let mut delays: Vec<f64> = (0..FRAMES)
             .map(|_| match fates.draw() {
                 Fate::Held(held) => held.as_nanos() as f64,
@@ -313,7 +322,7 @@ mod tests {
 
     #[test]
     fn loss_is_a_share_of_all_and_independent_of_the_frame_before() {
-        let mut fates = Fates::new(&way("loss=10%"), 5, Direction::Back);
+        let mut fates = Fates::new(&impairment("loss=10%"), 5, Direction::Reverse);
         let lost: Vec<bool> = (0..FRAMES).map(|_| fates.draw() == Fate::Lost).collect();
         let n = FRAMES as f64;
         let share = lost.iter().filter(|lost| **lost).count() as f64 / n;
@@ -321,14 +330,14 @@ mod tests {
         assert!((share - 0.1).abs() < 5.0 * (0.1_f64 * 0.9 / n).sqrt(), "{share}");
         let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / n;
         assert!((pairs - 0.01).abs() < 6.0 * (0.01_f64 / n).sqrt(), "{pairs}");
-        let mut all = Fates::new(&way("loss=100%"), 5, Direction::Back);
+        let mut all = Fates::new(&impairment("loss=100%"), 5, Direction::Reverse);
         assert!((0..1000).all(|_| all.draw() == Fate::Lost));
     }
 
     /// Share of the frames that are lost, and the mean number of them in a row.
-    fn bursts_of(text: &str) -> (f64, f64) {
+    fn measure_bursts(text: &str) -> (f64, f64) {
         const MANY: usize = 20 * FRAMES;
-        let mut fates = Fates::new(&way(text), 5, Direction::Forth);
+        let mut fates = Fates::new(&impairment(text), 5, Direction::Forward);
         let lost: Vec<bool> = (0..MANY).map(|_| fates.draw() == Fate::Lost).collect();
         let count = lost.iter().filter(|lost| **lost).count() as f64;
         let begun = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
@@ -338,10 +347,11 @@ mod tests {
     #[test]
     fn bursts_have_the_share_and_the_length_of_the_closed_form() {
         for (p, r, bad) in [(0.01, 0.25, 1.0), (0.001, 0.05, 1.0), (0.05, 0.5, 1.0), (0.02, 0.2, 0.5)] {
-            let (share, length) = bursts_of(&format!("p={p},r={r},bad={bad}"));
-            // A burst goes on while the way stays bad and loses the next frame too.
+            let (share, length) = measure_bursts(&format!("p={p},r={r},bad={bad}"));
+            // A burst goes on while the state stays bad and loses the next frame too.
             let (expected, mean) = (p / (p + r) * bad, 1.0 / (1.0 - (1.0 - r) * bad));
-            // The variance of the share of a chain of two states, over n frames: Var ≈ π(1−π)(2−p−r)/((p+r)n); five deviations.
+            // The variance of the share of a chain of two states, over n frames: Var ≈
+            // π(1−π)(2−p−r)/((p+r)n); five deviations.
             let chain = p / (p + r) * r / (p + r) * (2.0 - p - r) / ((p + r) * 20.0 * FRAMES as f64);
             assert!(
                 (share - expected).abs() < 5.0 * chain.sqrt().max(1e-4),
@@ -350,31 +360,31 @@ mod tests {
             assert!((length / mean - 1.0).abs() < 0.1, "{p} {r} {bad}: {length}, not {mean}");
         }
         // With equal shares in both states it is as if there were none.
-        let (share, length) = bursts_of("p=10%,r=10%,bad=10%,good=10%");
+        let (share, length) = measure_bursts("p=10%,r=10%,bad=10%,good=10%");
         assert!((share - 0.1).abs() < 0.002 && (length - 1.0 / 0.9).abs() < 0.02, "{share} {length}");
     }
 
     #[test]
     fn fates_follow_from_seed_direction_and_number() {
         let draw = |text: &str, seed, direction| {
-            let mut fates = Fates::new(&way(text), seed, direction);
+            let mut fates = Fates::new(&impairment(text), seed, direction);
             (0..200).map(|_| fates.draw()).collect::<Vec<_>>()
         };
         let text = "delay=1ms,jitter=1ms,loss=20%";
-        let first = draw(text, 7, Direction::Forth);
-        assert_eq!(first, draw(text, 7, Direction::Forth));
-        assert_ne!(first, draw(text, 8, Direction::Forth));
-        assert_ne!(first, draw(text, 7, Direction::Back));
+        let first = draw(text, 7, Direction::Forward);
+        assert_eq!(first, draw(text, 7, Direction::Forward));
+        assert_ne!(first, draw(text, 8, Direction::Forward));
+        assert_ne!(first, draw(text, 7, Direction::Reverse));
         // Another jitter loses the same frames; without loss they are held as long.
         let lost = |fates: &[Fate]| fates.iter().map(|fate| *fate == Fate::Lost).collect::<Vec<_>>();
-        assert_eq!(lost(&first), lost(&draw("delay=5ms,loss=20%", 7, Direction::Forth)));
-        let kept = draw("delay=1ms,jitter=1ms", 7, Direction::Forth);
+        assert_eq!(lost(&first), lost(&draw("delay=5ms,loss=20%", 7, Direction::Forward)));
+        let kept = draw("delay=1ms,jitter=1ms", 7, Direction::Forward);
         assert!(first.iter().zip(&kept).all(|(fate, kept)| *fate == Fate::Lost || fate == kept));
     }
 
     #[test]
     fn frames_above_the_limit_come_back_and_room_is_used_again() {
-        let mut schedule = Schedule::new(&way("delay=10ns,limit=2"), 1, Direction::Forth);
+        let mut schedule = Schedule::new(&impairment("delay=10ns,limit=2"), 1, Direction::Forward);
         assert_eq!(schedule.admit(at(100), 'a'), Admission::Waits);
         assert_eq!(schedule.admit(at(101), 'b'), Admission::Waits);
         assert_eq!(schedule.admit(at(102), 'c'), Admission::Full('c'));
@@ -385,8 +395,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes when: each frame leaves once, not before its delay is over, in order of due times, and in the order
-        /// of coming where that is kept; where it is not, exactly when its delay is over.
+        /// Whatever comes when: each frame leaves once, not before its delay is over, in order of due times,
+        /// and in the order of coming where that is kept; where it is not, exactly when its delay is over.
         #[test]
         fn every_frame_leaves_once_and_in_its_time(
             gaps in prop::collection::vec(0..2_000_000_u64, 1..200),
@@ -394,9 +404,9 @@ mod tests {
             seed: u64,
         ) {
             let order = if free { "free" } else { "kept" };
-            let way = way(&format!("delay=1ms,jitter=1ms,loss=10%,limit=1000,order={order}"));
-            let mut schedule = Schedule::new(&way, seed, Direction::Forth);
-            let mut fates = Fates::new(&way, seed, Direction::Forth);
+            let impairment = impairment(&format!("delay=1ms,jitter=1ms,loss=10%,limit=1000,order={order}"));
+            let mut schedule = Schedule::new(&impairment, seed, Direction::Forward);
+            let mut fates = Fates::new(&impairment, seed, Direction::Forward);
             let (mut now, mut expected, mut left) = (at(1), Vec::new(), Vec::new());
             for (gap, number) in gaps.iter().zip(0..) {
                 now = now + Nanoseconds::from_nanos(*gap);

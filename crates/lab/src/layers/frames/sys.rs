@@ -1,5 +1,5 @@
-//! The system calls of the packet relay, each behind a safe function: packet sockets, batches of frames, waiting to the
-//! nanosecond, signals as a descriptor.
+//! The system calls of the packet relay, each behind a safe function: packet sockets, batches of frames,
+//! waiting to the nanosecond, signals as a descriptor.
 //!
 //! The only module of the relay with `unsafe`. It decides nothing.
 
@@ -15,8 +15,9 @@ use super::frame::{Frame, VlanTag};
 /// Frames that one call takes or sends at most.
 pub(super) const BATCH: usize = 32;
 
-/// Bytes of frames, with what the kernel keeps beside each, that may lie in a socket unread or unsent: several times what a
-/// relay that was held up for 10 ms misses at 10 Gbit/s. It is a bound and not a reservation.
+/// Bytes of frames, with what the kernel keeps beside each, that may lie in a socket unread or unsent:
+/// several times what a relay that was held up for 10 ms misses at 10 Gbit/s. It is a bound and not a
+/// reservation.
 const SOCKET_BUFFER: libc::c_int = 64 << 20;
 
 /// linux/if_packet.h; `libc` has it for some C libraries only.
@@ -70,8 +71,8 @@ pub(super) fn packet_socket() -> io::Result<OwnedFd> {
     owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })
 }
 
-/// Makes the socket take every frame that comes in by an interface, whomever it is for, with its offload header and its VLAN
-/// tag, and none that goes out.
+/// Makes the socket take every frame that comes in by an interface, whomever it is for, with its offload
+/// header and its VLAN tag, and none that goes out.
 pub(super) fn attach(socket: &OwnedFd, interface: u32) -> io::Result<()> {
     let on: libc::c_int = 1;
     set(socket, libc::SOL_PACKET, PACKET_VNET_HDR, &on)?;
@@ -136,8 +137,8 @@ pub(super) enum Taken {
     Cut,
 }
 
-/// Takes frames into `rooms`, as many as there are and lie ready, at most [`BATCH`]; what happened to each is left in `taken`.
-/// None ready is [`io::ErrorKind::WouldBlock`].
+/// Takes frames into `rooms`, as many as there are and lie ready, at most [`BATCH`]; what happened to each is
+/// left in `taken`. None ready is [`io::ErrorKind::WouldBlock`].
 pub(super) fn receive(
     socket: &OwnedFd,
     rooms: &mut [Frame],
@@ -158,7 +159,8 @@ pub(super) fn receive(
         header.msg_controllen = BESIDE as _;
     }
     let flags = libc::MSG_DONTWAIT as _;
-    // SAFETY: `count` messages whose vectors point into rooms and control buffers that outlive the call, with their lengths.
+    // SAFETY: `count` messages whose vectors point into rooms and control buffers that outlive the call, with
+    // their lengths.
     let received = unsafe {
         libc::recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as _, flags, std::ptr::null_mut())
     };
@@ -173,7 +175,8 @@ pub(super) fn receive(
 
 /// The VLAN tag that the kernel took out of a frame.
 fn tag(header: &libc::msghdr) -> Option<VlanTag> {
-    // SAFETY: the control buffer of a message that was received outlives this call, and its length is the kernel's.
+    // SAFETY: the control buffer of a message that was received outlives this call, and its length is the
+    // kernel's.
     let first = unsafe { libc::CMSG_FIRSTHDR(header) };
     // SAFETY: null, or a whole header within the buffer, which is aligned for it.
     let control = unsafe { first.as_ref() }?;
@@ -190,7 +193,8 @@ fn tag(header: &libc::msghdr) -> Option<VlanTag> {
     Some(VlanTag { protocol, control: beside.tp_vlan_tci })
 }
 
-/// Sends frames in their order, at most [`BATCH`]; how many of them the interface took. An error is that of the first.
+/// Sends frames in their order, at most [`BATCH`]; how many of them the interface took. An error is that of
+/// the first.
 pub(super) fn send(socket: &OwnedFd, frames: &[Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
@@ -253,12 +257,12 @@ pub(super) fn wait<const N: usize>(
     }
 }
 
-/// A descriptor that becomes readable when SIGTERM, SIGINT or SIGHUP comes, and no longer kills: they are blocked in the
-/// calling thread and those it starts.
+/// A descriptor that becomes readable when SIGTERM, SIGINT or SIGHUP comes, and no longer kills: they are
+/// blocked in the calling thread and those it starts.
 pub(super) fn termination() -> io::Result<OwnedFd> {
     let mut signals = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigemptyset initialises the set before it is read; all pointers are to that one live value, and a null old
-    // set is allowed.
+    // SAFETY: sigemptyset initialises the set before it is read; all pointers are to that one live value, and
+    // a null old set is allowed.
     unsafe {
         libc::sigemptyset(signals.as_mut_ptr());
         for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {

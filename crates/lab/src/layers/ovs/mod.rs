@@ -1,12 +1,14 @@
-//! The layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`: a switch of Open vSwitch in user space on either host.
+//! The layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`: a switch of Open vSwitch in user space on
+//! either host.
 //!
-//! The host's device becomes a port of a bridge, which takes over its address; with a tunnel, a second bridge has a network
-//! of its own, whose frames the switch sends to the other host. All that a host's programs send passes a TUN device, so that
-//! packets reach the switch whole and with their checksums, and nothing has to be switched off.
+//! The host's device becomes a port of a bridge, which takes over its address; with a tunnel, a second bridge
+//! has a network of its own, whose frames the switch sends to the other host. All that a host's programs send
+//! passes a TUN device, so that packets reach the switch whole and with their checksums, and nothing has to
+//! be switched off.
 //!
-//! The switches run on while their variant stands still: kernels owe each other acknowledgements after the last reply. Flows time
-//! out after ten seconds without packets and are made again by the next one, as after any other pause, and both ends know each
-//! other's hardware address for a quarter of an hour.
+//! The switches run on while their variant stands still: kernels owe each other acknowledgements after the
+//! last reply. Flows time out after ten seconds without packets and are made again by the next one, as after
+//! any other pause, and both ends know each other's hardware address for a quarter of an hour.
 
 pub mod switch;
 
@@ -18,14 +20,15 @@ use weighbridge_model::experiment::{Ovs, OvsTunnel};
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::site::configure;
-use super::veth::{WITH_RAW, carried_below, neighbour, saw, try_here};
+use super::proof::{check_device, check_link_below};
+use super::site::run_on;
+use super::veth::{WITH_RAW, neighbour, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
-use crate::launch::Lab;
+use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Unavailable};
+use crate::process::launch::Lab;
 use crate::service::Freezing;
-use crate::sys::monotonic;
 use switch::{OvsError, PortCounts, Switch};
 
 /// The bridge with the device of the host.
@@ -36,8 +39,8 @@ const INNER: &str = "br1";
 const TUNNEL: &str = "tun0";
 /// The network that the tunnel's packets name, as several could share a way.
 const KEY: u32 = 7;
-/// The UDP port of a tunnel of VXLAN. Its own, 4789, is that of the kernel's overlays, which may stand on it or below: whichever
-/// device of the host their packets come by, the switch would take them for its tunnel's.
+/// The UDP port of a tunnel of VXLAN. Its own, 4789, is that of the kernel's overlays, which may stand on it
+/// or below: whichever device of the host their packets come by, the switch would take them for its tunnel's.
 const VXLAN_PORT: u16 = 14789;
 
 /// Several times what a switch takes until it has added up.
@@ -96,12 +99,12 @@ impl OvsPart {
     }
 
     /// Starts one side's switch and puts the host's device into it.
-    fn raise(&self, lab: &Lab, site: &mut Site, (side, mtu): (&Side<'_>, u32)) -> Result<(), LayerError> {
+    fn raise(&self, lab: &Lab, site: &mut Site, side: &Side<'_>, mtu: u32) -> Result<(), LayerError> {
         let Side { name, number, own, .. } = side;
-        let mut folder = site.given().logs.clone().into_os_string();
+        let mut folder = site.config().logs.clone().into_os_string();
         folder.push(format!("-ovs-{name}"));
-        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
-        let start = || Switch::start(lab, (folder.into(), &format!("ovs-{name}")), cores.as_deref());
+        let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
+        let start = || Switch::start(lab, folder.into(), &format!("ovs-{name}"), cores.as_deref());
         let (switch, [database, daemon]) = match *name {
             "client" => site.in_client(start)?,
             _ => site.in_server(start)?,
@@ -121,7 +124,7 @@ impl OvsPart {
             .with(neighbour(side.theirs.address, &hardware(1, 3 - side.number), OUTER));
         on(site, name, &moved)?;
         if let Some(tunnel) = self.ovs.tunnel {
-            self.dig(&switch, site, (side, tunnel, mtu))?;
+            self.dig(&switch, site, side, tunnel, mtu)?;
         }
         self.up().push(Up { host: name, switch, before: PortCounts::default() });
         Ok(())
@@ -132,7 +135,9 @@ impl OvsPart {
         &self,
         switch: &Switch,
         site: &Site,
-        (side, tunnel, mtu): (&Side<'_>, OvsTunnel, u32),
+        side: &Side<'_>,
+        tunnel: OvsTunnel,
+        mtu: u32,
     ) -> Result<(), LayerError> {
         let mtu = self.mtu(mtu);
         switch.configure(&format!(
@@ -152,7 +157,8 @@ impl OvsPart {
             .with(format!("link set {INNER} up"))
             .with(neighbour(address(3 - side.number), &hardware(2, 3 - side.number), INNER));
         on(site, side.name, &inner)?;
-        // The switch would ask for the other's hardware address by itself, and drop the packet that made it ask.
+        // The switch would ask for the other's hardware address by itself, and drop the packet that made it
+        // ask.
         let theirs = hardware(1, 3 - side.number);
         Ok(switch.tell(&["tnl/neigh/set", OUTER, &side.theirs.address.to_string(), &theirs])?)
     }
@@ -163,8 +169,8 @@ impl Up {
         self.switch.counts(INNER, TUNNEL)
     }
 
-    /// What has passed the tunnel since the service was ready, once the switch has added up `least`: it does so about once a
-    /// second, which may be after a short trial.
+    /// What has passed the tunnel since the service was ready, once the switch has added up `least`: it does
+    /// so about once a second, which may be after a short trial.
     fn passed(&self, least: Answered) -> Result<PortCounts, OvsError> {
         let start = monotonic();
         loop {
@@ -200,7 +206,7 @@ fn hardware(bridge: u8, number: u8) -> String {
 
 fn on(site: &Site, name: &str, commands: &Batch) -> Result<(), LayerError> {
     site.hosts().map_or(Ok(()), |hosts| {
-        configure(if name == "client" { &hosts.client } else { &hosts.server }, commands)
+        run_on(if name == "client" { &hosts.client } else { &hosts.server }, commands)
     })
 }
 
@@ -222,12 +228,12 @@ impl Part for OvsPart {
         try_here("TUN devices", || Batch::new(Tool::Ip).with("tuntap add dev wb0 mode tap").run())
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(_), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let client = Side { name: "client", number: 1, own: &ends.client, theirs: &ends.server };
         let server = Side { name: "server", number: 2, own: &ends.server, theirs: &ends.client };
         for side in [client, server] {
-            self.raise(lab, site, (&side, ends.mtu))?;
+            self.raise(lab, site, &side, ends.mtu)?;
         }
         let end = |number: u8, below: &End| End {
             address: if self.ovs.tunnel.is_some() { address(number) } else { below.address },
@@ -242,7 +248,12 @@ impl Part for OvsPart {
         Ok(())
     }
 
-    fn front(&self, _lab: &Lab, _site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(
+        &self,
+        _lab: &Lab,
+        _site: &mut Site,
+        service: SocketAddr,
+    ) -> Result<SocketAddr, LayerError> {
         if self.ovs.tunnel.is_some() {
             for up in self.up().iter_mut() {
                 up.before = up.counts()?;
@@ -270,8 +281,8 @@ impl Part for OvsPart {
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         for Up { host, .. } in self.up().iter() {
-            saw((host, self.device()), passed, answered)?;
-            carried_below((host, self.device()), passed)?;
+            check_device(host, self.device(), passed, answered)?;
+            check_link_below(host, self.device(), passed)?;
         }
         Ok(())
     }

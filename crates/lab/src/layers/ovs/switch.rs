@@ -1,9 +1,9 @@
-//! One switch of Open vSwitch: its database and its daemon in a network of ours, with a folder of their own, and the
-//! programs by which they are told what to do and asked what passed.
+//! One switch of Open vSwitch: its database and its daemon in a network of ours, with a folder of their own,
+//! and the programs by which they are told what to do and asked what passed.
 //!
-//! The datapath is the one in user space (`datapath_type=netdev`), which needs nothing of the kernel but packet sockets and
-//! TUN devices. The host's own switch, if it has one, is never spoken to: every program gets the folder as its own. Which
-//! bridges and ports there are is the caller's business.
+//! The datapath is the one in user space (`datapath_type=netdev`), which needs nothing of the kernel but
+//! packet sockets and TUN devices. The host's own switch, if it has one, is never spoken to: every program
+//! gets the folder as its own. Which bridges and ports there are is the caller's business.
 
 use std::fs;
 use std::io;
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cores::CoreId;
-use crate::launch::{Asking, Lab, Launch, LaunchError, Ready};
+use crate::host::cores::CoreId;
 use crate::net::Unavailable;
+use crate::process::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
 
 /// Where packages put the form of the database.
@@ -136,7 +136,7 @@ fn find(name: &str) -> Result<PathBuf, Unavailable> {
 pub fn version() -> Result<String, Unavailable> {
     let switch = Programs::find()?.switch;
     let command = [switch.display().to_string(), "--version".to_owned()];
-    let said = crate::ask::ask(&command, None, VERSION_PATIENCE).map_err(|error| error.to_string());
+    let said = crate::host::ask::ask(&command, None, VERSION_PATIENCE).map_err(|error| error.to_string());
     let version = said.as_deref().ok().and_then(|said| said.lines().next()?.rsplit(' ').next());
     version
         .map(str::to_owned)
@@ -153,14 +153,15 @@ pub struct Switch {
 pub type Daemons = [Running; 2];
 
 impl Switch {
-    /// Starts a switch without any bridge in the network of the calling thread, on `cores`, with its files in `folder`. Messages
-    /// call its daemons after `name`.
+    /// Starts a switch without any bridge in the network of the calling thread, on `cores`, with its files in
+    /// `folder`. Messages call its daemons after `name`.
     ///
     /// # Errors
     /// [`OvsError`]; nothing runs then.
     pub fn start(
         lab: &Lab,
-        (folder, name): (PathBuf, &str),
+        folder: PathBuf,
+        name: &str,
         cores: Option<&[CoreId]>,
     ) -> Result<(Self, Daemons), OvsError> {
         let programs = Programs::find()?;
@@ -175,20 +176,21 @@ impl Switch {
         let switch = Self { folder };
         let schema = programs.schema.display().to_string();
         switch.run_program(&programs.database_tool, &["create", DATABASE, &schema])?;
-        let start = |what: &str, (program, arguments): (&Path, &[String]), ready: Asking| {
+        let start = |what: &str, program: &Path, arguments: &[String], ready: Asking| {
             let command = std::iter::once(program.display().to_string()).chain(arguments.iter().cloned());
-            lab.launch(&switch.launch((&format!("{name}'s {what}"), what), command.collect(), ready, cores))
+            lab.launch(&switch.launch(&format!("{name}'s {what}"), what, command.collect(), ready, cores))
         };
         let database = switch.database_arguments();
-        let database = start("database", (&programs.database, &database), switch.answers_database())?;
+        let database = start("database", &programs.database, &database, switch.answers_database())?;
         let daemon = switch.daemon_arguments();
-        let daemon = start("daemon", (&programs.switch, &daemon), switch.answers_daemon())?;
+        let daemon = start("daemon", &programs.switch, &daemon, switch.answers_daemon())?;
         Ok((switch, [database, daemon]))
     }
 
     fn launch(
         &self,
-        (name, file): (&str, &str),
+        name: &str,
+        file: &str,
         command: Vec<String>,
         ready: Asking,
         cores: Option<&[CoreId]>,
@@ -280,8 +282,8 @@ impl Switch {
         self.run("ovs-appctl", &self.to_daemon(words))
     }
 
-    /// What has passed a port of a bridge. The daemon adds up what its flows carried about once a second, and must not be
-    /// frozen.
+    /// What has passed a port of a bridge. The daemon adds up what its flows carried about once a second, and
+    /// must not be frozen.
     ///
     /// # Errors
     /// [`OvsError`].

@@ -10,9 +10,9 @@ use weighbridge_model::experiment::{Protocol, Sidecar, SidecarMode, SidecarProgr
 use weighbridge_model::network::ProgramFacts;
 
 use super::{LayerError, Part, Site};
-use crate::launch::{Lab, Launch};
+use crate::host::ports;
 use crate::net::Unavailable;
-use crate::ports;
+use crate::process::launch::{Lab, Launch};
 use proxy::{Gauge, Missing, Passed, Program, Setup, SidecarError, Wire};
 
 /// A proxy in front of the service, or two.
@@ -58,7 +58,8 @@ impl SidecarPart {
     /// Starts one that listens at `host` and passes on to `service`; returns where it is reached.
     fn start(
         &self,
-        (lab, site): (&Lab, &mut Site),
+        lab: &Lab,
+        site: &mut Site,
         side: Side,
         service: SocketAddr,
     ) -> Result<SocketAddr, LayerError> {
@@ -68,9 +69,9 @@ impl SidecarPart {
             Side::Client => IpAddr::V4(Ipv4Addr::LOCALHOST),
         };
         let executable = self.program.find()?;
-        let folder: PathBuf = site.ground().folder.join(&role);
-        let (wire, connections) = (self.wire(site.ground().protocol), site.ground().connections);
-        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
+        let folder: PathBuf = site.variant().folder.join(&role);
+        let (wire, connections) = (self.wire(site.variant().protocol), site.variant().connections);
+        let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
         let program = self.program;
         let launched = side.within(site, || {
             let port = ports::free_port()
@@ -130,13 +131,13 @@ impl Part for SidecarPart {
         self.version().map(drop).map_err(|missing| Unavailable::new(missing.reason, missing.remedy))
     }
 
-    fn front(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let mut at = service;
         if self.layer.side.is_at_server() {
-            at = self.start((lab, &mut *site), Side::Server, at)?;
+            at = self.start(lab, site, Side::Server, at)?;
         }
         if self.layer.side.is_at_client() {
-            at = self.start((lab, &mut *site), Side::Client, at)?;
+            at = self.start(lab, site, Side::Client, at)?;
         }
         Ok(at)
     }

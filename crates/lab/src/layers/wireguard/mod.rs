@@ -1,9 +1,10 @@
-//! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on either host.
+//! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on
+//! either host.
 //!
-//! Both ends agree on keys while the layer is laid, so that no request waits for that. They do so again every two minutes
-//! while packets pass, without making any wait; after a pause of three minutes and more the first packet has to, for a
-//! round trip, which belongs to the lead-in of a window. Daemons run on while their variant stands still: kernels owe each other
-//! acknowledgements after the last reply.
+//! Both ends agree on keys while the layer is installed, so that no request waits for that. They do so again
+//! every two minutes while packets pass, without making any wait; after a pause of three minutes and more the
+//! first packet has to, for a round trip, which belongs to the lead-in of a window. Daemons run on while
+//! their variant stands still: kernels owe each other acknowledgements after the last reply.
 
 pub mod tunnel;
 
@@ -16,14 +17,15 @@ use weighbridge_model::experiment::{Wireguard, WireguardImplementation as Implem
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::site::configure;
-use super::veth::{CAPABILITIES, DEVICE as LINK, saw, try_here};
+use super::proof::check_device;
+use super::site::run_on;
+use super::veth::{CAPABILITIES, DEVICE as LINK, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
-use crate::launch::{Lab, LaunchError};
+use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
+use crate::process::launch::{Lab, LaunchError};
 use crate::service::Freezing;
-use crate::sys::monotonic;
 use tunnel::{DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
 
 /// Agreeing on keys takes a round trip; what was lost is sent again after five seconds.
@@ -96,24 +98,24 @@ impl WireguardPart {
     }
 
     /// Makes one end of the tunnel.
-    fn raise(&self, lab: &Lab, site: &mut Site, (side, mtu): (&Side, u32)) -> Result<(), LayerError> {
+    fn raise(&self, lab: &Lab, site: &mut Site, side: &Side, mtu: u32) -> Result<(), LayerError> {
         let implementation = self.choice()?.implementation;
         let (end, add) = match implementation {
             Implementation::Kernel => {
                 (tunnel::End::Kernel, Some(format!("link add {DEVICE} type wireguard")))
             }
-            _ => (self.start(lab, site, (side.name, implementation))?, None),
+            _ => (self.start(lab, site, side.name, implementation)?, None),
         };
         let Some(host) = host_of(site, side.name) else { return Ok(()) };
         if let Some(add) = add {
-            configure(host, &Batch::new(Tool::Ip).with(add))?;
+            run_on(host, &Batch::new(Tool::Ip).with(add))?;
         }
         host.run(|| end.configure(&side.plan()))??;
         let commands = Batch::new(Tool::Ip)
             .with(format!("link set {DEVICE} mtu {mtu}"))
             .with(format!("address add {}/24 dev {DEVICE}", address(side.number)))
             .with(format!("link set {DEVICE} up"));
-        configure(host, &commands)?;
+        run_on(host, &commands)?;
         let network = host.path().to_owned();
         self.up().push(Up { host: side.name, network, end, before: Transfer::default() });
         Ok(())
@@ -124,12 +126,13 @@ impl WireguardPart {
         &self,
         lab: &Lab,
         site: &mut Site,
-        (name, implementation): (&'static str, Implementation),
+        name: &'static str,
+        implementation: Implementation,
     ) -> Result<tunnel::End, LayerError> {
         let role = format!("wireguard-{name}");
-        let logs = site.given().logs.clone();
-        let cores = Some(site.given().cores.clone()).filter(|cores| !cores.is_empty());
-        let start = || tunnel::End::start(lab, (implementation, &role), (logs.as_path(), cores.as_deref()));
+        let logs = site.config().logs.clone();
+        let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
+        let start = || tunnel::End::start(lab, implementation, &role, &logs, cores.as_deref());
         let (end, daemon) = match name {
             "client" => site.in_client(start)?,
             _ => site.in_server(start)?,
@@ -190,20 +193,20 @@ impl Up {
         })
     }
 
-    /// Whether what passed its device passed it encrypted, and that the link below it. A tenth may lack, as between a
-    /// device of a switch in user space and the link.
+    /// Whether what passed its device passed it encrypted, and that the link below it. A tenth may lack, as
+    /// between a device of a switch in user space and the link.
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let Self { host, .. } = self;
-        saw((host, DEVICE), passed, answered)?;
+        check_device(host, DEVICE, passed, answered)?;
         if answered.requests == 0 {
             return Ok(());
         }
         let tunnel = self.counts().map_err(|error| error.to_string())?.bytes().get();
-        let of = |device: &str| {
+        let bytes = |device: &str| {
             let link = passed.iter().find(|link| link.host == *host && link.device == device);
             link.map_or(0, |link| link.bytes().get())
         };
-        let (above, below) = (of(DEVICE), of(LINK));
+        let (above, below) = (bytes(DEVICE), bytes(LINK));
         if tunnel < above - above / 10 || below < tunnel - tunnel / 10 {
             return Err(format!(
                 "{above} bytes passed `{DEVICE}` of the {host}, {tunnel} the tunnel by its own account, and {below} the \
@@ -272,7 +275,7 @@ impl Part for WireguardPart {
         self.choice().map(drop)
     }
 
-    fn lay(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
+    fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(_), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let mtu = ends.mtu - Wireguard::OVERHEAD;
         let [client, server] = [Keys::make()?, Keys::make()?];
@@ -282,7 +285,7 @@ impl Part for WireguardPart {
         let client_side =
             Side { name: "client", number: 1, theirs: ends.server.address, keys: [client, server] };
         for side in [server_side, client_side] {
-            self.raise(lab, site, (&side, mtu))?;
+            self.raise(lab, site, &side, mtu)?;
         }
         if let Some(host) = host_of(site, "client") {
             self.shake_hands(lab, host)?;
@@ -292,7 +295,12 @@ impl Part for WireguardPart {
         Ok(())
     }
 
-    fn front(&self, _lab: &Lab, _site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
+    fn start_proxy(
+        &self,
+        _lab: &Lab,
+        _site: &mut Site,
+        service: SocketAddr,
+    ) -> Result<SocketAddr, LayerError> {
         for up in self.up().iter_mut() {
             up.before = up.transfer()?;
         }

@@ -1,10 +1,10 @@
-//! One end of a tunnel of WireGuard: the daemon that makes it where the kernel has none, its keys, how it is told what to
-//! do, and what it says has passed.
+//! One end of a tunnel of WireGuard: the daemon that makes it where the kernel has none, its keys, how it is
+//! told what to do, and what it says has passed.
 //!
-//! Daemons listen at `/var/run/wireguard/<device>.sock`, a folder that all of a host share. Each of ours gets a mount
-//! namespace in which that is a memory of its own: nothing of it lies on the host's disk, no name is taken from anybody, and
-//! it goes with the daemon. Private keys are made here, kept in memory, and told by socket or standard input alone. Which
-//! ends there are, and their addresses, is the caller's business.
+//! Daemons listen at `/var/run/wireguard/<device>.sock`, a folder that all of a host share. Each of ours gets
+//! a mount namespace in which that is a memory of its own: nothing of it lies on the host's disk, no name is
+//! taken from anybody, and it goes with the daemon. Private keys are made here, kept in memory, and told by
+//! socket or standard input alone. Which ends there are, and their addresses, is the caller's business.
 
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
@@ -20,12 +20,12 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use weighbridge_model::experiment::WireguardImplementation as Implementation;
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cores::CoreId;
-use crate::launch::{Asking, Lab, Launch, LaunchError, Ready};
+use crate::host::cores::CoreId;
+use crate::host::procfs::Pid;
+use crate::host::sys;
 use crate::net::{NamespaceError, Unavailable};
+use crate::process::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
-use crate::procfs::Pid;
-use crate::sys;
 
 /// The device of either end.
 pub const DEVICE: &str = "wg0";
@@ -140,21 +140,22 @@ fn find(implementation: Implementation) -> Result<PathBuf, Unavailable> {
     })
 }
 
-/// The version of an implementation's program as it says itself, `0.0.20250522`; of the kernel's, that of the program by
-/// which it is told what to do.
+/// The version of an implementation's program as it says itself, `0.0.20250522`; of the kernel's, that of the
+/// program by which it is told what to do.
 ///
 /// # Errors
 /// What is missing, and how to get it.
 pub fn version(implementation: Implementation) -> Result<String, Unavailable> {
     let path = find(implementation)?;
     let command = [path.display().to_string(), "--version".to_owned()];
-    let said = crate::ask::ask(&command, None, PATIENCE).unwrap_or_default();
+    let said = crate::host::ask::ask(&command, None, PATIENCE).unwrap_or_default();
     parse_version(&said).map(str::to_owned).ok_or_else(|| {
         Unavailable::new(format!("`{} --version` says no version", path.display()), remedy(implementation))
     })
 }
 
-/// The second word of the first line, without the `v` that some put before it: `wireguard-tools v1.0.20210914 - https://…`.
+/// The second word of the first line, without the `v` that some put before it: `wireguard-tools v1.0.20210914
+/// - https://…`.
 fn parse_version(said: &str) -> Option<&str> {
     let word = said.lines().next()?.split_ascii_whitespace().nth(1)?;
     let version = word.strip_prefix('v').unwrap_or(word);
@@ -260,14 +261,17 @@ pub enum End {
 }
 
 impl End {
-    /// Starts a daemon in the network of the calling thread, which must be one that ends after this: its mounts are changed.
+    /// Starts a daemon in the network of the calling thread, which must be one that ends after this: its
+    /// mounts are changed.
     ///
     /// # Errors
     /// [`WireguardError`]; nothing runs then.
     pub fn start(
         lab: &Lab,
-        (implementation, role): (Implementation, &str),
-        (logs, cores): (&Path, Option<&[CoreId]>),
+        implementation: Implementation,
+        role: &str,
+        logs: &Path,
+        cores: Option<&[CoreId]>,
     ) -> Result<(Self, Running), WireguardError> {
         let executable = find(implementation)?.display().to_string();
         // Its links would be followed from outside, where they lead elsewhere.
@@ -329,7 +333,8 @@ impl End {
         done.map_err(self.refused("set"))
     }
 
-    /// What has passed it. A daemon must not be frozen; the kernel's is asked in the network of the calling thread.
+    /// What has passed it. A daemon must not be frozen; the kernel's is asked in the network of the calling
+    /// thread.
     ///
     /// # Errors
     /// [`WireguardError`].
@@ -416,7 +421,8 @@ pub fn parse_errno(text: &str) -> Option<i64> {
     number(text, "errno")
 }
 
-/// What a daemon's answer to `get=1` says of its one peer; `None` where it has another number of them or says it failed.
+/// What a daemon's answer to `get=1` says of its one peer; `None` where it has another number of them or says
+/// it failed.
 pub fn parse_transfer(text: &str) -> Option<Transfer> {
     if parse_errno(text)? != 0 {
         return None;
@@ -489,11 +495,11 @@ mod tests {
 
     #[test]
     fn transfers_are_read_from_what_daemons_and_wg_say() {
-        let of = |received, sent, handshake| Some(Transfer { received, sent, handshake });
+        let transfer = |received, sent, handshake| Some(Transfer { received, sent, handshake });
         let said = "private_key=00\nlisten_port=51820\npublic_key=11\nlast_handshake_time_sec=9\n\
                     last_handshake_time_nsec=1\ntx_bytes=52360\nrx_bytes=1340\nerrno=0\n\n";
-        assert_eq!(parse_transfer(said), of(1340, 52360, 9));
-        assert_eq!(parse_transfer("rx_bytes=1\ntx_bytes=2\nerrno=0\n\n"), of(1, 2, 0));
+        assert_eq!(parse_transfer(said), transfer(1340, 52360, 9));
+        assert_eq!(parse_transfer("rx_bytes=1\ntx_bytes=2\nerrno=0\n\n"), transfer(1, 2, 0));
         for text in [
             "",
             "rx_bytes=1\ntx_bytes=2\n",
@@ -503,7 +509,7 @@ mod tests {
         ] {
             assert_eq!(parse_transfer(text), None, "{text}");
         }
-        assert_eq!(parse_shown("key=\t10\t20\n", "key=\t1700000000\n"), of(10, 20, 1_700_000_000));
+        assert_eq!(parse_shown("key=\t10\t20\n", "key=\t1700000000\n"), transfer(10, 20, 1_700_000_000));
         assert_eq!(parse_shown("key=\t10\t20\nother=\t1\t2\n", "key=\t0\n"), None);
         assert_eq!(parse_shown("", ""), None);
     }

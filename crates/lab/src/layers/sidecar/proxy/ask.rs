@@ -1,5 +1,5 @@
-//! Asking a program one question over a Unix socket in its folder, and what version it is. What it answers is for its own
-//! module to understand.
+//! Asking a program one question over a Unix socket in its folder, and what version it is. What it answers is
+//! for its own module to understand.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The socket's name in the folder. Programs get it as a path from there: the whole one may be longer than a socket's
-/// address can hold.
+/// The socket's name in the folder. Programs get it as a path from there: the whole one may be longer than a
+/// socket's address can hold.
 pub(super) const SOCKET: &str = "ask.sock";
 /// Longer answers hold more than was asked for.
 const MOST: u64 = 1 << 20;
@@ -35,5 +35,5 @@ pub(super) fn version(program: &Path, flag: &str, patience: Duration) -> Result<
     // `nginx -v` answers on its standard error, which a shell can turn round.
     let script = "exec \"$0\" \"$1\" 2>&1";
     let command = ["sh", "-c", script, &program.display().to_string(), flag].map(str::to_owned);
-    crate::ask::ask(&command, None, patience).map_err(|error| error.to_string())
+    crate::host::ask::ask(&command, None, patience).map_err(|error| error.to_string())
 }

@@ -1,9 +1,10 @@
-//! Proxies beside a client or a service, as meshes put them there: configured by us, started, and asked what passed.
+//! Proxies beside a client or a service, as meshes put them there: configured by us, started, and asked what
+//! passed.
 //!
-//! Each program has a file of its own, which writes its configuration and reads its counters; here they are started and
-//! asked. The configurations are plain and alike: one worker, connections to the service kept open and shared, nothing
-//! written for a request, no limit that a measurement could meet. Which variant has a sidecar on which side, and in which
-//! network, is the caller's business. No proxy is built or tuned here.
+//! Each program has a file of its own, which writes its configuration and reads its counters; here they are
+//! started and asked. The configurations are plain and alike: one worker, connections to the service kept
+//! open and shared, nothing written for a request, no limit that a measurement could meet. Which variant has
+//! a sidecar on which side, and in which network, is the caller's business. No proxy is built or tuned here.
 
 mod ask;
 mod envoy;
@@ -18,10 +19,10 @@ use std::time::Duration;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::cores::CoreId;
-use crate::launch::{Lab, Launch, LaunchError, Ready};
+use crate::host::cores::CoreId;
+use crate::host::sys;
+use crate::process::launch::{Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
-use crate::sys;
 
 /// A proxy starts in milliseconds; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(20);
@@ -67,7 +68,8 @@ pub struct Setup {
     pub service: SocketAddr,
     /// Most connections that the client holds at a time.
     pub connections: u32,
-    /// A folder of its own, made where it is missing: configuration, logs, and the socket by which it is asked.
+    /// A folder of its own, made where it is missing: configuration, logs, and the socket by which it is
+    /// asked.
     pub folder: PathBuf,
 }
 
@@ -226,7 +228,8 @@ impl Setup {
         }
     }
 
-    /// Writes the configuration, and says how the program is started with it: in the foreground, in [`Setup::folder`].
+    /// Writes the configuration, and says how the program is started with it: in the foreground, in
+    /// [`Setup::folder`].
     ///
     /// # Errors
     /// [`SidecarError::Write`].
@@ -272,7 +275,8 @@ impl Setup {
         self.adopt(running)
     }
 
-    /// The sidecar of a program that was started as [`Setup::prepare`] says. What passes is counted from now on.
+    /// The sidecar of a program that was started as [`Setup::prepare`] says. What passes is counted from now
+    /// on.
     ///
     /// # Errors
     /// [`SidecarError::Count`]; it ends then.
@@ -350,9 +354,9 @@ struct Counters {
 }
 
 impl Counters {
-    /// The first reading: programs open the port of their clients before the socket by which they are asked, and some let
-    /// a connection wait for a worker that is not up yet. The look whether it is ready was such a connection; until that
-    /// is counted, it would be counted among those of the client.
+    /// The first reading: programs open the port of their clients before the socket by which they are asked,
+    /// and some let a connection wait for a worker that is not up yet. The look whether it is ready was such
+    /// a connection; until that is counted, it would be counted among those of the client.
     fn first(&mut self) -> Result<Passed, SidecarError> {
         let start = sys::monotonic();
         loop {

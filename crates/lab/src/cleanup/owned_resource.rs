@@ -1,0 +1,104 @@
+//! What a run makes and must not leave behind, as data: what it is, and that it was taken or released.
+//!
+//! Nothing here finds, removes or orders anything; how each kind is removed is known by `crate::removal`
+//! alone.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::procfs::ProcessIdentity;
+
+/// Every control group, network namespace and container that we make has a name that begins so.
+pub const PREFIX: &str = "wb-";
+
+/// Something that must not outlive the run. Further kinds are further variants: a registry
+/// line of a kind that a program does not know is kept and reported, never removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum OwnedResource {
+    /// The leader of a session; all of its session belongs to it.
+    Process(ProcessIdentity),
+    /// A control group of version 2.
+    Cgroup {
+        /// Its directory.
+        path: PathBuf,
+    },
+    /// A network namespace that has a name, with every link, address and queue in it.
+    Namespace {
+        /// The file that it is mounted on.
+        path: PathBuf,
+        /// Whether the folder of names was made for it or for one before it, and goes with the last.
+        #[serde(default)]
+        with_folder: bool,
+    },
+    /// A container, with its processes, groups and mounts.
+    Container {
+        /// The name of what runs it.
+        runtime: String,
+        /// Its name.
+        id: String,
+        /// Its bundle's folder.
+        folder: PathBuf,
+    },
+    /// A folder with a revision of a repository.
+    Worktree {
+        /// The folder.
+        path: PathBuf,
+        /// The root of its repository.
+        repository: PathBuf,
+    },
+}
+
+impl OwnedResource {
+    /// Whether it lies on a disk, and so outlives a boot; it goes after what runs, which may write there.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(self, Self::Worktree { .. })
+    }
+}
+
+impl std::fmt::Display for OwnedResource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Process(process) => write!(f, "process {}", process.pid),
+            Self::Cgroup { path } => write!(f, "control group `{}`", path.display()),
+            Self::Container { runtime, id, .. } => write!(f, "container `{id}` of {runtime}"),
+            Self::Namespace { path, .. } => write!(f, "network namespace `{}`", path.display()),
+            Self::Worktree { path, .. } => write!(f, "worktree `{}`", path.display()),
+        }
+    }
+}
+
+/// What happened to a resource: one line of a registry and of the guardian's pipe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// It is about to be made.
+    Taken(OwnedResource),
+    /// It is gone.
+    Released(OwnedResource),
+}
+
+impl Change {
+    /// Applies the change to the list of resources that exist.
+    pub(crate) fn apply(self, resources: &mut Vec<OwnedResource>) {
+        match self {
+            Self::Taken(resource) => resources.push(resource),
+            Self::Released(resource) => resources.retain(|held| *held != resource),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::procfs::Pid;
+
+    #[test]
+    fn a_change_is_one_line_of_json() {
+        let process = OwnedResource::Process(ProcessIdentity { pid: Pid::new(12), start_time: 345 });
+        let line = serde_json::to_string(&Change::Taken(process.clone())).expect("plain data");
+        assert_eq!(line, r#"{"taken":{"kind":"process","pid":12,"start_time":345}}"#);
+        assert_eq!(serde_json::from_str::<Change>(&line).expect("our own line"), Change::Taken(process));
+    }
+}

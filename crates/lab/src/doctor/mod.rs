@@ -1,0 +1,613 @@
+//! What on this host spoils measurements, with the evidence and what to do about it.
+//!
+//! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing:
+//! the one remedy that is ours to carry out is [`crate::removal::stale::clean`].
+
+mod idle;
+pub mod noise;
+mod settings;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
+use weighbridge_model::record::{CpuQuota, Throttling};
+
+use crate::cleanup::registry;
+use crate::host::cores::{CoreLayout, Sharing, core_list};
+use crate::host::cputime::{CpuTimes, steal_share};
+use crate::host::idle::can_be_kept_awake;
+use crate::host::procfs::{self, Pid};
+use crate::host::resource_limits;
+use crate::host::sys;
+use crate::host::{HostFacts, Hypervisor, memory_available};
+use crate::layers::{self, LayerReport};
+use crate::net::Unavailable;
+use crate::process::freeze::FreezeMethod;
+use crate::process::memory;
+use crate::process::quota;
+use crate::removal::stale::stale_summary;
+
+pub use settings::CoreInterrupts;
+
+// Every threshold, with its reason.
+
+/// Stolen share of CPU time that shows in tail percentiles.
+const STEAL_WARNING: f64 = 0.01;
+/// Stolen share at which a block is invalid (METHODOLOGY, self-check).
+const STEAL_PROBLEM: f64 = 0.10;
+/// Cores' worth of CPU time that the generator uses by itself while it waits awake: with no more, services
+/// get none.
+const GENERATOR_CORES: f64 = 1.0;
+/// Runnable tasks per core, over a minute, beyond what an idle desktop has.
+const LOAD_WARNING: f64 = 0.25;
+/// Share of one core at which a process competes with a measurement.
+const BUSY_WARNING: f64 = 0.05;
+/// Reads of the clock dearer than this are system calls, at three per request some percent of a short
+/// request.
+const CLOCK_WARNING: Nanoseconds = Nanoseconds::from_nanos(250);
+/// Dearer than this the generator measures its clock.
+const CLOCK_PROBLEM: Nanoseconds = Nanoseconds::from_micros(1);
+/// Connections that one process is meant to hold; with fewer open files than those need, a large load is
+/// refused.
+const CONNECTIONS_WARNING: u64 = 10_000;
+/// A closed connection holds its port for a minute; below this 250 new connections a second exhaust them.
+const PORTS_WARNING: u32 = 16_384;
+/// A few virtual machines of six variants do not fit into less.
+const MEMORY_WARNING: Bytes = Bytes::new(1 << 30);
+/// Less does not hold a run's own records.
+const MEMORY_PROBLEM: Bytes = Bytes::new(256 << 20);
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// As it should be.
+    Fine,
+    /// To be known when reading results.
+    Note,
+    /// Widens intervals or biases some figures.
+    Warning,
+    /// Results are not to be trusted before this is mended.
+    Problem,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// How many cores there are and who gets which.
+    Cores,
+    /// CPU time that a control group allows this process and all that it starts.
+    CpuQuota,
+    /// Whether CPU time and memory of a variant can be limited.
+    Limits,
+    /// Physical cores shared by client and service.
+    Siblings,
+    /// What governs the frequency.
+    Governor,
+    /// How idle cores wait.
+    IdleStates,
+    /// How often devices interrupt the cores that measure.
+    Interrupts,
+    /// Cores that the kernel hands packets to.
+    PacketSteering,
+    /// Transparent huge pages.
+    HugePages,
+    /// Whether programs are laid out anew with each start.
+    AddressLayout,
+    /// Time taken by the hypervisor.
+    Steal,
+    /// The load average.
+    Load,
+    /// Other programs that use CPU.
+    BusyProcesses,
+    /// What the clock runs by.
+    ClockSource,
+    /// What a read of the clock costs.
+    ClockCost,
+    /// The limit of open files.
+    OpenFiles,
+    /// Ports for outgoing connections.
+    LocalPorts,
+    /// TCP congestion control.
+    CongestionControl,
+    /// How variants that wait are kept still.
+    Freezing,
+    /// Free memory.
+    Memory,
+    /// Which layers can be put between client and service.
+    Layers,
+    /// What earlier runs left behind.
+    Leftovers,
+    /// Whether measurements on this host have been tried on copies. Not seen from here: whoever keeps
+    /// calibrations tells.
+    Calibration,
+}
+
+impl Subject {
+    /// Whether a person is told of it even where all is as it should be.
+    pub const fn is_told_when_fine(self) -> bool {
+        !matches!(self, Self::Interrupts | Self::PacketSteering | Self::HugePages | Self::AddressLayout)
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Cores => "cores",
+            Self::CpuQuota => "CPU quota",
+            Self::Limits => "limits",
+            Self::Siblings => "SMT siblings",
+            Self::Governor => "frequency governor",
+            Self::IdleStates => "idle states",
+            Self::Interrupts => "interrupts",
+            Self::PacketSteering => "packet steering",
+            Self::HugePages => "huge pages",
+            Self::AddressLayout => "address layout",
+            Self::Steal => "steal",
+            Self::Load => "load average",
+            Self::BusyProcesses => "busy processes",
+            Self::ClockSource => "clock source",
+            Self::ClockCost => "clock cost",
+            Self::OpenFiles => "open files",
+            Self::LocalPorts => "local ports",
+            Self::CongestionControl => "congestion control",
+            Self::Freezing => "freezing",
+            Self::Memory => "memory",
+            Self::Layers => "layers",
+            Self::Leftovers => "leftovers",
+            Self::Calibration => "calibration",
+        })
+    }
+}
+
+/// One thing found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// What it is about.
+    pub subject: Subject,
+    /// What was seen.
+    pub evidence: String,
+    /// What to do; `None` where nothing needs doing or nothing can be done.
+    pub remedy: Option<String>,
+}
+
+impl Finding {
+    fn new(level: Level, subject: Subject, evidence: impl Into<String>) -> Self {
+        Self { level, subject, evidence: evidence.into(), remedy: None }
+    }
+
+    fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
+/// A process that used CPU while we looked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BusyProcess {
+    /// Its id.
+    pub pid: Pid,
+    /// Its name.
+    pub name: String,
+    /// Share of one core.
+    pub share: Ratio,
+}
+
+/// Everything that is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// The host's facts.
+    pub facts: HostFacts,
+    /// Who would run where; `None` where the cores are unknown.
+    pub layout: Option<CoreLayout>,
+    /// The tightest quota of CPU time that this process is under, and what it did so far.
+    pub quota: Option<(CpuQuota, Option<Throttling>)>,
+    /// By which version of control groups CPU time and memory of a variant can be limited, or why they
+    /// cannot.
+    pub limits: [(&'static str, Result<quota::Version, String>); 2],
+    /// Whether idle cores can be kept awake, or why not and what would let them.
+    pub awake: Result<(), (String, String)>,
+    /// Stolen share since boot.
+    pub steal_since_boot: Option<Ratio>,
+    /// Stolen share while we looked.
+    pub steal_now: Option<Ratio>,
+    /// Load average over one minute.
+    pub load: Option<f64>,
+    /// Processes that used CPU while we looked, ourselves not counted, the busiest first.
+    pub busy: Vec<BusyProcess>,
+    /// How often devices interrupted each core while we looked.
+    pub interrupts: Vec<CoreInterrupts>,
+    /// How a lab would freeze.
+    pub freezing: FreezeMethod,
+    /// Cost of one read of the monotonic clock.
+    pub clock_cost: Nanoseconds,
+    /// Memory that can be had without swapping.
+    pub memory_available: Option<Bytes>,
+    /// Which layers can be run.
+    pub layers: Vec<LayerReport>,
+    /// How many registries have dead owners, and what they list that still exists.
+    pub stale: Option<(usize, String)>,
+}
+
+impl Observation {
+    /// Looks at the host for `interval` (half a second shows what counts in 10 ms ticks), and at the
+    /// registries in `base`. Call it before pinning anything.
+    pub fn take(interval: Duration, base: Option<&Path>) -> Self {
+        let boot = CpuTimes::default();
+        let before = CpuTimes::read();
+        let first = cpu_ticks();
+        let quiet = settings::read_interrupts();
+        let start = sys::monotonic();
+        std::thread::sleep(interval);
+        let passed = sys::monotonic().since(start);
+        let interrupts =
+            settings::interrupts_between(&quiet, &settings::read_interrupts(), passed.as_secs_f64());
+        let busy = busy_processes(&first, passed);
+        let after = CpuTimes::read();
+        let stale: Vec<_> = base
+            .and_then(|base| registry::list(base).ok())
+            .into_iter()
+            .flatten()
+            .filter(registry::Listed::is_stale)
+            .collect();
+        Self {
+            facts: HostFacts::read(),
+            layout: CoreLayout::detect().ok(),
+            quota: quota::own_quota(),
+            limits: [
+                (
+                    "`cpu`",
+                    quota::Controller::detect().map(|found| found.version()).map_err(|why| why.to_string()),
+                ),
+                (
+                    "`memory`",
+                    memory::Controller::detect().map(|found| found.version()).map_err(|why| why.to_string()),
+                ),
+            ],
+            awake: can_be_kept_awake().map_err(|error| (error.why(), error.remedy().to_owned())),
+            steal_since_boot: after.as_ref().map(|after| steal_share(&boot, after)),
+            steal_now: before.as_ref().zip(after.as_ref()).map(|(before, after)| steal_share(before, after)),
+            load: fs::read_to_string("/proc/loadavg").ok().and_then(|text| parse_load(&text)),
+            busy,
+            interrupts,
+            freezing: FreezeMethod::detect(),
+            clock_cost: clock_cost(),
+            memory_available: memory_available(),
+            layers: layers::report(),
+            stale: (!stale.is_empty()).then(|| (stale.len(), stale_summary(&stale))),
+        }
+    }
+}
+
+pub(crate) fn parse_load(text: &str) -> Option<f64> {
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
+pub(crate) type Ticks = HashMap<(Pid, u64), u64>;
+
+pub(crate) fn cpu_ticks() -> Ticks {
+    procfs::processes().into_iter().map(|stat| ((stat.pid, stat.start_time), stat.cpu_ticks)).collect()
+}
+
+pub(crate) fn busy_processes(first: &Ticks, passed: Nanoseconds) -> Vec<BusyProcess> {
+    let mut busy = Vec::new();
+    for stat in procfs::processes().into_iter().filter(|stat| stat.pid != Pid::own()) {
+        let before = first.get(&(stat.pid, stat.start_time)).copied().unwrap_or(0);
+        let share = (sys::tick() * stat.cpu_ticks.saturating_sub(before)).share_of(passed);
+        if share.get() > BUSY_WARNING {
+            busy.push(BusyProcess { pid: stat.pid, name: stat.name, share });
+        }
+    }
+    busy.sort_by(|a, b| b.share.get().total_cmp(&a.share.get()));
+    busy
+}
+
+/// The cheapest of several series: an interruption can only make a series dearer.
+fn clock_cost() -> Nanoseconds {
+    const READS: u64 = 1_000;
+    let series = || {
+        let start = sys::monotonic();
+        let last = (0..READS).fold(start, |_, _| sys::monotonic());
+        last.since(start) / READS
+    };
+    (0..20).map(|_| series()).min().unwrap_or_default()
+}
+
+/// Judges what was seen: one finding a subject, as far as it could be seen, in the order of [`Subject`].
+pub fn diagnose(seen: &Observation) -> Vec<Finding> {
+    let judges = [
+        cores,
+        cpu_quota,
+        limits,
+        siblings,
+        governor,
+        idle::idle_states,
+        settings::interrupts,
+        settings::packet_steering,
+        settings::huge_pages,
+        settings::address_layout,
+        steal,
+        load,
+        busy,
+        clock_source,
+        clock,
+        open_files,
+        local_ports,
+        congestion_control,
+        freezing,
+        memory,
+        runnable_layers,
+        leftovers,
+    ];
+    judges.iter().filter_map(|judge: &fn(&Observation) -> Option<Finding>| judge(seen)).collect()
+}
+
+fn cores(seen: &Observation) -> Option<Finding> {
+    let layout = seen.layout.as_ref()?;
+    let level = match (layout.sharing(), layout.service().len()) {
+        (Sharing::Shared, _) => Level::Problem,
+        (Sharing::Apart, 1) => Level::Note,
+        (Sharing::Apart, _) => Level::Fine,
+    };
+    let finding = Finding::new(level, Subject::Cores, layout.to_string());
+    let remedy = "use a host with at least two cores, or allow this process more than one";
+    Some(if level == Level::Problem { finding.with_remedy(remedy) } else { finding })
+}
+
+/// Services inherit what we are under, and the generator, which waits awake, uses up a whole core in windows.
+fn cpu_quota(seen: &Observation) -> Option<Finding> {
+    let layout = seen.layout.as_ref()?;
+    let cores = match layout.sharing() {
+        Sharing::Shared => 1,
+        Sharing::Apart => layout.service().len() + 1,
+    };
+    let Some((quota, throttling)) = seen.quota else {
+        return Some(Finding::new(Level::Fine, Subject::CpuQuota, "none on this process"));
+    };
+    let allowed = quota.cores().get();
+    let held_up = throttling.filter(|seen| seen.throttled > 0).map(|seen| {
+        format!("; held up in {} of {} periods so far, {} in all", seen.throttled, seen.periods, seen.time)
+    });
+    let evidence = format!(
+        "{} in every {}, the time of {allowed:.2} of {cores} cores{}",
+        quota.time,
+        quota.period,
+        held_up.unwrap_or_default()
+    );
+    let level = match allowed {
+        enough if enough >= cores as f64 => Level::Fine,
+        alone if alone <= GENERATOR_CORES => Level::Problem,
+        _ => Level::Warning,
+    };
+    let finding = Finding::new(level, Subject::CpuQuota, evidence);
+    let remedy = "run `weigh` where CPU time is not limited (a container without `--cpus`, a unit without `CPUQuota=`): \
+                  generator and services share the quota";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
+}
+
+fn siblings(seen: &Observation) -> Option<Finding> {
+    let (layout, groups) = (seen.layout.as_ref()?, seen.facts.siblings.as_ref()?);
+    let shared = layout.siblings_of_client(groups);
+    let client = layout.client();
+    if shared.is_empty() {
+        let evidence = format!("no service core shares a physical core with the client's core {client}");
+        return Some(Finding::new(Level::Fine, Subject::Siblings, evidence));
+    }
+    let list = core_list(&shared);
+    let evidence = format!("service cores {list} share a physical core with the client's core {client}");
+    let mut apart: Vec<_> = layout.service().iter().copied().filter(|core| !shared.contains(core)).collect();
+    apart.push(client);
+    let finding = Finding::new(Level::Warning, Subject::Siblings, evidence);
+    Some(if apart.len() > 1 {
+        finding.with_remedy(format!("run `weigh` under `taskset -c {}`", core_list(&apart)))
+    } else {
+        finding.with_remedy("switch SMT off in the firmware, or use a host with more physical cores")
+    })
+}
+
+fn governor(seen: &Observation) -> Option<Finding> {
+    let Some(frequency) = &seen.facts.frequency else {
+        let evidence = "the host does not tell how its frequency is governed";
+        return Some(Finding::new(Level::Note, Subject::Governor, evidence));
+    };
+    let boost = frequency.boost.map(|boost| format!("; boost {}", boost.word())).unwrap_or_default();
+    let evidence = format!("{}{boost}", frequency.governors.join(", "));
+    if frequency.governors.iter().all(|name| name == "performance") {
+        return Some(Finding::new(Level::Fine, Subject::Governor, evidence));
+    }
+    let remedy = "run `cpupower frequency-set -g performance`";
+    Some(Finding::new(Level::Warning, Subject::Governor, evidence).with_remedy(remedy))
+}
+
+fn steal(seen: &Observation) -> Option<Finding> {
+    let since_boot = seen.steal_since_boot?;
+    let worst = seen.steal_now.map_or(since_boot.get(), |now| now.get().max(since_boot.get()));
+    let level = match worst {
+        share if share > STEAL_PROBLEM => Level::Problem,
+        share if share > STEAL_WARNING => Level::Warning,
+        _ => Level::Fine,
+    };
+    let now = seen.steal_now.map(|now| format!(", {now} now")).unwrap_or_default();
+    let host = if seen.facts.hypervisor == Some(Hypervisor::Present) { "; a virtual machine" } else { "" };
+    let evidence = format!("{since_boot} of CPU time stolen since boot{now}{host}");
+    let finding = Finding::new(level, Subject::Steal, evidence);
+    let remedy = "use a host of your own or dedicated cores, or measure at a quieter hour";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
+}
+
+fn load(seen: &Observation) -> Option<Finding> {
+    let load = seen.load?;
+    let cores = seen.facts.cores.as_ref().map_or(1, |cores| cores.len().max(1));
+    let evidence = format!("{load:.2} over one minute on {cores} cores");
+    if load <= LOAD_WARNING * cores as f64 {
+        return Some(Finding::new(Level::Fine, Subject::Load, evidence));
+    }
+    let remedy = "wait until other work is done, or stop it";
+    Some(Finding::new(Level::Warning, Subject::Load, evidence).with_remedy(remedy))
+}
+
+fn busy(seen: &Observation) -> Option<Finding> {
+    if seen.busy.is_empty() {
+        let evidence = "no other process uses more than 5 % of a core";
+        return Some(Finding::new(Level::Fine, Subject::BusyProcesses, evidence));
+    }
+    let names: Vec<String> = seen
+        .busy
+        .iter()
+        .take(5)
+        .map(|process| format!("`{}` (process {}) {}", process.name, process.pid, process.share))
+        .collect();
+    let more = seen.busy.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let evidence = format!("{}{more} of a core", names.join(", "));
+    Some(Finding::new(Level::Warning, Subject::BusyProcesses, evidence).with_remedy("stop them, or wait"))
+}
+
+fn clock_source(seen: &Observation) -> Option<Finding> {
+    let source = seen.facts.clock_source.as_deref()?;
+    let level = match source {
+        "tsc" | "arch_sys_counter" => Level::Fine,
+        "hpet" | "acpi_pm" | "jiffies" | "pit" | "refined-jiffies" => Level::Problem,
+        _ => Level::Warning,
+    };
+    let finding = Finding::new(level, Subject::ClockSource, format!("`{source}`"));
+    let offered = seen.facts.clock_sources.iter().flatten().any(|name| name == "tsc");
+    Some(match (level, offered) {
+        (Level::Fine, _) => finding,
+        (_, true) => finding.with_remedy(
+            "write `tsc` to /sys/devices/system/clocksource/clocksource0/current_clocksource as root",
+        ),
+        (_, false) => finding.with_remedy("use a host whose kernel trusts the processor's own counter"),
+    })
+}
+
+fn clock(seen: &Observation) -> Option<Finding> {
+    let level = match seen.clock_cost {
+        cost if cost > CLOCK_PROBLEM => Level::Problem,
+        cost if cost > CLOCK_WARNING => Level::Warning,
+        _ => Level::Fine,
+    };
+    let finding = Finding::new(level, Subject::ClockCost, format!("{} a read", seen.clock_cost));
+    let remedy = "change the clock source, or leave the tracer or sandbox that intercepts the call";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
+}
+
+fn open_files(seen: &Observation) -> Option<Finding> {
+    let limit = seen.facts.open_files?;
+    let connections = resource_limits::connections_with(limit);
+    let evidence =
+        format!("{} (may be raised to {}): up to {connections} connections", limit.soft, limit.hard);
+    if connections >= CONNECTIONS_WARNING {
+        return Some(Finding::new(Level::Fine, Subject::OpenFiles, evidence));
+    }
+    let needed = CONNECTIONS_WARNING + resource_limits::SERVICE_FILES;
+    let remedy = format!(
+        "for {CONNECTIONS_WARNING} connections raise the hard limit: `ulimit -Hn {needed}` as root, or `LimitNOFILE={needed}` of the unit"
+    );
+    Some(Finding::new(Level::Warning, Subject::OpenFiles, evidence).with_remedy(remedy))
+}
+
+fn local_ports(seen: &Observation) -> Option<Finding> {
+    let range = seen.facts.local_ports?;
+    let reserved = seen.facts.reserved_ports.unwrap_or(0);
+    let connections = resource_limits::connections_over(range, reserved);
+    let evidence = format!(
+        "{} ports ({}): up to {connections} connections to one address",
+        range.count(),
+        resource_limits::range_text(range, reserved)
+    );
+    if connections >= PORTS_WARNING {
+        return Some(Finding::new(Level::Fine, Subject::LocalPorts, evidence));
+    }
+    let remedy = "run `sysctl net.ipv4.ip_local_port_range='32768 60999'` as root";
+    Some(Finding::new(Level::Warning, Subject::LocalPorts, evidence).with_remedy(remedy))
+}
+
+fn congestion_control(seen: &Observation) -> Option<Finding> {
+    let name = seen.facts.congestion_control.as_deref()?;
+    // The kernel's own default needs no explanation beside a result; another does.
+    let level = if name == "cubic" { Level::Fine } else { Level::Note };
+    Some(Finding::new(level, Subject::CongestionControl, format!("`{name}`")))
+}
+
+fn freezing(seen: &Observation) -> Option<Finding> {
+    let evidence = format!("variants that wait are kept still by {}", seen.freezing);
+    let finding = |level| Finding::new(level, Subject::Freezing, evidence.as_str());
+    Some(match seen.freezing {
+        FreezeMethod::Cgroup => finding(Level::Fine),
+        FreezeMethod::Stop => finding(Level::Note)
+            .with_remedy("run `systemd-run --user --scope -p Delegate=yes weigh …` to have control groups"),
+    })
+}
+
+/// What cannot be limited here is no defect of the host: an experiment that asks for it says so again.
+fn limits(seen: &Observation) -> Option<Finding> {
+    let told = seen.limits.iter().map(|(key, found)| match found {
+        Ok(quota::Version::First) => format!("{key} by version 1 of control groups"),
+        Ok(quota::Version::Second) => format!("{key} by version 2 of control groups"),
+        Err(why) => format!("not {key}: {why}"),
+    });
+    let all = seen.limits.iter().all(|(_, found)| found.is_ok());
+    let level = if all { Level::Fine } else { Level::Note };
+    Some(Finding::new(level, Subject::Limits, told.collect::<Vec<_>>().join("; ")))
+}
+
+fn memory(seen: &Observation) -> Option<Finding> {
+    let available = seen.memory_available?;
+    let level = match available {
+        bytes if bytes < MEMORY_PROBLEM => Level::Problem,
+        bytes if bytes < MEMORY_WARNING => Level::Warning,
+        _ => Level::Fine,
+    };
+    let whole = seen.facts.memory.map(|whole| format!(" of {whole}")).unwrap_or_default();
+    let finding = Finding::new(level, Subject::Memory, format!("{available}{whole} available"));
+    let remedy = "free memory, or give `together` a smaller number of variants";
+    Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
+}
+
+/// What cannot be run here is no defect of the host: an experiment that asks for it says so again.
+fn runnable_layers(seen: &Observation) -> Option<Finding> {
+    let named = |names: &[&str]| names.join(", ");
+    let runnable: Vec<&str> =
+        seen.layers.iter().filter(|one| one.found.is_ok()).map(|one| one.name.as_str()).collect();
+    let mut missing: Vec<(&Unavailable, Vec<&str>)> = Vec::new();
+    for LayerReport { name, found } in &seen.layers {
+        let Err(why) = found else { continue };
+        match missing.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, names)) => names.push(name),
+            None => missing.push((why, vec![name])),
+        }
+    }
+    if seen.layers.is_empty() {
+        return None;
+    }
+    if missing.is_empty() {
+        return Some(Finding::new(Level::Fine, Subject::Layers, named(&runnable)));
+    }
+    let not = missing.iter().map(|(why, names)| format!("not {}: {}", named(names), why.reason));
+    let can = (!runnable.is_empty()).then(|| named(&runnable));
+    let evidence = can.into_iter().chain(not).collect::<Vec<_>>().join("; ");
+    let remedies: Vec<&str> = missing.iter().map(|(why, _)| why.remedy.as_str()).collect();
+    Some(Finding::new(Level::Note, Subject::Layers, evidence).with_remedy(remedies.join("; ")))
+}
+
+fn leftovers(seen: &Observation) -> Option<Finding> {
+    let Some((count, things)) = &seen.stale else {
+        return Some(Finding::new(Level::Fine, Subject::Leftovers, "no run left anything behind"));
+    };
+    let runs = if *count == 1 { "run" } else { "runs" };
+    let evidence = format!("{count} {runs} ended without cleaning up: {things}");
+    Some(Finding::new(Level::Warning, Subject::Leftovers, evidence).with_remedy("run `weigh doctor --clean`"))
+}
+
+#[cfg(test)]
+mod tests;

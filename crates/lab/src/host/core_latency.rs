@@ -1,0 +1,140 @@
+//! How far apart two cores are: the time a cache line takes from one to the other and back.
+//!
+//! On a virtual machine this changes under way: the hypervisor may run two virtual cores on neighbours that
+//! share a cache and, seconds later, on cores that do not. A request over loopback moves dozens of lines
+//! between client and service, so its cost changes with it. Two pinned threads pass one line to and fro;
+//! nothing is said of what the hypervisor does.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::host::clock::monotonic_now;
+use crate::host::cores::{CoreId, pin_current_thread};
+
+/// How much is measured: batches, whose median counts since an interruption spoils some of them, and round
+/// trips of each.
+#[derive(Debug, Clone, Copy)]
+struct Effort {
+    batches: usize,
+    trips: u32,
+}
+
+/// For one figure that is to be told.
+const THOROUGH: Effort = Effort { batches: 15, trips: 500 };
+
+/// Between windows. Levels of a virtual machine are far enough apart for it.
+const BRIEF: Effort = Effort { batches: 5, trips: 60 };
+
+/// A batch that takes longer than this ends the measurement: the other core does not run.
+const PATIENCE: Nanoseconds = Nanoseconds::from_millis(500);
+
+/// Looks between two readings of the clock while a line is waited for.
+const LOOKS: u32 = 65_536;
+
+/// A number on a cache line of its own (and its neighbour's, which some processors fetch along).
+#[repr(align(128))]
+struct Line(AtomicU32);
+
+/// The median round trip of a cache line between two cores. Takes some milliseconds.
+///
+/// # Errors
+/// Where the cores are one, one of them cannot be had, or it does not run.
+pub fn round_trip(here: CoreId, there: CoreId) -> io::Result<Nanoseconds> {
+    measure(here, there, THOROUGH)
+}
+
+/// The same within some tenths of a millisecond, to within a fifth.
+///
+/// # Errors
+/// As [`round_trip`].
+pub fn glance(here: CoreId, there: CoreId) -> io::Result<Nanoseconds> {
+    measure(here, there, BRIEF)
+}
+
+fn measure(here: CoreId, there: CoreId, effort: Effort) -> io::Result<Nanoseconds> {
+    if here == there {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "two different cores are needed"));
+    }
+    let (ball, over) = (Line(AtomicU32::new(0)), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let returning = scope.spawn(|| give_back(there, &ball.0, &over));
+        let measured = scope.spawn(|| {
+            let trips =
+                pin_current_thread(here).map_err(io::Error::other).and_then(|()| trips(&ball.0, effort));
+            over.store(true, Ordering::Relaxed);
+            trips
+        });
+        let ended = |_| io::Error::other("a thread ended before its time");
+        let (returned, measured) = (returning.join().map_err(ended)?, measured.join().map_err(ended)?);
+        // A core that could not be had is the cause; that nobody answered is what came of it.
+        returned.and(measured)
+    })
+}
+
+fn give_back(core: CoreId, ball: &AtomicU32, over: &AtomicBool) -> io::Result<()> {
+    pin_current_thread(core).map_err(io::Error::other)?;
+    while !over.load(Ordering::Relaxed) {
+        if ball.load(Ordering::Acquire) == 1 {
+            ball.store(0, Ordering::Release);
+        }
+    }
+    Ok(())
+}
+
+fn trips(ball: &AtomicU32, effort: Effort) -> io::Result<Nanoseconds> {
+    // While the first is under way the other thread is still starting.
+    batch(ball, effort.trips)?;
+    let times = (0..effort.batches).map(|_| batch(ball, effort.trips));
+    let mut times = times.collect::<io::Result<Vec<_>>>()?;
+    times.sort_unstable();
+    Ok(times[effort.batches / 2])
+}
+
+/// The mean of one batch.
+fn batch(ball: &AtomicU32, trips: u32) -> io::Result<Nanoseconds> {
+    let from = monotonic_now();
+    for _ in 0..trips {
+        ball.store(1, Ordering::Release);
+        let mut looks: u32 = 0;
+        while ball.load(Ordering::Acquire) != 0 {
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS) && monotonic_now().since(from) > PATIENCE {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the other core did not run"));
+            }
+        }
+    }
+    Ok(monotonic_now().since(from) / u64::from(trips))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::cores::CoreLayout;
+
+    #[test]
+    fn a_line_goes_to_another_core_and_back() {
+        let cores = CoreLayout::detect().expect("cores");
+        let (here, there) = (cores.client(), cores.service()[0]);
+        if here == there {
+            assert!(round_trip(here, there).is_err());
+            return;
+        }
+        // On a loaded machine the other core may not run for half a second.
+        let trip = (0..20).find_map(|_| round_trip(here, there).ok()).expect("measured");
+        // No faster than light crosses a chip; no claim is made of the other end.
+        assert!(trip >= Nanoseconds::from_nanos(1), "{trip}");
+        let glance = (0..20).find_map(|_| glance(here, there).ok()).expect("measured");
+        assert!(glance >= Nanoseconds::from_nanos(1), "{glance}");
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_an_error_and_not_a_wait() {
+        let nowhere = CoreId::new(u32::from(u16::MAX));
+        let here = CoreLayout::detect().expect("cores").client();
+        round_trip(here, nowhere).expect_err("no such core");
+        round_trip(nowhere, here).expect_err("no such core");
+        round_trip(here, here).expect_err("one core");
+    }
+}

@@ -1,0 +1,57 @@
+//! The numbers by which the kernel names cores and processes.
+//!
+//! They lie below the system calls, which take them; who a number is at the moment is asked elsewhere.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A core (logical CPU) by the kernel's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct CoreId(u32);
+
+impl CoreId {
+    /// Core number `number`.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+    /// The plain number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Display for CoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A process or thread id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Pid(i32);
+
+impl Pid {
+    /// The process with id `id`.
+    pub const fn new(id: i32) -> Self {
+        Self(id)
+    }
+    /// This process.
+    pub fn own() -> Self {
+        // Linux process ids are below 2^22.
+        Self(std::process::id() as i32)
+    }
+    /// The plain number.
+    pub const fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl fmt::Display for Pid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,307 @@
+//! Idle states: how a core waits that has nothing to do, and keeping idle cores awake.
+//!
+//! The kernel stops an idle core in one of the states of its cpuidle driver, and waking it takes up to that
+//! state's latency; on a virtual machine also a way through the hypervisor, which no table tells. Whoever
+//! holds `/dev/cpu_dma_latency` open says how long waking may take at most on all cores (the kernel's PM QoS,
+//! `Documentation/power/pm_qos_interface.rst`): with 0 an idle core polls for work. The kernel forgets the
+//! request when the descriptor is closed, so that nothing is left behind however a run ends. Nothing else of
+//! the host is touched.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weighbridge_model::idle::Idle;
+use weighbridge_model::quantity::Nanoseconds;
+
+/// Where the kernel takes the longest latency of waking that somebody can bear.
+const DEVICE: &str = "/dev/cpu_dma_latency";
+
+/// What the kernel takes for "any": `PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, 2,000 s.
+const ANY_LATENCY: i32 = 2_000_000_000;
+
+/// Where drivers, governors and states are listed.
+const CPUIDLE: &str = "/sys/devices/system/cpu/cpuidle";
+
+/// What the kernel was started with.
+const COMMAND_LINE: &str = "/proc/cmdline";
+
+/// The host's idle states, as stored with each run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IdleFacts {
+    /// The cpuidle driver; `None` where the kernel has none, which then halts idle cores whatever is asked.
+    pub driver: Option<String>,
+    /// What chooses among the states.
+    pub governor: Option<String>,
+    /// The states of the first core, the shallowest first.
+    pub states: Vec<IdleState>,
+    /// How long a virtual core polls before it halts (`guest_halt_poll_ns`), where the driver is `haltpoll`.
+    #[serde(rename = "guest_halt_poll_ns")]
+    pub guest_halt_poll: Option<Nanoseconds>,
+    /// The longest latency of waking that the kernel allows at present, by all that asked; `None` where it
+    /// may not be read.
+    #[serde(rename = "latency_limit_ns")]
+    pub latency_limit: Option<Nanoseconds>,
+}
+
+/// One idle state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleState {
+    /// Its name, such as `C6`.
+    pub name: String,
+    /// How long the driver says waking takes.
+    #[serde(rename = "latency_ns")]
+    pub latency: Nanoseconds,
+    /// How long a core must be idle for the state to pay.
+    #[serde(rename = "residency_ns")]
+    pub residency: Nanoseconds,
+    /// Whether it is switched off.
+    pub disabled: bool,
+}
+
+impl IdleFacts {
+    /// Reads the facts by a function that gives a file's text.
+    pub(crate) fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Self {
+        let word =
+            |path: String| read(&path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let known = |path: String| word(path).filter(|text| text != "none");
+        let driver = known(format!("{CPUIDLE}/current_driver"));
+        let states = (0..).map_while(|number| state(number, &word)).collect();
+        let poll = "/sys/module/haltpoll/parameters/guest_halt_poll_ns".to_owned();
+        Self {
+            guest_halt_poll: driver
+                .as_deref()
+                .filter(|driver| *driver == "haltpoll")
+                .and_then(|_| word(poll)?.parse().ok())
+                .map(Nanoseconds::from_nanos),
+            driver,
+            governor: known(format!("{CPUIDLE}/current_governor"))
+                .or_else(|| known(format!("{CPUIDLE}/current_governor_ro"))),
+            states,
+            latency_limit: None,
+        }
+    }
+
+    /// What a reader needs of them, in one line: `haltpoll: POLL 0 ns, haltpoll idle 1 µs`.
+    pub fn in_words(&self) -> String {
+        let Some(driver) = &self.driver else { return "no cpuidle driver".to_owned() };
+        let state = |state: &IdleState| {
+            let off = if state.disabled { " (off)" } else { "" };
+            format!("{} {}{off}", state.name, state.latency)
+        };
+        let states: Vec<_> = self.states.iter().map(state).collect();
+        if states.is_empty() { driver.clone() } else { format!("{driver}: {}", states.join(", ")) }
+    }
+}
+
+fn state(number: usize, word: &dyn Fn(String) -> Option<String>) -> Option<IdleState> {
+    let read = |name: &str| word(format!("/sys/devices/system/cpu/cpu0/cpuidle/state{number}/{name}"));
+    let time = |name: &str| Some(Nanoseconds::from_micros(read(name)?.parse().ok()?));
+    Some(IdleState {
+        name: read("name")?,
+        latency: time("latency")?,
+        residency: time("residency").unwrap_or_default(),
+        disabled: read("disable").is_some_and(|text| text != "0"),
+    })
+}
+
+/// The longest latency of waking that the kernel allows at present, by all that asked.
+pub fn latency_limit() -> Option<Nanoseconds> {
+    let mut bytes = [0; 4];
+    File::open(DEVICE).and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
+    u64::try_from(i32::from_ne_bytes(bytes)).ok().map(Nanoseconds::from_micros)
+}
+
+/// Why idle cores cannot be kept awake.
+#[derive(Debug, thiserror::Error)]
+pub enum IdleError {
+    /// The device may not be opened.
+    #[error("`{DEVICE}` may not be opened ({0})")]
+    Refused(io::Error),
+    /// There is no such device.
+    #[error("there is no `{DEVICE}` here")]
+    Missing,
+    /// The kernel takes the request and does not act on it.
+    #[error("the kernel has no cpuidle driver that would heed the request")]
+    NoDriver,
+    /// The kernel has no driver because its cores poll whatever is asked.
+    #[error("the kernel was started with `idle=poll`, so that its idle cores always poll")]
+    AlwaysPolled,
+    /// The driver has no state in which a core polls.
+    #[error("the shallowest idle state is `{0}`, which has to be woken, too")]
+    NoPolling(String),
+}
+
+impl IdleError {
+    /// The reason.
+    pub fn why(&self) -> String {
+        self.to_string()
+    }
+
+    /// What would let them be kept awake.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Refused(_) => {
+                "run as root, or give your group the device (udev: `KERNEL==\"cpu_dma_latency\", GROUP=\"…\", MODE=\"0660\"`), or have the host keep its cores awake (`tuned-adm profile latency-performance`; C-states off in the firmware)"
+            }
+            Self::Missing => {
+                "in a container pass it on (`--device /dev/cpu_dma_latency`), or have the host keep its cores awake (`tuned-adm profile latency-performance`; C-states off in the firmware)"
+            }
+            Self::NoDriver => {
+                "load a cpuidle driver (in a virtual machine `cpuidle_haltpoll` with `force=1`), or take times for those of a host whose cores sleep"
+            }
+            Self::AlwaysPolled => "start the kernel without `idle=poll`",
+            Self::NoPolling(_) => "take times for those of a host whose cores sleep",
+        }
+    }
+}
+
+/// Whether a kernel started with these words has its idle cores poll; the last of them that says how they
+/// wait counts.
+fn always_polls(command_line: &str) -> bool {
+    command_line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("idle=")).next_back()
+        == Some("poll")
+}
+
+/// Whether idle cores can be kept awake here, or are without us.
+///
+/// # Errors
+/// [`IdleError`], with the remedy.
+pub fn can_be_kept_awake() -> Result<(), IdleError> {
+    match IdleHold::open() {
+        Err(IdleError::AlwaysPolled) => Ok(()),
+        opened => opened.map(drop),
+    }
+}
+
+/// A request to keep idle cores awake, or not, for as long as it lives.
+#[derive(Debug)]
+pub struct IdleHold {
+    device: File,
+    now: Mutex<Idle>,
+}
+
+impl IdleHold {
+    /// Opens the device and asks for nothing yet.
+    ///
+    /// # Errors
+    /// [`IdleError`], with the remedy.
+    pub fn open() -> Result<Self, IdleError> {
+        if fs::read_to_string(COMMAND_LINE).is_ok_and(|line| always_polls(&line)) {
+            return Err(IdleError::AlwaysPolled);
+        }
+        // Rust closes it in programs that are started: a service must not hold it when we are gone.
+        let device = OpenOptions::new().write(true).open(DEVICE).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => IdleError::Missing,
+            _ => IdleError::Refused(error),
+        })?;
+        let driver = fs::read_to_string(Path::new(CPUIDLE).join("current_driver")).unwrap_or_default();
+        if matches!(driver.trim(), "" | "none") {
+            return Err(IdleError::NoDriver);
+        }
+        let shallowest =
+            IdleFacts::from_files(&|path| fs::read_to_string(path).ok()).states.into_iter().next();
+        if let Some(state) = shallowest.filter(|state| state.latency > Nanoseconds::ZERO) {
+            return Err(IdleError::NoPolling(state.name));
+        }
+        let hold = Self { device, now: Mutex::new(Idle::Polled) };
+        // An open descriptor asks for any latency until told otherwise; whether it can be told is seen here.
+        hold.ask(Idle::Host).map_err(IdleError::Refused)?;
+        Ok(hold)
+    }
+
+    /// Has idle cores wait this way from now on.
+    ///
+    /// # Errors
+    /// The system's, which has not been seen of an open descriptor.
+    pub fn ask(&self, idle: Idle) -> io::Result<()> {
+        let mut now = self.now.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if *now != idle {
+            let microseconds: i32 = match idle {
+                Idle::Polled => 0,
+                Idle::Host => ANY_LATENCY,
+            };
+            (&self.device).write_all(&microseconds.to_ne_bytes())?;
+            *now = idle;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files<'a>(known: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |path| known.iter().find(|(name, _)| *name == path).map(|(_, text)| format!("{text}\n"))
+    }
+
+    #[test]
+    fn states_of_a_server_are_read_in_their_order() {
+        let cpu = "/sys/devices/system/cpu";
+        let names: Vec<String> = [
+            "cpuidle/current_driver",
+            "cpuidle/current_governor",
+            "cpu0/cpuidle/state0/name",
+            "cpu0/cpuidle/state0/latency",
+            "cpu0/cpuidle/state1/name",
+            "cpu0/cpuidle/state1/latency",
+            "cpu0/cpuidle/state1/residency",
+            "cpu0/cpuidle/state1/disable",
+        ]
+        .map(|name| format!("{cpu}/{name}"))
+        .into();
+        let texts = ["intel_idle", "menu", "POLL", "0", "C6", "133", "600", "1"];
+        let known: Vec<_> = names.iter().map(String::as_str).zip(texts).collect();
+        let facts = IdleFacts::from_files(&files(&known));
+        assert_eq!(facts.in_words(), "intel_idle: POLL 0 ns, C6 133 µs (off)");
+        assert_eq!(facts.states[1].residency, Nanoseconds::from_micros(600));
+        assert_eq!((facts.governor.as_deref(), facts.guest_halt_poll), (Some("menu"), None));
+    }
+
+    #[test]
+    fn a_virtual_machine_tells_how_long_it_polls() {
+        let known = [
+            ("/sys/devices/system/cpu/cpuidle/current_driver", "haltpoll"),
+            ("/sys/devices/system/cpu/cpuidle/current_governor_ro", "haltpoll"),
+            ("/sys/module/haltpoll/parameters/guest_halt_poll_ns", "200000"),
+        ];
+        let facts = IdleFacts::from_files(&files(&known));
+        assert_eq!(facts.guest_halt_poll, Some(Nanoseconds::from_micros(200)));
+        assert_eq!(facts.governor.as_deref(), Some("haltpoll"));
+    }
+
+    #[test]
+    fn a_kernel_without_a_driver_says_so() {
+        let facts =
+            IdleFacts::from_files(&files(&[("/sys/devices/system/cpu/cpuidle/current_driver", "none")]));
+        assert_eq!((facts.driver.clone(), facts.in_words()), (None, "no cpuidle driver".to_owned()));
+        assert_eq!(IdleFacts::from_files(&|_| None), IdleFacts::default());
+    }
+
+    #[test]
+    fn a_kernel_whose_cores_always_poll_is_known_by_its_command_line() {
+        assert!(always_polls("ro quiet idle=poll mitigations=off\n"));
+        for other in ["ro quiet", "ro idle=halt", "xidle=poll", "idle=poll idle=nomwait", "ro cpuidle.off=1"]
+        {
+            assert!(!always_polls(other), "{other}");
+        }
+    }
+
+    /// Reads back what the kernel makes of all requests: others may hold theirs, so only a tighter limit is
+    /// looked for.
+    #[test]
+    fn the_kernel_heeds_the_request_and_forgets_it() {
+        let Ok(hold) = IdleHold::open() else { return };
+        hold.ask(Idle::Polled).expect("an open device takes it");
+        assert_eq!(latency_limit(), Some(Nanoseconds::ZERO));
+        hold.ask(Idle::Host).expect("an open device takes it");
+        let others = latency_limit();
+        drop(hold);
+        assert_eq!(latency_limit(), others);
+    }
+}

@@ -1,0 +1,223 @@
+//! What `/proc` says of processes: who they are, who belongs to a session, whether their threads have
+//! stopped.
+//!
+//! Reads only; it never signals anything. A process is named by id *and* start time, since ids are used
+//! again.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+
+use crate::host::sys;
+
+pub use crate::host::id::Pid;
+
+/// A process that cannot be mistaken for a later one of the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessIdentity {
+    /// Its id.
+    pub pid: Pid,
+    /// When it started, in clock ticks since boot (field 22 of `/proc/<pid>/stat`).
+    pub start_time: u64,
+}
+
+impl ProcessIdentity {
+    /// Who `pid` is now; `None` where there is no such process.
+    pub fn read(pid: Pid) -> Option<Self> {
+        ProcessStat::read(pid).map(|stat| Self { pid, start_time: stat.start_time })
+    }
+    /// This process.
+    pub fn own() -> Option<Self> {
+        Self::read(Pid::own())
+    }
+    /// Whether this very process exists and is not merely waiting to be reaped.
+    pub fn is_alive(self) -> bool {
+        ProcessStat::read(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.is_gone())
+    }
+}
+
+/// The fields of `/proc/<pid>/stat` that this crate uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessStat {
+    /// Process id.
+    pub pid: Pid,
+    /// Name of the executable, at most 15 bytes.
+    pub name: String,
+    /// State letter: `R`, `S`, `D`, `T`, `t`, `Z`, `X`, `I`.
+    pub state: char,
+    /// Parent's id.
+    pub parent: Pid,
+    /// Process group.
+    pub group: Pid,
+    /// Session.
+    pub session: Pid,
+    /// CPU time in user and kernel mode, in clock ticks.
+    pub cpu_ticks: u64,
+    /// Start, in clock ticks since boot.
+    pub start_time: u64,
+}
+
+impl ProcessStat {
+    /// Reads a process's line; `None` where it is gone or unreadable.
+    pub fn read(pid: Pid) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Parses one line of `/proc/<pid>/stat`. The name may hold spaces and parentheses, so the last `)` ends
+    /// it.
+    pub fn parse(line: &str) -> Option<Self> {
+        let (open, close) = (line.find('(')?, line.rfind(')')?);
+        let pid = line[..open].trim().parse().ok().map(Pid::new)?;
+        let name = line.get(open + 1..close)?.to_owned();
+        // The fields after the name, so that index 0 is field 3 of proc(5).
+        let rest: Vec<&str> = line[close + 1..].split_ascii_whitespace().collect();
+        let field = |number: usize| rest.get(number - 3).copied();
+        let id = |number: usize| field(number)?.parse().ok().map(Pid::new);
+        let ticks = |number: usize| field(number)?.parse::<u64>().ok();
+        Some(Self {
+            pid,
+            name,
+            state: field(3)?.chars().next()?,
+            parent: id(4)?,
+            group: id(5)?,
+            session: id(6)?,
+            cpu_ticks: ticks(14)?.saturating_add(ticks(15)?),
+            start_time: ticks(22)?,
+        })
+    }
+
+    /// Whether nothing of it runs any more: a zombie, or dead.
+    pub const fn is_gone(&self) -> bool {
+        matches!(self.state, 'Z' | 'X' | 'x')
+    }
+}
+
+/// Every process that can be seen, gone ones included.
+pub fn processes() -> Vec<ProcessStat> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new))
+        .filter_map(ProcessStat::read)
+        .collect()
+}
+
+/// The processes of a session or process group that still run. A session holds its groups, so a shell with
+/// job control keeps its children in it; only a child that calls `setsid` itself escapes.
+pub fn session_members(session: Pid) -> Vec<ProcessStat> {
+    let belongs = |stat: &ProcessStat| stat.session == session || stat.group == session;
+    processes().into_iter().filter(|stat| belongs(stat) && !stat.is_gone()).collect()
+}
+
+/// How long ago a process started; `None` where the kernel does not tell the time since boot.
+pub(crate) fn age(stat: &ProcessStat) -> Option<Nanoseconds> {
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let seconds: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Nanoseconds::from_secs_f64(seconds).saturating_sub(sys::tick() * stat.start_time))
+}
+
+/// The threads of a process; empty where it is gone.
+pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new)).collect()
+}
+
+/// Whether every thread of a process is stopped or gone.
+pub(crate) fn all_threads_stopped(pid: Pid) -> bool {
+    threads(pid).into_iter().all(|thread| {
+        let line = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
+        ProcessStat::parse(&line).is_none_or(|stat| matches!(stat.state, 'T' | 't') || stat.is_gone())
+    })
+}
+
+/// The id that the kernel gave out last: while it stays the same no process or thread was born.
+pub(crate) fn last_pid() -> Option<Pid> {
+    parse_last_pid(&fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+fn parse_last_pid(loadavg: &str) -> Option<Pid> {
+    loadavg.split_ascii_whitespace().nth(4)?.parse().ok().map(Pid::new)
+}
+
+/// The largest resident size a process ever had (`VmHWM`); `None` where it is gone or has no memory of its
+/// own.
+pub(crate) fn peak_memory(pid: Pid) -> Option<Bytes> {
+    parse_peak_memory(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+}
+
+fn parse_peak_memory(status: &str) -> Option<Bytes> {
+    kib_field(status, "VmHWM:")
+}
+
+/// A `Name:   123 kB` line of `/proc/meminfo` or `/proc/<pid>/status`.
+pub(crate) fn kib_field(text: &str, name: &str) -> Option<Bytes> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kib: u64 = value.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    Some(Bytes::new(kib.checked_mul(1024)?))
+}
+
+/// The inodes of the sockets that a process has open; an error where its descriptors may not be seen.
+pub(crate) fn socket_inodes(pid: Pid) -> io::Result<Vec<u64>> {
+    let inode = |path: PathBuf| {
+        let link = fs::read_link(path).ok()?;
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.filter_map(|entry| inode(entry.ok()?.path())).collect())
+}
+
+/// Which namespace numbers a process: two of the same one know each other by the same numbers. `None` where
+/// it is gone.
+pub fn numbering(pid: Pid) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "5216 (a) b (c) S 1 5216 77 34816 5216 4194304 94 0 0 0 12 30 0 0 20 0 3 0 98765 2637824 231 \
+                        18446744073709551615 1 1 0 0 0 0 0 0 17 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0";
+
+    #[test]
+    fn a_name_with_spaces_and_parentheses_does_not_shift_the_fields() {
+        let stat = ProcessStat::parse(LINE).expect("a whole line");
+        let wanted = ProcessStat {
+            pid: Pid::new(5216),
+            name: "a) b (c".to_owned(),
+            state: 'S',
+            parent: Pid::new(1),
+            group: Pid::new(5216),
+            session: Pid::new(77),
+            cpu_ticks: 42,
+            start_time: 98765,
+        };
+        assert_eq!(stat, wanted);
+    }
+
+    #[test]
+    fn a_torn_line_is_no_process() {
+        for end in [0, 4, 5, 9, 20, 60] {
+            assert_eq!(ProcessStat::parse(&LINE[..end]), None, "first {end} bytes");
+        }
+        assert_eq!(ProcessStat::parse(")x("), None);
+    }
+
+    #[test]
+    fn this_process_is_found_alive_and_a_later_namesake_is_not() {
+        let own = ProcessIdentity::own().expect("/proc is mounted");
+        assert!(own.is_alive());
+        assert!(!ProcessIdentity { start_time: own.start_time + 1, ..own }.is_alive());
+    }
+
+    #[test]
+    fn literal_samples_of_loadavg_and_status_are_read() {
+        assert_eq!(parse_last_pid("0.31 0.12 0.04 1/88 5216\n"), Some(Pid::new(5216)));
+        assert_eq!(parse_last_pid("0.31 0.12"), None);
+        let status = "Name:\tsleep\nVmPeak:\t    5568 kB\nVmHWM:\t    1804 kB\nVmRSS:\t 1804 kB\n";
+        assert_eq!(parse_peak_memory(status), Some(Bytes::new(1804 * 1024)));
+        assert_eq!(parse_peak_memory("Name:\tkthreadd\n"), None);
+    }
+}

@@ -1,0 +1,222 @@
+//! Whether the limits of this host allow so many connections: open files and local ports.
+//!
+//! Asked before the first connection is opened, so that a load is refused in one sentence instead of breaking
+//! off in the middle of its connections. Files are made room for: the soft limit is raised as far as the
+//! connections need, and no further, within the hard limit. Services that are started afterwards inherit the
+//! raised limit, because each of them holds the other end of its connections; a limit without need would be
+//! no favour, since some programs set aside memory for every file that they may open, or close each of them
+//! one by one. Ports are only counted: no system setting is ever changed.
+
+use std::io;
+
+use crate::host::sys;
+use crate::host::{HostFacts, Limit, PortRange};
+
+/// Open files of a generator's thread besides its connections: standard streams, event queue, timer, and the
+/// few that verification and the system's own libraries open for a moment.
+pub const OWN_FILES: u64 = 64;
+
+/// Open files of a service besides its connections: what an ordinary runtime has open (libraries, archives,
+/// logs) with room to spare.
+pub const SERVICE_FILES: u64 = 512;
+
+/// Why so many connections cannot be opened here.
+#[derive(Debug, thiserror::Error)]
+pub enum ResourceLimitError {
+    /// The hard limit of open files is too low. Only root can raise it.
+    #[error(
+        "{connections} connections need {needed} open files, and this process may have {hard}; raise the hard limit (`ulimit -Hn {needed}` as root, `LimitNOFILE={needed}` of a unit, `--ulimit nofile={needed}:{needed}` of a container), or use fewer connections"
+    )]
+    Files {
+        /// Connections of one table of files.
+        connections: u64,
+        /// Files that they need.
+        needed: u64,
+        /// Files that the process may have at most.
+        hard: u64,
+    },
+    /// The kernel or a sandbox does not let the soft limit be raised to what the hard limit allows.
+    #[error(
+        "raising the limit of open files from {soft} to {wanted} was refused: {source}; run `ulimit -n {wanted}` first"
+    )]
+    Raise {
+        /// The limit in force.
+        soft: u64,
+        /// What was asked for.
+        wanted: u64,
+        /// The kernel's reason.
+        source: io::Error,
+    },
+    /// There are fewer local ports than connections to one address.
+    #[error(
+        "{connections} connections to `{peer}` need a local port each, and there are {available} ({}); widen the range (`sysctl net.ipv4.ip_local_port_range='1024 65535'` as root), or use fewer connections", range_text(*.range, *.reserved)
+    )]
+    Ports {
+        /// Connections to one address.
+        connections: u64,
+        /// The address.
+        peer: String,
+        /// Ports that can be had.
+        available: u32,
+        /// The range that they are taken from.
+        range: PortRange,
+        /// Ports of the range that are kept for other uses.
+        reserved: u32,
+    },
+}
+
+/// `32768 to 60999`, and how many of them are reserved, if any are.
+pub(crate) fn range_text(range: PortRange, reserved: u32) -> String {
+    let kept = if reserved > 0 { format!(", {reserved} of them reserved") } else { String::new() };
+    format!("{} to {}{kept}", range.first, range.last)
+}
+
+/// Connections that one thread of the generator can hold with this limit of open files, its soft part raised.
+pub fn connections_with(files: Limit) -> u64 {
+    files.hard.max(files.soft).saturating_sub(OWN_FILES)
+}
+
+/// Connections that one thread, or a server, of this process can hold once its soft limit is raised; `None`
+/// where the host does not tell.
+pub fn most_connections() -> Option<u64> {
+    sys::open_file_limit().map(|(soft, hard)| connections_with(Limit { soft, hard }))
+}
+
+/// Connections that can be held to one address with these local ports, `reserved` of them being kept for
+/// other uses.
+pub fn connections_over(ports: PortRange, reserved: u32) -> u32 {
+    ports.count().saturating_sub(reserved)
+}
+
+/// What the soft limit should be for so many connections in one table of files; `None` where it is already.
+///
+/// # Errors
+/// [`ResourceLimitError::Files`] where the hard limit is too low for the connections. Where it is too low
+/// only for the files beside them that a service may want, it is used up to the last.
+fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLimitError> {
+    let needed = connections.saturating_add(OWN_FILES);
+    let hard = files.hard.max(files.soft);
+    if needed > hard {
+        return Err(ResourceLimitError::Files { connections, needed, hard });
+    }
+    let wanted = needed.max(connections.saturating_add(SERVICE_FILES)).min(hard);
+    Ok((wanted > files.soft).then_some(wanted))
+}
+
+/// Whether a process of this host may have the files for so many connections in one table. Changes nothing.
+///
+/// # Errors
+/// [`ResourceLimitError::Files`] where it may not. A host that does not tell its limit is taken at its
+/// silence.
+pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
+    match sys::open_file_limit() {
+        Some((soft, hard)) => soft_limit(Limit { soft, hard }, connections).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Raises this process's soft limit of open files to what so many connections in one table need, where it is
+/// lower.
+///
+/// # Errors
+/// [`ResourceLimitError::Files`] where the hard limit is too low, [`ResourceLimitError::Raise`] where the
+/// kernel refuses.
+pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
+    let Some((soft, hard)) = sys::open_file_limit() else { return Ok(()) };
+    let Some(wanted) = soft_limit(Limit { soft, hard }, connections)? else { return Ok(()) };
+    match sys::set_open_file_limit(wanted, hard) {
+        // What a service may want besides is no reason to refuse a load that fits.
+        Err(source) if soft < connections.saturating_add(OWN_FILES) => {
+            Err(ResourceLimitError::Raise { soft, wanted, source })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Whether there are local ports for so many connections to one address. Connections to different addresses
+/// can have the same local port. Ports that other programs use at the moment, or that closed connections
+/// still hold, are not seen beforehand.
+///
+/// # Errors
+/// [`ResourceLimitError::Ports`] where there are too few. A host that does not tell its ports is taken at its
+/// silence.
+pub fn check_ports(peer: &str, connections: u64) -> Result<(), ResourceLimitError> {
+    let facts = HostFacts::ports();
+    let Some(range) = facts.local_ports else { return Ok(()) };
+    fits(range, facts.reserved_ports.unwrap_or(0), peer, connections)
+}
+
+fn fits(range: PortRange, reserved: u32, peer: &str, connections: u64) -> Result<(), ResourceLimitError> {
+    let available = connections_over(range, reserved);
+    if connections <= u64::from(available) {
+        return Ok(());
+    }
+    Err(ResourceLimitError::Ports { connections, peer: peer.to_owned(), available, range, reserved })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn limit(soft: u64, hard: u64) -> Limit {
+        Limit { soft, hard }
+    }
+
+    #[test]
+    fn the_soft_limit_is_raised_as_far_as_connections_need_and_no_further() {
+        let wanted = |files, connections| soft_limit(files, connections).expect("fits");
+        // The usual limit has room for the usual load, and nothing is touched.
+        assert_eq!(wanted(limit(1024, 524_288), 16), None);
+        assert_eq!(wanted(limit(1024, 524_288), 512), None);
+        assert_eq!(wanted(limit(1024, 524_288), 513), Some(1025));
+        assert_eq!(wanted(limit(1024, 1 << 30), 10_000), Some(10_512));
+        // The service's own files are wished for, the connections' are needed.
+        assert_eq!(wanted(limit(1024, 10_064), 10_000), Some(10_064));
+        assert_eq!(wanted(limit(10_064, 10_064), 10_000), None);
+    }
+
+    #[test]
+    fn a_hard_limit_that_is_too_low_is_refused_with_what_is_needed() {
+        let refused = |files, connections| soft_limit(files, connections).expect_err("too many").to_string();
+        let message = refused(limit(1024, 10_063), 10_000);
+        for words in ["10000 connections need 10064 open files", "may have 10063", "`ulimit -Hn 10064`"] {
+            assert!(message.contains(words), "`{words}` is not in: {message}");
+        }
+        assert!(refused(limit(1024, 4096), u64::MAX).contains("open files"));
+    }
+
+    #[test]
+    fn doctor_and_refusal_count_alike() {
+        for files in [limit(1024, 4096), limit(20_000, 20_000), limit(64, 64), limit(3, 10)] {
+            let most = connections_with(files);
+            assert!(most == 0 || soft_limit(files, most).is_ok(), "{files:?}");
+            assert!(soft_limit(files, most + 1).is_err(), "{files:?}");
+        }
+        let range = PortRange { first: 32_768, last: 60_999 };
+        let most = u64::from(connections_over(range, 32));
+        assert_eq!(most, 28_200);
+        assert!(fits(range, 32, "a:1", most).is_ok());
+        let message = fits(range, 32, "a:1", most + 1).expect_err("one too many").to_string();
+        for words in
+            ["28201 connections to `a:1`", "there are 28200 (32768 to 60999, 32 of them reserved)", "sysctl"]
+        {
+            assert!(message.contains(words), "`{words}` is not in: {message}");
+        }
+    }
+
+    #[test]
+    fn the_limit_of_this_process_can_be_raised_and_keeps_what_it_has() {
+        let (before, hard) = sys::open_file_limit().expect("Linux tells");
+        make_files(1).expect("a connection fits");
+        assert_eq!(sys::open_file_limit().expect("Linux tells"), (before.max(513.min(hard)), hard));
+        // No further than this: what other tests start would inherit it.
+        let most = connections_with(limit(before, hard));
+        let some = most.min(4_000);
+        make_files(some).expect("they fit");
+        let raised = sys::open_file_limit().expect("Linux tells");
+        assert_eq!(raised, (before.max((some + SERVICE_FILES).min(hard)), hard));
+        assert!(matches!(make_files(most + 1), Err(ResourceLimitError::Files { .. })));
+        assert!(matches!(check_files(most + 1), Err(ResourceLimitError::Files { .. })));
+        assert_eq!(sys::open_file_limit().expect("Linux tells"), raised);
+    }
+}

@@ -1,0 +1,188 @@
+//! A bundle's `config.json`: what the container sees, may do and is told, as the OCI runtime specification
+//! writes it.
+//!
+//! A pure function of a [`Plan`]. `{port}` in it stands for the port until the container starts.
+
+use serde_json::{Value, json};
+
+/// The filter of system calls; see its own file for what it lets through.
+const SECCOMP: &str = include_str!("../../../../data/seccomp.json");
+
+/// One file or folder of this host that is seen inside at the same place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shown {
+    /// Its path, here and inside.
+    pub path: String,
+    /// Whether it can be changed from inside.
+    pub access: Access,
+}
+
+/// What may be done to a file from inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Only read.
+    Read,
+    /// Written too.
+    Write,
+}
+
+/// Everything that a configuration says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Its whole environment.
+    pub environment: Vec<(String, String)>,
+    /// Where it runs.
+    pub folder: String,
+    /// What it sees of this host.
+    pub shown: Vec<Shown>,
+    /// Whether its root can only be read.
+    pub read_only: bool,
+    /// Whether system calls are filtered.
+    pub filtered: bool,
+    /// The control group that the runtime makes; `None` where it makes none.
+    pub group: Option<String>,
+    /// A script that the runtime runs before the program, told the container's state on its standard input.
+    pub hook: Option<String>,
+    /// The container's own name of its host.
+    pub name: String,
+}
+
+/// The configuration as JSON text.
+pub fn configuration(plan: &Plan) -> String {
+    let environment: Vec<String> =
+        plan.environment.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let mut whole = json!({
+        "ociVersion": "1.0.2",
+        "hostname": plan.name,
+        "root": { "path": "rootfs", "readonly": plan.read_only },
+        "process": {
+            "terminal": false,
+            "user": { "uid": 0, "gid": 0 },
+            "args": plan.command,
+            "env": environment,
+            "cwd": plan.folder,
+            // Without any it can do what a plain user can, to files that root owns.
+            "capabilities": { "bounding": [], "effective": [], "inheritable": [], "permitted": [], "ambient": [] },
+            "noNewPrivileges": true
+        },
+        "mounts": mounts(plan),
+        "linux": linux(plan)
+    });
+    if let Some(script) = &plan.hook {
+        whole["hooks"] = json!({ "createRuntime": [{ "path": "/bin/sh", "args": ["sh", "-c", script] }] });
+    }
+    format!("{whole:#}\n")
+}
+
+fn mounts(plan: &Plan) -> Vec<Value> {
+    let tmpfs = |at: &str, options: &[&str]| json!({ "destination": at, "type": "tmpfs", "source": "tmpfs", "options": options });
+    let mut mounts = vec![
+        json!({ "destination": "/proc", "type": "proc", "source": "proc", "options": ["nosuid", "noexec", "nodev"] }),
+        tmpfs("/dev", &["nosuid", "strictatime", "mode=755", "size=65536k"]),
+        tmpfs("/dev/shm", &["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"]),
+        // Run-times look up their limits there.
+        json!({ "destination": "/sys", "type": "none", "source": "/sys", "options": ["rbind", "rro", "nosuid", "noexec", "nodev"] }),
+        tmpfs("/tmp", &["nosuid", "nodev", "mode=1777"]),
+    ];
+    mounts.extend(plan.shown.iter().map(|Shown { path, access }| {
+        let access = match access {
+            Access::Read => "ro",
+            Access::Write => "rw",
+        };
+        json!({ "destination": path, "type": "none", "source": path, "options": ["rbind", access, "nosuid", "nodev"] })
+    }));
+    mounts
+}
+
+fn linux(plan: &Plan) -> Value {
+    // Its network is the one in which its runtime is started.
+    let own = ["mount", "pid", "ipc", "uts"];
+    let mut linux = json!({
+        "namespaces": own.iter().map(|kind| json!({ "type": kind })).collect::<Vec<_>>(),
+        "maskedPaths": [
+            "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
+            "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"
+        ],
+        "readonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+    });
+    if let Some(group) = &plan.group {
+        linux["cgroupsPath"] = json!(group);
+    }
+    if plan.filtered {
+        // It is part of this program, and a test reads it.
+        linux["seccomp"] = serde_json::from_str(SECCOMP).unwrap_or(Value::Null);
+    }
+    linux
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            command: vec!["/s/rust/weigh-rust".to_owned(), "{port}".to_owned()],
+            environment: vec![("PORT".to_owned(), "{port}".to_owned())],
+            folder: "/s/rust".to_owned(),
+            shown: vec![
+                Shown { path: "/usr".to_owned(), access: Access::Read },
+                Shown { path: "/run/facts.txt".to_owned(), access: Access::Write },
+            ],
+            read_only: true,
+            filtered: true,
+            group: Some("/wb-00000000-0-container".to_owned()),
+            hook: Some("true".to_owned()),
+            name: "wb-00000000-0-container".to_owned(),
+        }
+    }
+
+    fn read(plan: &Plan) -> Value {
+        serde_json::from_str(&configuration(plan)).expect("JSON")
+    }
+
+    #[test]
+    fn a_container_has_namespaces_a_filter_and_no_capability() {
+        let whole = read(&plan());
+        let kinds = |whole: &Value| {
+            let all = whole["linux"]["namespaces"].as_array().expect("a list").clone();
+            all.iter().map(|one| one["type"].as_str().expect("a kind").to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(&whole), ["mount", "pid", "ipc", "uts"]);
+        assert_eq!(whole["process"]["noNewPrivileges"], true);
+        for (kind, held) in whole["process"]["capabilities"].as_object().expect("sets") {
+            assert_eq!(held.as_array().map(Vec::len), Some(0), "{kind}");
+        }
+        assert_eq!(whole["root"]["readonly"], true);
+        let last = whole["mounts"].as_array().and_then(|all| all.last()).expect("mounts");
+        assert_eq!(last["options"][1], "rw");
+        let bare = read(&Plan { filtered: false, group: None, hook: None, ..plan() });
+        assert!(bare["linux"]["seccomp"].is_null() && bare["linux"]["cgroupsPath"].is_null());
+        assert!(bare["hooks"].is_null());
+    }
+
+    #[test]
+    fn the_filter_lets_servers_work_and_refuses_what_manages_the_host() {
+        let filter = read(&plan())["linux"]["seccomp"].clone();
+        assert_eq!(
+            (&filter["defaultAction"], &filter["defaultErrnoRet"]),
+            (&json!("SCMP_ACT_ERRNO"), &json!(1))
+        );
+        let names: Vec<&str> = filter["syscalls"][0]["names"]
+            .as_array()
+            .expect("names")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        for needed in ["accept4", "epoll_pwait2", "execve", "futex", "sendmsg", "openat2", "rseq", "statx"] {
+            assert!(names.contains(&needed), "{needed}");
+        }
+        for refused in
+            ["mount", "init_module", "setns", "unshare", "bpf", "reboot", "keyctl", "io_uring_setup"]
+        {
+            assert!(!names.contains(&refused), "{refused}");
+        }
+        assert!(names.is_sorted(), "kept in order, so that a change shows");
+    }
+}

@@ -1,0 +1,615 @@
+//! A container around a service: an OCI bundle made from the service's own files, run in the foreground by
+//! runc or crun.
+//!
+//! The bundle holds a configuration and an empty root, in which this host's files are shown at their own
+//! places; nothing is copied and no image is needed. The container's processes are in the control groups of
+//! whoever started it, so that they are counted, limited and frozen like those of any service. Each container
+//! is tracked for clean-up before its runtime is started; removing one never follows a mount. An engine may
+//! stand between, in `engine`; registries and their images are none of its business.
+
+mod bundle;
+mod engine;
+mod files;
+mod groups;
+mod rehearsal;
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
+use crate::host::procfs::Pid;
+use crate::net::tools::need;
+use crate::net::{Capability, Unavailable};
+use crate::process::Wrapping;
+use crate::process::cgroup::Hierarchy;
+use crate::process::launch::{Lab, Launch};
+use crate::service::runtime;
+
+pub use bundle::{Access, Plan, Shown, configuration};
+pub use engine::Engine;
+use engine::Order;
+pub(crate) use engine::{PORT as ENGINE_PORT, UP as ENGINE_UP};
+pub use files::Files;
+
+/// A runtime answers short questions at once.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Killing and removing takes some milliseconds; runtimes themselves give up after 10 s.
+const END_PATIENCE: Duration = Duration::from_secs(15);
+
+/// The program that runs containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Runtime {
+    /// runc.
+    Runc,
+    /// crun.
+    Crun,
+}
+
+/// How a container is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// By what it is run.
+    pub runtime: Runtime,
+    /// Whether its root can only be read.
+    pub read_only: bool,
+    /// Whether its system calls are filtered.
+    pub filtered: bool,
+}
+
+/// How an engine has a container run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EngineSettings<'a> {
+    pub engine: Engine,
+    pub settings: Settings,
+    /// The file of the network in which the container is where its port is not published.
+    pub network: &'a Path,
+    /// The address at which its port is published; `None` leaves it in `network`.
+    pub published: Option<IpAddr>,
+}
+
+/// Why there can be no container here: what is missing, and how to get it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}; {remedy}")]
+pub struct Missing {
+    /// What is missing.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// Why a container could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ContainerError {
+    /// This host cannot run it.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// Its bundle could not be written.
+    #[error("could not write `{}` for the container `{id}`: {source}; free space or check the folder", path.display())]
+    Write {
+        /// The container.
+        id: String,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It could not be written down; it was then not made.
+    #[error(transparent)]
+    Tracker(#[from] CleanupTrackerError),
+    /// Its engine refused.
+    #[error("{engine} could not {step}: {why}; see its log in the run's `logs/`")]
+    Engine {
+        /// The engine.
+        engine: &'static str,
+        /// What it was to do.
+        step: &'static str,
+        /// What it said.
+        why: String,
+    },
+    /// Its runtime does not tell which process is its first.
+    #[error("`{runtime} state {id}` does not tell the container's first process: {why}")]
+    NoState {
+        /// The runtime.
+        runtime: &'static str,
+        /// The container.
+        id: String,
+        /// What came instead.
+        why: String,
+    },
+}
+
+impl Runtime {
+    /// Every runtime.
+    pub const ALL: [Self; 2] = [Self::Runc, Self::Crun];
+
+    /// Its name, which is that of its executable.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Runc => "runc",
+            Self::Crun => "crun",
+        }
+    }
+
+    /// The runtime of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|runtime| runtime.name() == name)
+    }
+
+    /// Its executable: sought in `PATH`, then where Debian keeps what root runs.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn find(self) -> Result<PathBuf, Missing> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from));
+        let found = folders.find_map(|folder| Some(folder.join(self.name())).filter(|path| path.is_file()));
+        found.ok_or_else(|| Missing {
+            reason: format!("the program `{}` is not installed", self.name()),
+            remedy: format!("install it (`apt-get install {0}`, `dnf install {0}`)", self.name()),
+        })
+    }
+
+    /// Its version as it says itself: `1.1.5+ds1`.
+    ///
+    /// # Errors
+    /// It is not there, or does not say.
+    pub fn version(self) -> Result<String, Missing> {
+        let path = self.find()?;
+        let command = [path.display().to_string(), "--version".to_owned()];
+        let said = crate::host::ask::ask(&command, None, PATIENCE).unwrap_or_else(|error| error.to_string());
+        let first = said.lines().next().unwrap_or_default();
+        let version = first.split_once(" version ").map(|(_, version)| version.trim().to_owned());
+        version.ok_or_else(|| Missing {
+            reason: format!("`{} --version` says no version but `{first}`", path.display()),
+            remedy: format!("install {} anew", self.name()),
+        })
+    }
+
+    /// Whether this process can run containers by it, found out by running one.
+    ///
+    /// # Errors
+    /// What is missing, and how to get it.
+    pub fn probe(self) -> Result<(), Missing> {
+        self.version()?;
+        need(&[Capability::SysAdmin]).map_err(|Unavailable { reason, remedy }| Missing { reason, remedy })?;
+        if !Hierarchy::detect().is_some_and(|found| found.is_usable()) {
+            return Err(Missing {
+                reason: "a container can be held still only by a control group of version 2, and none can be made here".to_owned(),
+                remedy: "run as root on a host with cgroup2 mounted".to_owned(),
+            });
+        }
+        rehearsal::rehearse(self, None)
+    }
+
+    /// The command that runs the container of a bundle, to be started in the bundle's folder.
+    fn run(self, executable: &Path, id: &str) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        if let (Self::Crun, Some(mount)) = (self, hybrid()) {
+            // With both versions mounted it would refuse; what it does not see does not trouble it.
+            let script = "umount \"$0\" && exec \"$@\"";
+            words.extend(["unshare", "--mount", "sh", "-c", script, &mount].map(str::to_owned));
+        }
+        words.push(executable.display().to_string());
+        words.extend(["--root", STATE].map(str::to_owned));
+        if self == Self::Crun {
+            words.push("--cgroup-manager=disabled".to_owned());
+        }
+        words.extend(["run", "--bundle", ".", id].map(str::to_owned));
+        words
+    }
+}
+
+/// Where a runtime keeps what it knows of a container, in the bundle's folder.
+const STATE: &str = "state";
+/// The root, as the configuration has it too.
+const ROOT: &str = "rootfs";
+
+/// A bundle's configuration before its port is known, and as the runtime reads it.
+const TEMPLATE: &str = "config.in";
+const CONFIGURATION: &str = "config.json";
+
+/// Where a launch writes down which groups it is in, in the bundle's folder.
+const GROUPS: &str = "groups.txt";
+
+/// Where version 2 is mounted, on a host that has groups of version 1 too.
+fn hybrid() -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let kind =
+        |line: &str| line.split_once(" - ").map(|(_, right)| right.split(' ').next() == Some("cgroup"));
+    mounts.lines().any(|line| kind(line) == Some(true)).then_some(())?;
+    Some(Hierarchy::detect()?.mount().display().to_string())
+}
+
+/// A container that is about to be started, or was. Dropping it kills what is in it and removes what was made
+/// for it, its configuration apart.
+#[derive(Debug)]
+pub struct Container {
+    runtime: Runtime,
+    /// Who has the runtime run it.
+    engine: Option<Engine>,
+    id: String,
+    folder: PathBuf,
+    tracker: Arc<CleanupTracker>,
+}
+
+impl Container {
+    /// Puts a container around what `launch` starts: its bundle is made in `folder`, and from now on `launch`
+    /// starts the runtime. `id` begins with `wb-`.
+    ///
+    /// # Errors
+    /// [`ContainerError`]; nothing is left then.
+    pub fn around(
+        lab: &Lab,
+        id: String,
+        folder: PathBuf,
+        settings: Settings,
+        launch: &mut Launch,
+    ) -> Result<Self, ContainerError> {
+        let executable = settings.runtime.find()?;
+        let container = Self::begin(lab, id, folder, settings.runtime, None)?;
+        let inside = container.inside(launch)?;
+        let environment = environment(launch);
+        let host = launch.host.to_string();
+        let command: Vec<String> = launch.command.iter().map(|word| placed(word, &host)).collect();
+        let files = container.lay_out(&command, &environment, &inside)?;
+        container.write(command, environment, &files, &inside, settings)?;
+        // The port is known to the runtime's environment only when it is started.
+        let script =
+            format!("(umask 077; sed \"s/{PORT}/$PORT/g\" {TEMPLATE} > {CONFIGURATION}) && exec \"$@\"");
+        let entry = match settings.runtime {
+            Runtime::Runc => groups::entry(&container.folder.join(GROUPS)),
+            // It has no hook that could see the groups which it must not see.
+            Runtime::Crun => String::new(),
+        };
+        let script = entry + &script;
+        launch.command = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+        launch.command.extend(container.runtime.run(&executable, &container.id));
+        launch.folder = Some(container.folder.clone());
+        launch.wrapping = Wrapping::Leader;
+        Ok(container)
+    }
+
+    /// The same by an engine. `start` starts its daemon, if it has one, in a network that is not this host's,
+    /// and tells its first process; it is given the command and the file of the network in which containers
+    /// are to be that are not published.
+    ///
+    /// # Errors
+    /// [`ContainerError`], or what `start` says; nothing is left then but the daemon.
+    pub(crate) fn by_engine<E: From<ContainerError>>(
+        lab: &Lab,
+        id: String,
+        folder: PathBuf,
+        by: EngineSettings<'_>,
+        launch: &mut Launch,
+        start: impl FnOnce(Vec<String>) -> Result<Pid, E>,
+    ) -> Result<Self, E> {
+        let EngineSettings { engine, settings, network, published } = by;
+        let container = Self::begin(lab, id, folder, settings.runtime, Some(engine))?;
+        let inside = container.inside(launch)?;
+        if published.is_some() {
+            launch.environment.push(("PORT".to_owned(), ENGINE_PORT.to_string()));
+        }
+        let environment = environment(launch);
+        let files = container.lay_out(&launch.command, &environment, &inside)?;
+        let network = published.is_none().then_some(network);
+        let daemon =
+            engine.daemon(settings.runtime, &container.folder, network).map_err(ContainerError::from)?;
+        let daemon = daemon.map(start).transpose()?;
+        let root = container.folder.join(ROOT);
+        let refused = |step| {
+            move |why: io::Error| ContainerError::Engine { engine: engine.name(), step, why: why.to_string() }
+        };
+        engine.import(daemon, &root).map_err(refused("take in the container's root"))?;
+        // Of the environment its own values are told by name; only where it differs inside by value.
+        let told = |(name, value): (String, String)| {
+            (name == "HOME").then_some(value).map_or((name.clone(), None), |value| (name, Some(value)))
+        };
+        let order = Order {
+            id: &container.id,
+            runtime: settings.runtime,
+            command: &launch.command,
+            environment: &environment.into_iter().map(told).collect::<Vec<_>>(),
+            folder: &inside,
+            shown: &files.shown,
+            read_only: settings.read_only,
+            filtered: settings.filtered,
+            published,
+        };
+        let command = engine.run(&order, &container.folder, &root, daemon);
+        launch.command = command.map_err(refused("be told what to run"))?;
+        launch.folder = Some(container.folder.clone());
+        launch.wrapping = Wrapping::Outside;
+        Ok(container)
+    }
+
+    fn begin(
+        lab: &Lab,
+        id: String,
+        folder: PathBuf,
+        runtime: Runtime,
+        engine: Option<Engine>,
+    ) -> Result<Self, ContainerError> {
+        let container = Self { runtime, engine, id, folder, tracker: lab.tracker_handle() };
+        container.tracker.track(container.resource())?;
+        Ok(container)
+    }
+
+    fn resource(&self) -> OwnedResource {
+        let runtime = self.engine.map_or(self.runtime.name(), Engine::name).to_owned();
+        OwnedResource::Container { runtime, id: self.id.clone(), folder: self.folder.clone() }
+    }
+
+    /// The folder in which the program is to run.
+    fn inside(&self, launch: &Launch) -> Result<PathBuf, ContainerError> {
+        let inside = launch.folder.clone().map_or_else(std::env::current_dir, std::path::absolute);
+        inside.map_err(|source| self.failed(Path::new("."), source))
+    }
+
+    fn failed(&self, path: &Path, source: io::Error) -> ContainerError {
+        ContainerError::Write { id: self.id.clone(), path: path.to_owned(), source }
+    }
+
+    /// Makes the root, with the links of this host's; returns what of this host is seen inside.
+    fn lay_out(
+        &self,
+        command: &[String],
+        environment: &[(String, String)],
+        inside: &Path,
+    ) -> Result<Files, ContainerError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| self.failed(&path, source)
+        };
+        let root = self.folder.join(ROOT);
+        // What an interrupted block left would be in the way.
+        remove_root(&root).map_err(failed(&root))?;
+        fs::create_dir_all(&root).map_err(failed(&root))?;
+        let writes =
+            environment.iter().find(|(key, _)| key == runtime::VARIABLE).map(|(_, path)| PathBuf::from(path));
+        if let Some(file) = &writes {
+            // What is shown inside has to be there.
+            fs::write(file, "").map_err(failed(file))?;
+        }
+        let files = Files::needed_by(command, environment, inside, writes.as_deref());
+        for (link, target) in &files.links {
+            let made = root.join(link.strip_prefix("/").unwrap_or(link));
+            symlink(target, &made).map_err(failed(&made))?;
+        }
+        Ok(files)
+    }
+
+    /// Writes the bundle's configuration.
+    fn write(
+        &self,
+        command: Vec<String>,
+        environment: Vec<(String, String)>,
+        files: &Files,
+        inside: &Path,
+        settings: Settings,
+    ) -> Result<(), ContainerError> {
+        let plan = Plan {
+            command,
+            environment,
+            folder: inside.display().to_string(),
+            shown: files.shown.clone(),
+            read_only: settings.read_only,
+            filtered: settings.filtered,
+            group: (settings.runtime == Runtime::Runc).then(|| format!("/{}", self.id)),
+            hook: (settings.runtime == Runtime::Runc).then(|| groups::hook(&self.folder.join(GROUPS))),
+            name: self.id.clone(),
+        };
+        let file = self.folder.join(TEMPLATE);
+        // Its environment is nobody else's to read.
+        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
+        let written = made.and_then(|mut made| made.write_all(configuration(&plan).as_bytes()));
+        written.map_err(|source| self.failed(&file, source))
+    }
+
+    /// Its first process, once it is started.
+    ///
+    /// # Errors
+    /// [`ContainerError::NoState`].
+    pub fn pid(&self) -> Result<Pid, ContainerError> {
+        let told = state(self.runtime, &self.id, &self.folder);
+        told.map_err(|why| ContainerError::NoState { runtime: self.runtime.name(), id: self.id.clone(), why })
+    }
+}
+
+/// What stands for the port in a configuration until it is known: `sed` takes it for itself.
+const PORT: &str = "@WEIGH-PORT@";
+
+/// A word or value with what the contract puts in: the host is known by now.
+fn placed(text: &str, host: &str) -> String {
+    text.replace("{host}", host).replace("{port}", PORT)
+}
+
+/// What is told inside: of our own environment what programs are found and speak by, then what the launch
+/// adds, of two values the last.
+fn environment(launch: &Launch) -> Vec<(String, String)> {
+    let own = ["PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME"];
+    let mut all: Vec<(String, String)> = own
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
+        .chain([("HOME".to_owned(), "/tmp".to_owned()), ("PORT".to_owned(), PORT.to_owned())])
+        .collect();
+    for (key, value) in &launch.environment {
+        all.retain(|(known, _)| known != key);
+        all.push((key.clone(), placed(value, &launch.host.to_string())));
+    }
+    all
+}
+
+/// Asks the runtime for a container's first process.
+fn state(runtime: Runtime, id: &str, folder: &Path) -> Result<Pid, String> {
+    let executable = runtime.find().map_err(|missing| missing.to_string())?;
+    let root = folder.join(STATE);
+    let command = [&executable.display().to_string(), "--root", &root.display().to_string(), "state", id];
+    let command = command.map(str::to_owned);
+    let said = crate::host::ask::ask(&command, None, PATIENCE).map_err(|error| error.to_string())?;
+    let state: serde_json::Value = serde_json::from_str(&said).map_err(|error| error.to_string())?;
+    let pid = state["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
+    pid.map(Pid::new).ok_or_else(|| format!("`{said}`"))
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        // What does not go stays tracked, and the guardian tries again.
+        let name = self.engine.map_or(self.runtime.name(), Engine::name);
+        if end(name, &self.id, &self.folder).is_ok() {
+            let _ = self.tracker.release(self.resource());
+        }
+    }
+}
+
+/// Whether anything of a container is left.
+pub(crate) fn exists(id: &str, folder: &Path) -> bool {
+    folder.join(STATE).join(id).exists() || folder.join(ROOT).exists() || groups::exists(id)
+}
+
+/// Whether a container can be one that we made.
+pub(crate) fn is_ours(runtime: &str, id: &str, folder: &Path) -> bool {
+    let straight = folder.is_absolute() && !folder.components().any(|part| part.as_os_str() == "..");
+    let plain = id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    straight && plain && id.starts_with(PREFIX) && (Runtime::named(runtime).is_some() || is_engine(runtime))
+}
+
+/// Whether a container of that name's is run by an engine: it has no process of its own then that would have
+/// to be ended otherwise than those of its groups.
+pub(crate) fn is_engine(name: &str) -> bool {
+    Engine::named(name).is_some()
+}
+
+/// Kills a container and removes what was made for it but its configuration and logs; nothing where it is
+/// gone. Those of an engine have been killed.
+pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
+    let known = folder.join(STATE).join(id);
+    if let (true, Some(runtime)) = (known.exists(), Runtime::named(runtime)) {
+        let executable = runtime.find().map_err(io::Error::other)?;
+        let root = folder.join(STATE).display().to_string();
+        let words = [&executable.display().to_string(), "--root", &root, "delete", "--force", id];
+        let said = crate::host::ask::ask(&words.map(str::to_owned), None, END_PATIENCE);
+        // It may have gone by itself meanwhile.
+        if known.exists() {
+            said.map_err(io::Error::other)?;
+        }
+    }
+    // Whoever killed a runtime has also left its groups.
+    if is_engine(runtime) { groups::remove_for_good(id) } else { groups::remove(id) }?;
+    remove_root(&folder.join(ROOT))?;
+    for file in [GROUPS, TEMPLATE, engine::HOOK] {
+        // Only what is written anew for each start.
+        let _ = fs::remove_file(folder.join(file));
+    }
+    let _ = fs::remove_dir_all(folder.join(engine::HOOKS));
+    gone_is_none(fs::remove_dir(folder.join(STATE))).map(drop)
+}
+
+/// Removes a container's configuration, in which its environment stands as it was.
+pub(crate) fn forget(folder: &Path) {
+    for file in [TEMPLATE, CONFIGURATION] {
+        let _ = fs::remove_file(folder.join(file));
+    }
+}
+
+/// Removes a container's root with whatever a program wrote there. Where anything is mounted on it or below,
+/// that is somebody's, and all stays with an error.
+fn remove_root(root: &Path) -> io::Result<()> {
+    let Some(facts) = gone_is_none(fs::symlink_metadata(root))? else { return Ok(()) };
+    let Some(root) = gone_is_none(root.canonicalize())? else { return Ok(()) };
+    if let Some(mount) = mounted_below(&fs::read_to_string("/proc/self/mountinfo")?, &root) {
+        return Err(io::Error::other(format!("`{mount}` is a mount")));
+    }
+    remove_below(&root, facts.dev())
+}
+
+/// The first mount at `root` or below it, in the text of `/proc/self/mountinfo`.
+fn mounted_below<'t>(mountinfo: &'t str, root: &Path) -> Option<&'t str> {
+    let root = root.display().to_string();
+    // As the kernel writes them there.
+    let root =
+        root.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012");
+    let mut points = mountinfo.lines().filter_map(|line| line.split(' ').nth(4));
+    points
+        .find(|point| point.strip_prefix(&root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
+/// Somebody else may be doing the same: what is gone has gone.
+fn remove_below(folder: &Path, device: u64) -> io::Result<()> {
+    let Some(entries) = gone_is_none(fs::read_dir(folder))? else { return Ok(()) };
+    for entry in entries {
+        let path = entry?.path();
+        let Some(facts) = gone_is_none(fs::symlink_metadata(&path))? else { continue };
+        if facts.dev() != device {
+            return Err(io::Error::other(format!("`{}` is a mount", path.display())));
+        }
+        if facts.is_dir() {
+            remove_below(&path, device)?;
+        } else {
+            gone_is_none(fs::remove_file(&path))?;
+        }
+    }
+    gone_is_none(fs::remove_dir(folder)).map(drop)
+}
+
+fn gone_is_none<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_removed_with_what_was_written_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join(ROOT);
+        fs::create_dir_all(root.join("usr/lib")).expect("a folder");
+        fs::write(root.join("facts.txt"), "text").expect("a file");
+        fs::write(folder.path().join("mine"), "text").expect("a file");
+        symlink(folder.path(), root.join("out")).expect("a link");
+        remove_root(&root).expect("nothing is mounted there");
+        assert!(!root.exists() && folder.path().join("mine").exists(), "links are not followed");
+        remove_root(&root).expect("gone is gone");
+    }
+
+    #[test]
+    fn what_is_mounted_in_a_root_is_somebodys() {
+        let known = "25 1 8:1 / / rw - ext4 /dev/sda rw\n\
+            90 25 8:1 /usr /runs/my\\040run/rootfs/usr rw - ext4 /dev/sda rw\n";
+        let mount = |root| mounted_below(known, Path::new(root));
+        assert_eq!(mount("/runs/my run/rootfs"), Some("/runs/my\\040run/rootfs/usr"));
+        assert_eq!(mount("/runs/my run/rootfs/usr"), Some("/runs/my\\040run/rootfs/usr"));
+        assert_eq!(mount("/runs/my run/rootfs/us"), None);
+        assert_eq!(mount("/runs/other/rootfs"), None);
+    }
+
+    #[test]
+    fn host_and_port_are_put_in_wherever_they_stand() {
+        assert_eq!(placed("--listen={host}:{port}", "10.77.0.2"), format!("--listen=10.77.0.2:{PORT}"));
+        assert_eq!(placed("as it is", "::1"), "as it is");
+    }
+
+    #[test]
+    fn what_is_not_named_like_ours_is_not() {
+        let ours = |runtime, id, folder| is_ours(runtime, id, Path::new(folder));
+        assert!(ours("runc", "wb-00c0ffee-1-container", "/runs/x"));
+        for (runtime, id, folder) in [
+            ("lxc", "wb-1", "/runs"),
+            ("runc", "web", "/runs"),
+            ("runc", "wb-../..", "/runs"),
+            ("runc", "wb-1", "runs"),
+            ("crun", "wb-1", "/runs/../etc"),
+        ] {
+            assert!(!ours(runtime, id, folder), "{runtime} {id} {folder}");
+        }
+    }
+}

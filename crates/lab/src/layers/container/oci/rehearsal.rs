@@ -1,0 +1,74 @@
+//! A container that does nothing, run once in a program's life by each runtime and engine that is asked for:
+//! whatever this host keeps from them (mounts, groups, filters of system calls) shows before anything is
+//! measured.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use super::{Container, ContainerError, Engine, EngineSettings, Missing, Runtime, Settings};
+use crate::host::procfs::Pid;
+use crate::layers::rehearsal::Rehearsal;
+use crate::net::tools::AS_ROOT;
+use crate::process::Wrapping;
+use crate::process::launch::{Launch, Ready};
+
+/// It is up within a second; a loaded machine gets much more.
+const PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
+/// Says what a service would, and waits to be ended.
+const PROGRAM: &str = "echo ready 1; exec sleep 1000";
+
+/// Whether a container comes up here by this runtime, which an engine without a daemon may have run it.
+///
+/// # Errors
+/// What keeps it from that.
+pub(super) fn rehearse(runtime: Runtime, engine: Option<Engine>) -> Result<(), Missing> {
+    static TRIED: [OnceLock<Result<(), Missing>>; 4] = [const { OnceLock::new() }; 4];
+    let by_runtime = usize::from(runtime == Runtime::Crun);
+    let tried = &TRIED[2 * usize::from(engine.is_some()) + by_runtime];
+    let by = engine.map_or(runtime.name(), Engine::name);
+    let refused = |why: String| Missing {
+        reason: format!("a container by {by} does not come up here: {why}"),
+        remedy: AS_ROOT.to_owned(),
+    };
+    tried.get_or_init(|| run(runtime, engine).map_err(refused)).clone()
+}
+
+fn run(runtime: Runtime, engine: Option<Engine>) -> Result<(), String> {
+    let words = |error: &dyn std::fmt::Display| error.to_string();
+    let rehearsal = Rehearsal::begin().map_err(|error| words(&error))?;
+    let (lab, folder) = (&rehearsal.lab, rehearsal.folder());
+    let own = folder.join("service");
+    fs::create_dir(&own).map_err(|error| words(&error))?;
+    let mut launch = Launch {
+        name: "probe".to_owned(),
+        command: ["sh", "-c", PROGRAM].map(str::to_owned).to_vec(),
+        environment: Vec::new(),
+        folder: Some(own),
+        host: Ipv4Addr::LOCALHOST.into(),
+        cores: None,
+        stdout: folder.join("out.log"),
+        stderr: folder.join("err.log"),
+        ready: Ready::Line,
+        ready_timeout: PATIENCE,
+        wrapping: Wrapping::None,
+    };
+    let settings = Settings { runtime, read_only: true, filtered: true };
+    let (id, bundle) = (format!("{}-container", lab.prefix()), folder.join("container"));
+    let container = match engine {
+        None => Container::around(lab, id, bundle, settings, &mut launch),
+        Some(engine) => {
+            let here = PathBuf::from(format!("/proc/{}/ns/net", Pid::own()));
+            let no_daemon =
+                |_| Err(Missing { reason: "it has a daemon".to_owned(), remedy: String::new() }.into());
+            let by = EngineSettings { engine, settings, network: &here, published: None };
+            Container::by_engine::<ContainerError>(lab, id, bundle, by, &mut launch, no_daemon)
+        }
+    };
+    let _container = container.map_err(|error| words(&error))?;
+    // Dropped, it is killed.
+    lab.launch(&launch).map(drop).map_err(|error| words(&error))
+}

@@ -1,0 +1,339 @@
+//! Control groups of version 2: finding the hierarchy, making one group per unit, freezing, killing, removing
+//! it.
+//!
+//! Groups are made below the one this process is in, or the nearest above it whose groups may be limited,
+//! under a name that begins with `wb-`; nothing else is touched, and no controller is switched on (freezing,
+//! killing and counting CPU need none).
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::cleanup::owned_resource::PREFIX;
+use crate::host::mounts::Cgroup2Mount;
+use crate::host::procfs::Pid;
+use crate::host::sys::{self, Signal, Target};
+
+/// Distinguishes attempts of several threads.
+static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
+
+/// Where groups can be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hierarchy {
+    mount: PathBuf,
+    base: PathBuf,
+}
+
+impl Hierarchy {
+    /// The mounted version 2 hierarchy and our place in it; `None` where there is none.
+    pub fn detect() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let found = Self::locate(&mounts, &own).filter(|found| found.base.is_dir())?;
+        let base = base_within(&found.mount, &found.base);
+        Some(Self { base, ..found })
+    }
+
+    /// The same from the text of `/proc/self/mountinfo` and `/proc/self/cgroup`.
+    pub fn locate(mountinfo: &str, own: &str) -> Option<Self> {
+        let Cgroup2Mount { root, at: mount } = Cgroup2Mount::find(mountinfo)?;
+        let place = own.lines().find_map(|line| line.strip_prefix("0::"))?;
+        // A place outside of the mounted root (another namespace's view) leaves the mount point itself.
+        // What is left must be relative: joining an absolute path would leave the mount.
+        let below = Path::new(place).strip_prefix(&root).ok().filter(|below| below.is_relative());
+        let below = below.unwrap_or(Path::new(""));
+        let base = if place.contains("..") { mount.clone() } else { mount.join(below) };
+        Some(Self { mount, base })
+    }
+
+    /// Where the hierarchy is mounted.
+    pub fn mount(&self) -> &Path {
+        &self.mount
+    }
+
+    /// The group in which new ones are made.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// Whether a group can be made and frozen here, found by making one and removing it.
+    pub fn is_usable(&self) -> bool {
+        // It lives for some microseconds and holds nobody, so no registry lists it.
+        let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{:08x}-probe{attempt}", Pid::own().get());
+        let Ok(group) = Cgroup::create(&self.base.join(name)) else { return false };
+        let enterable = OpenOptions::new().write(true).open(self.base.join("cgroup.procs")).is_ok();
+        group.remove(Duration::from_millis(100)).is_ok() && enterable
+    }
+}
+
+/// What a group must pass down so that those below it can be limited.
+const LIMITING: [&str; 2] = ["cpu", "memory"];
+
+/// The group in which those of roles are made for a process in the group `own`: the nearest on the way up to
+/// `mount` that passes down what limits, and in which this user may move processes; `own` where there is
+/// none. A group that has processes of its own passes nothing down, and that of a session or a service has.
+pub(crate) fn base_within(mount: &Path, own: &Path) -> PathBuf {
+    let passes_down = |group: &Path| {
+        let passed = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
+        LIMITING.iter().all(|wanted| passed.split_ascii_whitespace().any(|name| name == *wanted))
+            && OpenOptions::new().write(true).open(group.join("cgroup.procs")).is_ok()
+    };
+    // What somebody limited is not left.
+    let is_limited = |group: &Path| {
+        let limit = |name: &str| fs::read_to_string(group.join(name)).unwrap_or_default();
+        ["cpu.max", "memory.max"]
+            .iter()
+            .any(|name| !limit(name).is_empty() && !limit(name).starts_with("max"))
+    };
+    for group in own.ancestors().take_while(|group| group.starts_with(mount)) {
+        if passes_down(group) {
+            return group.to_owned();
+        }
+        if is_limited(group) {
+            break;
+        }
+    }
+    own.to_owned()
+}
+
+/// One group, with the files open that are used around every window.
+#[derive(Debug)]
+pub struct Cgroup {
+    path: PathBuf,
+    procs: File,
+    freeze: File,
+    events: File,
+}
+
+impl Cgroup {
+    /// Makes the group `path` and opens its files.
+    ///
+    /// # Errors
+    /// The system's: not allowed, exists already, or the kernel is older than 5.2 and has no `cgroup.freeze`.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        fs::create_dir(path)?;
+        let open = |name: &str, write: bool| OpenOptions::new().read(true).write(write).open(path.join(name));
+        let files = (|| {
+            Ok((open("cgroup.procs", true)?, open("cgroup.freeze", true)?, open("cgroup.events", false)?))
+        })();
+        match files {
+            Ok((procs, freeze, events)) => Ok(Self { path: path.to_owned(), procs, freeze, events }),
+            Err(error) => {
+                // The error that matters is the first; an empty group that stays is named `wb-` and harmless.
+                let _ = fs::remove_dir(path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where the group is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file to which a process writes `0` in order to enter.
+    pub(crate) fn procs(&self) -> BorrowedFd<'_> {
+        self.procs.as_fd()
+    }
+
+    /// The processes in the group that still run.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn members(&self) -> io::Result<Vec<Pid>> {
+        let text = read_from_start(&self.procs)?;
+        // Processes of an outer namespace show as 0; they cannot be ours.
+        Ok(text.lines().filter_map(|line| line.parse().ok().filter(|id| *id > 0).map(Pid::new)).collect())
+    }
+
+    /// Asks for all members to be frozen, or thawed. Frozen is only what [`Cgroup::is_frozen`] confirms.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn request(&self, state: Wanted) -> io::Result<()> {
+        let text: &[u8] = match state {
+            Wanted::Frozen => b"1",
+            Wanted::Running => b"0",
+        };
+        self.freeze.write_all_at(text, 0)
+    }
+
+    /// Whether every member is frozen now.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn is_frozen(&self) -> io::Result<bool> {
+        let mut buffer = [0; 128];
+        let length = self.events.read_at(&mut buffer, 0)?;
+        Ok(buffer[..length].split(|byte| *byte == b'\n').any(|line| line == b"frozen 1"))
+    }
+
+    /// CPU time of all processes that ever were in the group, those that ended included, in whole
+    /// microseconds; `None` where the kernel does not count it.
+    pub fn cpu_time(&self) -> Option<Nanoseconds> {
+        parse_cpu_stat(&fs::read_to_string(self.path.join("cpu.stat")).ok()?)
+    }
+
+    /// Kills every member, frozen or not.
+    ///
+    /// # Errors
+    /// The system's, when the group was removed by someone else.
+    pub fn kill(&self) -> io::Result<()> {
+        kill_members(&self.path)
+    }
+
+    /// Removes the group, waiting until the last member has gone.
+    ///
+    /// # Errors
+    /// The system's: still populated after `patience`.
+    pub fn remove(self, patience: Duration) -> io::Result<()> {
+        remove(&self.path, patience)
+    }
+}
+
+/// What is asked of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// All members stand still.
+    Frozen,
+    /// All members run.
+    Running,
+}
+
+/// Kills every member of the group at `path`: by `cgroup.kill` (Linux 5.14), else one by one until none is
+/// left.
+pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
+    if fs::write(path.join("cgroup.kill"), "1").is_ok() {
+        return Ok(());
+    }
+    // A member may fork between the reading of the list and the signal; its child is in the next reading.
+    for _ in 0..100 {
+        let text = match fs::read_to_string(path.join("cgroup.procs")) {
+            // Somebody else has removed it; of one that is open already the kernel says so otherwise.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(()),
+            other => other?,
+        };
+        let members: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if members.is_empty() {
+            return Ok(());
+        }
+        for id in members {
+            // It may have ended by itself; the next reading tells.
+            let _ = sys::signal(Target::Process(Pid::new(id)), Signal::Kill);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Removes the group at `path`; one that is gone already is fine.
+pub(crate) fn remove(path: &Path, patience: Duration) -> io::Result<()> {
+    let deadline = sys::monotonic() + Nanoseconds::from_nanos(patience.as_nanos() as u64);
+    loop {
+        match fs::remove_dir(path) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            // A killed member leaves the group a moment after it was killed.
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && sys::monotonic() < deadline => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn read_from_start(file: &File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let length = file.read_at(&mut chunk, bytes.len() as u64)?;
+        if length == 0 {
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+        bytes.extend_from_slice(&chunk[..length]);
+    }
+}
+
+fn parse_cpu_stat(text: &str) -> Option<Nanoseconds> {
+    let micros: u64 = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.trim().parse().ok()?;
+    micros.checked_mul(1_000).map(Nanoseconds::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HYBRID: &str = "24 20 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
+        25 24 0:22 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
+        34 24 0:31 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw\n";
+
+    #[test]
+    fn the_version_2_mount_of_a_hybrid_setup_is_found() {
+        let found = Hierarchy::locate(HYBRID, "9:name=systemd:/\n4:memory:/x/y\n0::/\n").expect("a mount");
+        assert_eq!(found.mount(), Path::new("/sys/fs/cgroup/unified"));
+        assert_eq!(found.base(), Path::new("/sys/fs/cgroup/unified"));
+    }
+
+    #[test]
+    fn groups_are_made_below_our_own() {
+        let unified = "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+        let own = "0::/user.slice/user-1000.slice/session-2.scope\n";
+        let found = Hierarchy::locate(unified, own).expect("a mount");
+        assert_eq!(found.base(), Path::new("/sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope"));
+    }
+
+    /// Files as on a host with version 2 alone, where a session lies in a slice that passes controllers down.
+    #[test]
+    fn groups_that_may_be_limited_are_made_where_controllers_are_passed_down() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mount, slice) = (folder.path(), folder.path().join("user.slice"));
+        let own = slice.join("session.scope");
+        fs::create_dir_all(&own).expect("a folder");
+        let set = |group: &Path, name: &str, text: &str| fs::write(group.join(name), text).expect("a file");
+        for (group, passed) in [(mount, "cpuset cpu memory pids\n"), (&slice, "cpu memory\n"), (&own, "\n")] {
+            set(group, "cgroup.subtree_control", passed);
+            set(group, "cgroup.procs", "");
+            set(group, "cpu.max", "max 100000\n");
+            set(group, "memory.max", "max\n");
+        }
+        assert_eq!(base_within(mount, &own), slice);
+        set(&slice, "cgroup.subtree_control", "memory\n");
+        assert_eq!(base_within(mount, &own), mount);
+        set(&own, "cpu.max", "50000 100000\n");
+        assert_eq!(base_within(mount, &own), own, "its limit is not to be left");
+        set(&own, "cpu.max", "max 100000\n");
+        fs::remove_file(mount.join("cgroup.procs")).expect("a file");
+        assert_eq!(base_within(mount, &own), own, "nowhere else may a process be moved to");
+    }
+
+    #[test]
+    fn a_container_that_sees_part_of_the_hierarchy_is_understood() {
+        let part = "30 24 0:26 /docker/abc /sys/fs/cg\\040roup rw - cgroup2 cgroup2 rw\n";
+        let inside = Hierarchy::locate(part, "0::/docker/abc/worker\n").expect("a mount");
+        assert_eq!(inside.base(), Path::new("/sys/fs/cg roup/worker"));
+        let outside = Hierarchy::locate(part, "0::/../other\n").expect("a mount");
+        assert_eq!(outside.base(), Path::new("/sys/fs/cg roup"));
+    }
+
+    #[test]
+    fn version_1_alone_is_no_hierarchy() {
+        let first = "25 24 0:22 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n";
+        assert_eq!(Hierarchy::locate(first, "3:freezer:/\n"), None);
+        assert_eq!(Hierarchy::locate(first, "0::/\n"), None);
+    }
+
+    #[test]
+    fn cpu_stat_is_in_microseconds() {
+        let text = "usage_usec 1234567\nuser_usec 1000000\nsystem_usec 234567\n";
+        assert_eq!(parse_cpu_stat(text), Some(Nanoseconds::from_nanos(1_234_567_000)));
+        assert_eq!(parse_cpu_stat("user_usec 1\n"), None);
+    }
+}

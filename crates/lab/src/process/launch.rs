@@ -1,0 +1,591 @@
+//! Starting a role: pinned, in a session and control group of its own, tracked for clean-up before it
+//! executes, and waited for until it is ready.
+//!
+//! A start either gives a role that accepts connections, or an error that says which step failed and what the
+//! program said last; it never leaves a process behind. What the program is and how it is configured is the
+//! caller's business.
+
+mod error;
+mod ready;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::CpuQuota;
+
+use crate::cleanup::guardian::Guardian;
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
+use crate::cleanup::registry::Registry;
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
+use crate::host::cores::{CoreId, core_list};
+use crate::host::ports::{self, Listener};
+use crate::host::procfs::{Pid, ProcessIdentity};
+use crate::host::sys::{self, Gate, SetupStep};
+use crate::process::cgroup::{Cgroup, Hierarchy};
+use crate::process::freeze::{FreezeMethod, Unit};
+use crate::process::logs::{LINES_QUOTED, last_lines};
+use crate::process::memory;
+use crate::process::quota::{Controller, Limited, Version};
+use crate::process::talk::READY_DIRECT;
+use crate::process::{Exit, Running};
+
+use ready::Watch;
+
+pub use crate::process::Wrapping;
+pub use error::LaunchError;
+pub use ready::{Asking, LinePattern, Ready};
+
+/// Exit code by which a service says that its configuration is bad.
+const BAD_CONFIGURATION: i32 = 2;
+/// Exit code by which a service says that its port is in use.
+const PORT_IN_USE: i32 = 3;
+/// Bytes of a wrong line that an error shows.
+const SHOWN: usize = 200;
+/// Bytes of a log that are made sure of before the start.
+const LOG_ROOM: i64 = 4096;
+
+/// What to start, and how. In the command and the environment `{port}` stands for the port, unless the role
+/// chooses it, and `{host}` for the address that it is to listen on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The role's name for messages.
+    pub name: String,
+    /// Program and arguments; no shell is involved.
+    pub command: Vec<String>,
+    /// Added to our own environment, over `PORT` too.
+    pub environment: Vec<(String, String)>,
+    /// Where it runs; our own folder by default.
+    pub folder: Option<PathBuf>,
+    /// The address that it is to listen on. Only [`Ready::Port`] and [`Ready::AnyPort`] look there; who
+    /// listens elsewhere says so in `HOST` too.
+    pub host: IpAddr,
+    /// The cores it may use, ascending; those that we may use by default.
+    pub cores: Option<Vec<CoreId>>,
+    /// File for its standard output, emptied first. May be the same as `stderr`.
+    pub stdout: PathBuf,
+    /// File for its standard error, emptied first.
+    pub stderr: PathBuf,
+    /// How it tells that it is ready.
+    pub ready: Ready,
+    /// How long it may take.
+    pub ready_timeout: Nanoseconds,
+    /// What the process that is started is to the program that is meant.
+    pub wrapping: Wrapping,
+}
+
+/// The groups that a role enters.
+struct Groups {
+    own: Option<Cgroup>,
+    limits: Vec<Limited>,
+}
+
+impl Groups {
+    fn entries(&self) -> Vec<BorrowedFd<'_>> {
+        let own = self.own.as_ref().map(Cgroup::procs);
+        own.into_iter().chain(self.limits.iter().map(Limited::procs)).collect()
+    }
+}
+
+/// How a role is limited in one respect.
+struct Limiter<'a, W, C> {
+    /// Which control groups can do it.
+    version: Version,
+    /// The group below which further ones are made.
+    base: &'a Path,
+    /// Writes the limit into the role's own group.
+    write: W,
+    /// Makes a limited group.
+    create: C,
+}
+
+/// What a role may have at most; `None` is as much as there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// CPU time.
+    pub quota: Option<CpuQuota>,
+    /// Memory.
+    pub memory: Option<Bytes>,
+}
+
+impl From<Option<CpuQuota>> for Allowed {
+    fn from(quota: Option<CpuQuota>) -> Self {
+        Self { quota, memory: None }
+    }
+}
+
+/// Starts the roles of one run.
+#[derive(Debug)]
+pub struct Lab {
+    tracker: Arc<CleanupTracker>,
+    /// Where control groups are made; without it roles are frozen by signals.
+    hierarchy: Option<Hierarchy>,
+    prefix: String,
+    units: AtomicU32,
+    called_off: Arc<AtomicBool>,
+    /// Our own executable, for what is done by a process of its own.
+    program: Option<PathBuf>,
+}
+
+impl Lab {
+    /// A lab whose resources are listed in `registry` and watched by `guardian`. `run` names the run; control
+    /// groups are called `wb-<8 hex of the run>-<n>`. Roles are frozen in the best way that the host offers.
+    pub fn new(run: &str, guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
+        Self::with_method(run, guardian, registry, FreezeMethod::Cgroup)
+    }
+
+    /// The same with a wanted way of freezing. [`FreezeMethod::Stop`] does without control groups, and is
+    /// used too where they cannot be; children that leave the session escape then.
+    pub fn with_method(
+        run: &str,
+        guardian: Option<Guardian>,
+        registry: Option<Registry>,
+        method: FreezeMethod,
+    ) -> Self {
+        let hierarchy = match method {
+            FreezeMethod::Cgroup => Hierarchy::detect().filter(Hierarchy::is_usable),
+            FreezeMethod::Stop => None,
+        };
+        let digest = Sha256::digest(run.as_bytes());
+        let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        Self {
+            tracker: Arc::new(CleanupTracker::new(guardian, registry)),
+            hierarchy,
+            prefix: format!("{}{hex}", PREFIX),
+            units: AtomicU32::new(0),
+            called_off: Arc::default(),
+            program: None,
+        }
+    }
+
+    /// The same lab, whose starts end early with [`LaunchError::CalledOff`] while `flag` is set.
+    #[must_use]
+    pub fn called_off_by(self, flag: Arc<AtomicBool>) -> Self {
+        Self { called_off: flag, ..self }
+    }
+
+    /// Whether whatever is waited for is to be given up.
+    pub(crate) fn is_called_off(&self) -> bool {
+        self.called_off.load(Ordering::SeqCst)
+    }
+
+    /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its
+    /// own.
+    #[must_use]
+    pub fn with_program(self, program: &Path) -> Self {
+        Self { program: Some(program.to_owned()), ..self }
+    }
+
+    /// Our own executable, where it is known.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        self.program.as_deref()
+    }
+
+    /// How this lab freezes.
+    pub const fn freeze_method(&self) -> FreezeMethod {
+        if self.hierarchy.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
+    }
+
+    /// The list of what must be cleaned up.
+    pub fn tracker(&self) -> &CleanupTracker {
+        &self.tracker
+    }
+
+    /// The same for what outlives a call.
+    pub(crate) fn tracker_handle(&self) -> Arc<CleanupTracker> {
+        Arc::clone(&self.tracker)
+    }
+
+    /// What the names of this run's control groups and namespaces begin with: `wb-<8 hex of the run>`.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left
+    /// is returned, the guardian ends it and the registry stays.
+    ///
+    /// # Errors
+    /// Where the guardian had gone or the registry could not be removed.
+    pub fn close(self) -> Result<Vec<OwnedResource>, CleanupTrackerError> {
+        self.tracker.close()
+    }
+
+    /// Starts a role and waits until it is ready.
+    ///
+    /// # Errors
+    /// See [`LaunchError`]; nothing of the role is left running then.
+    pub fn launch(&self, launch: &Launch) -> Result<Running, LaunchError> {
+        self.launch_within(launch, Allowed::default())
+    }
+
+    /// The same with at most so much CPU time and memory, from the first instruction of its program on.
+    ///
+    /// # Errors
+    /// Also where [`Controller::detect`] or [`memory::Controller::detect`] finds no way to limit it.
+    pub fn launch_within(
+        &self,
+        launch: &Launch,
+        allowed: impl Into<Allowed>,
+    ) -> Result<Running, LaunchError> {
+        let name = || launch.name.clone();
+        let (program, _) =
+            launch.command.split_first().ok_or_else(|| LaunchError::NoCommand { name: name() })?;
+        if let Some(folder) = launch.folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(LaunchError::NoFolder { name: name(), folder: folder.clone() });
+        }
+        let port = choose_port(launch)?;
+        let mut command = prepare(launch, port)?;
+        let groups = self.make_groups(launch, allowed.into())?;
+        let started = sys::monotonic();
+        let spawned = self.spawn(launch, program, &mut command, &groups);
+        let (child, identity) = match spawned {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                self.discard_groups(groups);
+                return Err(error);
+            }
+        };
+        let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limits);
+        let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.tracker));
+        running.set_wrapping(launch.wrapping);
+        // An error drops `running`, which kills the role and strikes it out.
+        let (port, ready) = await_ready(&mut running, launch, port, started, &self.called_off)?;
+        running.set_ready(port, ready);
+        if let (Some(cores), true) = (&launch.cores, launch.wrapping != Wrapping::None) {
+            // Some runtimes let what they start run wherever its control group may.
+            running.confine(cores);
+        }
+        Ok(running)
+    }
+
+    fn make_group(&self, launch: &Launch) -> Result<Option<Cgroup>, LaunchError> {
+        let Some(hierarchy) = &self.hierarchy else { return Ok(None) };
+        let path = self.free_path(hierarchy.base());
+        self.tracker.track(OwnedResource::Cgroup { path: path.clone() })?;
+        Cgroup::create(&path).map(Some).map_err(|source| {
+            // The error to tell is the first; the guardian finds nothing at this path.
+            let _ = self.tracker.release(OwnedResource::Cgroup { path: path.clone() });
+            let step = format!("make the control group `{}`", path.display());
+            LaunchError::Setup { name: launch.name.clone(), step, source }
+        })
+    }
+
+    /// A name for a group that nobody has. Groups of an earlier process with the same run name (a resumed
+    /// run) may still be there.
+    fn free_path(&self, base: &Path) -> PathBuf {
+        loop {
+            let unit = self.units.fetch_add(1, Ordering::Relaxed);
+            let path = base.join(format!("{}-{unit}", self.prefix));
+            if !path.exists() {
+                return path;
+            }
+        }
+    }
+
+    /// The role's group, and what limits it.
+    fn make_groups(&self, launch: &Launch, allowed: Allowed) -> Result<Groups, LaunchError> {
+        let mut groups = Groups { own: self.make_group(launch)?, limits: Vec::new() };
+        let limited = self.limit_time(launch, &mut groups, allowed.quota);
+        match limited.and_then(|()| self.limit_memory(launch, &mut groups, allowed.memory)) {
+            Ok(()) => Ok(groups),
+            Err(error) => {
+                self.discard_groups(groups);
+                Err(error)
+            }
+        }
+    }
+
+    fn limit_time(
+        &self,
+        launch: &Launch,
+        groups: &mut Groups,
+        quota: Option<CpuQuota>,
+    ) -> Result<(), LaunchError> {
+        let Some(quota) = quota else { return Ok(()) };
+        let controller = Controller::detect()
+            .map_err(|source| LaunchError::NoQuota { name: launch.name.clone(), source })?;
+        let limiter = Limiter {
+            version: controller.version(),
+            base: controller.base(),
+            write: |path: &Path| controller.write(path, quota),
+            create: |path: &Path| controller.create(path, quota),
+        };
+        self.limit(launch, groups, limiter)
+    }
+
+    fn limit_memory(
+        &self,
+        launch: &Launch,
+        groups: &mut Groups,
+        limit: Option<Bytes>,
+    ) -> Result<(), LaunchError> {
+        let Some(limit) = limit else { return Ok(()) };
+        let controller = memory::Controller::detect()
+            .map_err(|source| LaunchError::NoLimit { name: launch.name.clone(), source })?;
+        let limiter = Limiter {
+            version: controller.version(),
+            base: controller.base(),
+            write: |path: &Path| controller.write(path, limit),
+            create: |path: &Path| controller.create(path, limit),
+        };
+        self.limit(launch, groups, limiter)
+    }
+
+    /// Limits the role by its own group, or by one of version 1 beside it.
+    fn limit<W, C>(
+        &self,
+        launch: &Launch,
+        groups: &mut Groups,
+        limiter: Limiter<'_, W, C>,
+    ) -> Result<(), LaunchError>
+    where
+        W: Fn(&Path) -> io::Result<()>,
+        C: Fn(&Path) -> io::Result<Limited>,
+    {
+        let Limiter { version, base, write, create } = limiter;
+        let failed = |step: String| {
+            let name = launch.name.clone();
+            move |source| LaunchError::Setup { name, step, source }
+        };
+        if let (Version::Second, Some(own)) = (version, &groups.own) {
+            let step = format!("limit the control group `{}`", own.path().display());
+            return write(own.path()).map_err(failed(step));
+        }
+        let path = self.free_path(base);
+        self.tracker.track(OwnedResource::Cgroup { path: path.clone() })?;
+        let made = create(&path).map_err(|source| {
+            // As for the role's own group.
+            let _ = self.tracker.release(OwnedResource::Cgroup { path: path.clone() });
+            failed(format!("make the control group `{}`", path.display()))(source)
+        })?;
+        groups.limits.push(made);
+        Ok(())
+    }
+
+    fn discard_groups(&self, groups: Groups) {
+        let Groups { own, limits } = groups;
+        let patience = Duration::from_secs(1);
+        let own = own.map(|group| (group.path().to_owned(), group.remove(patience)));
+        let limits = limits.into_iter().map(|group| (group.path().to_owned(), group.remove(patience)));
+        for (path, removed) in own.into_iter().chain(limits) {
+            // A group that cannot be removed stays tracked, and the guardian tries again.
+            if removed.is_ok() {
+                let _ = self.tracker.release(OwnedResource::Cgroup { path });
+            }
+        }
+    }
+
+    /// Forks, has the child written down while it waits at a gate, and lets it execute.
+    fn spawn(
+        &self,
+        launch: &Launch,
+        program: &str,
+        command: &mut Command,
+        groups: &Groups,
+    ) -> Result<(Child, ProcessIdentity), LaunchError> {
+        let setup = |step: String| {
+            let name = launch.name.clone();
+            move |source| LaunchError::Setup { name, step, source }
+        };
+        let pipe = || io::pipe().map_err(setup("make a pipe".to_owned()));
+        let ((gate_read, gate_write), (mut report_read, report_write)) = (pipe()?, pipe()?);
+        let gate =
+            Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
+        let cores = launch.cores.as_deref();
+        sys::prepare_child(command, &groups.entries(), cores, gate)
+            .map_err(setup(format!("be pinned to cores {}", core_list(cores.unwrap_or_default()))))?;
+        std::thread::scope(|scope| {
+            // Spawning returns only after exec, so another thread waits for that while this one opens the
+            // gate.
+            let spawning = scope.spawn(move || {
+                let spawned = command.spawn();
+                // Without the child the report ends here, and the reader below learns that.
+                drop(report_write);
+                spawned
+            });
+            let taken = read_report(&mut report_read).map(|pid| self.admit(pid));
+            if matches!(taken, Ok(Ok(_))) {
+                // A child that is gone already shows in what spawning returns.
+                let _ = (&gate_write).write_all(b"!");
+            }
+            drop(gate_write);
+            let spawned = spawning.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+            match (taken, spawned) {
+                (Ok(Ok(identity)), Ok(child)) => Ok((child, identity)),
+                (Ok(Ok(identity)), Err(source)) => {
+                    // As for the group: nothing is there for the guardian to find.
+                    let _ = self.tracker.release(OwnedResource::Process(identity));
+                    Err(not_executable(launch, program, source))
+                }
+                (Ok(Err(error)), _) => Err(error.into()),
+                (Err(Some(step)), Err(source)) => Err(setup(step.describe().to_owned())(source)),
+                (Err(_), Err(source)) => Err(not_executable(launch, program, source)),
+                (Err(_), Ok(mut child)) => {
+                    // It ran without having reported, which cannot be; then it must not stay.
+                    let _ = child.kill().and_then(|()| child.wait());
+                    Err(setup("report its process id".to_owned())(io::ErrorKind::Other.into()))
+                }
+            }
+        })
+    }
+
+    fn admit(&self, pid: Pid) -> Result<ProcessIdentity, CleanupTrackerError> {
+        let identity = ProcessIdentity::read(pid).ok_or(crate::cleanup::registry::RegistryError::NoOwner)?;
+        self.tracker.track(OwnedResource::Process(identity))?;
+        Ok(identity)
+    }
+}
+
+fn not_executable(launch: &Launch, program: &str, source: io::Error) -> LaunchError {
+    LaunchError::NotExecutable { name: launch.name.clone(), program: program.to_owned(), source }
+}
+
+/// The child's process id, or the step in which it failed (`None` where it never came to be).
+fn read_report(report: &mut io::PipeReader) -> Result<Pid, Option<SetupStep>> {
+    let mut bytes = [0; 4];
+    report.read_exact(&mut bytes).map_err(|_| None)?;
+    match i32::from_ne_bytes(bytes) {
+        pid if pid > 0 => Ok(Pid::new(pid)),
+        step => Err(SetupStep::from_report(step)),
+    }
+}
+
+/// The port a role shall listen on, or `None` where it chooses.
+fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
+    let name = || launch.name.clone();
+    match launch.ready {
+        _ if launch.ready.is_chosen_by_role() => Ok(None),
+        Ready::Port(port) => match ports::listener_of(port) {
+            Listener::Nobody => Ok(Some(port)),
+            listener => Err(LaunchError::PortInUse {
+                name: name(),
+                port: Some(port),
+                holder: listener.pid(),
+                output: Vec::new(),
+            }),
+        },
+        _ => ports::free_port().map(Some).map_err(|source| LaunchError::Setup {
+            name: name(),
+            step: "find a free port".to_owned(),
+            source,
+        }),
+    }
+}
+
+fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
+    let fill = |text: &String| {
+        let text = text.replace("{host}", &launch.host.to_string());
+        match port {
+            Some(port) => text.replace("{port}", &port.to_string()),
+            None => text,
+        }
+    };
+    let log = |path: &Path| {
+        let opened =
+            File::create(path).and_then(|_| OpenOptions::new().append(true).open(path)).and_then(|file| {
+                // On a full disk its `ready` line would be lost, and waited for in vain.
+                sys::reserve(&file, LOG_ROOM)?;
+                Ok(file)
+            });
+        let failed = |source| LaunchError::Log { name: launch.name.clone(), path: path.to_owned(), source };
+        opened.map_err(failed)
+    };
+    let words: Vec<String> = launch.command.iter().map(fill).collect();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command.env("PORT", port.unwrap_or(0).to_string());
+    command.envs(launch.environment.iter().map(|(key, value)| (key, fill(value))));
+    command.stdin(Stdio::null()).stdout(log(&launch.stdout)?).stderr(log(&launch.stderr)?);
+    if launch.ready == Ready::Direct {
+        // Answers are for us and not for a log; the empty file stays.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    }
+    if let Some(folder) = &launch.folder {
+        command.current_dir(folder);
+    }
+    Ok(command)
+}
+
+/// Waits for readiness; the port, and the time from start to ready.
+fn await_ready(
+    running: &mut Running,
+    launch: &Launch,
+    port: Option<u16>,
+    started: Timestamp,
+    called_off: &AtomicBool,
+) -> Result<(u16, Nanoseconds), LaunchError> {
+    let mut watch = Watch::new(launch, port);
+    loop {
+        let found = match launch.ready {
+            Ready::Direct => look_direct(running, &launch.name)?,
+            _ => watch.look()?,
+        };
+        let waited = sys::monotonic().since(started);
+        // Who has ended is not ready, whatever it said before.
+        if let Some(exit) = running.exit() {
+            return Err(match running.memory_limit().filter(|facts| facts.killed > 0) {
+                Some(facts) => {
+                    let (name, output) = (launch.name.clone(), last_words(launch));
+                    LaunchError::OutOfMemory { name, facts, output }
+                }
+                None => explain(launch, port, exit),
+            });
+        }
+        if let Some(port) = found {
+            return Ok((port, waited));
+        }
+        if called_off.load(Ordering::SeqCst) {
+            return Err(LaunchError::CalledOff { name: launch.name.clone() });
+        }
+        if waited > launch.ready_timeout {
+            let output = last_words(launch);
+            return Err(LaunchError::NeverReady {
+                name: launch.name.clone(),
+                waited: launch.ready_timeout,
+                wanted: watch.wanted(!output.is_empty()),
+                output,
+            });
+        }
+        std::thread::sleep(watch.pause());
+    }
+}
+
+/// Port 0 once a role that is talked to has said that it can be.
+fn look_direct(running: &mut Running, name: &str) -> Result<Option<u16>, LaunchError> {
+    let said = running.talk().map(|talk| talk.line(Nanoseconds::ZERO));
+    // Where its output is closed nothing more will come; whether it has ended, the caller asks.
+    let Some(Ok(Some(mut line))) = said else { return Ok(None) };
+    if line == READY_DIRECT.as_bytes() {
+        return Ok(Some(0));
+    }
+    line.truncate(SHOWN);
+    Err(LaunchError::NotDirect { name: name.to_owned(), line: String::from_utf8_lossy(&line).into_owned() })
+}
+
+fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {
+    let (name, output) = (launch.name.clone(), last_words(launch));
+    // The codes are the contract of services. A plain command may mean anything by them; there a port that is
+    // taken in the moment of its end speaks for itself.
+    match (port, exit) {
+        (None, Exit::Code(PORT_IN_USE)) => LaunchError::PortInUse { name, port, holder: None, output },
+        (None, Exit::Code(BAD_CONFIGURATION)) => LaunchError::BadConfiguration { name, output },
+        (Some(number), _) if ports::listener_of(number) != Listener::Nobody => {
+            LaunchError::PortInUse { name, port, holder: ports::listener_of(number).pid(), output }
+        }
+        _ => LaunchError::Exited { name, exit, output },
+    }
+}
+
+/// The role's last lines of standard error, or of standard output where it wrote no error.
+fn last_words(launch: &Launch) -> Vec<String> {
+    let complaint = last_lines(&launch.stderr, LINES_QUOTED);
+    if complaint.is_empty() { last_lines(&launch.stdout, LINES_QUOTED) } else { complaint }
+}

@@ -1,0 +1,199 @@
+//! Why a role could not be started, in words that say what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::MemoryFacts;
+
+use crate::cleanup::tracker::CleanupTrackerError;
+use crate::host::procfs::Pid;
+use crate::process::Exit;
+use crate::process::logs::excerpt;
+use crate::process::memory::NoLimit;
+use crate::process::quota::NoQuota;
+
+/// Why a role could not be started. Nothing of it runs.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The command is empty.
+    #[error("`{name}` has an empty command; give a program to start")]
+    NoCommand {
+        /// The role.
+        name: String,
+    },
+    /// Its folder is not there.
+    #[error("`{name}` should start in `{}`, which is not a folder", folder.display())]
+    NoFolder {
+        /// The role.
+        name: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A log file could not be opened.
+    #[error("could not write the log `{}` of `{name}`: {source}; free space or check the folder", path.display())]
+    Log {
+        /// The role.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The program could not be executed.
+    #[error("could not execute `{program}` for `{name}`: {source}; build it or correct the command")]
+    NotExecutable {
+        /// The role.
+        name: String,
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A preparation failed: pipe, control group, pinning.
+    #[error("`{name}` could not {step}: {source}")]
+    Setup {
+        /// The role.
+        name: String,
+        /// What could not be done.
+        step: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Its CPU time cannot be limited.
+    #[error("`{name}`: {source}")]
+    NoQuota {
+        /// The role.
+        name: String,
+        /// Why not.
+        source: NoQuota,
+    },
+    /// Its memory cannot be limited.
+    #[error("`{name}`: {source}")]
+    NoLimit {
+        /// The role.
+        name: String,
+        /// Why not.
+        source: NoLimit,
+    },
+    /// It was killed before it was ready, since it wanted more memory than it may have.
+    #[error("`{name}` was killed for want of memory before it was ready{}; give `memory` more{}", at_limit(.facts), excerpt(.output))]
+    OutOfMemory {
+        /// The role.
+        name: String,
+        /// Its limit.
+        facts: MemoryFacts,
+        /// Its last lines.
+        output: Vec<String>,
+    },
+    /// It could not be tracked for clean-up.
+    #[error(transparent)]
+    Tracker(#[from] CleanupTrackerError),
+    /// Its port is taken: found before the start, or said by exit code 3.
+    #[error("the port of `{name}`{} is in use{}; stop what holds it or choose another{}", named(.port), held(.holder), excerpt(.output))]
+    PortInUse {
+        /// The role.
+        name: String,
+        /// The port where it is known.
+        port: Option<u16>,
+        /// The process that holds it, where it can be seen.
+        holder: Option<Pid>,
+        /// The role's last lines.
+        output: Vec<String>,
+    },
+    /// It says by exit code 2 that its configuration is bad.
+    #[error("`{name}` refused its configuration (exit code 2); check protocol, workload and environment{}", excerpt(.output))]
+    BadConfiguration {
+        /// The role.
+        name: String,
+        /// Its last lines.
+        output: Vec<String>,
+    },
+    /// It ended before it was ready.
+    #[error("`{name}` ended with {exit} before it was ready; it must stay in the foreground{}", excerpt(.output))]
+    Exited {
+        /// The role.
+        name: String,
+        /// How.
+        exit: Exit,
+        /// Its last lines.
+        output: Vec<String>,
+    },
+    /// It was not ready in time, and was killed.
+    #[error("`{name}` was not ready within {waited}: {wanted}{}", excerpt(.output))]
+    NeverReady {
+        /// The role.
+        name: String,
+        /// How long was waited.
+        waited: Nanoseconds,
+        /// What was waited for.
+        wanted: String,
+        /// Its last lines.
+        output: Vec<String>,
+    },
+    /// Its start was called off (see [`Lab::called_off_by`](super::Lab::called_off_by)), and it was killed.
+    #[error("the start of `{name}` was called off")]
+    CalledOff {
+        /// The role.
+        name: String,
+    },
+    /// It says something else than that it can be talked to.
+    #[error("`{name}` said `{line}`; with `DIRECT=1` it must say `ready direct`")]
+    NotDirect {
+        /// The role.
+        name: String,
+        /// The line.
+        line: String,
+    },
+    /// Its ready line names no port.
+    #[error("`{name}` said `{line}`; it must say {wanted} with a port from 1 to 65535")]
+    BadReadyLine {
+        /// The role.
+        name: String,
+        /// The line.
+        line: String,
+        /// What it should have said.
+        wanted: String,
+    },
+}
+
+fn named(port: &Option<u16>) -> String {
+    port.map(|port| format!(" ({port})")).unwrap_or_default()
+}
+
+/// A limit of memory and its peak, to follow what happened at it.
+fn at_limit(facts: &MemoryFacts) -> String {
+    let peak = facts.peak.map(|peak| format!(", of which it held {peak}")).unwrap_or_default();
+    format!(": its limit is {}{peak}", facts.limit)
+}
+
+fn held(holder: &Option<Pid>) -> String {
+    holder.map(|pid| format!(" by process {pid}")).unwrap_or_default()
+}
+
+impl LaunchError {
+    /// Texts of the role's own in it, to be made fit to be told.
+    pub fn foreign_mut(&mut self) -> &mut [String] {
+        match self {
+            Self::PortInUse { output, .. }
+            | Self::BadConfiguration { output, .. }
+            | Self::OutOfMemory { output, .. }
+            | Self::Exited { output, .. }
+            | Self::NeverReady { output, .. } => output,
+            Self::BadReadyLine { line, .. } => std::slice::from_mut(line),
+            _ => &mut [],
+        }
+    }
+
+    /// The last lines that the role wrote, oldest first, at most 20.
+    pub fn output(&self) -> &[String] {
+        match self {
+            Self::PortInUse { output, .. }
+            | Self::BadConfiguration { output, .. }
+            | Self::OutOfMemory { output, .. }
+            | Self::Exited { output, .. }
+            | Self::NeverReady { output, .. } => output,
+            _ => &[],
+        }
+    }
+}

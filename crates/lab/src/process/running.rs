@@ -1,0 +1,426 @@
+//! A role that runs: is it alive, what has it used, stand still, go on, stop.
+//!
+//! A role is one unit: whatever is done, is done to all processes of its session and control group. Dropping
+//! a running role kills it; nothing that we started outlives its handle.
+
+use std::fmt;
+use std::process::Child;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin};
+
+use crate::cleanup::owned_resource::OwnedResource;
+use crate::cleanup::tracker::CleanupTracker;
+use crate::host::cores::{CoreError, CoreId, pin_process};
+use crate::host::procfs::{self, Pid, ProcessIdentity};
+use crate::host::sys::{self, Ended, Signal};
+use crate::process::account::{CpuAccount, CpuReading};
+use crate::process::freeze::{FreezeError, FreezeMethod, Unit};
+use crate::process::quota::{self, Kind, Place};
+use crate::process::talk::Talk;
+
+/// What the contract of services gives a role to finish its outstanding requests and exit.
+pub const GRACE: Nanoseconds = Nanoseconds::from_secs(5);
+
+/// A killed process ends at once, unless it sits in an uninterruptible call.
+const KILL_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// The system does not tell, because something else collected its status.
+    Unknown,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(number) => write!(f, "signal {number}"),
+            Self::Unknown => f.write_str("an unknown status"),
+        }
+    }
+}
+
+/// What it took to stop a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Departure {
+    /// It had ended before it was asked to.
+    EndedBefore,
+    /// It and all its children ended within the grace.
+    InTime,
+    /// It, or a child, had to be killed.
+    Killed,
+}
+
+/// How a role ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExitReport {
+    /// How its first process ended.
+    pub exit: Exit,
+    /// From the request to the end of its last process.
+    pub took: Nanoseconds,
+    /// What it took.
+    pub departure: Departure,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    Frozen,
+    Ended,
+}
+
+/// A role that was started and is ready.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    identity: ProcessIdentity,
+    /// `None` only once it has ended.
+    unit: Option<Unit>,
+    state: State,
+    /// Whether it runs on while the others of its variant stand still.
+    is_awake: bool,
+    exit: Option<Exit>,
+    started: Timestamp,
+    ready_after: Nanoseconds,
+    port: u16,
+    account: CpuAccount,
+    tracker: Arc<CleanupTracker>,
+    /// The other ends of its pipes, where it has any.
+    talk: Option<Talk>,
+    wrapping: Wrapping,
+    /// Its processes that only started the others, known once it is ready.
+    wrappers: Vec<Pid>,
+    /// What those used.
+    wrapper: CpuAccount,
+}
+
+/// What the first process of a role is to the role.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Wrapping {
+    /// It is the program that is meant, or its parent.
+    #[default]
+    None,
+    /// It started the program and waits for its end, as a container's runtime does: what it uses is not the
+    /// program's.
+    Leader,
+    /// The same of all its processes that are outside, numbered as ours are, as a container engine's and its
+    /// monitor are.
+    Outside,
+}
+
+impl Running {
+    pub(crate) fn new(
+        mut child: Child,
+        identity: ProcessIdentity,
+        unit: Unit,
+        started: Timestamp,
+        tracker: Arc<CleanupTracker>,
+    ) -> Self {
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        Self {
+            child,
+            talk: pipes.map(|(input, output)| Talk::new(input, output)),
+            identity,
+            unit: Some(unit),
+            state: State::Running,
+            is_awake: false,
+            exit: None,
+            started,
+            ready_after: Nanoseconds::ZERO,
+            port: 0,
+            account: CpuAccount::default(),
+            tracker,
+            wrapping: Wrapping::None,
+            wrappers: Vec::new(),
+            wrapper: CpuAccount::default(),
+        }
+    }
+
+    /// Says what its first process is.
+    pub(crate) const fn set_wrapping(&mut self, wrapping: Wrapping) {
+        self.wrapping = wrapping;
+    }
+
+    pub(crate) fn set_ready(&mut self, port: u16, after: Nanoseconds) {
+        self.port = port;
+        self.ready_after = after;
+        self.wrappers = match self.wrapping {
+            Wrapping::None => Vec::new(),
+            Wrapping::Leader => vec![self.identity.pid],
+            Wrapping::Outside => {
+                let own = procfs::numbering(Pid::own());
+                self.members().into_iter().filter(|pid| procfs::numbering(*pid) == own).collect()
+            }
+        };
+    }
+
+    /// Its standard input and output, where it was started to be talked to and nobody has taken them.
+    pub const fn talk(&mut self) -> Option<&mut Talk> {
+        self.talk.as_mut()
+    }
+
+    /// The same, for the caller to keep. Dropping them ends its input.
+    pub const fn take_talk(&mut self) -> Option<Talk> {
+        self.talk.take()
+    }
+
+    /// The port it listens on; 0 where it listens nowhere.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its first process, which leads its session and process group.
+    pub const fn pid(&self) -> Pid {
+        self.identity.pid
+    }
+
+    /// When it was started.
+    pub const fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    /// Time from start to ready, to about a millisecond.
+    pub const fn ready_after(&self) -> Nanoseconds {
+        self.ready_after
+    }
+
+    /// How it is frozen.
+    pub fn freeze_method(&self) -> FreezeMethod {
+        self.unit.as_ref().map_or(FreezeMethod::Stop, Unit::method)
+    }
+
+    /// Whether its first process runs (frozen counts as running).
+    pub fn is_alive(&mut self) -> bool {
+        self.exit().is_none()
+    }
+
+    /// How its first process ended; `None` while it runs.
+    pub fn exit(&mut self) -> Option<Exit> {
+        if self.exit.is_none() {
+            // Reaped only when all of its children are gone too; see `Unit::new`.
+            self.exit = match sys::peek_exit(self.identity.pid) {
+                Ok(ended) => ended.map(|ended| match ended {
+                    Ended::Code(code) => Exit::Code(code),
+                    Ended::Signal(number) => Exit::Signal(number),
+                }),
+                Err(_) => Some(Exit::Unknown),
+            };
+        }
+        self.exit
+    }
+
+    /// Its processes that run, children included.
+    pub fn members(&mut self) -> Vec<Pid> {
+        self.unit.as_mut().map(Unit::members).unwrap_or_default()
+    }
+
+    /// Its processes that run, but for those that only started them.
+    fn workers(&mut self) -> Vec<Pid> {
+        let mut members = self.members();
+        members.retain(|pid| !self.wrappers.contains(pid));
+        members
+    }
+
+    /// CPU time and peak of resident memory of processes that only started the others; `None` where there is
+    /// none such.
+    pub fn wrapper_use(&mut self) -> Option<(Nanoseconds, Bytes)> {
+        (self.wrapping != Wrapping::None).then(|| {
+            let clock = |pid: &Pid| sys::process_cpu_clock(*pid).ok().map(|time| (*pid, time));
+            let clocks: Vec<(Pid, Nanoseconds)> = self.wrappers.iter().filter_map(clock).collect();
+            let peak = self.wrappers.iter().copied().filter_map(procfs::peak_memory).sum();
+            (self.wrapper.observe(&clocks).time, peak)
+        })
+    }
+
+    /// CPU time of all its processes by their own clocks, but for a first one that only started them; never
+    /// runs backwards. While frozen it stands still, but for less than a microsecond a thread directly after
+    /// the freeze.
+    pub fn cpu_time(&mut self) -> CpuReading {
+        let members = self.workers();
+        let clock = |pid: Pid| sys::process_cpu_clock(pid).ok().map(|time| (pid, time));
+        let clocks: Vec<(Pid, Nanoseconds)> = members.into_iter().filter_map(clock).collect();
+        self.account.observe(&clocks)
+    }
+
+    /// CPU time as its control group counts it, processes that ended included, in whole microseconds: the
+    /// check on [`Running::cpu_time`] where processes come and go. `None` without a control group.
+    pub fn group_cpu_time(&self) -> Option<Nanoseconds> {
+        self.unit.as_ref()?.cgroup()?.cpu_time()
+    }
+
+    /// Threads of all its processes, but for a first one that only started them.
+    pub fn threads(&mut self) -> u32 {
+        self.workers().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
+    }
+
+    /// The cores that its processes may run on, ascending, but for a first one that only started them; `None`
+    /// where all have ended.
+    pub fn cores(&mut self) -> Option<Vec<CoreId>> {
+        let mut cores: Vec<CoreId> =
+            self.workers().into_iter().filter_map(|pid| sys::affinity(Some(pid)).ok()).flatten().collect();
+        cores.sort_unstable();
+        cores.dedup();
+        (!cores.is_empty()).then_some(cores)
+    }
+
+    /// Lets all its processes run on `cores` only, from now on; what they start later inherits it.
+    ///
+    /// # Errors
+    /// [`CoreError::Pin`] where a core is offline or not allowed, or a process ended meanwhile.
+    pub fn pin(&mut self, cores: &[CoreId]) -> Result<(), CoreError> {
+        self.members().into_iter().try_for_each(|pid| pin_process(pid, cores))
+    }
+
+    /// Lets what was started by others run on `cores` only, where it is not confined to them already. Those
+    /// that end meanwhile are nobody's loss.
+    pub(crate) fn confine(&mut self, cores: &[CoreId]) {
+        for pid in self.workers() {
+            let allowed = sys::affinity(Some(pid)).unwrap_or_default();
+            if !allowed.iter().all(|core| cores.contains(core)) {
+                let _ = pin_process(pid, cores);
+            }
+        }
+    }
+
+    /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so
+    /// far; a first one that only started the others does not count.
+    pub fn quota(&mut self) -> Option<QuotaFacts> {
+        let places = self.workers().into_iter().flat_map(|pid| Place::find(Kind::Cpu, pid));
+        let quotas = places.filter_map(|place| place.quota());
+        let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
+        let ours = self.unit.as_ref().is_some_and(|unit| unit.is_limited_by(&group));
+        let origin = if ours { QuotaOrigin::Experiment } else { QuotaOrigin::Host };
+        Some(QuotaFacts { quota, origin, throttling: quota::throttling(&group) })
+    }
+
+    /// The limit of memory that it was started with, and what it did so far; `None` without one.
+    pub fn memory_limit(&self) -> Option<MemoryFacts> {
+        self.unit.as_ref()?.memory()
+    }
+
+    /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share
+    /// count once for each. Processes that ended are not in it.
+    pub fn memory_peak(&mut self) -> Bytes {
+        self.workers().into_iter().filter_map(procfs::peak_memory).sum()
+    }
+
+    /// From now on [`Running::freeze`] lets it run.
+    pub(crate) const fn leave_awake(&mut self) {
+        self.is_awake = true;
+    }
+
+    /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing
+    /// once, and a program that packets pass is left running: it has acknowledgements to carry when every
+    /// reply has come.
+    ///
+    /// # Errors
+    /// [`FreezeError`]; it runs on then.
+    pub fn freeze(&mut self) -> Result<(), FreezeError> {
+        if let (State::Running, Some(unit), false) = (self.state, &mut self.unit, self.is_awake) {
+            unit.freeze()?;
+            self.state = State::Frozen;
+        }
+        Ok(())
+    }
+
+    /// Lets all its processes run. Thawing what is not frozen does nothing.
+    ///
+    /// # Errors
+    /// [`FreezeError`]; only stopping remains then.
+    pub fn thaw(&mut self) -> Result<(), FreezeError> {
+        if let (State::Frozen, Some(unit)) = (self.state, &mut self.unit) {
+            unit.thaw()?;
+            self.state = State::Running;
+        }
+        Ok(())
+    }
+
+    /// Stops it: thaws it where frozen, SIGTERM to all its processes, SIGKILL to what is left after `grace`
+    /// ([`GRACE`] by contract).
+    pub fn stop(mut self, grace: Nanoseconds) -> ExitReport {
+        self.end(Some(grace))
+    }
+
+    /// Ends it, politely where a grace is given; called again it only reports.
+    fn end(&mut self, grace: Option<Nanoseconds>) -> ExitReport {
+        let start = sys::monotonic();
+        let ended_before = !self.is_alive() && self.members().is_empty();
+        let mut departure = if ended_before { Departure::EndedBefore } else { Departure::InTime };
+        // A unit that cannot be thawed can still be killed.
+        let _ = self.thaw();
+        if let (Some(grace), Some(unit), false) = (grace, &mut self.unit, ended_before) {
+            unit.signal_all(Signal::Terminate);
+            self.wait_for_end(start, grace);
+        }
+        if !self.has_ended() {
+            departure = Departure::Killed;
+            self.kill();
+        }
+        let took = sys::monotonic().since(start);
+        self.state = State::Ended;
+        self.release();
+        ExitReport { exit: self.exit.unwrap_or(Exit::Unknown), took, departure }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !self.is_alive() && self.members().is_empty()
+    }
+
+    fn wait_for_end(&mut self, start: Timestamp, patience: Nanoseconds) {
+        while !self.has_ended() && sys::monotonic().since(start) < patience {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn kill(&mut self) {
+        let start = sys::monotonic();
+        while !self.has_ended() && sys::monotonic().since(start) < KILL_PATIENCE {
+            // Again and again: a child may be born between the list of members and their signals.
+            if let Some(unit) = &mut self.unit {
+                unit.kill();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Strikes the role out, and removes its control group. What would not end or go stays tracked, so that
+    /// the guardian tries again.
+    fn release(&mut self) {
+        let gone = self.has_ended();
+        let Some((group, limits)) = self.unit.take().map(Unit::into_groups) else { return };
+        if gone {
+            // It has ended, so this returns at once; failing, it was reaped by someone else.
+            let _ = self.child.wait();
+            // Writing fails only where guardian or disk are gone, which the next start tells.
+            let _ = self.tracker.release(OwnedResource::Process(self.identity));
+        }
+        let patience = Duration::from_secs(1);
+        let group = group.map(|group| (group.path().to_owned(), group.remove(patience)));
+        let limits = limits.into_iter().map(|limit| (limit.path().to_owned(), limit.remove(patience)));
+        for (path, removed) in group.into_iter().chain(limits) {
+            if removed.is_ok() {
+                let _ = self.tracker.release(OwnedResource::Cgroup { path });
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.state != State::Ended {
+            self.end(None);
+        }
+    }
+}

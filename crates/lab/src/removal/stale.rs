@@ -1,0 +1,175 @@
+//! Cleaning up after runs that are gone, and their guardians with them: by their registries.
+//!
+//! Only what a registry lists whose owner is dead is removed, only control groups and networks named `wb-…`,
+//! only worktrees below our cache, and only processes whose start time is the one written down, and what is
+//! left of a session of theirs. Leftovers are never searched for by name.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
+use crate::cleanup::registry::{Listed, Owner, RegistryError, list};
+use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
+use crate::layers::container::oci;
+use crate::net::namespace;
+use crate::service::checkout;
+
+use super::{Removal, exists, in_removal_order, remove, surviving_members};
+
+/// Seconds by which a file's time and a process's start may disagree.
+const CLOCKS_APART: f64 = 2.0;
+
+/// What cleaning does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CleanMode {
+    /// Says what would be done.
+    DryRun,
+    /// Does it.
+    Remove,
+}
+
+/// What was, or would be, done about one resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// The run that left it behind.
+    pub run: String,
+    /// The resource, or the registry file itself.
+    pub what: String,
+    /// What became of it.
+    pub outcome: CleanOutcome,
+}
+
+/// What became of a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CleanOutcome {
+    /// It exists and would be removed.
+    WouldRemove,
+    /// It is removed.
+    Removed,
+    /// It was gone.
+    AlreadyGone,
+    /// It stays, and why.
+    Kept(String),
+    /// It should have gone, and why it did not.
+    Failed(String),
+}
+
+/// Removes what registries list whose owner is dead, then those registries; living owners' are left alone and
+/// not mentioned. A registry with something kept or failed stays.
+///
+/// # Errors
+/// [`RegistryError::Read`]; single resources that fail are outcomes.
+pub fn clean(base: &Path, mode: CleanMode) -> Result<Vec<Action>, RegistryError> {
+    let mut actions = Vec::new();
+    for listed in list(base)?.into_iter().filter(Listed::is_stale) {
+        let first = actions.len();
+        if let (CleanMode::Remove, Some(owner)) = (mode, &listed.owner) {
+            owner.wait_for_guardian();
+        }
+        for resource in in_removal_order(&listed.resources) {
+            let outcome = clean_resource(&listed, resource, mode);
+            actions.push(Action { run: listed.run.clone(), what: resource.to_string(), outcome });
+        }
+        for line in &listed.unknown {
+            let outcome = CleanOutcome::Kept("this version does not know it; use a newer `weigh`".to_owned());
+            actions.push(Action { run: listed.run.clone(), what: format!("`{line}`"), outcome });
+        }
+        let left =
+            |action: &Action| matches!(action.outcome, CleanOutcome::Kept(_) | CleanOutcome::Failed(_));
+        if !actions[first..].iter().any(left) {
+            let what = format!("registry `{}`", listed.path.display());
+            actions.push(Action { run: listed.run.clone(), what, outcome: remove_file(&listed.path, mode) });
+        }
+    }
+    Ok(actions)
+}
+
+fn remove_file(path: &Path, mode: CleanMode) -> CleanOutcome {
+    match mode {
+        CleanMode::DryRun => CleanOutcome::WouldRemove,
+        CleanMode::Remove => match fs::remove_file(path) {
+            Ok(()) => CleanOutcome::Removed,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => CleanOutcome::AlreadyGone,
+            Err(error) => CleanOutcome::Failed(error.to_string()),
+        },
+    }
+}
+
+fn clean_resource(listed: &Listed, resource: &OwnedResource, mode: CleanMode) -> CleanOutcome {
+    if !resource.is_on_disk() && !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
+        // Neither processes nor control groups outlive a boot, and their names may be others' by now.
+        return CleanOutcome::AlreadyGone;
+    }
+    if let Some(why) = not_ours(listed, resource) {
+        return CleanOutcome::Kept(why);
+    }
+    match (exists(resource), mode) {
+        (false, _) => CleanOutcome::AlreadyGone,
+        (true, CleanMode::DryRun) => CleanOutcome::WouldRemove,
+        (true, CleanMode::Remove) => match remove(resource) {
+            Removal::Removed => CleanOutcome::Removed,
+            Removal::AlreadyGone => CleanOutcome::AlreadyGone,
+            Removal::Failed(error) => CleanOutcome::Failed(error.to_string()),
+        },
+    }
+}
+
+/// Why a resource that is listed may be somebody else's; `None` where it can only be ours.
+fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
+    let unless = |ours: bool, why: &str| (!ours).then(|| why.to_owned());
+    match resource {
+        OwnedResource::Process(process) => strangers(listed, *process),
+        OwnedResource::Cgroup { path } => {
+            (!is_ours(path)).then(|| format!("its name does not begin with `{}`", PREFIX))
+        }
+        OwnedResource::Container { runtime, id, folder } => {
+            unless(oci::is_ours(runtime, id, folder), "it is not named as ours are")
+        }
+        OwnedResource::Namespace { path, .. } => {
+            unless(namespace::is_ours(path), "it does not lie where we put networks")
+        }
+        OwnedResource::Worktree { path, .. } => {
+            unless(checkout::is_ours(path), "it does not lie where we put worktrees")
+        }
+    }
+}
+
+/// Why those that live under a dead leader's number may be another's: once nobody bore the number any more
+/// the kernel may have given it to another session, whose leader then ended as daemons' do. One that was
+/// there when the run last wrote is ours, and with it its session; where all began later nobody can tell.
+fn strangers(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
+    if ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time == leader.start_time) {
+        return None;
+    }
+    let members = surviving_members(leader);
+    let written = fs::metadata(&listed.path).and_then(|file| file.modified()).ok()?;
+    let silence = written.elapsed().unwrap_or_default();
+    // Start times are told in ticks of 10 ms, and the wall clock may have been set meanwhile.
+    let is_later = |stat: &ProcessStat| {
+        procfs::age(stat).is_some_and(|age| age.as_secs_f64() + CLOCKS_APART < silence.as_secs_f64())
+    };
+    (!members.is_empty() && members.iter().all(is_later)).then(|| {
+        let pids: Vec<String> = members.iter().map(|member| member.pid.to_string()).collect();
+        format!(
+            "the process itself is gone, and what bears its session's number began after the run had ended: look at {}, and end what is of your run (`kill`)",
+            pids.join(", ")
+        )
+    })
+}
+
+/// Whether a path is a control group that we may have made.
+fn is_ours(path: &Path) -> bool {
+    let named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    let straight = path.is_absolute() && !path.components().any(|part| part.as_os_str() == "..");
+    // Only the kernel makes this file, so a folder of the same name elsewhere is told apart.
+    let is_group = !path.exists() || path.join("cgroup.procs").exists();
+    named && straight && is_group
+}
+
+/// Names of the processes that a stale registry would end, for a finding.
+pub(crate) fn stale_summary(stale: &[Listed]) -> String {
+    let resources = stale.iter().flat_map(|listed| &listed.resources).filter(|resource| exists(resource));
+    let names: Vec<String> = resources.map(OwnedResource::to_string).collect();
+    if names.is_empty() { "nothing of theirs exists any more".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,471 @@
+//! Revisions of a repository of git, each checked out into a folder of its own (a worktree) for as long as it
+//! is needed.
+//!
+//! It uses the `git` that the user has, without hooks. A worktree is written down before it is made, and
+//! taken away at the end, also by the guardian or by cleaning up. Only folders below the cache of ours are
+//! ever removed, and the user's own working tree is never touched.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use weighbridge_model::experiment::suggestion;
+
+use crate::cleanup::owned_resource::OwnedResource;
+use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
+use crate::process::command::{self, CommandOutcome};
+
+/// Below the cache folder: where worktrees lie.
+const PLACE: [&str; 2] = ["weighbridge", "revisions"];
+/// Digits of a hash that name a folder.
+const SHORT: usize = 12;
+/// Names that are offered where a revision is not known.
+const OFFERED: usize = 8;
+/// What git would take for its repository, whatever the folder, as it is set while a hook of git runs.
+const OF_GIT: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_INTERNAL_SUPER_PREFIX",
+];
+
+/// Why a revision is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckoutError {
+    /// There is no git.
+    #[error("revisions need `git`, which could not be executed: {source}; install it")]
+    NoGit {
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The folder is in no repository.
+    #[error("`{}` is in no git repository: {said}; go into the one whose revisions are to be weighed", folder.display())]
+    NoRepository {
+        /// The folder.
+        folder: PathBuf,
+        /// What git says.
+        said: String,
+    },
+    /// The repository does not know the revision.
+    #[error("`{revision}` is no revision of `{}`{hint}", repository.display())]
+    Unknown {
+        /// As it was given.
+        revision: String,
+        /// The repository's root.
+        repository: PathBuf,
+        /// What could be meant.
+        hint: String,
+    },
+    /// Git did not do something.
+    #[error("git could not {step}: {said}")]
+    Git {
+        /// What it should have done.
+        step: String,
+        /// What it says.
+        said: String,
+    },
+    /// There is nowhere to put worktrees.
+    #[error("there is no home folder to check revisions out in; set `XDG_CACHE_HOME`")]
+    NoCache,
+    /// The folder of worktrees cannot be used.
+    #[error("could not make `{}` for a revision: {source}; set `XDG_CACHE_HOME` to a folder on a disk with room", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It could not be written down, and so was not made.
+    #[error(transparent)]
+    Tracker(#[from] CleanupTrackerError),
+    /// It was called off.
+    #[error("checking out `{0}` was called off")]
+    CalledOff(String),
+}
+
+/// A commit by its full hash.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Commit(String);
+
+impl Commit {
+    /// All digits.
+    pub fn hash(&self) -> &str {
+        &self.0
+    }
+
+    /// The first seven digits, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..7]
+    }
+}
+
+/// The repository around a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    root: PathBuf,
+    /// The folder from the root.
+    within: PathBuf,
+}
+
+impl Repository {
+    /// The repository that `folder` lies in.
+    ///
+    /// # Errors
+    /// [`CheckoutError::NoGit`], [`CheckoutError::NoRepository`].
+    pub fn around(folder: &Path) -> Result<Self, CheckoutError> {
+        let ask = |what: &str| {
+            let output = run(git(folder).args(["rev-parse", what]))?;
+            match output.status.success() {
+                true => Ok(PathBuf::from(text(&output.stdout))),
+                false => Err(CheckoutError::NoRepository { folder: folder.to_owned(), said: said(&output) }),
+            }
+        };
+        Ok(Self { root: ask("--show-toplevel")?, within: ask("--show-prefix")? })
+    }
+
+    /// Its root.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The commit that a revision (branch, tag, hash, `HEAD~1` …) means now.
+    ///
+    /// # Errors
+    /// [`CheckoutError::Unknown`], with what could be meant.
+    pub fn commit(&self, revision: &str) -> Result<Commit, CheckoutError> {
+        let as_commit = format!("{revision}^{{commit}}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &as_commit];
+        let output = run(git(&self.root).args(arguments))?;
+        let hash = text(&output.stdout);
+        let is_hash = hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if output.status.success() && is_hash {
+            return Ok(Commit(hash));
+        }
+        let (revision, repository) = (revision.to_owned(), self.root.clone());
+        let hint = self.hint(&revision)?;
+        Err(CheckoutError::Unknown { revision, repository, hint })
+    }
+
+    fn hint(&self, revision: &str) -> Result<String, CheckoutError> {
+        if let Some((from, to)) = revision.split_once("..") {
+            return Ok(format!("; write two: `{from},{}`", to.trim_start_matches('.')));
+        }
+        let newest = ["for-each-ref", "--sort=-committerdate", "--format=%(refname:short)"];
+        let output = run(git(&self.root).args(newest).args(["refs/heads", "refs/tags", "refs/remotes"]))?;
+        let names = text(&output.stdout);
+        let names: Vec<&str> = names.lines().take(OFFERED).collect();
+        let shallow = run(git(&self.root).args(["rev-parse", "--is-shallow-repository"]))?;
+        let shallow = match text(&shallow.stdout) == "true" {
+            true => "; this clone is shallow and lacks most: `git fetch --unshallow`",
+            false => "",
+        };
+        Ok(match names.is_empty() {
+            true => shallow.to_owned(),
+            false => format!("{}{shallow}", suggestion(revision, &names)),
+        })
+    }
+
+    /// How many files of the working tree differ from what is committed.
+    ///
+    /// # Errors
+    /// Where git does not say.
+    pub fn changes(&self) -> Result<usize, CheckoutError> {
+        let output = run(git(&self.root).args(["status", "--porcelain"]))?;
+        match output.status.success() {
+            true => Ok(output.stdout.iter().filter(|byte| **byte == b'\n').count()),
+            false => {
+                Err(CheckoutError::Git { step: "tell what has changed".to_owned(), said: said(&output) })
+            }
+        }
+    }
+}
+
+/// The worktrees of one run. Dropped, it takes them away.
+#[derive(Debug)]
+pub struct Checkouts {
+    repository: Repository,
+    base: PathBuf,
+    tracker: Arc<CleanupTracker>,
+    made: Vec<(Commit, PathBuf)>,
+}
+
+impl Checkouts {
+    /// None yet. What is made is told to `tracker`, and lies below `cache` (see [`cache_folder`]).
+    pub fn new(repository: Repository, cache: &Path, tracker: Arc<CleanupTracker>) -> Self {
+        let digest = Sha256::digest(repository.root.as_os_str().as_encoded_bytes());
+        let name: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let base = PLACE.iter().fold(cache.to_owned(), |path, part| path.join(part)).join(name);
+        Self { repository, base, tracker, made: Vec::new() }
+    }
+
+    /// The counterpart, in a worktree of `commit`, of the folder that the repository was sought from. A
+    /// commit is checked out once.
+    ///
+    /// # Errors
+    /// [`CheckoutError`]; nothing is left of a worktree that could not be made.
+    pub fn folder(
+        &mut self,
+        commit: &Commit,
+        called_off: &dyn Fn() -> bool,
+    ) -> Result<PathBuf, CheckoutError> {
+        if let Some((_, path)) = self.made.iter().find(|(made, _)| made == commit) {
+            return Ok(path.join(&self.repository.within));
+        }
+        let path = self.claim(commit)?;
+        // From here on dropping takes it away.
+        self.made.push((commit.clone(), path.clone()));
+        let mut command = git(&self.repository.root);
+        command.args(["worktree", "add", "--detach", "--force"]).arg(&path).arg(commit.hash());
+        let log = self.base.join(format!("{}.log", commit.short()));
+        let failed = |source| CheckoutError::Folder { path: log.clone(), source };
+        let output = fs::File::create(&log).map_err(failed)?;
+        command.stdout(Stdio::null()).stderr(output);
+        let ended = command::run_tracked(&self.tracker, command, called_off)
+            .map_err(|source| CheckoutError::NoGit { source })?;
+        let words = crate::process::logs::last_lines(&log, 5).join(" | ");
+        let _ = fs::remove_file(&log);
+        match ended {
+            CommandOutcome::Ended(status) if status.success() => Ok(path.join(&self.repository.within)),
+            CommandOutcome::Ended(_) => {
+                Err(CheckoutError::Git { step: format!("check out `{}`", commit.hash()), said: words })
+            }
+            CommandOutcome::CalledOff => Err(CheckoutError::CalledOff(commit.short().to_owned())),
+        }
+    }
+
+    /// Makes an empty folder that nobody else has, written down before it is there.
+    fn claim(&self, commit: &Commit) -> Result<PathBuf, CheckoutError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| CheckoutError::Folder { path, source }
+        };
+        fs::create_dir_all(&self.base).map_err(failed(&self.base))?;
+        for number in 1.. {
+            let again = if number == 1 { String::new() } else { format!("-{number}") };
+            let path = self.base.join(format!("{}{again}", &commit.hash()[..SHORT]));
+            if path.exists() {
+                continue;
+            }
+            let resource = self.resource(&path);
+            self.tracker.track(resource.clone())?;
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) => {
+                    self.tracker.release(resource)?;
+                    if error.kind() != io::ErrorKind::AlreadyExists {
+                        return Err(failed(&path)(error));
+                    }
+                }
+            }
+        }
+        Err(CheckoutError::NoCache)
+    }
+
+    fn resource(&self, path: &Path) -> OwnedResource {
+        OwnedResource::Worktree { path: path.to_owned(), repository: self.repository.root.clone() }
+    }
+}
+
+impl Drop for Checkouts {
+    fn drop(&mut self) {
+        for (_, path) in std::mem::take(&mut self.made) {
+            // What cannot be taken away stays written down, and cleaning up tries again.
+            if remove(&path, &self.repository.root).is_ok() {
+                let _ = self.tracker.release(self.resource(&path));
+            }
+        }
+        // Only when it is empty: others may have theirs there.
+        let _ = fs::remove_dir(&self.base);
+    }
+}
+
+/// Where this program keeps what can be made again: `$XDG_CACHE_HOME`, by default `~/.cache`.
+pub fn cache_folder() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+}
+
+/// Takes from the environment of `command` what would lead git to another repository than that of its folder.
+pub fn without_git_environment(command: &mut Command) {
+    for name in OF_GIT {
+        command.env_remove(name);
+    }
+}
+
+/// Whether a path is a worktree that we may have made: directly in a folder of one repository below the
+/// cache.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let straight = path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir));
+    let mut above = path.ancestors().skip(2).filter_map(Path::file_name);
+    let placed = PLACE.iter().rev().all(|part| above.next() == Some(OsStr::new(part)));
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let named = name.len() >= SHORT && name.bytes().take(SHORT).all(|byte| byte.is_ascii_hexdigit());
+    // A worktree says where it belongs in a file; a repository of its own has a folder of that name.
+    straight && placed && named && !path.join(".git").is_dir()
+}
+
+/// Takes a worktree away, and strikes it out of its repository's list.
+///
+/// # Errors
+/// Where the folder is none of ours or stays.
+pub(crate) fn remove(path: &Path, repository: &Path) -> io::Result<()> {
+    if !is_ours(path) {
+        return Err(io::Error::other("its name is not one that we give"));
+    }
+    if path.symlink_metadata().is_ok_and(|facts| facts.is_dir()) && fs::remove_dir_all(path).is_err() {
+        // Some builds leave folders that may not be written to.
+        make_writable(path)?;
+        fs::remove_dir_all(path)?;
+    }
+    // The list is put in order at the latest when git does so by itself.
+    let _ = run(git(repository).args(["worktree", "prune"]));
+    Ok(())
+}
+
+fn make_writable(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    // Hooks of the repository are none of ours; its answers are read by us.
+    command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]);
+    command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
+    without_git_environment(&mut command);
+    command
+}
+
+/// In a group of its own, so that Ctrl-C does not cut it off half way.
+fn run(command: &mut Command) -> Result<Output, CheckoutError> {
+    command.process_group(0).output().map_err(|source| CheckoutError::NoGit { source })
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end_matches('\n').to_owned()
+}
+
+fn said(output: &Output) -> String {
+    let words = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { output.status.to_string() } else { lines.join(" | ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository with a commit for each text of `value`, and the folder `api` in it.
+    fn repository(texts: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("mine");
+        fs::create_dir_all(root.join("api")).expect("folders");
+        let commit = |arguments: &[&str]| {
+            let identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"];
+            let output = run(git(&root).args(identity).args(arguments)).expect("git runs");
+            assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+        };
+        commit(&["init", "--quiet", "--initial-branch=main"]);
+        for text in texts {
+            fs::write(root.join("api/value"), text).expect("a file");
+            commit(&["add", "."]);
+            commit(&["commit", "--quiet", "--message", text]);
+        }
+        folder
+    }
+
+    #[test]
+    fn each_revision_has_its_own_files_and_none_is_left() {
+        let home = repository(&["one", "two"]);
+        let root = home.path().join("mine");
+        fs::write(root.join("api/new"), "not committed").expect("a file");
+        let repository = Repository::around(&root.join("api")).expect("a repository");
+        assert_eq!(repository.changes().expect("it says"), 1);
+        let cache = home.path().join("cache");
+        let mut checkouts = Checkouts::new(repository.clone(), &cache, Arc::default());
+        let never = || false;
+        let (old, new) =
+            (repository.commit("main~1").expect("known"), repository.commit("HEAD").expect("known"));
+        let folders = [&old, &new].map(|commit| checkouts.folder(commit, &never).expect("checked out"));
+        let values = folders.clone().map(|folder| fs::read_to_string(folder.join("value")).expect("a file"));
+        assert_eq!(values, ["one", "two"]);
+        assert!(!folders[1].join("new").exists());
+        assert_eq!(
+            checkouts.folder(&old, &never).expect("there"),
+            folders[0],
+            "a commit is checked out once"
+        );
+        // A build may leave what cannot be removed at once.
+        let stubborn = folders[0].join("cache/deep");
+        fs::create_dir_all(&stubborn).expect("folders");
+        fs::write(stubborn.join("file"), "x").expect("a file");
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(&stubborn, fs::Permissions::from_mode(0o500)).expect("read only");
+        drop(checkouts);
+        assert!(!cache.join("weighbridge/revisions").read_dir().expect("there").any(|_| true));
+        let list = run(git(&root).args(["worktree", "list"])).expect("git runs");
+        assert_eq!(text(&list.stdout).lines().count(), 1);
+        assert!(root.join("api/new").exists());
+    }
+
+    #[test]
+    fn an_unknown_revision_is_told_what_could_be_meant() {
+        let home = repository(&["one"]);
+        let repository = Repository::around(&home.path().join("mine")).expect("a repository");
+        let error = repository.commit("mainn").expect_err("unknown").to_string();
+        assert!(
+            error.contains("`mainn` is no revision of") && error.contains("did you mean `main`?"),
+            "{error}"
+        );
+        let error = repository.commit("main..HEAD").expect_err("a range").to_string();
+        assert!(error.ends_with("write two: `main,HEAD`"), "{error}");
+        let error = repository.commit("--help").expect_err("no option").to_string();
+        assert!(error.contains("`--help` is no revision"), "{error}");
+        let outside = Repository::around(home.path()).expect_err("no repository").to_string();
+        assert!(outside.contains("is in no git repository"), "{outside}");
+    }
+
+    #[test]
+    fn nothing_but_our_own_folders_is_ever_removed() {
+        let home = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| {
+            let path = home.path().join(name);
+            fs::create_dir_all(&path).expect("a folder");
+            path
+        };
+        for name in [
+            "weighbridge/revisions/0123abcd",
+            "elsewhere/0123abcd/0123456789ab",
+            "weighbridge/revisions/0123abcd/documents",
+        ] {
+            let path = place(name);
+            remove(&path, home.path()).expect_err(name);
+            assert!(path.exists(), "{name}");
+        }
+        let real = place("weighbridge/revisions/0123abcd/0123456789ac");
+        fs::create_dir(real.join(".git")).expect("a repository of its own");
+        remove(&real, home.path()).expect_err("it is no worktree");
+        let ours = place("weighbridge/revisions/0123abcd/0123456789ab-2");
+        remove(&ours, home.path()).expect("ours");
+        assert!(!ours.exists());
+        let dotted = home.path().join("weighbridge/revisions/0123abcd/../0123abcd/0123456789ab");
+        assert!(!is_ours(&dotted));
+    }
+}

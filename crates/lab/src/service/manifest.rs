@@ -1,0 +1,703 @@
+//! A service: what its `service.toml` says, whether its toolchain is there, building it, identifying what was
+//! built.
+//!
+//! The file's form is fixed by `services/README.md`; unknown keys are errors. Nothing here knows a language:
+//! each is asked through the commands that its file names.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use weighbridge_model::quantity::Nanoseconds;
+
+use crate::host::ask::{self, AskError};
+use crate::host::sys;
+use crate::process::command::{self, CommandOutcome};
+use crate::process::launch::{Launch, Ready, Wrapping};
+use crate::process::logs::last_lines;
+
+/// The file that makes a folder a service.
+pub const FILE: &str = "service.toml";
+
+/// A version question starts a run-time at most; the slowest take seconds on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Services start in well under a second, virtual machines in a few.
+const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
+
+/// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a
+/// variable of the user's shell (some set `HOST`) configures nothing.
+const CONTRACT_VARIABLES: [&str; 5] = ["DIRECT", "NAGLE", "PEER", "TLS_CERT", "TLS_KEY"];
+
+/// Among a service's protocols: it carries out operations in its own process.
+const DIRECT: &str = "direct";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireService {
+    name: String,
+    language: String,
+    workloads: Vec<String>,
+    protocols: Vec<String>,
+    #[serde(default)]
+    tls: bool,
+    freeze: WireFreeze,
+    period: Option<String>,
+    warmup: Option<String>,
+    toolchain: WireToolchain,
+    build: WireCommand,
+    start: WireCommand,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WireFreeze {
+    Safe,
+    Unsafe,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireToolchain {
+    probe: Vec<String>,
+    remedy: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireCommand {
+    command: Vec<String>,
+}
+
+/// Whether stopping a service for a while leaves its behaviour afterwards unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freezing {
+    /// It does.
+    Safe,
+    /// It does not (timers, a collector that works while idle): only long windows, or none frozen.
+    Unsafe,
+}
+
+/// Whether a service speaks TLS where it is given a certificate and a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// It does, over each of its protocols.
+    Offered,
+    /// It refuses both.
+    Absent,
+}
+
+/// A program under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    folder: PathBuf,
+    name: String,
+    language: String,
+    workloads: Vec<String>,
+    protocols: Vec<String>,
+    tls: Tls,
+    freezing: Freezing,
+    period: Option<Nanoseconds>,
+    warmup: Option<Nanoseconds>,
+    probe: Vec<String>,
+    remedy: String,
+    build: Vec<String>,
+    start: Vec<String>,
+}
+
+/// Why a service cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// Its file cannot be read.
+    #[error("could not read `{}`; check that it is there and may be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// Its file is not TOML, or a key is unknown, missing or of the wrong type.
+    #[error("`{}`{place}: {message}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Line and key, where they are known, to follow the file.
+        place: String,
+        /// What is wrong, and what is allowed.
+        message: String,
+    },
+    /// A key has a value that it may not have.
+    #[error("`{}`: `{key}` is `{value}`, allowed is {allowed}", path.display())]
+    BadValue {
+        /// The file.
+        path: PathBuf,
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// Its toolchain is not there.
+    #[error("{reason}; {remedy}")]
+    Unavailable {
+        /// What the probe found.
+        reason: AskError,
+        /// What to do.
+        remedy: String,
+    },
+    /// It does not offer what an experiment wants.
+    #[error("service `{service}` has no {what} `{wanted}`; it has {}", listed(.offered))]
+    NotOffered {
+        /// The service.
+        service: String,
+        /// `workload` or `protocol`.
+        what: &'static str,
+        /// What was wanted.
+        wanted: String,
+        /// What there is.
+        offered: Vec<String>,
+    },
+    /// It does not offer TLS, which an experiment wants.
+    #[error("service `{service}` does not offer TLS; take `tls` away from its variant, or another service")]
+    NoTls {
+        /// The service.
+        service: String,
+    },
+    /// Its build command cannot be executed, or the log not be written.
+    #[error("could not run `{command}` to build `{service}` with the log `{}`: {source}", log.display())]
+    BuildNotRun {
+        /// The service.
+        service: String,
+        /// The command.
+        command: String,
+        /// The log.
+        log: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Its build command failed.
+    #[error(
+        "building `{service}` ended with {status}; see `{}`: {}; if its toolchain is the cause, {remedy}",
+        log.display(),
+        output.join(" | ")
+    )]
+    BuildFailed {
+        /// The service.
+        service: String,
+        /// How the command ended.
+        status: ExitStatus,
+        /// Where all of its output is.
+        log: PathBuf,
+        /// Its last lines.
+        output: Vec<String>,
+        /// What to do about a toolchain that is there and yet does not serve.
+        remedy: String,
+    },
+    /// The user asked to stop while it was built.
+    #[error("building `{service}` was called off")]
+    BuildCalledOff {
+        /// The service.
+        service: String,
+    },
+    /// It cannot tell its version: mostly, it is not built.
+    #[error(
+        "service `{service}` does not tell its version: {source}; build it with `weigh services build {service}`"
+    )]
+    NoVersion {
+        /// The service.
+        service: String,
+        /// What happened.
+        source: AskError,
+    },
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A finished build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Built {
+    /// How long the command took.
+    pub took: Nanoseconds,
+    /// See [`Service::binary_sha256`].
+    pub binary_sha256: Option<String>,
+}
+
+impl Service {
+    /// Reads the service in `folder`.
+    ///
+    /// # Errors
+    /// [`ServiceError::Unreadable`], [`ServiceError::Invalid`], [`ServiceError::BadValue`].
+    pub fn read(folder: &Path) -> Result<Self, ServiceError> {
+        let path = folder.join(FILE);
+        let text = fs::read_to_string(&path)
+            .map_err(|source| ServiceError::Unreadable { path: path.clone(), source })?;
+        Self::parse(folder, &text)
+    }
+
+    /// The service that `text` describes, in `folder`.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`], [`ServiceError::BadValue`].
+    pub fn parse(folder: &Path, text: &str) -> Result<Self, ServiceError> {
+        let path = folder.join(FILE);
+        let wire: WireService = toml::from_str(text).map_err(|error| ServiceError::Invalid {
+            path: path.clone(),
+            place: error.span().map(|span| place(text, span)).unwrap_or_default(),
+            message: error.message().to_owned(),
+        })?;
+        let bad = |key, value: &str, allowed: &str| ServiceError::BadValue {
+            path: path.clone(),
+            key,
+            value: value.to_owned(),
+            allowed: allowed.to_owned(),
+        };
+        let folder_name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        if let Some(folder_name) = folder_name.filter(|folder_name| *folder_name != wire.name) {
+            return Err(bad("name", &wire.name, &format!("the folder's name, `{folder_name}`")));
+        }
+        let lists = [
+            ("workloads", &wire.workloads),
+            ("protocols", &wire.protocols),
+            ("toolchain.probe", &wire.toolchain.probe),
+            ("build.command", &wire.build.command),
+            ("start.command", &wire.start.command),
+        ];
+        for (key, list) in lists {
+            if list.first().is_none_or(String::is_empty) {
+                return Err(bad(key, "[]", "a list with at least one text"));
+            }
+        }
+        let time = |key: &'static str, text: &Option<String>| {
+            let parsed = text.as_deref().map(|text| {
+                text.parse::<Nanoseconds>().map_err(|_| bad(key, text, "a time such as `100 ms`"))
+            });
+            parsed.transpose()
+        };
+        let (period, warmup) = (time("period", &wire.period)?, time("warmup", &wire.warmup)?);
+        Ok(Self {
+            folder: folder.to_owned(),
+            name: wire.name,
+            language: wire.language,
+            workloads: wire.workloads,
+            protocols: wire.protocols,
+            tls: if wire.tls { Tls::Offered } else { Tls::Absent },
+            freezing: match wire.freeze {
+                WireFreeze::Safe => Freezing::Safe,
+                WireFreeze::Unsafe => Freezing::Unsafe,
+            },
+            period,
+            warmup,
+            probe: wire.toolchain.probe,
+            remedy: wire.toolchain.remedy,
+            build: wire.build.command,
+            start: wire.start.command,
+        })
+    }
+
+    /// The word by which experiments name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// Its language, for people.
+    pub fn language(&self) -> &str {
+        &self.language
+    }
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+    /// The workloads it offers, never empty.
+    pub fn workloads(&self) -> &[String] {
+        &self.workloads
+    }
+    /// The protocols it speaks, never empty.
+    pub fn protocols(&self) -> &[String] {
+        &self.protocols
+    }
+    /// Whether it offers TLS.
+    pub const fn tls(&self) -> Tls {
+        self.tls
+    }
+    /// Whether it may be frozen.
+    pub const fn freezing(&self) -> Freezing {
+        self.freezing
+    }
+    /// Its longest time constant, where it declares one.
+    pub const fn period(&self) -> Option<Nanoseconds> {
+        self.period
+    }
+
+    /// The time for which it is warmed at least, where it declares one.
+    pub const fn warmup(&self) -> Option<Nanoseconds> {
+        self.warmup
+    }
+
+    /// Whether it offers a workload by a protocol.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotOffered`].
+    pub fn offers(&self, workload: &str, protocol: &str) -> Result<(), ServiceError> {
+        self.has("workload", workload, &self.workloads)?;
+        self.speaks(protocol)
+    }
+
+    /// Whether it speaks a protocol, whatever is asked over it.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotOffered`].
+    pub fn speaks(&self, protocol: &str) -> Result<(), ServiceError> {
+        self.has("protocol", protocol, &self.protocols)
+    }
+
+    fn has(&self, what: &'static str, wanted: &str, offered: &[String]) -> Result<(), ServiceError> {
+        if offered.iter().any(|name| name == wanted) {
+            return Ok(());
+        }
+        Err(ServiceError::NotOffered {
+            service: self.name.clone(),
+            what,
+            wanted: wanted.to_owned(),
+            offered: offered.to_vec(),
+        })
+    }
+
+    /// Whether it speaks TLS.
+    ///
+    /// # Errors
+    /// [`ServiceError::NoTls`].
+    pub fn offers_tls(&self) -> Result<(), ServiceError> {
+        match self.tls {
+            Tls::Offered => Ok(()),
+            Tls::Absent => Err(ServiceError::NoTls { service: self.name.clone() }),
+        }
+    }
+
+    /// Asks its toolchain whether it is there.
+    ///
+    /// # Errors
+    /// [`ServiceError::Unavailable`], with the remedy.
+    pub fn probe(&self) -> Result<(), ServiceError> {
+        let asked = ask::ask(&self.resolve(&self.probe), Some(&self.folder), PATIENCE);
+        asked.map(drop).map_err(|reason| ServiceError::Unavailable { reason, remedy: self.remedy.clone() })
+    }
+
+    /// Its answer to `--version`, once it is built.
+    ///
+    /// # Errors
+    /// [`ServiceError::NoVersion`].
+    pub fn version(&self) -> Result<String, ServiceError> {
+        let mut command = self.resolve(&self.start);
+        command.push("--version".to_owned());
+        ask::ask(&command, Some(&self.folder), PATIENCE)
+            .map_err(|source| ServiceError::NoVersion { service: self.name.clone(), source })
+    }
+
+    /// Whether there is something to start: the program where it is a path, and one at least of the relative
+    /// paths that the start command names. Whether that is up to date, only its build knows.
+    pub fn is_built(&self) -> bool {
+        let is_there = |word: &String| Path::new(word).is_relative() && self.folder.join(word).exists();
+        let program = self.start.first().is_none_or(|program| !program.contains('/') || is_there(program));
+        program && self.start.iter().any(is_there)
+    }
+
+    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`, which is
+    /// kept only where the build failed. It ends early once `called_off` says so.
+    ///
+    /// # Errors
+    /// [`ServiceError::Unavailable`], [`ServiceError::BuildNotRun`], [`ServiceError::BuildFailed`],
+    /// [`ServiceError::BuildCalledOff`].
+    pub fn build(&self, log: &Path, called_off: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
+        self.probe()?;
+        let not_run = |source| ServiceError::BuildNotRun {
+            service: self.name.clone(),
+            command: self.build.join(" "),
+            log: log.to_owned(),
+            source,
+        };
+        let output = File::create(log).map_err(not_run)?;
+        let words = self.resolve(&self.build);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(&self.folder).stdin(Stdio::null());
+        command.stdout(output.try_clone().map_err(not_run)?).stderr(output);
+        let start = sys::monotonic();
+        let status = match command::run(command, called_off).map_err(not_run)? {
+            CommandOutcome::Ended(status) => status,
+            CommandOutcome::CalledOff => {
+                let _ = fs::remove_file(log);
+                return Err(ServiceError::BuildCalledOff { service: self.name.clone() });
+            }
+        };
+        if !status.success() {
+            return Err(ServiceError::BuildFailed {
+                service: self.name.clone(),
+                status,
+                log: log.to_owned(),
+                output: last_lines(log, 5),
+                remedy: self.remedy.clone(),
+            });
+        }
+        let _ = fs::remove_file(log);
+        Ok(Built { took: sys::monotonic().since(start), binary_sha256: self.binary_sha256() })
+    }
+
+    /// SHA-256, hexadecimal, of what is executed: of the one file that the start command names, or of the
+    /// digests of several (an interpreter's script, an archive) in their order. Words that name no file
+    /// within the service's folder do not count; `None` where none does, or it is not built.
+    pub fn binary_sha256(&self) -> Option<String> {
+        let files = self.start.iter().filter(|word| Path::new(word).is_relative());
+        let mut digests = files
+            .map(|word| self.folder.join(word))
+            .filter(|path| path.is_file())
+            .map(|path| file_digest(&path));
+        let first = digests.next()?.ok()?;
+        let rest: Vec<[u8; 32]> = digests.collect::<Result<_, _>>().ok()?;
+        if rest.is_empty() {
+            return Some(hex(&first));
+        }
+        let all =
+            rest.iter().fold(Sha256::new().chain_update(first), |hash, digest| hash.chain_update(digest));
+        Some(hex(&all.finalize()))
+    }
+
+    /// How to start it for a workload and a protocol, with its output in `stdout` and `stderr`. Cores, and
+    /// settings of the variant added to `environment`, are the caller's.
+    pub fn launch(&self, workload: &str, protocol: &str, stdout: &Path, stderr: &Path) -> Launch {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut environment: Vec<(String, String)> =
+            CONTRACT_VARIABLES.iter().map(|name| pair(name, "")).collect();
+        environment.extend([pair("HOST", "127.0.0.1"), pair("WORKLOAD", workload)]);
+        let ready = if protocol == DIRECT {
+            environment.extend([pair("PROTOCOL", ""), pair("DIRECT", "1")]);
+            Ready::Direct
+        } else {
+            environment.push(pair("PROTOCOL", protocol));
+            Ready::Line
+        };
+        Launch {
+            name: self.name.clone(),
+            command: self.resolve(&self.start),
+            environment,
+            folder: Some(self.folder.clone()),
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            cores: None,
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+            ready,
+            ready_timeout: READY_TIMEOUT,
+            wrapping: Wrapping::None,
+        }
+    }
+
+    /// A command with its first word as the contract has it: with a slash it is a path from the folder.
+    fn resolve(&self, command: &[String]) -> Vec<String> {
+        let mut words = command.to_vec();
+        if let Some(program) = words.first_mut().filter(|program| program.contains('/')) {
+            // Absolute, since a relative program would be sought from our own folder.
+            let path = std::path::absolute(self.folder.join(&*program));
+            *program = path.map_or_else(|_| program.clone(), |path| path.to_string_lossy().into_owned());
+        }
+        words
+    }
+}
+
+/// Line and key of a place in a TOML text, to follow the file's name.
+fn place(text: &str, span: Range<usize>) -> String {
+    let before = &text[..span.start.min(text.len())];
+    let number = before.matches('\n').count() + 1;
+    let line = text.lines().nth(number - 1).unwrap_or_default();
+    match line.split_once('=') {
+        Some((key, _)) => format!(" line {number}, key `{}`", key.trim()),
+        None => format!(" line {number}"),
+    }
+}
+
+fn file_digest(path: &Path) -> io::Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut hash)?;
+    Ok(hash.finalize().into())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GO: &str = r#"
+name = "go"
+language = "Go"
+workloads = ["pingpong"]
+protocols = ["http1-json"]
+freeze = "safe"
+
+[toolchain]
+probe = ["go", "version"]
+remedy = "install Go from https://go.dev/dl"
+
+[build]
+command = ["go", "build", "-o", "bin/weigh-go", "."]
+
+[start]
+command = ["bin/weigh-go"]
+"#;
+
+    fn parse(text: &str) -> Result<Service, ServiceError> {
+        Service::parse(Path::new("/s/go"), text)
+    }
+
+    fn complaint(text: &str) -> String {
+        parse(text).expect_err("a wrong file").to_string()
+    }
+
+    #[test]
+    fn a_whole_file_becomes_a_service() {
+        let service = parse(GO).expect("a right file");
+        assert_eq!((service.name(), service.language()), ("go", "Go"));
+        assert_eq!(service.freezing(), Freezing::Safe);
+        assert_eq!((service.period(), service.warmup()), (None, None));
+        let slow = GO.replace("\"safe\"", "\"unsafe\"\nperiod = \"100 ms\"\nwarmup = \"4 s\"");
+        let slow = parse(&slow).expect("a right file");
+        assert_eq!(slow.freezing(), Freezing::Unsafe);
+        assert_eq!(slow.period(), Some(Nanoseconds::from_millis(100)));
+        assert_eq!(slow.warmup(), Some(Nanoseconds::from_secs(4)));
+    }
+
+    #[test]
+    fn an_error_names_file_line_key_and_what_is_allowed() {
+        let unknown = complaint(&GO.replace("language", "langauge"));
+        assert!(unknown.starts_with("`/s/go/service.toml` line 3, key `langauge`: "), "{unknown}");
+        assert!(unknown.contains("`language`"), "{unknown}");
+        let kind = complaint(&GO.replace("\"safe\"", "true"));
+        assert!(kind.contains("line 6, key `freeze`"), "{kind}");
+        let value = complaint(&GO.replace("\"safe\"", "\"maybe\""));
+        assert!(value.contains("`maybe`") && value.contains("`unsafe`"), "{value}");
+        let missing = complaint(&GO.replace("remedy", "# remedy"));
+        assert!(missing.contains("`remedy`"), "{missing}");
+        let nested = complaint(&GO.replace("[start]", "[start]\nshell = true"));
+        assert!(nested.contains("`shell`") && nested.contains("`command`"), "{nested}");
+    }
+
+    #[test]
+    fn a_foreign_name_an_empty_command_and_a_bad_period_are_errors() {
+        assert!(complaint(&GO.replace("\"go\"\nlang", "\"rust\"\nlang")).contains("the folder's name, `go`"));
+        assert!(complaint(&GO.replace("[\"bin/weigh-go\"]", "[]")).contains("`start.command` is `[]`"));
+        let period = GO.replace("\"safe\"", "\"safe\"\nperiod = \"soon\"");
+        assert!(complaint(&period).contains("`period` is `soon`"));
+    }
+
+    #[test]
+    fn what_is_not_offered_is_listed() {
+        let service = parse(GO).expect("a right file");
+        service.offers("pingpong", "http1-json").expect("it offers that");
+        let error = service.offers("pingpong", "grpc").expect_err("no grpc");
+        assert_eq!(error.to_string(), "service `go` has no protocol `grpc`; it has `http1-json`");
+        let error = service.offers_tls().expect_err("no TLS").to_string();
+        assert!(error.starts_with("service `go` does not offer TLS; "), "{error}");
+        let safe = parse(&GO.replace("freeze", "tls = true\nfreeze")).expect("a right file");
+        safe.offers_tls().expect("it offers that");
+    }
+
+    #[test]
+    fn paths_count_from_the_folder_and_names_are_sought_on_the_path() {
+        let service = parse(GO).expect("a right file");
+        assert_eq!(service.resolve(&service.start), ["/s/go/bin/weigh-go"]);
+        assert_eq!(service.resolve(&service.probe), ["go", "version"]);
+    }
+
+    #[test]
+    fn a_launch_shields_the_service_from_the_users_shell() {
+        let launch =
+            parse(GO).expect("a right file").launch("pingpong", "http1-json", Path::new("o"), Path::new("e"));
+        let value = |key: &str| {
+            launch.environment.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+        };
+        assert_eq!(value("HOST"), Some("127.0.0.1"));
+        assert_eq!(value("TLS_KEY"), Some(""));
+        assert_eq!(value("PROTOCOL"), Some("http1-json"));
+        assert_eq!(launch.ready, Ready::Line);
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_file_that_is_executed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("go");
+        fs::create_dir_all(root.join("bin")).expect("a folder");
+        let service = Service::parse(&root, GO).expect("a right file");
+        assert_eq!(service.binary_sha256(), None);
+        fs::write(root.join("bin/weigh-go"), "abc").expect("a file");
+        // The SHA-256 test vector of FIPS 180-2 for "abc".
+        let vector = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(service.binary_sha256().as_deref(), Some(vector));
+    }
+
+    #[test]
+    fn a_missing_toolchain_is_told_with_its_remedy() {
+        let text = GO.replace("[\"go\", \"version\"]", "[\"wb-no-such-toolchain\"]");
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("go");
+        fs::create_dir_all(&root).expect("a folder");
+        let error =
+            Service::parse(&root, &text).expect("a right file").probe().expect_err("no such toolchain");
+        let message = error.to_string();
+        assert!(message.starts_with("could not execute `wb-no-such-toolchain`"), "{message}");
+        assert!(message.ends_with("; install Go from https://go.dev/dl"), "{message}");
+    }
+
+    #[test]
+    fn a_failed_build_shows_its_last_lines_and_names_log_and_remedy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("go");
+        fs::create_dir_all(&root).expect("a folder");
+        let text = GO
+            .replace("[\"go\", \"version\"]", "[\"true\"]")
+            .replace("[\"go\", \"build\"", "[\"sh\", \"-c\", \"echo one; echo two >&2; exit 7\"");
+        let log = folder.path().join("build.log");
+        let error =
+            Service::parse(&root, &text).expect("a right file").build(&log, &|| false).expect_err("exit 7");
+        let message = error.to_string();
+        assert!(message.contains("exit status: 7") && message.contains(": one | two; "), "{message}");
+        assert!(message.ends_with(", install Go from https://go.dev/dl"), "{message}");
+        assert_eq!(fs::read_to_string(&log).expect("the log"), "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_build_is_run_in_the_services_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("go");
+        fs::create_dir_all(&root).expect("a folder");
+        let script =
+            "mkdir -p bin && printf '#!/bin/sh\\necho Go 1 lib 2\\n' > bin/weigh-go && chmod +x bin/weigh-go";
+        let text = GO.replace("[\"go\", \"version\"]", "[\"true\"]").replace(
+            "[\"go\", \"build\", \"-o\", \"bin/weigh-go\", \".\"]",
+            &format!("['sh', '-c', '''{script}''']"),
+        );
+        let service = Service::parse(&root, &text).expect("a right file");
+        assert!(matches!(service.version(), Err(ServiceError::NoVersion { .. })) && !service.is_built());
+        let built = service.build(&folder.path().join("build.log"), &|| false).expect("a build");
+        assert_eq!(built.binary_sha256, service.binary_sha256());
+        assert!(built.binary_sha256.is_some());
+        assert_eq!(service.version().expect("built now"), "Go 1 lib 2");
+        assert!(service.is_built());
+        // Neither of an interpreter that lies in the folder nor of classes in one is there more than is
+        // needed.
+        for (start, built) in
+            [("'bin/python', 'bin/weigh-go'", false), ("'java', '-cp', 'bin', 'Pong'", true)]
+        {
+            let text = text
+                .replace("[start]\ncommand = [\"bin/weigh-go\"]", &format!("[start]\ncommand = [{start}]"));
+            assert_eq!(Service::parse(&root, &text).expect("a right file").is_built(), built, "{start}");
+        }
+    }
+}
