@@ -96,5 +96,5 @@ pub(crate) fn described<'a>(
     let mut ask = |framing: &Framing, request: &_| {
         exchange(addresses, Stack { framing: *framing, tls: tls.cloned() }, request, limits)
     };
-    reflection::resolve(spec, (authority, scheme), &mut ask).map(Cow::Owned)
+    reflection::resolve(spec, authority, scheme, &mut ask).map(Cow::Owned)
 }

@@ -158,7 +158,7 @@ pub fn parse(words: &[String], read: ReadFile<'_>) -> Read<Draft> {
                 let value = if known.value { Some(take(words, &mut at, &place)?) } else { None };
                 line.apply(known, value.as_deref().unwrap_or_default(), &mut place)?;
             }
-            None => line.letters(&word[1..], (words, &mut at), number, &mut *read)?,
+            None => line.letters(&word[1..], words, &mut at, number, &mut *read)?,
         }
     }
     line.finish()
@@ -263,7 +263,8 @@ impl Line {
     fn letters(
         &mut self,
         letters: &str,
-        (words, at): (&[String], &mut usize),
+        words: &[String],
+        at: &mut usize,
         number: usize,
         read: ReadFile<'_>,
     ) -> Read<()> {

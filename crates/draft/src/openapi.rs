@@ -92,7 +92,7 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
         Some(paths) => paths.as_object().ok_or_else(|| api.wrong("/paths", "must be a map of paths"))?,
     };
     for (path, item) in paths {
-        api.operations((path, item), (&methods, &base), &mut left, &mut requests)?;
+        api.operations(path, item, &methods, &base, &mut left, &mut requests)?;
     }
     if requests.is_empty() {
         return Err(OpenApiError::Nothing { file: file.to_owned(), why: left.why() });
@@ -292,8 +292,10 @@ impl<'a> Api<'a> {
 
     fn operations(
         &self,
-        (path, item): (&str, &'a Value),
-        (methods, base): (&[&'static str], &Url),
+        path: &str,
+        item: &'a Value,
+        methods: &[&'static str],
+        base: &Url,
         left: &mut Left,
         requests: &mut Vec<Request>,
     ) -> Read<()> {
@@ -316,7 +318,7 @@ impl<'a> Api<'a> {
             }
             let place = format!("{place}/{method}");
             let mut building = Building { api: self, place: &place, examples: Examples { api: self } };
-            match building.request((path, item, operation), (&upper, base))? {
+            match building.request(path, item, operation, &upper, base)? {
                 Ok(request) => requests.push(request),
                 Err(reason) => left.reasons.push(format!("{upper} {path}: {reason}")),
             }
@@ -356,8 +358,11 @@ impl<'a> Building<'a, '_> {
     /// The request, or why it cannot be filled in.
     fn request(
         &mut self,
-        (path, item, operation): (&str, &'a Value, &'a Value),
-        (method, base): (&str, &Url),
+        path: &str,
+        item: &'a Value,
+        operation: &'a Value,
+        method: &str,
+        base: &Url,
     ) -> Read<Result<Request, String>> {
         let mut filled = path.to_owned();
         let (mut query, mut headers, mut cookies) = (Vec::new(), Vec::new(), Vec::new());

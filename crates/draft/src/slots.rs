@@ -93,7 +93,7 @@ pub(crate) fn rewrite(request: &mut Request, choose: Choose<'_>) {
 fn target(path: &str, choose: Choose<'_>) -> String {
     let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
     let segments: Vec<String> =
-        path.split('/').map(|raw| encoded(Place::Segment, ("", raw), raw, choose)).collect();
+        path.split('/').map(|raw| encoded(Place::Segment, "", raw, raw, choose)).collect();
     let mut text = segments.join("/");
     if let Some(query) = query {
         text.push('?');
@@ -107,7 +107,7 @@ fn pairs(text: &str, choose: Choose<'_>) -> String {
         None => Template::escaped(pair),
         Some((key, raw)) => {
             let spaced = raw.replace('+', " ");
-            let value = encoded(Place::Pair, (key, raw), &spaced, choose);
+            let value = encoded(Place::Pair, key, raw, &spaced, choose);
             format!("{}={value}", Template::escaped(key))
         }
     };
@@ -115,7 +115,7 @@ fn pairs(text: &str, choose: Choose<'_>) -> String {
 }
 
 /// A percent-encoded value; one that would be written otherwise than it was stays what it is.
-fn encoded(place: Place, (key, raw): (&str, &str), spaced: &str, choose: Choose<'_>) -> String {
+fn encoded(place: Place, key: &str, raw: &str, spaced: &str, choose: Choose<'_>) -> String {
     let Ok(value) = percent_decode_str(spaced).decode_utf8() else { return Template::escaped(raw) };
     // A key is a name, whatever its encoding.
     let name = percent_decode_str(key).decode_utf8_lossy();

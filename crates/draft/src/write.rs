@@ -76,7 +76,7 @@ fn workload(text: &mut String, draft: &Draft) {
         }
     });
     for (number, request) in draft.requests.iter().enumerate() {
-        self::request(text, request, (draft, number));
+        self::request(text, request, draft, number);
         text.push('\n');
     }
     if let Some(order) = &draft.session {
@@ -109,7 +109,7 @@ fn extract(text: &mut String, extract: &Extract) {
 }
 
 /// One request; the first shows what more could be said.
-fn request(text: &mut String, request: &Request, (draft, number): (&Draft, usize)) {
+fn request(text: &mut String, request: &Request, draft: &Draft, number: usize) {
     let first = number == 0;
     text.push_str("[[workload.request]]\n");
     line(text, format_args!("name = {}", quoted(&printable(&request.name))));

@@ -73,7 +73,7 @@ pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) ->
         .map_err(|error| error.to_string())?;
     for (tallies, point) in tallies.iter().zip(0..) {
         for (label, histogram) in lines_of(point, tallies) {
-            write_line(&mut log, label, histogram, (start, length))
+            write_line(&mut log, label, histogram, start, length)
                 .map_err(|problem| format!("{}: {problem}", label.text()))?;
         }
     }
@@ -164,7 +164,8 @@ fn write_line(
     log: &mut IntervalLogWriter<'_, '_, Vec<u8>, V2DeflateSerializer>,
     label: Label,
     histogram: &TimeHistogram,
-    (start, length): (Duration, Duration),
+    start: Duration,
+    length: Duration,
 ) -> Result<(), String> {
     check_bounds(histogram)?;
     let text = label.text();

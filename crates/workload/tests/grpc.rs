@@ -171,7 +171,7 @@ fn a_server_describes_its_own_calls() {
         let mut ask = |framing: &_, rendered: &_| -> Result<Collected, ExchangeError> {
             exchange(&[server.address], framing, rendered, LIMITS)
         };
-        reflection::resolve(spec, (&server.address.to_string(), UrlScheme::Http), &mut ask)
+        reflection::resolve(spec, &server.address.to_string(), UrlScheme::Http, &mut ask)
     };
     for reflects in [Reflects::V1, Reflects::V1Alpha] {
         let server = Server::start(reflects);

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rust::{code_of, functions, is_word, places, without_tests};
+use rust::{code_of, functions, is_word, parameters, places, without_tests};
 
 /// Longest function in lines, its signature and closing brace included.
 const FUNCTION_LINES: usize = 70;
@@ -205,6 +205,41 @@ fn functions_end_within_70_lines_and_files_within_800() {
         );
     }
     assert_none("divide it where its parts have names", long);
+}
+
+/// Positions in a tuple have no names: whoever reads a call must look up which value is which.
+#[test]
+fn no_function_takes_a_tuple() {
+    let mut found = Vec::new();
+    for (file, text) in texts(|file| is_rust(file) && is_product(file) && !file.ends_with("/tests.rs")) {
+        let code = code_of(&text);
+        for (name, parameters) in parameters(without_tests(&code)) {
+            let tuples = parameters.into_iter().filter(|parameter| is_tuple(parameter));
+            found.extend(tuples.map(|tuple| format!("{file}: `{name}` takes `{tuple}`")));
+        }
+    }
+    assert_none("take the values one by one, or name a struct", found);
+}
+
+/// Whether a parameter has a tuple as its pattern or as its type.
+fn is_tuple(parameter: &str) -> bool {
+    let kind = parameter.split_once(':').map_or("", |(_, kind)| kind.trim_start());
+    let kind = kind.trim_start_matches('&').trim_start();
+    let lifetime = kind.strip_prefix('\'').map_or(kind, |rest| rest.trim_start_matches(is_word).trim_start());
+    let kind = lifetime.strip_prefix("mut ").unwrap_or(lifetime);
+    parameter.starts_with('(') || (kind.starts_with('(') && kind != "()" && !kind.starts_with("(dyn "))
+}
+
+#[test]
+fn tuples_are_told_from_other_parameters() {
+    for tuple in ["(a, b): (u8, u8)", "a: (u8, u8)", "a: &'a mut (u8, u8)"] {
+        assert!(is_tuple(tuple), "{tuple}");
+    }
+    for other in
+        ["&mut self", "a: u8", "a: &[(u8, u8)]", "a: impl Fn((u8, u8))", "a: &(dyn Fn(u8) -> u8 + Sync)"]
+    {
+        assert!(!is_tuple(other), "{other}");
+    }
 }
 
 #[test]

@@ -117,6 +117,65 @@ pub(crate) fn functions(code: &str) -> Vec<(&str, usize)> {
         .collect()
 }
 
+/// Every function's name with its parameters as they are written, functions without a body included.
+pub(crate) fn parameters(code: &str) -> Vec<(&str, Vec<&str>)> {
+    let starts = code.match_indices("fn ").filter(|(at, _)| stands_alone(code, *at, "fn"));
+    starts
+        .filter_map(|(at, _)| {
+            let rest = &code[at + "fn ".len()..];
+            let name = &rest[..rest.find(|c| !is_word(c)).filter(|end| *end > 0)?];
+            let list = &rest[name.len()..];
+            let list = &list[generics_end(list)..];
+            let end = list.strip_prefix('(').and(closing(list))?;
+            Some((name, split_at_commas(&list[1..end])))
+        })
+        .collect()
+}
+
+/// Where the list of generic parameters ends that `text` may begin with.
+fn generics_end(text: &str) -> usize {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if !text[..at].ends_with('-') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return if c == '>' { at + 1 } else { at };
+        }
+    }
+    text.len()
+}
+
+/// Where the bracket closes with which `text` begins.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    text.char_indices().find_map(|(at, c)| {
+        depth += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
+        (depth == 0).then_some(at)
+    })
+}
+
+/// The parts between commas that stand in no bracket.
+fn split_at_commas(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            '>' if text[..at].ends_with('-') => {}
+            ')' | ']' | '}' | '>' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
 /// Where the body ends that begins at the first brace outside brackets; `None` where a semicolon comes first.
 pub(crate) fn body_end(code: &str) -> Option<usize> {
     let (mut brackets, mut braces) = (0_i32, 0_i32);
@@ -171,4 +230,14 @@ fn words_are_found_whole() {
         &["print!", "process::exit", "unsafe"],
     );
     assert_eq!(found, ["f:2: `print!`", "f:3: `process::exit`"]);
+}
+
+#[test]
+fn parameters_are_split_at_commas_outside_brackets() {
+    let source = "fn a(&self, (b, c): (u8, u8), d: Vec<(u8, u8)>) {}\nfn e<F: Fn(u8) -> u8, G>(f: F, g: &dyn Fn(u8, u8) -> G);\n\
+                  let x: fn (u8) = y; fn h() {}";
+    let found: Vec<_> = parameters(source);
+    assert_eq!(found[0], ("a", vec!["&self", "(b, c): (u8, u8)", "d: Vec<(u8, u8)>"]));
+    assert_eq!(found[1], ("e", vec!["f: F", "g: &dyn Fn(u8, u8) -> G"]));
+    assert_eq!(found[2], ("h", vec![""]));
 }

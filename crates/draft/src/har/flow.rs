@@ -156,7 +156,15 @@ impl Flow {
             path.iter().map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1"))).collect();
         let is_index = |part: &&String| part.bytes().all(|byte| byte.is_ascii_digit());
         let key = path.iter().rev().find(|part| !is_index(part)).cloned().unwrap_or_default();
-        self.keep(at, (key, text), (ExtractFrom::Json(pointer), None), Writing::Plain);
+        self.keep(Source {
+            at,
+            key,
+            text: text,
+            from: ExtractFrom::Json(pointer),
+            regex: None,
+            writing: Writing::Plain,
+            name: None,
+        });
     }
 
     fn header(&mut self, at: usize, name: &str, value: &str) {
@@ -165,7 +173,15 @@ impl Flow {
             let pair = value.split(';').next().unwrap_or_default();
             if let Some((key, text)) = pair.split_once('=').filter(|(key, _)| is_word(key)) {
                 let regex = Some(format!("^{}=([^;]*)", literal(key)));
-                self.keep(at, (key.to_owned(), text.to_owned()), (from(), regex), Writing::Cookie);
+                self.keep(Source {
+                    at,
+                    key: key.to_owned(),
+                    text: text.to_owned(),
+                    from: from(),
+                    regex,
+                    writing: Writing::Cookie,
+                    name: None,
+                });
             }
             return;
         }
@@ -173,7 +189,15 @@ impl Flow {
             self.address(at, name, value);
             return;
         }
-        self.keep(at, (name.to_owned(), value.to_owned()), (from(), None), Writing::Plain);
+        self.keep(Source {
+            at,
+            key: name.to_owned(),
+            text: value.to_owned(),
+            from: from(),
+            regex: None,
+            writing: Writing::Plain,
+            name: None,
+        });
     }
 
     /// The last segment of an address, and the values of its query.
@@ -188,30 +212,41 @@ impl Flow {
             let regex = Some(format!("/{}/([^/?#]+)", literal(before)));
             // The segment before names what the last one identifies.
             let key = format!("{}_id", before.trim_end_matches('s'));
-            self.keep(at, (key, last.to_owned()), (from(), regex), Writing::Encoded);
+            self.keep(Source {
+                at,
+                key,
+                text: last.to_owned(),
+                from: from(),
+                regex,
+                writing: Writing::Encoded,
+                name: None,
+            });
         }
         for (key, text) in query.split('&').filter_map(|pair| pair.split_once('=')) {
             if is_word(key) {
                 let regex = Some(format!("[?&]{}=([^&#]+)", literal(key)));
-                self.keep(at, (key.to_owned(), text.to_owned()), (from(), regex), Writing::Encoded);
+                self.keep(Source {
+                    at,
+                    key: key.to_owned(),
+                    text: text.to_owned(),
+                    from: from(),
+                    regex,
+                    writing: Writing::Encoded,
+                    name: None,
+                });
             }
         }
     }
 
-    fn keep(
-        &mut self,
-        at: usize,
-        (key, text): (String, String),
-        (from, regex): (ExtractFrom, Option<String>),
-        writing: Writing,
-    ) {
-        let is_made = writing == Writing::Cookie || names_an_identifier(&key) || looks_made(&text);
-        if text.is_empty() || text.len() > VALUE_LONGEST || !is_made || self.known.contains(&text) {
+    fn keep(&mut self, source: Source) {
+        let Source { key, text, writing, .. } = &source;
+        let is_made = *writing == Writing::Cookie || names_an_identifier(key) || looks_made(text);
+        if text.is_empty() || text.len() > VALUE_LONGEST || !is_made || self.known.contains(text) {
             return;
         }
         // Two sources of one reply or of two: the first is taken, unless it does not fit the place.
         self.by_text.entry(text.clone()).or_default().push(self.sources.len());
-        self.sources.push(Source { at, key, text, from, regex, writing, name: None });
+        self.sources.push(source);
     }
 }
 

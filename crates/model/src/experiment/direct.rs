@@ -9,7 +9,8 @@ use crate::pairing::PairingChoice;
 /// Refuses what a variant of that protocol has no way to do; `line` is the variant's.
 pub(super) fn check(
     file: &str,
-    (variant, line): (&Variant, usize),
+    variant: &Variant,
+    line: usize,
     points: &[Point],
     plan: &PlanRules,
 ) -> Result<(), ExperimentError> {

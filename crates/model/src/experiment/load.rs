@@ -99,7 +99,7 @@ fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
                 return wrong("`load.sessions` and `load.length` belong to `model = \"partly-open\"`");
             }
             let missing = "open load needs a `rate` above zero, such as `rate = \"5000/s\"`, or a `profile`";
-            Ok(LoadModel::Open { flow: flow(reader, (rate, "rate"), profile, arrivals, missing)? })
+            Ok(LoadModel::Open { flow: flow(reader, rate, "rate", profile, arrivals, missing)? })
         }
         Kind::PartlyOpen => {
             if rate.is_some() {
@@ -109,7 +109,7 @@ fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
             }
             let missing =
                 "partly open load needs `sessions` above zero, such as `sessions = \"50/s\"`, or a `profile`";
-            let flow = flow(reader, (sessions, "sessions"), profile, arrivals, missing)?;
+            let flow = flow(reader, sessions, "sessions", profile, arrivals, missing)?;
             let Some(length) = length else {
                 return wrong(
                     "partly open load needs the `length` of sessions, such as `length = 10`, `\"geometric:mean=10\"` or `\"workload\"`",
@@ -123,7 +123,8 @@ fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
 /// A rate, a profile or a trace: exactly one of them says how much arrives.
 fn flow(
     reader: &Reader<'_>,
-    (rate, key): (Option<PerSecond>, &str),
+    rate: Option<PerSecond>,
+    key: &str,
     profile: Option<Profile>,
     law: Option<Law>,
     missing: &str,

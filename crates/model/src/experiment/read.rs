@@ -92,7 +92,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         check_quick(&asked, &plan.quick, &variants)?;
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
-        super::direct::check(file, (variant, node.line), &points, &plan)?;
+        super::direct::check(file, variant, node.line, &points, &plan)?;
     }
     let tags = tags::of_variants(file, run_tags, &variants, &expanded.variants)?;
     Ok(Experiment { title, points, variants, plan, gates, hooks, tags })

@@ -93,7 +93,8 @@ pub fn is_needed(spec: &WorkloadSpec) -> bool {
 /// [`ReflectionError`] where the server does not describe what the calls need.
 pub fn resolve(
     spec: &WorkloadSpec,
-    (authority, scheme): (&str, UrlScheme),
+    authority: &str,
+    scheme: UrlScheme,
     ask: &mut Ask<'_>,
 ) -> Result<WorkloadSpec, ReflectionError> {
     let mut spec = spec.clone();
