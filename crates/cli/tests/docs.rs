@@ -201,6 +201,14 @@ fn files_that_the_architecture_points_to_are_there() {
             folder = path.parent().expect("a file in a folder").to_owned();
         }
     }
+    let tops = ["crates/", "web/", "services/", "suites/", "peers/", "scripts/", "fuzz/"];
+    for page in ["docs/ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let paths =
+            ticked(&read(page)).into_iter().filter(|name| tops.iter().any(|top| name.starts_with(top)));
+        for path in paths.filter(|path| !path.contains(['*', ' ', '<'])) {
+            assert!(root().join(&path).exists(), "{page}: no `{path}`");
+        }
+    }
 }
 
 // --- Methodology -------------------------------------------------------------------------------------------------
