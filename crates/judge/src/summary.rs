@@ -21,6 +21,7 @@ use crate::analysis::layering::{Here, Layers, Sides};
 use crate::analysis::legs::stamps;
 use crate::analysis::machine;
 use crate::analysis::parts;
+use crate::analysis::roles::told_apart;
 use crate::analysis::sizes::{self, Looked};
 use crate::analysis::spread::{in_words, spread};
 use crate::checks::core_latency::{cores_moved, depends_on_place, explains_levels};
@@ -34,7 +35,6 @@ use crate::checks::steadiness::{
 };
 use crate::checks::tail::{few_tail_events, remark};
 use crate::checks::{Diagnosis, diagnose, subject};
-use crate::detail::told_apart;
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};

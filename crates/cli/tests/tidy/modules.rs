@@ -18,7 +18,7 @@ const CIRCLES: [(&str, &str); 14] = [
     ),
     ("conductor", "answers, direct"),
     ("conformance", "bench, http, ping, pingpong, process, stopping"),
-    ("judge", "analysis, checks, detail, estimate, gather, question, steer, summary, verdict"),
+    ("judge", "analysis, checks, summary"),
     (
         "lab",
         "checkout, container, custody, errand, guardian, launch, net, process, ready, registry, rehearsal",

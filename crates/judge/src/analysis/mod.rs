@@ -6,5 +6,6 @@ pub mod layering;
 pub mod legs;
 pub mod machine;
 pub mod parts;
+pub mod roles;
 pub mod sizes;
 pub mod spread;

@@ -6,10 +6,9 @@ use weighbridge_model::estimate::Validity;
 use weighbridge_model::id::VariantId;
 use weighbridge_model::record::TrialRecord;
 
-use crate::analysis::layering::{Part, RELAYED};
 use crate::checks::Alarm;
 use crate::gather::Gathered;
-use crate::question::{Question, Variant};
+use crate::question::{Part, Question, RELAYED, Variant};
 use crate::thresholds::LOST_SHARE;
 
 /// The name of the finding.

@@ -4,8 +4,8 @@
 use crate::common;
 
 use common::{good, question, run};
-use weighbridge_judge::analysis::layering::Part;
 use weighbridge_judge::checks::network::{ANOTHER_WAY, NO_NULL_PATH};
+use weighbridge_judge::question::Part;
 use weighbridge_judge::summarise;
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::network::{HostSegments, LayerFacts, NetworkFacts};

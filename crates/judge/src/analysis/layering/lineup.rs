@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use weighbridge_model::id::VariantId;
 
-use super::stack::{Part, Stack, names};
-use crate::question::Question;
+use crate::question::{Part, Question, Stack, names};
 
 /// Variants of which each has everything that the one before has, and something more.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,6 @@ mod blocks;
 mod chain;
 mod factor;
 pub mod lineup;
-mod stack;
 mod sum;
 
 use std::borrow::Cow;
@@ -33,8 +32,6 @@ pub(crate) use blocks::Sides;
 use blocks::{Gap, Levels};
 use factor::Measured;
 use lineup::{Line, Singles};
-pub(crate) use stack::RELAYED;
-pub use stack::{Part, Stack};
 
 /// The name of the finding.
 pub const LAYERS_INTERACT: &str = "layers interact";

@@ -7,15 +7,13 @@ mod course;
 mod curve;
 mod density;
 mod factor;
-mod roles;
 mod waterfall;
-
-pub(crate) use roles::told_apart;
 
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
 use crate::analysis::layering::is_asked;
+use crate::analysis::roles;
 use crate::analysis::sizes::{self, Looked};
 use crate::gather::Gathered;
 use crate::question::Question;

@@ -3,6 +3,11 @@
 //! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no record of
 //! a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
+mod stack;
+
+pub use stack::{Part, Stack};
+pub(crate) use stack::{RELAYED, names};
+
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
 use weighbridge_model::id::PointLabel;
@@ -12,8 +17,6 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::Relay;
 use weighbridge_model::tags::Tags;
-
-use crate::analysis::layering::Stack;
 
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]

@@ -100,7 +100,7 @@ impl Stack {
     }
 
     /// Whether this has everything that `other` has, and something more: its layers in the same order.
-    pub(super) fn is_above(&self, other: &Self) -> bool {
+    pub(crate) fn is_above(&self, other: &Self) -> bool {
         self.family == other.family
             && self.parts.len() > other.parts.len()
             && other.settings().all(|part| self.has(part))
@@ -108,7 +108,7 @@ impl Stack {
     }
 
     /// Whether this has what `other` has, its layers in the same order, and nothing else.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.family == other.family
             && self.parts.len() == other.parts.len()
             && other.settings().all(|part| self.has(part))
@@ -116,7 +116,7 @@ impl Stack {
     }
 
     /// Whether this begins with all that `other` has: what it has more stands inside.
-    pub(super) fn begins_with(&self, other: &Self) -> bool {
+    pub(crate) fn begins_with(&self, other: &Self) -> bool {
         let ids = |stack: &Self| stack.parts.iter().map(|part| part.id.clone()).collect::<Vec<_>>();
         ids(self).starts_with(&ids(other))
     }
@@ -130,7 +130,7 @@ impl Stack {
     }
 
     /// What this has and `other` has not.
-    pub(super) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s Part> {
+    pub(crate) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s Part> {
         self.parts.iter().filter(|part| !other.has(part)).collect()
     }
 
@@ -204,7 +204,7 @@ fn name_of(variant: &experiment::Variant) -> String {
 }
 
 /// Parts for a reader: `vxlan + tls`; `bare` where there are none.
-pub(super) fn names<'p>(parts: impl IntoIterator<Item = &'p Part>) -> String {
+pub(crate) fn names<'p>(parts: impl IntoIterator<Item = &'p Part>) -> String {
     let names: Vec<&str> = parts.into_iter().map(|part| part.name.as_str()).collect();
     if names.is_empty() { "bare".to_owned() } else { names.join(" + ") }
 }
