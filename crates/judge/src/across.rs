@@ -10,11 +10,11 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::RunToRun;
 use weighbridge_model::summary::{Cost, Summary};
 
-use crate::analysis::spread::level;
+use crate::analysis::variance_components::level;
 use crate::checks::GENERATOR_BOUND;
 use crate::estimate::{Absence, Side};
-use crate::gather::{Gathered, Lens};
 use crate::question::{Question, Scope};
+use crate::records::{Gathered, Lens};
 use crate::reliability::run_deviation;
 use crate::stats::interval::Mean;
 use crate::summary::unjudged;

@@ -13,8 +13,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
 
 use crate::estimate::{Side, beyond};
-use crate::gather::{Cell, Gathered, Lens, add, quantile};
 use crate::question::{Point, Question, Scope};
+use crate::records::{Cell, Gathered, Lens, add, quantile};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
 /// The percentiles of a distribution, in percent.

@@ -3,7 +3,7 @@
 //! No clock, no input or output, no randomness: the same records give the same summary on every machine. The crate
 //! refuses to render anything, to measure anything and to carry out the steps that it names.
 //!
-//! The way through it: [`gather`] puts trials into blocks, [`estimate`] makes block estimates of them, [`verdict`]
+//! The way through it: [`records`] puts trials into blocks, [`estimate`] makes block estimates of them, [`verdict`]
 //! concludes, [`checks`] say what speaks against it, [`analysis`] says what else there is to know,
 //! [`summary::summarise`] puts all of it in order, and [`steer`] answers what to run next. Every number that decides something stands in [`thresholds`].
 
@@ -15,11 +15,11 @@ pub mod detail;
 pub mod estimate;
 pub mod evidence;
 pub mod gate;
-pub mod gather;
 pub mod imported;
 pub mod messages;
 pub mod overview;
 pub mod question;
+pub mod records;
 pub mod reliability;
 pub mod single;
 pub mod stats;

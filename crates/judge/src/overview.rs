@@ -14,8 +14,8 @@ use weighbridge_model::sizes::SizeTime;
 use weighbridge_model::summary::{Summary, VariantSummary};
 
 use crate::estimate::{beyond, estimate};
-use crate::gather::{Gathered, Lens};
 use crate::question::Question;
+use crate::records::{Gathered, Lens};
 use crate::stats::ranks::quantile_interval;
 use crate::stats::sample::{ascending, median, quantile_nearest_rank};
 use crate::thresholds::LEVEL;

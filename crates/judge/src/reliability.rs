@@ -13,10 +13,10 @@ use weighbridge_model::reliability::{
     QuantitySpread, RunToRun, Share, VariantReliability,
 };
 
-use crate::analysis::spread::{Parts, block_times, level};
+use crate::analysis::variance_components::{Parts, block_times, level};
 use crate::estimate::{Contrast, Side};
-use crate::gather::{Gathered, Lens};
 use crate::question::{Question, Scope};
+use crate::records::{Gathered, Lens};
 use crate::stats::binomial::clopper_pearson;
 use crate::stats::chi_square::deviation_interval;
 use crate::stats::components::one_way;
@@ -121,7 +121,7 @@ impl Look {
 
 /// Rounds of all blocks that count.
 fn rounds_of(gathered: &Gathered<'_>) -> u32 {
-    let last = |block: &crate::gather::Block<'_>| {
+    let last = |block: &crate::records::Block<'_>| {
         let windows = block.trials.iter().flat_map(|trial| &trial.windows);
         let rounds = windows.filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1);
         rounds.max().unwrap_or(0)

@@ -14,7 +14,7 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::Finding;
 
-use crate::checks::plateau::stood_still;
+use crate::checks::delayed_ack_stalls::stood_still;
 use crate::thresholds::{
     BEYOND_PER_BLOCK, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
 };
@@ -146,8 +146,8 @@ fn histograms<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> (TimeHistogra
     let (mut response, mut service) = (time_histogram(), time_histogram());
     for tally in tallies {
         if matches!(tally.outcome, Outcome::Ok | Outcome::Error(ErrorKind::Timeout)) {
-            crate::gather::add(&mut response, &tally.response);
-            crate::gather::add(&mut service, &tally.service);
+            crate::records::add(&mut response, &tally.response);
+            crate::records::add(&mut service, &tally.service);
         }
     }
     (response, service)

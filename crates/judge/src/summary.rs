@@ -16,14 +16,14 @@ use weighbridge_model::summary::{
     Severity, Spread, Summary, VariantSummary,
 };
 
-use crate::analysis::carried;
-use crate::analysis::layering::{Here, Layers, Sides};
+use crate::analysis::goodput;
+use crate::analysis::latency_parts;
+use crate::analysis::layers::{Here, Layers, Sides};
 use crate::analysis::legs::stamps;
 use crate::analysis::machine;
-use crate::analysis::parts;
 use crate::analysis::roles::told_apart;
 use crate::analysis::sizes::{self, Looked};
-use crate::analysis::spread::{in_words, spread};
+use crate::analysis::variance_components::{in_words, spread};
 use crate::checks::core_latency::{cores_moved, depends_on_place, explains_levels};
 use crate::checks::idle::{depends_on_idle, not_held};
 use crate::checks::pauses::pauses;
@@ -36,8 +36,8 @@ use crate::checks::steadiness::{
 use crate::checks::tail::{few_tail_events, remark};
 use crate::checks::{Diagnosis, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};
+use crate::records::{Cell, Gathered, Lens};
 use crate::verdict::{bootstrap_differs, conclude, correct};
 
 /// A variant beside which all others lived, though these did not live beside each other.
@@ -130,7 +130,7 @@ pub(crate) fn judged(
     let over_size = looked.over_size();
     findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
     findings.extend(spreads.iter().map(spread_finding).chain(cores_moved(question, gathered)));
-    let relays = parts::relays(question, gathered, &variants);
+    let relays = latency_parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
     Summary {
@@ -160,7 +160,7 @@ pub(crate) fn judged(
         over_size,
         tags: run.tags,
         relays,
-        carried: carried::carried(question, gathered),
+        carried: goodput::carried(question, gathered),
         roles: told_apart(question, gathered),
         layering,
         unavailable: run.unavailable,

@@ -11,8 +11,8 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::CpuRoles;
 
 use crate::estimate::estimate;
-use crate::gather::{Block, Gathered};
 use crate::question::Question;
+use crate::records::{Block, Gathered};
 
 /// The roles; `None` where no block tells them.
 pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Option<CpuRoles> {

@@ -12,8 +12,8 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::WindowRecord;
 
 use crate::estimate::estimate;
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::Question;
+use crate::records::{Cell, Gathered, Lens};
 
 /// The generator's name among the roles.
 const GENERATOR: &str = "generator";

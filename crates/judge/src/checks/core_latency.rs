@@ -11,8 +11,8 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::{Alarm, subject};
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{Question, Scope};
+use crate::records::{Cell, Gathered, Lens};
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::median;

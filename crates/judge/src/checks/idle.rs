@@ -13,8 +13,8 @@ use weighbridge_model::summary::{Finding, Severity};
 use crate::checks::Alarm;
 use crate::checks::steadiness::moved;
 use crate::estimate::{Side, between, contrast};
-use crate::gather::{Gathered, Lens};
 use crate::question::{Question, Scope};
+use crate::records::{Gathered, Lens};
 use crate::thresholds::IDLE_CHECK_P;
 use crate::verdict::signed_percent;
 

@@ -5,11 +5,11 @@
 //! [`crate::summary`].
 
 pub mod core_latency;
+pub mod delayed_ack_stalls;
 pub mod idle;
 pub mod limits;
 pub mod network;
 pub mod pauses;
-pub mod plateau;
 pub mod settled;
 pub mod steadiness;
 pub mod tail;
@@ -23,10 +23,10 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{ErrorCounts, ErrorKind, TrialRecord, WindowEnd};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::checks::plateau::{relay_waited, stood_still};
+use crate::checks::delayed_ack_stalls::{relay_waited, stood_still};
 use crate::checks::settled::NOT_WARM;
-use crate::gather::{Cell, Gathered, Lens, Times, add, quantile};
 use crate::question::{Placement, Question, Scope, Transport};
+use crate::records::{Cell, Gathered, Lens, Times, add, quantile};
 use crate::thresholds::{
     ALMOST_IDLE_SHARE, BUSY_SHARE, ERROR_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
     SERVICE_BUSY_SHARE,

@@ -7,8 +7,8 @@ use weighbridge_model::id::VariantId;
 use weighbridge_model::record::TrialRecord;
 
 use crate::checks::Alarm;
-use crate::gather::Gathered;
 use crate::question::{Part, Question, RELAYED, Variant};
+use crate::records::Gathered;
 use crate::thresholds::LOST_SHARE;
 
 /// The name of the finding.

@@ -9,7 +9,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::record::{OperationFigures, WindowKind, WindowRecord};
 
 use crate::checks::Alarm;
-use crate::gather::{Cell, Gathered, Lens};
+use crate::records::{Cell, Gathered, Lens};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{mean, median, standard_deviation};

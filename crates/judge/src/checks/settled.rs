@@ -11,8 +11,8 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{OperationFigures, TrialRecord, WindowKind, WindowRecord};
 
 use crate::checks::Alarm;
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{Load, Question};
+use crate::records::{Cell, Gathered, Lens};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::median;

@@ -11,11 +11,11 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::OperationFigures;
 
-use crate::analysis::spread::{Parts, levels_in_words};
+use crate::analysis::variance_components::{Parts, levels_in_words};
 use crate::checks::Alarm;
 use crate::estimate::{Contrast, contrast};
-use crate::gather::{Cell, Gathered, Lens, Longer, figures_of, means_of_swapped};
 use crate::question::{Question, Scope};
+use crate::records::{Cell, Gathered, Lens, Longer, figures_of, means_of_swapped};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{self, median};

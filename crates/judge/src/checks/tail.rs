@@ -11,8 +11,8 @@ use weighbridge_model::quantity::Ratio;
 
 use crate::checks::Alarm;
 use crate::estimate::{Side, is_typical};
-use crate::gather::{Cell, figures_of};
 use crate::question::Scope;
+use crate::records::{Cell, figures_of};
 use crate::stats::sample::median;
 use crate::thresholds::{TAIL_DEVIATIONS, TAIL_EVENTS, TAIL_SPREAD, TAIL_WEIGHT};
 

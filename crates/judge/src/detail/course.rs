@@ -8,8 +8,8 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{WindowKind, WindowRecord};
 
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::Question;
+use crate::records::{Cell, Gathered, Lens};
 use crate::stats::sample::quantile_nearest_rank;
 
 /// Most stretches of one life.

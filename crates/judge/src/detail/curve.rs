@@ -7,8 +7,8 @@ use weighbridge_model::detail::{Curve, TimeKind};
 use weighbridge_model::histogram::TimeHistogram;
 
 use crate::estimate::{beyond, estimate};
-use crate::gather::{Gathered, Lens, Times};
 use crate::question::Question;
+use crate::records::{Gathered, Lens, Times};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
 /// Points of a curve per factor of ten in 1 − q.

@@ -7,8 +7,8 @@ use weighbridge_model::detail::{Density, TimeKind};
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::id::{PointId, VariantId};
 
-use crate::gather::{Gathered, Lens, add};
 use crate::question::{Question, Scope};
+use crate::records::{Gathered, Lens, add};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
 /// Bins that the narrowest density of a point is given, as far as [`MOST_BINS`] allows.

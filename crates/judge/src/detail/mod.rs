@@ -12,11 +12,11 @@ mod waterfall;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
-use crate::analysis::layering::is_asked;
+use crate::analysis::layers::is_asked;
 use crate::analysis::roles;
 use crate::analysis::sizes::{self, Looked};
-use crate::gather::Gathered;
 use crate::question::Question;
+use crate::records::Gathered;
 use crate::summary::judged;
 
 /// Everything that charts draw of a run.

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use weighbridge_judge::estimate::headlines;
-use weighbridge_judge::gather::Gathered;
+use weighbridge_judge::records::Gathered;
 use weighbridge_judge::stats::interval::Interval;
 use weighbridge_judge::thresholds::LEVEL;
 use weighbridge_judge::{Bridge, summarise, summarise_through};

@@ -20,8 +20,8 @@ use weighbridge_model::sizes::{
     SizeRatios, SizeSamples, SizeTime,
 };
 
-use crate::gather::{Gathered, Lens};
 use crate::question::{AskedSizes, Point, Question};
+use crate::records::{Gathered, Lens};
 use crate::stats::cliffs::{self, Change, Cliff, Found};
 use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
 use crate::stats::smooth::{Smooth, places, smooth};

@@ -17,8 +17,8 @@ use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_model::summary::{Cost, VariantSummary};
 
 use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
-use crate::gather::{Block, Gathered};
 use crate::question::{Point, Question};
+use crate::records::{Block, Gathered};
 use crate::stats::sample::quantile_nearest_rank;
 use crate::summary::unjudged;
 use crate::thresholds::BEYOND_PER_BLOCK;

@@ -4,9 +4,9 @@
 use crate::common;
 
 use common::{Place, Request, add_window, cost, good, noisy, normal, question, random, run, trial};
-use weighbridge_judge::analysis::spread::Parts;
-use weighbridge_judge::gather::Gathered;
+use weighbridge_judge::analysis::variance_components::Parts;
 use weighbridge_judge::question::Scope;
+use weighbridge_judge::records::Gathered;
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};

@@ -11,10 +11,10 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::parts::{Carried, SizedCarried};
 use weighbridge_model::record::samples::Sample;
 
-use crate::analysis::parts::{ANY, Class, classes, is_of};
+use crate::analysis::latency_parts::{ANY, Class, classes, is_of};
 use crate::estimate::estimate;
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{AskedSizes, Question, Scope};
+use crate::records::{Cell, Gathered, Lens};
 
 /// What every variant carried at every point; variants of which neither bytes nor sizes are known are left out.
 pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {

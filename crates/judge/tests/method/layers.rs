@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::analysis::layering::{LAYERS_INTERACT, lineup};
+use weighbridge_judge::analysis::layers::{LAYERS_INTERACT, lineup};
 use weighbridge_judge::question::{Part, Stack};
 use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{Place, add_window, good, question, trial};
 use weighbridge_judge::gate::{GateOutcome, judge};
-use weighbridge_judge::gather::Gathered;
+use weighbridge_judge::records::Gathered;
 use weighbridge_judge::{AskedSizes, Question, detail, overview, summarise};
 use weighbridge_model::estimate::{Estimate, Verdict};
 use weighbridge_model::gate::{Gate, GateKind};

@@ -13,8 +13,8 @@ use weighbridge_model::estimate::{Bounds, Estimate, Quantity, Statistic};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 
-use crate::gather::{Cell, Gathered, Lens, Totals, means_of_swapped};
 use crate::question::{Load, Question, Scope};
+use crate::records::{Cell, Gathered, Lens, Totals, means_of_swapped};
 use crate::stats::bootstrap::studentised;
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::sample::median;

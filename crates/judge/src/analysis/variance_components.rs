@@ -14,8 +14,8 @@ use weighbridge_model::summary::{Advice, Source, Spread};
 
 use crate::checks::steadiness::order_effect;
 use crate::estimate::{is_typical, of_block, pooling};
-use crate::gather::{Block, Cell, Gathered, Lens};
 use crate::question::{Blocks, Load, Question, Scope};
+use crate::records::{Block, Cell, Gathered, Lens};
 use crate::stats::components::{Components, one_way};
 use crate::stats::fisher;
 use crate::stats::interval::Mean;
@@ -166,7 +166,7 @@ fn cuts(rounds: u32) -> Vec<u32> {
 
 /// ln of the baseline's own figure in a part.
 pub(crate) fn level(
-    (cell, totals): (&Cell<'_>, crate::gather::Totals),
+    (cell, totals): (&Cell<'_>, crate::records::Totals),
     (scope, load): (Scope, Load),
     quantity: Quantity,
 ) -> Option<f64> {
