@@ -10,16 +10,15 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::RunToRun;
 use weighbridge_model::summary::{Cost, Summary};
 
-use crate::analysis::variance_components::level;
 use crate::checks::GENERATOR_BOUND;
+use crate::estimate::parts::level;
 use crate::estimate::{Absence, Side};
 use crate::question::{Question, Scope};
 use crate::records::{Gathered, Lens};
 use crate::reliability::run_deviation;
 use crate::stats::interval::Mean;
-use crate::summary::unjudged;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
-use crate::verdict::{correct, of_mean};
+use crate::verdict::{correct, of_mean, unjudged};
 
 /// One run, as far as it is compared: of a shared baseline as variant 0 and the compared one as variant 1, or of the
 /// compared one alone.

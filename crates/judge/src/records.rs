@@ -133,6 +133,15 @@ impl<'a> Gathered<'a> {
         kinds.any(|kind| kind == WindowKind::Extra)
     }
 
+    /// Whether a relay of ours carried the packets of a variant, though perhaps no layer of it is called so.
+    pub(crate) fn was_relayed(&self, variant: VariantId) -> bool {
+        let trials = self.used.iter().flat_map(|block| &block.trials);
+        let mut networks = trials
+            .filter(|trial| trial.variant == variant)
+            .filter_map(|trial| trial.service.network.as_ref());
+        networks.any(|network| network.relayed.is_some())
+    }
+
     /// A variant's cells at a point, one per block in which it was measured.
     pub fn cells(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
         self.used.iter().filter_map(|block| block.cell(point, variant, lens)).collect()

@@ -13,7 +13,8 @@ use weighbridge_model::reliability::{
     QuantitySpread, RunToRun, Share, VariantReliability,
 };
 
-use crate::analysis::variance_components::{Parts, block_times, level};
+use crate::analysis::variance_components::block_times;
+use crate::estimate::parts::{Parts, level};
 use crate::estimate::{Contrast, Side};
 use crate::question::{Question, Scope};
 use crate::records::{Gathered, Lens};

@@ -38,7 +38,7 @@ use crate::checks::{Diagnosis, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
 use crate::question::{Life, Point, Question, Scope, Transport, Variant};
 use crate::records::{Cell, Gathered, Lens};
-use crate::verdict::{bootstrap_differs, conclude, correct};
+use crate::verdict::{append, bootstrap_differs, conclude, correct, unjudged};
 
 /// A variant beside which all others lived, though these did not live beside each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,28 +73,6 @@ fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
     }
     let joined = |values: BTreeSet<&str>| values.into_iter().collect::<Vec<_>>().join(" or ");
     seen.into_iter().map(|(key, values)| (key, joined(values))).collect()
-}
-
-/// A row of the table before anything is known of it.
-pub(crate) fn unjudged(
-    (point, scope): (&Point, Scope),
-    variant: &str,
-    (quantity, headline): (Quantity, Quantity),
-) -> Cost {
-    Cost {
-        point: point.label.clone(),
-        variant: variant.to_owned(),
-        operation: point.name(scope).to_owned(),
-        quantity,
-        unit: quantity.unit(),
-        difference: None,
-        ratio: None,
-        verdict: Verdict::Withheld,
-        effect: None,
-        reason: None,
-        p: None,
-        headline: quantity == headline && scope.is_whole(),
-    }
 }
 
 /// Judges what was gathered.
@@ -268,14 +246,6 @@ fn in_batches(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Brid
         let evidence = format!("each cost is against {baseline} of its own batch: {}", each.join(" | "));
         finding("batches", evidence, remedy)
     })
-}
-
-/// Adds to a reason.
-pub(crate) fn append(reason: &mut Option<String>, more: String) {
-    *reason = Some(match reason.take() {
-        Some(first) => format!("{first}; {more}"),
-        None => more,
-    });
 }
 
 /// One point: every variant's sides and diagnosis.

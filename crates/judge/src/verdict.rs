@@ -9,9 +9,32 @@ use weighbridge_model::quantity::Ratio;
 use weighbridge_model::summary::Cost;
 
 use crate::estimate::Contrast;
+use crate::question::{Point, Scope};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::{holm, p_against_zero, p_equivalence};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR, LEVEL};
+
+/// A row of the table before anything is known of it.
+pub(crate) fn unjudged(
+    (point, scope): (&Point, Scope),
+    variant: &str,
+    (quantity, headline): (Quantity, Quantity),
+) -> Cost {
+    Cost {
+        point: point.label.clone(),
+        variant: variant.to_owned(),
+        operation: point.name(scope).to_owned(),
+        quantity,
+        unit: quantity.unit(),
+        difference: None,
+        ratio: None,
+        verdict: Verdict::Withheld,
+        effect: None,
+        reason: None,
+        p: None,
+        headline: quantity == headline && scope.is_whole(),
+    }
+}
 
 /// What one contrast concludes on its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +118,14 @@ pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> O
         let (lower, upper) = (signed_percent(lower), signed_percent(upper));
         format!("bootstrap-t [{lower}, {upper}] alone would say `{}`", other.name())
     })
+}
+
+/// Adds to a reason.
+pub(crate) fn append(reason: &mut Option<String>, more: String) {
+    *reason = Some(match reason.take() {
+        Some(first) => format!("{first}; {more}"),
+        None => more,
+    });
 }
 
 /// `+1.0 %`; two decimals below 0.1 %.

@@ -10,7 +10,7 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// Circles that are left: a crate, and the modules that reach each other. `load: codec` stays: a framing names the codecs it
 /// carries, and a codec the framings it stands in. The others are to go.
-const CIRCLES: [(&str, &str); 14] = [
+const CIRCLES: [(&str, &str); 13] = [
     ("cli", "live, printer, signals"),
     (
         "conductor",
@@ -18,7 +18,6 @@ const CIRCLES: [(&str, &str); 14] = [
     ),
     ("conductor", "answers, direct"),
     ("conformance", "bench, http, ping, pingpong, process, stopping"),
-    ("judge", "analysis, checks, summary"),
     (
         "lab",
         "checkout, container, custody, errand, guardian, launch, net, process, ready, registry, rehearsal",

@@ -20,9 +20,8 @@ use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
 use crate::question::{Point, Question};
 use crate::records::{Block, Gathered};
 use crate::stats::sample::quantile_nearest_rank;
-use crate::summary::unjudged;
 use crate::thresholds::BEYOND_PER_BLOCK;
-use crate::verdict::{conclude, correct};
+use crate::verdict::{conclude, correct, unjudged};
 
 /// Up to so many sizes each is shown by itself; more are put together by powers of ten.
 const SIZES_BY_THEMSELVES: usize = 6;

@@ -8,7 +8,6 @@ use weighbridge_model::record::TrialRecord;
 
 use crate::checks::Alarm;
 use crate::question::{Part, Question, RELAYED, Variant};
-use crate::records::Gathered;
 use crate::thresholds::LOST_SHARE;
 
 /// The name of the finding.
@@ -114,14 +113,6 @@ pub(crate) fn no_null_path<'t>(
 /// Whether a variant's packets are held back on purpose.
 pub(crate) fn is_delayed(variant: &Variant) -> bool {
     kinds(variant).contains(&"delay")
-}
-
-/// Whether a relay of ours carried the packets of a variant, though perhaps no layer of it is called so.
-pub(crate) fn is_relayed(gathered: &Gathered<'_>, variant: VariantId) -> bool {
-    let trials = gathered.used.iter().flat_map(|block| &block.trials);
-    let mut networks =
-        trials.filter(|trial| trial.variant == variant).filter_map(|trial| trial.service.network.as_ref());
-    networks.any(|network| network.relayed.is_some())
 }
 
 /// The layers of a variant by their kind.

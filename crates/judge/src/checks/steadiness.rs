@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use weighbridge_model::estimate::{Quantity, Validity};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
-use weighbridge_model::quantity::Ratio;
+use weighbridge_model::quantity::{Ratio, display_nanos};
 use weighbridge_model::record::OperationFigures;
 
-use crate::analysis::variance_components::{Parts, levels_in_words};
 use crate::checks::Alarm;
+use crate::estimate::parts::{Parts, StartLevels};
 use crate::estimate::{Contrast, contrast};
 use crate::question::{Question, Scope};
 use crate::records::{Cell, Gathered, Lens, Longer, figures_of, means_of_swapped};
@@ -128,7 +128,7 @@ pub fn on_two_levels(gathered: &Gathered<'_>, point: PointId, variant: VariantId
     };
     let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&logs(cell))).collect();
     let first = found.first().filter(|_| 2 * found.len() > cells.len())?;
-    let times = |log: f64| weighbridge_model::quantity::display_nanos(log.exp());
+    let times = |log: f64| display_nanos(log.exp());
     Some(Alarm {
         validity: Validity::Valid,
         name: "two levels",
@@ -218,6 +218,36 @@ pub fn on_two_starts(
         evidence: levels_in_words(&found, &pairs, (scope, &parts.costs)),
         remedy: "the cost is the mean of two states; look for what a start decides (memory layout, a hash seed, a core)",
     })
+}
+
+/// Starts on two levels, in words, with the mean response of variant and baseline on the lower and on the upper ones.
+fn levels_in_words(
+    found: &StartLevels,
+    pairs: &[(Cell<'_>, Cell<'_>)],
+    (scope, costs): (Scope, &[Vec<f64>]),
+) -> String {
+    let middle = 0.5 * (found.low + found.high);
+    let of_level = |upper: bool| {
+        let chosen = pairs.iter().zip(costs);
+        let chosen =
+            chosen.filter(|(_, costs)| sample::mean(costs).is_some_and(|cost| (cost > middle) == upper));
+        let (mut mine, mut theirs) = (Vec::new(), Vec::new());
+        for ((variant, baseline), _) in chosen {
+            mine.extend(variant.totals(scope).get(Quantity::ResponseMean));
+            theirs.extend(baseline.totals(scope).get(Quantity::ResponseMean));
+        }
+        let shown = |means: &[f64]| sample::mean(means).map_or_else(|| "unknown".to_owned(), display_nanos);
+        format!("mean response {}, baseline {}", shown(&mine), shown(&theirs))
+    };
+    format!(
+        "the cost is near {} in {} starts ({}) and near {} in {} ({})",
+        Ratio::new(found.low.exp_m1()),
+        found.of - found.upper,
+        of_level(false),
+        Ratio::new(found.high.exp_m1()),
+        found.upper,
+        of_level(true),
+    )
 }
 
 /// Median log-ratio of a block's rounds in which the variant ran after the baseline, and before it. Rounds in which it ran

@@ -9,6 +9,8 @@
 //! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two variants that never
 //! did are compared through a third that lived beside both: log-ratios and differences are subtracted block by block.
 
+pub mod parts;
+
 use weighbridge_model::estimate::{Bounds, Estimate, Quantity, Statistic};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;

@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::{Place, Request, add_window, cost, good, noisy, normal, question, random, run, trial};
-use weighbridge_judge::analysis::variance_components::Parts;
+use weighbridge_judge::estimate::parts::Parts;
 use weighbridge_judge::question::Scope;
 use weighbridge_judge::records::Gathered;
 use weighbridge_judge::{Question, summarise};

@@ -12,7 +12,7 @@ use super::lineup::{Line, stage_name};
 use super::{Here, Obstacle};
 use crate::checks::tail;
 use crate::question::Question;
-use crate::summary::append;
+use crate::verdict::append;
 
 /// One line at one point.
 pub(super) struct Looked<'l, 's, 'a> {

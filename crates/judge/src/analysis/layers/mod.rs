@@ -20,14 +20,13 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Layering, SumCheck};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::checks::network::is_relayed;
 use crate::checks::{Diagnosis, Objection, subject};
 use crate::estimate::Absence;
 use crate::question::Question;
 use crate::records::Gathered;
 use crate::stats::multiple::holm;
-use crate::summary::append;
 use crate::thresholds::FAMILY_ERROR;
+use crate::verdict::append;
 pub(crate) use blocks::Sides;
 use blocks::{Gap, Levels};
 use factor::Measured;
@@ -46,7 +45,7 @@ fn as_carried<'q>(question: &'q Question, gathered: &Gathered<'_>) -> Cow<'q, Qu
     let mut carried = Cow::Borrowed(question);
     for (id, variant) in question.variants() {
         let stack = variant.stack.clone().relayed();
-        if stack != variant.stack && is_relayed(gathered, id) {
+        if stack != variant.stack && gathered.was_relayed(id) {
             carried.to_mut().variants[id.index()].stack = stack;
         }
     }

@@ -15,8 +15,7 @@ use super::{Here, Row};
 use crate::estimate::{estimate, mean_with_error};
 use crate::question::Question;
 use crate::stats::multiple::p_against_zero;
-use crate::summary::append;
-use crate::verdict::of_interval;
+use crate::verdict::{append, of_interval};
 
 /// One check at one point, with what could not be checked.
 pub(super) fn check(question: &Question, here: &Here<'_, '_>, singles: &Singles) -> SumCheck {
