@@ -10,7 +10,7 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::RunToRun;
 use weighbridge_model::summary::{Cost, Summary};
 
-use crate::checks::GENERATOR_BOUND;
+use crate::checks::generator::GENERATOR_BOUND;
 use crate::estimate::parts::level;
 use crate::estimate::{Absence, Side};
 use crate::question::{Question, Scope};

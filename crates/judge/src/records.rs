@@ -250,6 +250,23 @@ pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigur
     }
 }
 
+/// A time of a window's good replies, in nanoseconds.
+pub(crate) type Figure = fn(&OperationFigures) -> f64;
+
+pub(crate) fn response_p50(figures: &OperationFigures) -> f64 {
+    figures.response_p50.as_nanos() as f64
+}
+
+pub(crate) fn response_mean(figures: &OperationFigures) -> f64 {
+    figures.response_sum.as_nanos() as f64 / figures.ok.max(1) as f64
+}
+
+/// The logarithms of a figure of a cell's windows, in the order they ran.
+pub(crate) fn logs_of(cell: &Cell<'_>, figure: Figure) -> Vec<f64> {
+    let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
+    figures.map(|figures| figure(figures).max(1.0).ln()).collect()
+}
+
 impl<'a> Cell<'a> {
     /// How its variant was put beside the others.
     pub fn pairing(&self) -> Pairing {
@@ -277,6 +294,19 @@ impl<'a> Cell<'a> {
     /// The windows' figures of a scope, windows without a good reply left out.
     fn figures(&self, scope: Scope) -> impl Iterator<Item = &'a OperationFigures> {
         self.windows.iter().filter_map(move |window| figures_of(window, scope))
+    }
+
+    /// The warm-up windows of its trials, in the order they ran.
+    pub(crate) fn warm_up(&self) -> Vec<&'a WindowRecord> {
+        let of_trial = |trial: &&'a TrialRecord| {
+            let is_warm_up =
+                |window: &&WindowRecord| window.kind == WindowKind::WarmUp && window.point == self.point;
+            // Behind them come those in which the first block looked at turns, some behind a freeze.
+            let warm_up = trial.preparations.get(self.point.index()).and_then(|prepared| prepared.warm_up);
+            let count = warm_up.map_or(usize::MAX, |warm_up| warm_up.windows as usize);
+            trial.windows.iter().filter(is_warm_up).take(count).collect::<Vec<_>>()
+        };
+        self.trials.iter().flat_map(of_trial).collect()
     }
 
     /// Good replies.

@@ -1,19 +1,18 @@
 //! The whole answer: every cost, figure and finding of a run, in the order of tables.
 //!
-//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`] and
-//! [`crate::checks::steadiness`]; this module only puts them together and decides that `invalid` overrides.
+//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`]; this module only
+//! puts them together and decides that `invalid` overrides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use weighbridge_model::estimate::{Quantity, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
-use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord, WindowKind};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, SCHEMA_VERSION, SampleCounts,
-    Severity, Spread, Summary, VariantSummary,
+    Spread, Summary, VariantSummary,
 };
 
 use crate::analysis::goodput;
@@ -23,20 +22,13 @@ use crate::analysis::legs::stamps;
 use crate::analysis::machine;
 use crate::analysis::roles::told_apart;
 use crate::analysis::sizes::{self, Looked};
-use crate::analysis::variance_components::{in_words, spread};
-use crate::checks::core_latency::{cores_moved, depends_on_place, explains_levels};
-use crate::checks::idle::{depends_on_idle, not_held};
-use crate::checks::pauses::pauses;
-use crate::checks::settled::{
-    DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, needs_longer_turns, not_warm,
-};
-use crate::checks::steadiness::{
-    DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
-};
-use crate::checks::tail::{few_tail_events, remark};
-use crate::checks::{Diagnosis, diagnose, subject};
+use crate::analysis::variance_components::{self, spread};
+use crate::checks::core_latency::{cores_moved, explains_levels};
+use crate::checks::idle::not_held;
+use crate::checks::tail::remark;
+use crate::checks::{self, CheckContext, Diagnosis, Impact, VariantTotals, diagnose, subject};
 use crate::estimate::{Absence, Side, between, headlines};
-use crate::question::{Life, Point, Question, Scope, Transport, Variant};
+use crate::question::{Point, Question, Scope, Transport, Variant};
 use crate::records::{Cell, Gathered, Lens};
 use crate::verdict::{append, bootstrap_differs, conclude, correct, unjudged};
 
@@ -81,9 +73,11 @@ pub(crate) fn judged(
     gathered: &Gathered<'_>,
     (bridge, looked): (Option<&Bridge>, &Looked<'_>),
 ) -> Summary {
-    let mut findings = limits(question);
-    findings.extend(void_blocks(gathered));
-    findings.extend(in_batches(question, gathered, bridge));
+    let mut findings = checks::one_instance(question);
+    findings.extend(checks::one_service_core(question));
+    findings.extend(question.idle.as_ref().and_then(not_held));
+    findings.extend(checks::void_blocks(gathered));
+    findings.extend(checks::in_batches(question, gathered, bridge.map(|bridge| &bridge.name[..])));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     let mut pairings = Vec::new();
     let mut layers = Layers::new(question, gathered);
@@ -98,7 +92,7 @@ pub(crate) fn judged(
         if bridge.is_none() {
             table.layers(&mut layers);
         }
-        findings.extend(not_paired(question, gathered, (id, point)));
+        findings.extend(checks::not_paired(question, gathered, id));
         if !gathered.used.is_empty() {
             pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
         }
@@ -107,7 +101,7 @@ pub(crate) fn judged(
     findings.extend(interacting);
     let over_size = looked.over_size();
     findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
-    findings.extend(spreads.iter().map(spread_finding).chain(cores_moved(question, gathered)));
+    findings.extend(spreads.iter().map(variance_components::finding).chain(cores_moved(question, gathered)));
     let relays = latency_parts::relays(question, gathered, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
@@ -158,96 +152,6 @@ fn goal(question: &Question, gathered: &Gathered<'_>) -> Option<Goal> {
     Some(Goal { until, half_width: widest.map(Ratio::new), reached })
 }
 
-fn spread_finding(spread: &Spread) -> Finding {
-    let (evidence, remedy) = in_words(spread);
-    Finding {
-        severity: Severity::Note,
-        name: "spread".to_owned(),
-        subject: subject(&spread.variant, &spread.point),
-        evidence,
-        remedy,
-    }
-}
-
-/// What the set-up itself does not let anybody conclude.
-fn limits(question: &Question) -> Vec<Finding> {
-    let note = |name: &str, subject: &str, evidence: &str, remedy: &str| Finding {
-        severity: Severity::Note,
-        name: name.to_owned(),
-        subject: subject.to_owned(),
-        evidence: evidence.to_owned(),
-        remedy: remedy.to_owned(),
-    };
-    let instances = question.variants.iter().filter(|variant| variant.life == Life::Instance);
-    let mut notes: Vec<_> = instances
-        .map(|variant| {
-            let evidence = "this instance: restart variance not included";
-            note("one instance", &variant.name, evidence, "let it be started here, as `service` or `command`")
-        })
-        .collect();
-    if question.cores.service == Some(1) {
-        let evidence = "costs are CPU costs, no parallelism";
-        notes.push(note("one service core", "", evidence, "use a host with more cores"));
-    }
-    notes.extend(question.idle.as_ref().and_then(not_held));
-    notes
-}
-
-/// Says of a point whose variants ran one after another that what the host did meanwhile is not shared.
-fn not_paired(
-    question: &Question,
-    gathered: &Gathered<'_>,
-    (id, point): (PointId, &Point),
-) -> Option<Finding> {
-    let alone = question.variants.len() < 2;
-    (gathered.pairing(id) == Pairing::Sequential && !alone).then(|| Finding {
-        severity: Severity::Warning,
-        name: "not paired".to_owned(),
-        subject: subject("", &point.label).trim().to_owned(),
-        evidence: "variants ran one after another in each block: windows were not paired, and drift of the host is in the costs"
-            .to_owned(),
-        remedy: "more blocks average it out; where windows can hold 200 requests within 1 s, they pair".to_owned(),
-    })
-}
-
-fn void_blocks(gathered: &Gathered<'_>) -> Vec<Finding> {
-    let finding = |(block, reason): &(u32, String)| Finding {
-        severity: Severity::Note,
-        name: "void block".to_owned(),
-        subject: String::new(),
-        evidence: format!("block {block} counts for nothing: {reason}"),
-        remedy: "none is needed where enough blocks are left".to_owned(),
-    };
-    gathered.void.iter().map(finding).collect()
-}
-
-/// What batches do to the costs, where there are several.
-fn in_batches(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>) -> Option<Finding> {
-    let finding = |name: &str, evidence, remedy: &str| Finding {
-        severity: Severity::Note,
-        name: name.to_owned(),
-        subject: String::new(),
-        evidence,
-        remedy: remedy.to_owned(),
-    };
-    let remedy = "two variants of different batches are told apart only through the baseline: raise `together` where \
-                  these matter most";
-    if let Some(bridge) = bridge {
-        let evidence =
-            format!("measured in different batches: each cost is a ratio of ratios to `{}`", bridge.name);
-        return Some(finding("through the baseline", evidence, remedy));
-    }
-    let batches = gathered.batches();
-    let name = |id: &VariantId| Some(format!("`{}`", question.variants.get(id.index())?.name));
-    let members = |ids: &Vec<VariantId>| ids.iter().skip(1).filter_map(name).collect::<Vec<_>>().join(", ");
-    let each: Vec<_> = batches.values().map(members).collect();
-    let baseline = batches.values().flatten().next().and_then(name)?;
-    (batches.len() > 1).then(|| {
-        let evidence = format!("each cost is against {baseline} of its own batch: {}", each.join(" | "));
-        finding("batches", evidence, remedy)
-    })
-}
-
 /// One point: every variant's sides and diagnosis.
 struct Table<'a> {
     question: &'a Question,
@@ -270,34 +174,20 @@ impl<'a> Table<'a> {
             scopes.iter().map(side).collect()
         };
         let sides: Vec<Vec<Side<'a>>> = question.variants().map(|(variant, _)| sides(variant)).collect();
-        // Levels that have been explained are not told a second time.
-        let moved = explains_levels(gathered, id);
-        let diagnoses = question
-            .variants()
-            .map(|(variant, _)| {
-                let mut diagnosis = diagnose(question, gathered, id, variant);
-                diagnosis.alarms.extend(drifting(gathered, id, variant));
-                diagnosis.alarms.extend(not_warm(gathered, id, variant));
-                diagnosis.alarms.extend(needs_longer_turns(question, gathered, id, variant));
-                if !moved {
-                    diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
-                }
-                diagnosis.alarms.extend(few_tail_events(&sides[variant.index()][0]));
-                if variant != VariantId(0) {
-                    diagnosis.alarms.extend(carried_over(gathered, id, variant));
-                    diagnosis.alarms.extend(depends_on_window(question, gathered, id, variant, scopes[0]));
-                    diagnosis.alarms.extend(depends_on_turns(question, gathered, id, variant));
-                    diagnosis.alarms.extend(depends_on_idle(question, gathered, id, variant, scopes[0]));
-                    diagnosis.alarms.extend(depends_on_place(gathered, id, variant, scopes[0]));
-                    diagnosis.alarms.extend(pauses(gathered, id, variant));
-                    diagnosis.alarms.extend(run_drifting(question, gathered, (id, variant), scopes[0]));
-                    if !moved {
-                        diagnosis.alarms.extend(on_two_starts(question, gathered, (id, variant), scopes[0]));
-                    }
-                }
-                diagnosis
+        let levels_explained = explains_levels(gathered, id);
+        let diagnosis = |(variant, _): (VariantId, &Variant)| {
+            diagnose(&CheckContext {
+                question,
+                records: gathered,
+                point: id,
+                variant,
+                scope: scopes[0],
+                samples: &sides[variant.index()][0],
+                totals: VariantTotals::new(gathered, id, variant),
+                levels_explained,
             })
-            .collect();
+        };
+        let diagnoses = question.variants().map(diagnosis).collect();
         Self { question, gathered, id, point, scopes, sides, diagnoses, bridge: None }
     }
 
@@ -436,18 +326,14 @@ impl<'a> Table<'a> {
             cost.reason = Some(format!("`{}`: {}", name(v), objection.reason));
             return;
         }
-        if let Some(turns) = both[1].1.alarm(DEPENDS_ON_TURNS)
-            && self.gathered.window(self.id).is_some()
-        {
+        if let Some(alarm) = both[1].1.with(Impact::CostsWithheld).next() {
             cost.verdict = Verdict::Withheld;
             cost.effect = None;
-            cost.reason = Some(format!("{}: {}; {}", turns.name, turns.evidence, turns.remedy));
+            cost.reason = Some(alarm.reason_with_remedy());
             return;
         }
-        let doubts =
-            [DEPENDS_ON_WINDOW, DEPENDS_ON_TURNS, DEPENDS_ON_COMPANY].map(|name| both[1].1.alarm(name));
-        for alarm in doubts.into_iter().flatten().filter(|_| cost.headline) {
-            append(&mut cost.reason, format!("{}: {}", alarm.name, alarm.evidence));
+        for alarm in both[1].1.with(Impact::HeadlineSuspect).filter(|_| cost.headline) {
+            append(&mut cost.reason, alarm.reason());
         }
     }
 

@@ -10,9 +10,10 @@ use weighbridge_model::estimate::Estimate;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{TrialRecord, WindowKind};
-use weighbridge_model::summary::{Advice, Source, Spread};
+use weighbridge_model::summary::{Advice, Finding, Severity, Source, Spread};
 
-use crate::checks::steadiness::order_effect;
+use crate::checks::carry_over::order_effect;
+use crate::checks::subject;
 use crate::estimate::parts::{Parts, Variances};
 use crate::question::{Blocks, Question, Scope};
 use crate::records::{Block, Gathered};
@@ -115,7 +116,18 @@ fn batch_times(trials: &[&TrialRecord]) -> Option<(Nanoseconds, Nanoseconds)> {
 }
 
 /// The spread in one sentence, and what to do.
-pub(crate) fn in_words(spread: &Spread) -> (String, String) {
+pub(crate) fn finding(spread: &Spread) -> Finding {
+    let (evidence, remedy) = in_words(spread);
+    Finding {
+        severity: Severity::Note,
+        name: "spread".to_owned(),
+        subject: subject(&spread.variant, &spread.point),
+        evidence,
+        remedy,
+    }
+}
+
+fn in_words(spread: &Spread) -> (String, String) {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let share = &spread.share_of_starts;
     let (lower, upper) = share.interval().unwrap_or((0.0, 1.0));

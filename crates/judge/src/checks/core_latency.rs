@@ -5,12 +5,12 @@
 //! as long between them, and every time is another one. Whoever is compared shares that, round by round; figures of their own
 //! do not, and a cost can be another one in either place.
 
-use weighbridge_model::estimate::{Quantity, Validity};
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::checks::{Alarm, subject};
+use super::{Alarm, CheckContext, Impact, subject};
 use crate::question::{Question, Scope};
 use crate::records::{Cell, Gathered, Lens};
 use crate::stats::interval::{Interval, Mean};
@@ -96,21 +96,10 @@ pub fn explains_levels(gathered: &Gathered<'_>, point: PointId) -> bool {
 /// What is to be known of a run whose cores were in two places: of the point at which the baseline's p50 tells them apart most.
 pub fn cores_moved(question: &Question, gathered: &Gathered<'_>) -> Option<Finding> {
     let found = question.points().filter_map(|(id, point)| {
-        let places = TwoPlaces::seen(gathered, id)?;
-        let cells = gathered.cells(id, VariantId(0), Lens::Measured);
-        let of_place = |place: usize| {
-            let p50s: Vec<f64> =
-                cells.iter().filter_map(|cell| places.p50s(cell, Scope::All)[place]).collect();
-            median(&p50s)
-        };
-        let p50s = [of_place(0)?, of_place(1)?];
+        let (places, p50s) = told_apart(gathered, id)?;
         Some((places, p50s, subject(&question.variants.first()?.name, &point.label)))
     });
-    let change = |p50s: &[f64; 2]| (p50s[1] / p50s[0]).ln().abs();
     let (places, p50s, subject) = found.max_by(|a, b| change(&a.1).total_cmp(&change(&b.1)))?;
-    if change(&p50s) < CORE_LATENCY_CHANGE {
-        return None;
-    }
     let ([near, far], [near_latency, far_latency]) =
         (p50s.map(display_nanos), places.latencies.map(display_nanos));
     let share = Ratio::new(((1.0 - places.far) * 100.0).round() / 100.0);
@@ -129,15 +118,14 @@ pub fn cores_moved(question: &Question, gathered: &Gathered<'_>) -> Option<Findi
 ///
 /// A block gives the cost in each place in which both had five windows; the places' means over blocks are compared by Welch's
 /// t test. The cost's own interval is not asked: it is wide where blocks were in different places.
-pub fn depends_on_place(
-    gathered: &Gathered<'_>,
-    point: PointId,
-    variant: VariantId,
-    scope: Scope,
-) -> Option<Alarm> {
-    let places = TwoPlaces::seen(gathered, point)?;
+pub(super) fn depends_on_place(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { records, point, scope, .. } = context;
+    if context.is_baseline() {
+        return None;
+    }
+    let places = TwoPlaces::seen(records, point)?;
     let mut logs = [Vec::new(), Vec::new()];
-    for (mine, theirs) in gathered.pairs(point, variant, Lens::Measured) {
+    for (mine, theirs) in context.pairs() {
         let both = places.p50s(&mine, scope).into_iter().zip(places.p50s(&theirs, scope));
         for (logs, (mine, theirs)) in logs.iter_mut().zip(both) {
             logs.extend(mine.zip(theirs).map(|(mine, theirs)| (mine / theirs).ln()));
@@ -156,7 +144,7 @@ pub fn depends_on_place(
     });
     let [near_latency, far_latency] = places.latencies.map(display_nanos);
     Some(Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: DEPENDS_ON_PLACE,
         evidence: format!(
             "{QUANTITY} against the baseline: {near} where a cache line took {near_latency} between the cores, {far} where it took {far_latency}"

@@ -9,22 +9,46 @@
 //! relay's own calls, where it tells them, and else those of the client's. A peer that itself takes 40 ms looks alike, and
 //! the remedy says so.
 
-use weighbridge_model::estimate::Validity;
-use weighbridge_model::histogram::TimeHistogram;
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::HELD_UP;
 
-use crate::checks::Alarm;
+use super::network::is_delayed;
+use super::{Alarm, CheckContext, Impact};
+use crate::question::Scope;
 use crate::thresholds::{PLATEAU_BELOW, PLATEAU_LEAST, PLATEAU_SHARE};
 
 /// Name of the finding.
 pub const DELAYED_ACKNOWLEDGEMENT: &str = "delayed acknowledgement";
 
+/// Replies that stood still on the way to the client, or to the relay that asked for them.
+pub(super) fn stalls(context: &CheckContext<'_>) -> Option<Alarm> {
+    let totals = &context.totals;
+    let windows = || totals.cells.iter().flat_map(|cell| &cell.windows).map(|window| &window.figures);
+    let held_up = windows().map(|figures| figures.held_up).sum();
+    let good = totals.cells.iter().map(|cell| cell.good(Scope::All)).sum();
+    stood_still(held_up, good).or_else(|| {
+        let variant = context.variant_facts().filter(|variant| variant.relay.is_some())?;
+        let mut calls = time_histogram();
+        let samples =
+            totals.trials().flat_map(|trial| &trial.samples).filter(|sample| sample.point == context.point);
+        for relayed in samples.filter_map(|sample| sample.relayed) {
+            calls.saturating_record(relayed.duration.as_nanos());
+        }
+        // A delay that was asked for is in the client's times, and in none of the relay's calls.
+        match calls.is_empty() {
+            false => relay_waited(&calls, "calls to its peer"),
+            true if is_delayed(variant) => None,
+            true => relay_waited(&totals.service, "replies"),
+        }
+    })
+}
+
 /// Says so where good replies stood still for 40 ms between two of their parts: `held_up` of `good` did.
 pub fn stood_still(held_up: u64, good: u64) -> Option<Alarm> {
     let share = Ratio::new(held_up as f64 / good.max(1) as f64);
     is_plateau(held_up, share).then(|| Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: DELAYED_ACKNOWLEDGEMENT,
         evidence: format!(
             "{share} of {good} replies stood still for 40 ms ({} to {}) between two of their parts",
@@ -47,7 +71,7 @@ pub fn relay_waited(calls: &TimeHistogram, of: &str) -> Option<Alarm> {
     let share = Ratio::new(piled as f64 / calls.len().max(1) as f64);
     let is_pile = is_plateau(piled, share) && below as f64 <= PLATEAU_BELOW * piled as f64;
     is_pile.then(|| Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: DELAYED_ACKNOWLEDGEMENT,
         evidence: format!(
             "{share} of the relay's {} {of} took 40 ms ({from} to {to}), {below} lie in the stretch just below",
@@ -64,8 +88,6 @@ fn is_plateau(count: u64, share: Ratio) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weighbridge_model::histogram::time_histogram;
-
     use super::*;
 
     const CALLS: &str = "calls to its peer";

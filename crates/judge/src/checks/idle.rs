@@ -5,16 +5,14 @@
 //! it, and a few rounds the other way: where the headline is another one there, both are told. Neither is wrong: the one
 //! is what a lightly loaded machine shows, the other what the software costs.
 
-use weighbridge_model::estimate::Validity;
-use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::checks::Alarm;
-use crate::checks::steadiness::moved;
+use super::window_length::moved;
+use super::{Alarm, CheckContext, Impact};
 use crate::estimate::{Side, between, contrast};
-use crate::question::{Question, Scope};
-use crate::records::{Gathered, Lens};
+use crate::records::Lens;
 use crate::thresholds::IDLE_CHECK_P;
 use crate::verdict::signed_percent;
 
@@ -26,28 +24,26 @@ pub const DEPENDS_ON_IDLE: &str = "depends on idle cores";
 /// p50 is taken from single windows on both sides, also where the cost itself is pooled; of another quantile, which needs a
 /// trial's histograms, nothing is said. As in the window check, each block's check is held against the same block, and the
 /// differences must be significant.
-pub fn depends_on_idle(
-    question: &Question,
-    gathered: &Gathered<'_>,
-    point: PointId,
-    variant: VariantId,
-    scope: Scope,
-) -> Option<Alarm> {
+pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { question, records, point, variant, scope, .. } = context;
+    if context.is_baseline() {
+        return None;
+    }
     let waited = question.idle.as_ref()?.was;
     let of = |lens| {
-        let side = |variant| Side::new(question, gathered, (point, variant), scope, lens).by_windows();
+        let side = |variant| Side::new(question, records, (point, variant), scope, lens).by_windows();
         between(&side(variant), &side(VariantId(0)), None, question.headline).ok()
     };
     let change = moved(&of(Lens::Measured)?, &of(Lens::IdleCheck)?, IDLE_CHECK_P)?;
     let headline =
-        contrast(question, gathered, (point, variant), (scope, Lens::Measured), question.headline).ok()?;
+        contrast(question, records, (point, variant), (scope, Lens::Measured), question.headline).ok()?;
     let log = headline.log_mean()?.point;
     let cost = |idle: Idle| {
         let log = if idle == waited { log } else { log + change };
         signed_percent(log.exp_m1())
     };
     Some(Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: DEPENDS_ON_IDLE,
         evidence: format!(
             "{} against the baseline: with cores {} {}; {} {}",

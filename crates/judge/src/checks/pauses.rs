@@ -3,13 +3,12 @@
 //! A p50 does not see them and a total holds them whole; the finding says how many, how long and how often, so that nobody
 //! wonders why the two differ. What the host does stops both variants alike, and is not told.
 
-use weighbridge_model::estimate::Validity;
-use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::record::{OperationFigures, WindowKind, WindowRecord};
 
-use crate::checks::Alarm;
-use crate::records::{Cell, Gathered, Lens};
+use super::{Alarm, CheckContext, Impact};
+use crate::records::Cell;
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{mean, median, standard_deviation};
@@ -63,13 +62,17 @@ impl Paused {
 /// A pause is the longest response of a window, where it is above 1 ms, 20 times the p50, and the longest that the other
 /// variant has in a middling block: the host stops both. It is told where pauses take at least 1 % of the time more than the
 /// other's, over blocks, p below 5 %.
-pub fn pauses(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
-    let (mine, theirs): (Vec<_>, Vec<_>) = gathered.pairs(point, variant, Lens::Measured).into_iter().unzip();
+pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { point, .. } = context;
+    if context.is_baseline() {
+        return None;
+    }
+    let (mine, theirs): (Vec<_>, Vec<_>) = context.pairs().into_iter().unzip();
     let mine_more = || Some(("its", more(&mine, &theirs, point)?));
     let theirs_more = || Some(("the baseline's", more(&theirs, &mine, point)?));
     let (whose, said) = mine_more().or_else(theirs_more)?;
     Some(Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: "pauses",
         evidence: format!("{whose} {said}"),
         remedy: "mean, throughput and far quantiles hold them, p50 does not; give every block time for five",

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge_model::estimate::{Quantity, Statistic, Validity};
+use weighbridge_model::estimate::{Quantity, Statistic};
 use weighbridge_model::quantity::Ratio;
 
-use crate::checks::Alarm;
+use super::{Alarm, CheckContext, Impact};
 use crate::estimate::{Side, is_typical};
 use crate::question::Scope;
 use crate::records::{Cell, figures_of};
@@ -17,7 +17,7 @@ use crate::stats::sample::median;
 use crate::thresholds::{TAIL_DEVIATIONS, TAIL_EVENTS, TAIL_SPREAD, TAIL_WEIGHT};
 
 /// The name of the finding and of the remark on a cost.
-pub const FEW_TAIL_EVENTS: &str = "few tail events";
+const FEW_TAIL_EVENTS: &str = "few tail events";
 
 /// The factor that makes the median absolute deviation of a normal sample its standard deviation.
 const NORMAL_DEVIATION: f64 = 1.4826;
@@ -65,12 +65,13 @@ pub fn remark(sides: &[(&str, &Side<'_>)], quantity: Quantity) -> Option<String>
 }
 
 /// The finding of one variant: every quantity of it that is [`thin`].
-pub fn few_tail_events(side: &Side<'_>) -> Option<Alarm> {
+pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
+    let side = context.samples;
     let found = Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin(side, quantity)?)));
     let told: Vec<String> =
         found.map(|(quantity, thin)| format!("{quantity}: {}", thin.evidence())).collect();
     (!told.is_empty()).then(|| Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: FEW_TAIL_EVENTS,
         evidence: told.join("; "),
         remedy: "intervals of these may cover less than they say; allow a larger budget, so that each block sees more of them",

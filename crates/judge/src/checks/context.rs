@@ -1,0 +1,91 @@
+//! What a check is given: one variant at one point, and what its records add up to.
+
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::record::TrialRecord;
+
+use crate::estimate::Side;
+use crate::question::{Question, Scope, Variant};
+use crate::records::{Cell, Gathered, Lens, Times, add};
+
+/// One variant at one point.
+pub(crate) struct CheckContext<'c> {
+    pub question: &'c Question,
+    pub records: &'c Gathered<'c>,
+    pub point: PointId,
+    pub variant: VariantId,
+    /// That of the headline.
+    pub scope: Scope,
+    /// The same variant as estimates are made of it, in that scope.
+    pub samples: &'c Side<'c>,
+    pub totals: VariantTotals<'c>,
+    /// Whether two levels are known to be those of core latency: they are not told a second time.
+    pub levels_explained: bool,
+}
+
+impl<'c> CheckContext<'c> {
+    pub(crate) fn is_baseline(&self) -> bool {
+        self.variant == VariantId(0)
+    }
+
+    /// What the question says of the variant; `None` of one through which others are compared.
+    pub(crate) fn variant_facts(&self) -> Option<&'c Variant> {
+        self.question.variants.get(self.variant.index())
+    }
+
+    pub(crate) fn pairing(&self) -> Pairing {
+        self.records.pairing(self.point)
+    }
+
+    /// The variant's measured windows, trial by trial.
+    pub(crate) fn lives(&self) -> Vec<Cell<'c>> {
+        self.records.lives(self.point, self.variant, Lens::Measured)
+    }
+
+    /// Its measured windows and those of the baseline that lived beside it, block by block.
+    pub(crate) fn pairs(&self) -> Vec<(Cell<'c>, Cell<'c>)> {
+        self.records.pairs(self.point, self.variant, Lens::Measured)
+    }
+}
+
+/// All that one variant's records at one point add up to, over the blocks that count.
+pub(crate) struct VariantTotals<'a> {
+    pub cells: Vec<Cell<'a>>,
+    pub response: TimeHistogram,
+    pub service: TimeHistogram,
+    pub lag: TimeHistogram,
+    pub loop_delay: TimeHistogram,
+    pub requests: u64,
+    pub failed: u64,
+}
+
+impl<'a> VariantTotals<'a> {
+    pub(crate) fn new(records: &Gathered<'a>, point: PointId, variant: VariantId) -> Self {
+        Self::of(records.cells(point, variant, Lens::Measured), point)
+    }
+
+    pub(crate) fn of(cells: Vec<Cell<'a>>, point: PointId) -> Self {
+        let [mut response, mut service, mut lag, mut loop_delay] = [(); 4].map(|()| time_histogram());
+        for cell in &cells {
+            let Times { response: more_response, service: more_service } = cell.times(Scope::All);
+            add(&mut response, &more_response);
+            add(&mut service, &more_service);
+            for tallies in cell.trials.iter().filter_map(|trial| trial.tallies.get(point.index())) {
+                add(&mut lag, &tallies.lag);
+                add(&mut loop_delay, &tallies.loop_delay);
+            }
+        }
+        let requests = cells.iter().map(Cell::requests).sum();
+        let failed = cells.iter().map(|cell| cell.errors().total()).sum();
+        Self { cells, response, service, lag, loop_delay, requests, failed }
+    }
+
+    pub(crate) fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> + Clone {
+        self.cells.iter().flat_map(|cell| cell.trials.iter().copied())
+    }
+
+    pub(crate) fn error_share(&self) -> f64 {
+        self.failed as f64 / self.requests.max(1) as f64
+    }
+}
