@@ -88,7 +88,7 @@ pub(crate) fn measure(
         division: prepared.division.clone(),
         idle: &prepared.idle,
         warned: BTreeSet::new(),
-        void_before: judge::records::Gathered::new(&done).void.len() as u32,
+        void_before: judge::records::Records::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
         trials: done,
         began,
@@ -472,7 +472,7 @@ impl Course<'_> {
 
     /// Blocks that count, blocks that do not, and why the last of these does not.
     fn counts(&self) -> (u32, u32, String) {
-        let gathered = judge::records::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         let reason = gathered.void.last().map(|(_, reason)| reason.clone()).unwrap_or_default();
         (gathered.used.len() as u32, gathered.void.len() as u32, reason)
     }
@@ -492,7 +492,7 @@ impl Course<'_> {
     /// How the blocks that count put the variants side by side, point by point, and the length of windows that the first
     /// of them chose; nothing where there are none.
     fn settled(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
-        let gathered = judge::records::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         match gathered.used.is_empty() {
             true => (Vec::new(), Vec::new()),
             false => {
@@ -530,13 +530,13 @@ impl Course<'_> {
     }
 
     fn log_ratios(&self) -> Vec<Vec<f64>> {
-        let gathered = judge::records::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         let headlines = judge::estimate::headlines(&self.question, &gathered);
         headlines.iter().filter_map(|h| h.contrast.as_ref().ok().map(|c| c.log_ratios())).collect()
     }
 
     fn interim(&self) -> Vec<Interim> {
-        let gathered = judge::records::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         let headlines = judge::estimate::headlines(&self.question, &gathered);
         let interim = |headline: &judge::estimate::Headline| {
             let contrast = headline.contrast.as_ref().ok()?;

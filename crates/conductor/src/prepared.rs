@@ -73,7 +73,7 @@ impl Prepared {
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {
             let variant = self.experiment.variants.remove(at);
             self.recipes.remove(at);
-            self.unavailable.push(Absent::of(&variant, reason.clone()));
+            self.unavailable.push(Absent::new(&variant, reason.clone()));
         }
         enough(&self.experiment, &self.unavailable)?;
         self.batches = batches(&self.experiment);
@@ -149,7 +149,7 @@ pub(crate) fn prepare(
             Err(_) if options.control.is_interrupted() => return Err(RunError::InterruptedEarly),
             Err(reason) => {
                 say(Event::Unavailable { variant: variant.name.clone(), reason: reason.clone() });
-                unavailable.push(Absent::of(&variant, reason));
+                unavailable.push(Absent::new(&variant, reason));
             }
         }
     }

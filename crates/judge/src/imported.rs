@@ -205,7 +205,7 @@ fn time_of(series: &Series<'_>) -> SizeTime {
 }
 
 fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
-    let of = |series: &Series<'_>| {
+    let size_samples = |series: &Series<'_>| {
         let mut pairs: Vec<(u64, u64)> = good(series)
             .map(|(size, time)| (size, Nanoseconds::from_secs_f64(time / 1e9).as_nanos()))
             .collect();
@@ -221,7 +221,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             failed: series.faults().total(),
         }
     };
-    series.iter().map(of).collect()
+    series.iter().map(size_samples).collect()
 }
 
 #[cfg(test)]

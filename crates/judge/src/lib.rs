@@ -31,6 +31,6 @@ pub mod verdict;
 pub use detail::{detail, whole};
 pub use evidence::evidence;
 pub use question::{
-    Absent, AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
+    Absent, AskedSizes, Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant,
 };
 pub use summary::{Bridge, summarise, summarise_through};

@@ -30,7 +30,7 @@ pub struct MessageTimes {
 /// Messages of every call that streams, in the order of the workload; calls that never came to one are left out.
 /// `took` is the time in which they all came.
 pub fn messages(tallies: &Tallies, streams: &[CallStream], took: Nanoseconds) -> Vec<MessageTimes> {
-    let of = |stream: &CallStream| match stream.replies {
+    let message_times = |stream: &CallStream| match stream.replies {
         Some(operation) => {
             let histogram = tallies.messages_of(operation)?;
             let (count, basis) = (histogram.len(), MessageBasis::BetweenReplies);
@@ -39,7 +39,7 @@ pub fn messages(tallies: &Tallies, streams: &[CallStream], took: Nanoseconds) ->
         }
         None => shares(tallies, stream, took),
     };
-    streams.iter().filter_map(of).collect()
+    streams.iter().filter_map(message_times).collect()
 }
 
 /// The call's service time, divided by the messages it sends. It sends the same number each time, so that a quantile

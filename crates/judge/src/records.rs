@@ -26,7 +26,7 @@ const UNATTRIBUTED: &str = "unattributed";
 
 /// All trials of a run by block, void blocks apart.
 #[derive(Debug, Clone)]
-pub struct Gathered<'a> {
+pub struct Records<'a> {
     /// Blocks that count, by rising number.
     pub used: Vec<Block<'a>>,
     /// Blocks that were thrown away: number and why.
@@ -47,14 +47,14 @@ pub struct Block<'a> {
 impl Block<'_> {
     /// How its variants were put side by side at a point.
     fn pairing(&self, point: PointId) -> Pairing {
-        let of = |trial: &&TrialRecord| trial.pairings.get(point.index()).copied().unwrap_or_default();
-        self.trials.iter().map(of).max().unwrap_or_default()
+        let pairing = |trial: &&TrialRecord| trial.pairings.get(point.index()).copied().unwrap_or_default();
+        self.trials.iter().map(pairing).max().unwrap_or_default()
     }
 }
 
 /// Which windows of a cell are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lens {
+pub enum WindowSelection {
     /// The measured windows.
     Measured,
     /// The longer windows of the window check, by their length in requests relative to a measured window.
@@ -79,10 +79,10 @@ pub struct Cell<'a> {
     pub block: u32,
     /// The trials: one, save of the baseline where there are batches.
     pub trials: Vec<&'a TrialRecord>,
-    /// The windows seen through the lens, in the order they ran.
+    /// The windows seen through the selection, in the order they ran.
     pub windows: Vec<&'a WindowRecord>,
     point: PointId,
-    lens: Lens,
+    selection: WindowSelection,
     pairing: Pairing,
 }
 
@@ -95,7 +95,7 @@ pub struct Times {
     pub service: TimeHistogram,
 }
 
-impl<'a> Gathered<'a> {
+impl<'a> Records<'a> {
     /// Sorts trials into blocks. A block with a void trial, with more than 10 % of its CPU time stolen, or with an
     /// aborted measured window is void as a whole: what is left of it was not measured under the same conditions.
     pub fn new(trials: &'a [TrialRecord]) -> Self {
@@ -103,14 +103,14 @@ impl<'a> Gathered<'a> {
         for trial in trials {
             blocks.entry(trial.block).or_default().push(trial);
         }
-        let mut gathered = Self { used: Vec::new(), void: Vec::new(), bridge: None };
+        let mut records = Self { used: Vec::new(), void: Vec::new(), bridge: None };
         for (number, trials) in blocks {
             match trials.iter().find_map(|trial| why_void(trial)) {
-                Some(reason) => gathered.void.push((number, reason)),
-                None => gathered.used.push(Block { number, trials }),
+                Some(reason) => records.void.push((number, reason)),
+                None => records.used.push(Block { number, trials }),
             }
         }
-        gathered
+        records
     }
 
     /// How variants were put side by side at a point. A run decides that once; where blocks differ all the same, what
@@ -143,24 +143,34 @@ impl<'a> Gathered<'a> {
     }
 
     /// A variant's cells at a point, one per block in which it was measured.
-    pub fn cells(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
-        self.used.iter().filter_map(|block| block.cell(point, variant, lens)).collect()
+    pub fn cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
+        self.used.iter().filter_map(|block| block.cell(point, variant, selection)).collect()
     }
 
-    /// A variant's lives at a point: a cell for each of its trials, in the order of blocks and batches. What happens
-    /// within a life is not mixed with what changed between two.
-    pub fn lives(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
-        self.used.iter().flat_map(|block| block.lives(point, variant, lens)).collect()
+    /// A cell for each trial of a variant at a point, in the order of blocks and batches: what happens within a trial is not
+    /// mixed with what changed between two.
+    pub fn trial_cells(
+        &self,
+        point: PointId,
+        variant: VariantId,
+        selection: WindowSelection,
+    ) -> Vec<Cell<'a>> {
+        self.used.iter().flat_map(|block| block.trial_cells(point, variant, selection)).collect()
     }
 
     /// Pairs of cells of a variant and of the baseline that lived beside it, from the blocks in which both were measured.
     /// None where the two are compared through another: they never lived beside each other.
-    pub fn pairs(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<(Cell<'a>, Cell<'a>)> {
+    pub fn pairs(
+        &self,
+        point: PointId,
+        variant: VariantId,
+        selection: WindowSelection,
+    ) -> Vec<(Cell<'a>, Cell<'a>)> {
         let both = |block: &Block<'a>| {
-            let mine = block.cell(point, variant, lens)?;
+            let mine = block.cell(point, variant, selection)?;
             let beside = |trial: &&TrialRecord| mine.trials.iter().any(|one| one.batch == trial.batch);
-            let theirs = block.of(VariantId(0)).filter(beside).collect();
-            Some((mine, block.cell_of(theirs, point, lens)?))
+            let theirs = block.variant_trials(VariantId(0)).filter(beside).collect();
+            Some((mine, block.cell_of(theirs, point, selection)?))
         };
         let blocks = if self.bridge.is_none() { &self.used[..] } else { &[] };
         blocks.iter().filter_map(both).collect()
@@ -197,39 +207,52 @@ fn why_void(trial: &TrialRecord) -> Option<String> {
 }
 
 impl<'a> Block<'a> {
-    /// A variant's cell at a point; `None` where no window of it is seen through the lens.
-    pub fn cell(&self, point: PointId, variant: VariantId, lens: Lens) -> Option<Cell<'a>> {
-        self.cell_of(self.of(variant).collect(), point, lens)
+    /// A variant's cell at a point; `None` where no window of it is seen through the selection.
+    pub fn cell(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Option<Cell<'a>> {
+        self.cell_of(self.variant_trials(variant).collect(), point, selection)
     }
 
     /// A variant's cells, one for each of its trials.
-    fn lives(&self, point: PointId, variant: VariantId, lens: Lens) -> Vec<Cell<'a>> {
-        self.of(variant).filter_map(|trial| self.cell_of(vec![trial], point, lens)).collect()
+    fn trial_cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
+        self.variant_trials(variant).filter_map(|trial| self.cell_of(vec![trial], point, selection)).collect()
     }
 
-    fn of(&self, variant: VariantId) -> impl Iterator<Item = &'a TrialRecord> {
+    fn variant_trials(&self, variant: VariantId) -> impl Iterator<Item = &'a TrialRecord> {
         self.trials.iter().copied().filter(move |trial| trial.variant == variant)
     }
 
-    fn cell_of(&self, trials: Vec<&'a TrialRecord>, point: PointId, lens: Lens) -> Option<Cell<'a>> {
+    fn cell_of(
+        &self,
+        trials: Vec<&'a TrialRecord>,
+        point: PointId,
+        selection: WindowSelection,
+    ) -> Option<Cell<'a>> {
         let here = |w: &&WindowRecord| w.point == point;
-        let of_kind = |kind: WindowKind| {
+        let windows_of_kind = |kind: WindowKind| {
             trials.iter().flat_map(|t| &t.windows).filter(here).filter(move |w| w.kind == kind)
         };
-        let windows: Vec<_> = match lens {
-            Lens::Measured => of_kind(WindowKind::Measured).collect(),
-            Lens::IdleCheck => of_kind(WindowKind::IdleCheck).collect(),
-            Lens::Check(longer) => {
-                let mut sizes: Vec<u64> = of_kind(WindowKind::Measured).map(|w| w.figures.requests).collect();
+        let windows: Vec<_> = match selection {
+            WindowSelection::Measured => windows_of_kind(WindowKind::Measured).collect(),
+            WindowSelection::IdleCheck => windows_of_kind(WindowKind::IdleCheck).collect(),
+            WindowSelection::Check(longer) => {
+                let mut sizes: Vec<u64> =
+                    windows_of_kind(WindowKind::Measured).map(|w| w.figures.requests).collect();
                 sizes.sort_unstable();
                 let usual = *sizes.get(sizes.len() / 2)?;
-                of_kind(WindowKind::Check)
+                windows_of_kind(WindowKind::Check)
                     .filter(|w| longer_by(w.figures.requests, usual) == Some(longer))
                     .collect()
             }
         };
         let pairing = self.pairing(point);
-        (!windows.is_empty()).then_some(Cell { block: self.number, trials, windows, point, lens, pairing })
+        (!windows.is_empty()).then_some(Cell {
+            block: self.number,
+            trials,
+            windows,
+            point,
+            selection,
+            pairing,
+        })
     }
 }
 
@@ -298,7 +321,7 @@ impl<'a> Cell<'a> {
 
     /// The warm-up windows of its trials, in the order they ran.
     pub(crate) fn warm_up(&self) -> Vec<&'a WindowRecord> {
-        let of_trial = |trial: &&'a TrialRecord| {
+        let warm_up_windows = |trial: &&'a TrialRecord| {
             let is_warm_up =
                 |window: &&WindowRecord| window.kind == WindowKind::WarmUp && window.point == self.point;
             // Behind them come those in which the first block looked at turns, some behind a freeze.
@@ -306,7 +329,7 @@ impl<'a> Cell<'a> {
             let count = warm_up.map_or(usize::MAX, |warm_up| warm_up.windows as usize);
             trial.windows.iter().filter(is_warm_up).take(count).collect::<Vec<_>>()
         };
-        self.trials.iter().flat_map(of_trial).collect()
+        self.trials.iter().flat_map(warm_up_windows).collect()
     }
 
     /// Good replies.
@@ -410,10 +433,10 @@ impl<'a> Cell<'a> {
         peaks.max().filter(|peak: &u64| *peak > 0).map(|peak| peak as f64)
     }
 
-    /// Merged histograms of a scope; empty through any lens but the measured windows'.
+    /// Merged histograms of a scope; empty through any selection but the measured windows'.
     pub fn times(&self, scope: Scope) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
-        if self.lens == Lens::Measured {
+        if self.selection == WindowSelection::Measured {
             for trial in &self.trials {
                 times.add_trial(trial, self.point, scope);
             }
@@ -424,15 +447,15 @@ impl<'a> Cell<'a> {
     /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to give.
     pub fn totals(&self, scope: Scope) -> Totals {
         // A histogram is a quarter of a megabyte: none is made of what was not recorded in one.
-        let recorded =
-            self.lens == Lens::Measured && self.trials.iter().any(|trial| !trial.tallies.is_empty());
+        let recorded = self.selection == WindowSelection::Measured
+            && self.trials.iter().any(|trial| !trial.tallies.is_empty());
         let times = recorded.then(|| self.times(scope));
         let timeouts = (recorded && self.errors().timeout > 0)
-            .then(|| self.times_of(scope, Outcome::Error(ErrorKind::Timeout)));
+            .then(|| self.times_with_outcome(scope, Outcome::Error(ErrorKind::Timeout)));
         let count = times.as_ref().map_or(0, |times| times.response.len());
         let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: count };
         for quantity in Quantity::ALL {
-            let histogram = times.as_ref().map(|times| times.of(quantity));
+            let histogram = times.as_ref().map(|times| times.histogram(quantity));
             totals.values[quantity as usize] = match quantity.statistic() {
                 Statistic::Quantile(q) => histogram.and_then(|histogram| quantile(histogram, q)),
                 Statistic::Mean => self.mean(scope, quantity, timeouts.as_ref()),
@@ -449,14 +472,14 @@ impl<'a> Cell<'a> {
             false => |f| f.service_sum,
         };
         let good: f64 = self.figures(scope).map(|f| pick(f).as_nanos() as f64).sum();
-        let late = timeouts.map(|times| times.of(quantity)).filter(|late| !late.is_empty());
+        let late = timeouts.map(|times| times.histogram(quantity)).filter(|late| !late.is_empty());
         let (bounds, given_up) = late.map_or((0.0, 0), |late| (late.mean() * late.len() as f64, late.len()));
         let count = self.good(scope) + given_up;
         (self.good(scope) > 0).then(|| (good + bounds) / count as f64)
     }
 
     /// Merged histograms of the requests of a scope that ended so.
-    pub fn times_of(&self, scope: Scope, outcome: Outcome) -> Times {
+    pub fn times_with_outcome(&self, scope: Scope, outcome: Outcome) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
         for trial in &self.trials {
             times.add(trial, self.point, scope, outcome);
@@ -536,7 +559,7 @@ impl Times {
     }
 
     /// The histogram that a quantity of request times is of.
-    fn of(&self, quantity: Quantity) -> &TimeHistogram {
+    fn histogram(&self, quantity: Quantity) -> &TimeHistogram {
         if quantity.is_response() { &self.response } else { &self.service }
     }
 

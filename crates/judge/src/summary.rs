@@ -17,20 +17,20 @@ use weighbridge_model::summary::{
 
 use crate::analysis::goodput;
 use crate::analysis::latency_parts;
-use crate::analysis::layers::{Here, Layers, Sides};
+use crate::analysis::layers::{Layers, PointContext, PointSamples};
 use crate::analysis::legs::stamps;
 use crate::analysis::machine;
-use crate::analysis::roles::told_apart;
-use crate::analysis::sizes::{self, Looked};
-use crate::analysis::variance_components::{self, spread};
+use crate::analysis::roles::roles_where_several;
+use crate::analysis::sizes::{self, SizeAnalysis};
+use crate::analysis::variance_components::{self, variance_components};
 use crate::checks::core_latency::{cores_moved, explains_levels};
 use crate::checks::idle::not_held;
-use crate::checks::tail::remark;
+use crate::checks::tail::thin_tail_remark;
 use crate::checks::{self, CheckContext, Diagnosis, Impact, VariantTotals, diagnose, subject};
-use crate::estimate::{Absence, Side, between, headlines};
+use crate::estimate::{Absence, VariantSamples, contrast_between, headlines};
 use crate::question::{Point, Question, Scope, Transport, Variant};
-use crate::records::{Cell, Gathered, Lens};
-use crate::verdict::{append, bootstrap_differs, conclude, correct, unjudged};
+use crate::records::{Cell, Records, WindowSelection};
+use crate::verdict::{append_reason, bootstrap_differs, conclude, correct, cost_without_verdict};
 
 /// A variant beside which all others lived, though these did not live beside each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,15 +43,15 @@ pub struct Bridge {
 
 /// Judges a run.
 pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
-    let gathered = Gathered::new(trials);
-    judged(question, &gathered, (None, &Looked::new(question, &gathered)))
+    let records = Records::new(trials);
+    summary_of_records(question, &records, (None, &SizeAnalysis::new(question, &records)))
 }
 
 /// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference of
 /// differences, through `bridge`.
 pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &Bridge) -> Summary {
-    let gathered = Gathered { bridge: Some(bridge.variant), ..Gathered::new(trials) };
-    judged(question, &gathered, (Some(bridge), &Looked::new(question, &gathered)))
+    let records = Records { bridge: Some(bridge.variant), ..Records::new(trials) };
+    summary_of_records(question, &records, (Some(bridge), &SizeAnalysis::new(question, &records)))
 }
 
 /// What a variant's run-time said in each of its trials.
@@ -67,23 +67,24 @@ fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
     seen.into_iter().map(|(key, values)| (key, joined(values))).collect()
 }
 
-/// Judges what was gathered.
-pub(crate) fn judged(
+/// Judges what was records.
+pub(crate) fn summary_of_records(
     question: &Question,
-    gathered: &Gathered<'_>,
-    (bridge, looked): (Option<&Bridge>, &Looked<'_>),
+    records: &Records<'_>,
+    (bridge, sizes_analysis): (Option<&Bridge>, &SizeAnalysis<'_>),
 ) -> Summary {
     let mut findings = checks::one_instance(question);
     findings.extend(checks::one_service_core(question));
     findings.extend(question.idle.as_ref().and_then(not_held));
-    findings.extend(checks::void_blocks(gathered));
-    findings.extend(checks::in_batches(question, gathered, bridge.map(|bridge| &bridge.name[..])));
+    findings.extend(checks::void_blocks(records));
+    findings.extend(checks::in_batches(question, records, bridge.map(|bridge| &bridge.name[..])));
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
     let mut pairings = Vec::new();
-    let mut layers = Layers::new(question, gathered);
+    let mut layers = Layers::new(question, records);
     for (id, point) in question.points() {
-        let mut table = Table::new(question, gathered, id, point);
-        table.bridge = bridge.map(|bridge| (bridge, table.sides_of(bridge.variant)));
+        let mut table = Table::new(question, records, id, point);
+        table.bridge = bridge
+            .map(|bridge| (bridge, samples_by_scope(question, records, id, bridge.variant, &table.scopes)));
         costs.extend(table.costs());
         variants.extend(table.variants());
         findings.extend(table.findings());
@@ -92,17 +93,17 @@ pub(crate) fn judged(
         if bridge.is_none() {
             table.layers(&mut layers);
         }
-        findings.extend(checks::not_paired(question, gathered, id));
-        if !gathered.used.is_empty() {
-            pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
+        findings.extend(checks::not_paired(question, records, id));
+        if !records.used.is_empty() {
+            pairings.push(PointPairing { point: point.label.clone(), pairing: records.pairing(id) });
         }
     }
     let (layering, interacting) = layers.end();
     findings.extend(interacting);
-    let over_size = looked.over_size();
-    findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
-    findings.extend(spreads.iter().map(variance_components::finding).chain(cores_moved(question, gathered)));
-    let relays = latency_parts::relays(question, gathered, &variants);
+    let over_size = sizes_analysis.over_size();
+    findings.extend(sizes::findings(&over_size, &|cliff| sizes_analysis.measured(cliff)));
+    findings.extend(spreads.iter().map(variance_components::finding).chain(cores_moved(question, records)));
+    let relays = latency_parts::relays(question, records, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
     Summary {
@@ -116,24 +117,24 @@ pub(crate) fn judged(
         headline: question.headline,
         margin: question.margin,
         blocks: BlockCounts {
-            used: gathered.used.len() as u32,
-            void: gathered.void.len() as u32,
+            used: records.used.len() as u32,
+            void: records.void.len() as u32,
             min: question.blocks.min,
             max: question.blocks.max,
         },
-        goal: goal(question, gathered),
+        goal: goal(question, records),
         conditions: run.conditions,
         pairings,
         costs,
         variants,
         findings,
-        cpu_roles: machine::roles(question, gathered),
+        cpu_roles: machine::roles(question, records),
         spread: spreads,
         over_size,
         tags: run.tags,
         relays,
-        carried: goodput::carried(question, gathered),
-        roles: told_apart(question, gathered),
+        carried: goodput::goodput(question, records),
+        roles: roles_where_several(question, records),
         layering,
         unavailable: run.unavailable,
         idle: question.idle.clone(),
@@ -142,59 +143,63 @@ pub(crate) fn judged(
 }
 
 /// Whether the widest headline interval over variants and points meets the goal.
-fn goal(question: &Question, gathered: &Gathered<'_>) -> Option<Goal> {
+fn goal(question: &Question, records: &Records<'_>) -> Option<Goal> {
     let until = question.until?;
     let widths: Option<Vec<f64>> =
-        headlines(question, gathered).iter().map(|h| h.contrast.as_ref().ok()?.half_width()).collect();
+        headlines(question, records).iter().map(|h| h.contrast.as_ref().ok()?.half_width()).collect();
     let widest = widths.and_then(|widths| widths.into_iter().reduce(f64::max));
     // Stein's n meets the goal exactly; the last bit must not undo that.
     let reached = widest.is_some_and(|width| width <= until.get() * (1.0 + 1e-9));
     Some(Goal { until, half_width: widest.map(Ratio::new), reached })
 }
 
-/// One point: every variant's sides and diagnosis.
+/// One variant at one point, scope by scope.
+fn samples_by_scope<'a>(
+    question: &Question,
+    records: &Records<'a>,
+    point: PointId,
+    variant: VariantId,
+    scopes: &[Scope],
+) -> Vec<VariantSamples<'a>> {
+    let samples =
+        |&scope| VariantSamples::new(question, records, (point, variant), scope, WindowSelection::Measured);
+    scopes.iter().map(samples).collect()
+}
+
+/// One point: every variant's samples and diagnosis.
 struct Table<'a> {
     question: &'a Question,
-    gathered: &'a Gathered<'a>,
+    records: &'a Records<'a>,
     id: PointId,
     point: &'a Point,
     scopes: Vec<Scope>,
     /// By variant, then by scope.
-    sides: Vec<Vec<Side<'a>>>,
+    samples: Vec<Vec<VariantSamples<'a>>>,
     diagnoses: Vec<Diagnosis>,
-    /// Through which costs are estimated, with its sides by scope.
-    bridge: Option<(&'a Bridge, Vec<Side<'a>>)>,
+    /// Through which costs are estimated, with its samples by scope.
+    bridge: Option<(&'a Bridge, Vec<VariantSamples<'a>>)>,
 }
 
 impl<'a> Table<'a> {
-    fn new(question: &'a Question, gathered: &'a Gathered<'a>, id: PointId, point: &'a Point) -> Self {
+    fn new(question: &'a Question, records: &'a Records<'a>, id: PointId, point: &'a Point) -> Self {
         let scopes = point.scopes();
-        let sides = |variant| {
-            let side = |&scope| Side::new(question, gathered, (id, variant), scope, Lens::Measured);
-            scopes.iter().map(side).collect()
-        };
-        let sides: Vec<Vec<Side<'a>>> = question.variants().map(|(variant, _)| sides(variant)).collect();
-        let levels_explained = explains_levels(gathered, id);
+        let samples = |(variant, _)| samples_by_scope(question, records, id, variant, &scopes);
+        let samples: Vec<Vec<VariantSamples<'a>>> = question.variants().map(samples).collect();
+        let levels_explained = explains_levels(records, id);
         let diagnosis = |(variant, _): (VariantId, &Variant)| {
             diagnose(&CheckContext {
                 question,
-                records: gathered,
+                records,
                 point: id,
                 variant,
                 scope: scopes[0],
-                samples: &sides[variant.index()][0],
-                totals: VariantTotals::new(gathered, id, variant),
+                samples: &samples[variant.index()][0],
+                totals: VariantTotals::new(records, id, variant),
                 levels_explained,
             })
         };
         let diagnoses = question.variants().map(diagnosis).collect();
-        Self { question, gathered, id, point, scopes, sides, diagnoses, bridge: None }
-    }
-
-    fn sides_of(&self, variant: VariantId) -> Vec<Side<'a>> {
-        let side =
-            |&scope| Side::new(self.question, self.gathered, (self.id, variant), scope, Lens::Measured);
-        self.scopes.iter().map(side).collect()
+        Self { question, records, id, point, scopes, samples, diagnoses, bridge: None }
     }
 
     /// Costs variant by variant, the headline first, with Holm's correction over all of them.
@@ -213,10 +218,11 @@ impl<'a> Table<'a> {
     }
 
     fn cost(&self, variant: VariantId, (at, scope): (usize, Scope), quantity: Quantity) -> Cost {
-        let bridge = self.bridge.as_ref().map(|(_, sides)| &sides[at]);
-        let contrast = between(&self.sides[variant.index()][at], &self.sides[0][at], bridge, quantity);
+        let bridge = self.bridge.as_ref().map(|(_, samples)| &samples[at]);
+        let contrast =
+            contrast_between(&self.samples[variant.index()][at], &self.samples[0][at], bridge, quantity);
         let name = &self.question.variants[variant.index()].name;
-        let mut cost = unjudged((self.point, scope), name, (quantity, self.question.headline));
+        let mut cost = cost_without_verdict((self.point, scope), name, (quantity, self.question.headline));
         match contrast {
             Err(absence) => cost.reason = Some(self.why_absent(absence, quantity)),
             Ok(contrast) => {
@@ -229,11 +235,14 @@ impl<'a> Table<'a> {
                 cost.reason = conclusion.reason;
                 cost.p = conclusion.p;
                 if let Some(remark) = bootstrap_differs(&ratio, self.question.margin, cost.verdict) {
-                    append(&mut cost.reason, remark);
+                    append_reason(&mut cost.reason, remark);
                 }
                 self.few_events(&mut cost, variant, at);
                 if let Some((bridge, _)) = &self.bridge {
-                    append(&mut cost.reason, format!("in different batches: through `{}`", bridge.name));
+                    append_reason(
+                        &mut cost.reason,
+                        format!("in different batches: through `{}`", bridge.name),
+                    );
                 }
             }
         }
@@ -243,8 +252,10 @@ impl<'a> Table<'a> {
 
     /// Where the spread of every variant's headline comes from.
     fn spreads(&self) -> Vec<Spread> {
-        let of = |(variant, _)| spread(self.question, self.gathered, (self.id, variant), self.scopes[0]);
-        self.question.variants().skip(1).filter_map(of).collect()
+        let components = |(variant, _)| {
+            variance_components(self.question, self.records, (self.id, variant), self.scopes[0])
+        };
+        self.question.variants().skip(1).filter_map(components).collect()
     }
 
     fn why_absent(&self, absence: Absence, quantity: Quantity) -> String {
@@ -277,11 +288,11 @@ impl<'a> Table<'a> {
             return;
         }
         let why = |absence, quantity| self.why_absent(absence, quantity);
-        layers.add(&Here {
+        layers.add(&PointContext {
             id: self.id,
-            sides: Sides {
-                all: self.sides.iter().map(|sides| &sides[0]).collect(),
-                batches: self.gathered.batches().into_values().collect(),
+            samples: PointSamples {
+                all: self.samples.iter().map(|samples| &samples[0]).collect(),
+                batches: self.records.batches().into_values().collect(),
                 first_stage: self.question.blocks.min as usize,
             },
             diagnoses: &self.diagnoses,
@@ -291,7 +302,7 @@ impl<'a> Table<'a> {
 
     /// The quantities of a scope. Bytes on a link are told where some variant has a link, or they are the headline.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
-        let trials = self.gathered.used.iter().flat_map(|block| &block.trials);
+        let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
         let has_links = networks.any(|network| !network.crossed.is_empty())
             || self.question.headline == Quantity::WireBytesPerOperation;
@@ -307,10 +318,10 @@ impl<'a> Table<'a> {
 
     /// Says of a cost that it hangs on few events, of the variant or of the baseline.
     fn few_events(&self, cost: &mut Cost, variant: VariantId, at: usize) {
-        let side =
-            |v: VariantId| (self.question.variants[v.index()].name.as_str(), &self.sides[v.index()][at]);
-        if let Some(remark) = remark(&[side(variant), side(VariantId(0))], cost.quantity) {
-            append(&mut cost.reason, remark);
+        let named =
+            |v: VariantId| (self.question.variants[v.index()].name.as_str(), &self.samples[v.index()][at]);
+        if let Some(remark) = thin_tail_remark(&[named(variant), named(VariantId(0))], cost.quantity) {
+            append_reason(&mut cost.reason, remark);
         }
     }
 
@@ -333,7 +344,7 @@ impl<'a> Table<'a> {
             return;
         }
         for alarm in both[1].1.with(Impact::HeadlineSuspect).filter(|_| cost.headline) {
-            append(&mut cost.reason, alarm.reason());
+            append_reason(&mut cost.reason, alarm.reason());
         }
     }
 
@@ -342,7 +353,7 @@ impl<'a> Table<'a> {
     }
 
     fn variant(&self, variant: VariantId) -> VariantSummary {
-        let cells = self.gathered.cells(self.id, variant, Lens::Measured);
+        let cells = self.records.cells(self.id, variant, WindowSelection::Measured);
         let (mut errors, mut traffic) = (ErrorCounts::default(), Traffic::default());
         for cell in &cells {
             errors.add(cell.errors());
@@ -359,7 +370,7 @@ impl<'a> Table<'a> {
             errors: errors.total(),
             errors_by_kind: errors,
             other_windows: other_windows(&cells),
-            samples: self.samples(&cells),
+            samples: self.sample_counts(&cells),
             connects: cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum(),
             not_sent: cells.iter().map(|cell| cell.not_sent()).sum(),
             windows: cells.iter().map(|cell| cell.windows.len() as u64).sum(),
@@ -378,7 +389,7 @@ impl<'a> Table<'a> {
     }
 
     /// How many requests are kept one by one.
-    fn samples(&self, cells: &[Cell<'_>]) -> Option<SampleCounts> {
+    fn sample_counts(&self, cells: &[Cell<'_>]) -> Option<SampleCounts> {
         let mut counts = SampleCounts::default();
         for trial in cells.iter().flat_map(|cell| &cell.trials) {
             counts.kept += trial.samples.iter().filter(|sample| sample.point == self.id).count() as u64;
@@ -390,9 +401,10 @@ impl<'a> Table<'a> {
 
     /// The batches in which a variant was measured; none where all variants lived at once.
     fn batches(&self, variant: VariantId) -> Vec<u32> {
-        let batches = self.gathered.batches();
-        let of = |(number, members): (&u32, &Vec<VariantId>)| members.contains(&variant).then_some(*number);
-        if batches.len() > 1 { batches.iter().filter_map(of).collect() } else { Vec::new() }
+        let batches = self.records.batches();
+        let number_if_member =
+            |(number, members): (&u32, &Vec<VariantId>)| members.contains(&variant).then_some(*number);
+        if batches.len() > 1 { batches.iter().filter_map(number_if_member).collect() } else { Vec::new() }
     }
 
     /// Where the time went in the measured windows of every block that counts.
@@ -405,9 +417,9 @@ impl<'a> Table<'a> {
 
     fn figures(&self, variant: VariantId) -> Vec<Figure> {
         let mut figures = Vec::new();
-        for (&scope, side) in self.scopes.iter().zip(&self.sides[variant.index()]) {
+        for (&scope, samples) in self.scopes.iter().zip(&self.samples[variant.index()]) {
             for quantity in self.quantities(scope) {
-                let (estimate, reason) = match side.figure(quantity) {
+                let (estimate, reason) = match samples.figure(quantity) {
                     Ok(estimate) => (Some(estimate), None),
                     Err(absence) => (None, Some(self.why_absent(absence, quantity))),
                 };
@@ -419,11 +431,11 @@ impl<'a> Table<'a> {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let of = |(variant, diagnosis): (&Variant, &Diagnosis)| {
+        let findings = |(variant, diagnosis): (&Variant, &Diagnosis)| {
             let subject = subject(&variant.name, &self.point.label);
             diagnosis.alarms.iter().map(|alarm| alarm.finding(&subject)).collect::<Vec<_>>()
         };
-        self.question.variants.iter().zip(&self.diagnoses).flat_map(of).collect()
+        self.question.variants.iter().zip(&self.diagnoses).flat_map(findings).collect()
     }
 }
 

@@ -93,11 +93,11 @@ pub const RUN_DRIFT_BLOCKS: usize = 8;
 
 /// Replies that stood still for as long as a delayed acknowledgement takes (`HELD_UP` of the records), and calls of a relay that
 /// took as long, are a plateau from this share of all on …
-pub const PLATEAU_SHARE: f64 = 0.05;
+pub const DELAYED_ACK_SHARE: f64 = 0.05;
 /// … and this many, since a busy host holds up a few for as long; …
-pub const PLATEAU_LEAST: u64 = 10;
+pub const DELAYED_ACK_LEAST: u64 = 10;
 /// … calls where at most so many times as many lie in as wide a stretch just below.
-pub const PLATEAU_BELOW: f64 = 0.10;
+pub const DELAYED_ACK_BELOW: f64 = 0.10;
 
 // --- Tail --------------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ pub const TAIL_WEIGHT: f64 = 0.001;
 // --- Spread ------------------------------------------------------------------------------------------------------
 
 /// Parts that a block's rounds are cut into, at most, to see how far they agree.
-pub const SPREAD_PARTS: usize = 10;
+pub const VARIANCE_PARTS: usize = 10;
 /// A division of the time is advised where it makes the interval narrower by at least this share.
 pub const ADVICE_GAIN: f64 = 0.10;
 

@@ -15,7 +15,7 @@ use crate::stats::multiple::{holm, p_against_zero, p_equivalence};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR, LEVEL};
 
 /// A row of the table before anything is known of it.
-pub(crate) fn unjudged(
+pub(crate) fn cost_without_verdict(
     (point, scope): (&Point, Scope),
     variant: &str,
     (quantity, headline): (Quantity, Quantity),
@@ -50,7 +50,7 @@ pub struct Conclusion {
 }
 
 /// The verdict of [`lower`, `upper`], bounds of ratio − 1, with margin `margin`.
-pub fn of_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
+pub fn verdict_from_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
     if -margin <= lower && upper <= margin {
         Verdict::NoRelevantDifference
     } else if lower > 0.0 {
@@ -91,14 +91,14 @@ pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Concl
         let reason = format!("{blocks} blocks; an interval needs {BLOCKS_FOR_INTERVAL}");
         return Conclusion { verdict: Verdict::Undecided, effect: None, reason: Some(reason), p: None };
     };
-    of_mean(mean, quantity, margin)
+    conclude_from_mean(mean, quantity, margin)
 }
 
 /// What a mean log-ratio with its error concludes.
-pub fn of_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
+pub fn conclude_from_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
     let interval = mean.interval(LEVEL).exp();
     let (lower, upper) = (interval.lower - 1.0, interval.upper - 1.0);
-    let verdict = of_interval(lower, upper, margin.get());
+    let verdict = verdict_from_interval(lower, upper, margin.get());
     let measurable = verdict == Verdict::NoRelevantDifference && (lower > 0.0 || upper < 0.0);
     Conclusion {
         verdict,
@@ -113,7 +113,7 @@ pub fn of_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
 pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> Option<String> {
     let bounds = ratio.bootstrap?;
     let (lower, upper) = (bounds.lower - 1.0, bounds.upper - 1.0);
-    let other = of_interval(lower, upper, margin.get());
+    let other = verdict_from_interval(lower, upper, margin.get());
     (other != verdict).then(|| {
         let (lower, upper) = (signed_percent(lower), signed_percent(upper));
         format!("bootstrap-t [{lower}, {upper}] alone would say `{}`", other.name())
@@ -121,7 +121,7 @@ pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> O
 }
 
 /// Adds to a reason.
-pub(crate) fn append(reason: &mut Option<String>, more: String) {
+pub(crate) fn append_reason(reason: &mut Option<String>, more: String) {
     *reason = Some(match reason.take() {
         Some(first) => format!("{first}; {more}"),
         None => more,
@@ -193,7 +193,7 @@ mod tests {
             (0.0, 0.03, Undecided),
             (-0.03, 0.0, Undecided),
         ] {
-            assert_eq!(of_interval(lower, upper, 0.02), verdict, "[{lower}, {upper}]");
+            assert_eq!(verdict_from_interval(lower, upper, 0.02), verdict, "[{lower}, {upper}]");
         }
     }
 

@@ -11,17 +11,17 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::parts::{Carried, SizedCarried};
 use weighbridge_model::record::samples::Sample;
 
-use crate::analysis::latency_parts::{ANY, Class, classes, is_of};
+use crate::analysis::latency_parts::{ANY, Class, classes, is_in};
 use crate::estimate::estimate;
 use crate::question::{AskedSizes, Question, Scope};
-use crate::records::{Cell, Gathered, Lens};
+use crate::records::{Cell, Records, WindowSelection};
 
 /// What every variant carried at every point; variants of which neither bytes nor sizes are known are left out.
-pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
+pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     let mut all = Vec::new();
     for (id, point) in question.points() {
-        for (variant, of) in question.variants() {
-            let cells = gathered.cells(id, variant, Lens::Measured);
+        for (variant, variant_facts) in question.variants() {
+            let cells = records.cells(id, variant, WindowSelection::Measured);
             let kept: Vec<Kept<'_>> = cells.iter().map(|cell| Kept::new(cell, id)).collect();
             let stage = question.blocks.min as usize;
             let bytes_per_s = match question.asked(id) {
@@ -41,7 +41,7 @@ pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
             if bytes_per_s.is_some() || sockets_bytes_per_s.is_some() {
                 let known = bytes_per_s.is_some() && !matches!(question.asked(id), AskedSizes::One(_));
                 let sizes = if known { sized(&kept, stage) } else { Vec::new() };
-                let (variant, point) = (of.name.clone(), point.label.clone());
+                let (variant, point) = (variant_facts.name.clone(), point.label.clone());
                 all.push(Carried { variant, point, bytes_per_s, sockets_bytes_per_s, sizes });
             }
         }
@@ -52,8 +52,8 @@ pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
 /// Each class's share; empty of a single size.
 fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
     let classes = classes(kept.iter().flat_map(|block| &block.good).map(|sample| sample.size.get()));
-    let of = |class: &Class| {
-        let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| is_of(sample, *class));
+    let goodput_of_class = |class: &Class| {
+        let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| is_in(sample, *class));
         Some(SizedCarried {
             from_bytes: class.0,
             to_bytes: class.1,
@@ -61,7 +61,7 @@ fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
             bytes_per_s: over(kept, stage, |block| block.rate(*class))?,
         })
     };
-    if classes.len() > 1 { classes.iter().filter_map(of).collect() } else { Vec::new() }
+    if classes.len() > 1 { classes.iter().filter_map(goodput_of_class).collect() } else { Vec::new() }
 }
 
 fn per_second(bytes: f64, seconds: f64) -> Option<f64> {
@@ -107,7 +107,7 @@ impl<'a> Kept<'a> {
 
     fn rate(&self, class: Class) -> Option<f64> {
         let bytes: u64 =
-            self.good.iter().filter(|sample| is_of(sample, class)).map(|sample| sample.size.get()).sum();
+            self.good.iter().filter(|sample| is_in(sample, class)).map(|sample| sample.size.get()).sum();
         per_second(bytes as f64, self.seconds)
     }
 }

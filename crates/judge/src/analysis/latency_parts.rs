@@ -18,25 +18,25 @@ use weighbridge_model::summary::{Cost, VariantSummary};
 
 use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
 use crate::question::{Point, Question};
-use crate::records::{Block, Gathered};
+use crate::records::{Block, Records};
 use crate::stats::sample::quantile_nearest_rank;
 use crate::thresholds::BEYOND_PER_BLOCK;
-use crate::verdict::{conclude, correct, unjudged};
+use crate::verdict::{conclude, correct, cost_without_verdict};
 
 /// Up to so many sizes each is shown by itself; more are put together by powers of ten.
 const SIZES_BY_THEMSELVES: usize = 6;
 
 /// The parts of every relay that told of its calls. `variants` says whose figures must not be used.
-pub fn relays(question: &Question, gathered: &Gathered<'_>, variants: &[VariantSummary]) -> Vec<RelayParts> {
+pub fn relays(question: &Question, records: &Records<'_>, variants: &[VariantSummary]) -> Vec<RelayParts> {
     let mut all = Vec::new();
     for (id, point) in question.points() {
-        let of = |(variant, _)| Relay::new(question, gathered, id, variant);
-        let relays: Vec<Relay<'_>> = question.variants().filter_map(of).collect();
+        let relay = |(variant, _)| Relay::new(question, records, id, variant);
+        let relays: Vec<Relay<'_>> = question.variants().filter_map(relay).collect();
         let mut costs = Vec::new();
         let first = all.len();
         for relay in &relays {
             let mut parts = relay.told(question, point);
-            if gathered.bridge.is_none() && relay.variant != VariantId(0) {
+            if records.bridge.is_none() && relay.variant != VariantId(0) {
                 relay.costs(question, &mut parts.parts);
             }
             costs.extend(
@@ -75,7 +75,7 @@ fn row(point: &Point, variant: &str, cost: &PartCost) -> Cost {
         effect: cost.effect,
         reason: cost.reason.clone(),
         p: cost.p,
-        ..unjudged((point, crate::question::Scope::Only), variant, quantities)
+        ..cost_without_verdict((point, crate::question::Scope::Only), variant, quantities)
     }
 }
 
@@ -134,20 +134,20 @@ fn good<'a>(trials: &[&'a TrialRecord], point: PointId) -> Vec<(&'a Sample, [Nan
 
 impl<'a> Relay<'a> {
     /// `None` where no good reply of the variant tells of a call.
-    fn new(question: &Question, gathered: &Gathered<'a>, point: PointId, variant: VariantId) -> Option<Self> {
+    fn new(question: &Question, records: &Records<'a>, point: PointId, variant: VariantId) -> Option<Self> {
         let direct = question.directs.iter().find(|(relay, _)| *relay == variant).map(|(_, direct)| *direct);
         let mut relay =
             Self { variant, direct, blocks: Vec::new(), failed: 0, left_out: 0, retried: 0, retries: 0 };
-        for block in &gathered.used {
+        for block in &records.used {
             relay.add(block, point);
         }
         (!relay.blocks.is_empty()).then_some(relay)
     }
 
     fn add(&mut self, block: &Block<'a>, point: PointId) {
-        let of =
+        let trials_of_variant =
             |variant: VariantId| block.trials.iter().copied().filter(move |trial| trial.variant == variant);
-        let mine: Vec<&TrialRecord> = of(self.variant).collect();
+        let mine: Vec<&TrialRecord> = trials_of_variant(self.variant).collect();
         let beside = |trial: &&TrialRecord| mine.iter().any(|one| one.batch == trial.batch);
         let good = good(&mine, point);
         for trial in &mine {
@@ -164,14 +164,15 @@ impl<'a> Relay<'a> {
             return;
         }
         let rounds: BTreeSet<u32> = good.iter().map(|(sample, _)| sample.round).collect();
-        let direct: Vec<&TrialRecord> = self.direct.map(|direct| of(direct).collect()).unwrap_or_default();
+        let direct: Vec<&TrialRecord> =
+            self.direct.map(|direct| trials_of_variant(direct).collect()).unwrap_or_default();
         let shared = |sample: &&Sample| {
             sample.is_measured(point) && sample.is_good() && rounds.contains(&sample.round)
         };
         self.blocks.push(BlockRequests {
             block: block.number,
             good,
-            baseline: self::good(&of(VariantId(0)).filter(beside).collect::<Vec<_>>(), point),
+            baseline: self::good(&trials_of_variant(VariantId(0)).filter(beside).collect::<Vec<_>>(), point),
             direct: direct.iter().flat_map(|trial| &trial.samples).filter(shared).collect(),
         });
     }
@@ -180,7 +181,7 @@ impl<'a> Relay<'a> {
         let first_stage = question.blocks.min as usize;
         let requests = |class: Class| {
             let good = self.blocks.iter().flat_map(|block| &block.good);
-            good.filter(|(sample, _)| is_of(sample, class)).count() as u64
+            good.filter(|(sample, _)| is_in(sample, class)).count() as u64
         };
         let classes =
             classes(self.blocks.iter().flat_map(|block| &block.good).map(|(sample, _)| sample.size.get()));
@@ -253,7 +254,7 @@ fn cost(contrast: Contrast, margin: Ratio) -> PartCost {
 
 impl BlockRequests<'_> {
     fn has(&self, class: Class) -> bool {
-        self.good.iter().any(|(sample, _)| is_of(sample, class))
+        self.good.iter().any(|(sample, _)| is_in(sample, class))
     }
 
     fn mean(&self, part: TimePart, class: Class) -> Option<f64> {
@@ -264,7 +265,7 @@ impl BlockRequests<'_> {
             }
             _ => {
                 let times =
-                    self.direct.iter().filter(|sample| is_of(sample, class)).map(|sample| sample.service());
+                    self.direct.iter().filter(|sample| is_in(sample, class)).map(|sample| sample.service());
                 mean_of(times)
             }
         }
@@ -272,15 +273,15 @@ impl BlockRequests<'_> {
 
     fn median(&self, part: TimePart, class: Class) -> Option<f64> {
         let place = place(part)?;
-        let of = self.good.iter().filter(|(sample, _)| is_of(sample, class));
-        let times: Vec<f64> = of.map(|(_, times)| times[place].as_nanos() as f64).collect();
+        let requests = self.good.iter().filter(|(sample, _)| is_in(sample, class));
+        let times: Vec<f64> = requests.map(|(_, times)| times[place].as_nanos() as f64).collect();
         let enough = beyond(times.len() as u64, 0.5) >= BEYOND_PER_BLOCK;
         quantile_nearest_rank(&times, 0.5).filter(|_| enough)
     }
 }
 
 fn mean(requests: &[(&Sample, [Nanoseconds; 4])], place: usize, class: Class) -> Option<f64> {
-    mean_of(requests.iter().filter(|(sample, _)| is_of(sample, class)).map(|(_, times)| times[place]))
+    mean_of(requests.iter().filter(|(sample, _)| is_in(sample, class)).map(|(_, times)| times[place]))
 }
 
 /// Sum over count, the sum exact.
@@ -293,7 +294,7 @@ fn mean_of(times: impl Iterator<Item = Nanoseconds>) -> Option<f64> {
 /// Every size.
 pub(crate) const ANY: Class = (0, u64::MAX);
 
-pub(crate) fn is_of(sample: &Sample, (from, to): Class) -> bool {
+pub(crate) fn is_in(sample: &Sample, (from, to): Class) -> bool {
     (from..=to).contains(&sample.size.get())
 }
 

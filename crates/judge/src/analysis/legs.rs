@@ -21,17 +21,17 @@ pub fn stamps<'a>(windows: impl IntoIterator<Item = &'a WindowFigures>, legs: &L
         })
         .collect();
     let round_trip = taken.iter().filter_map(|figures| figures.round_trip).min();
-    let outside = of_leg(Leg::Outside, &taken, legs);
+    let outside = leg_times(Leg::Outside, &taken, legs);
     (!asked.is_empty()).then(|| StampSummary {
         requests: taken.iter().map(|figures| figures.requests).sum(),
         unmatched: taken.iter().map(|figures| figures.unmatched).sum(),
         unavailable: unavailable(&asked),
         clock_error: taken.iter().map(|figures| figures.clock_error).max().unwrap_or_default(),
         round_trip,
-        client_send: of_leg(Leg::ClientSend, &taken, legs),
+        client_send: leg_times(Leg::ClientSend, &taken, legs),
         outside,
         server_at_most: outside.zip(round_trip).map(|(outside, wire)| less(outside, wire)),
-        client_receive: of_leg(Leg::ClientReceive, &taken, legs),
+        client_receive: leg_times(Leg::ClientReceive, &taken, legs),
     })
 }
 
@@ -50,7 +50,7 @@ fn unavailable(asked: &[&KernelStamps]) -> Option<String> {
     })
 }
 
-fn of_leg(leg: Leg, taken: &[&StampFigures], legs: &Legs) -> Option<LegTimes> {
+fn leg_times(leg: Leg, taken: &[&StampFigures], legs: &Legs) -> Option<LegTimes> {
     let times = legs.get(leg)?;
     let sum: Nanoseconds = taken.iter().map(|figures| figures.legs[leg as usize].sum).sum();
     let requests: u64 = taken.iter().map(|figures| figures.requests).sum();

@@ -14,25 +14,25 @@ use weighbridge_model::summary::{Advice, Finding, Severity, Source, Spread};
 
 use crate::checks::carry_over::order_effect;
 use crate::checks::subject;
-use crate::estimate::parts::{Parts, Variances};
+use crate::estimate::parts::{CostParts, Variances};
 use crate::question::{Blocks, Question, Scope};
-use crate::records::{Block, Gathered};
+use crate::records::{Block, Records};
 use crate::stats::interval::Mean;
 use crate::steer::{SpendHistory, SpendRule, SpendStep};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// Everything that is said of the spread of one variant's headline cost; `None` below four blocks.
-pub fn spread(
+pub fn variance_components(
     question: &Question,
-    gathered: &Gathered<'_>,
+    records: &Records<'_>,
     (point, variant): (PointId, VariantId),
     scope: Scope,
 ) -> Option<Spread> {
-    let parts = Parts::new(question, gathered, (point, variant), scope)?;
+    let parts = CostParts::new(question, records, (point, variant), scope)?;
     let blocks = parts.costs.iter().filter(|costs| !costs.is_empty()).count();
     let variances = parts.variances().filter(|_| blocks >= BLOCKS_FOR_INTERVAL)?;
     let share = variances.cost.share_between(LEVEL)?;
-    let of_log = |mean: Mean| {
+    let ratio_estimate = |mean: Mean| {
         let interval = mean.interval(LEVEL).exp();
         estimate((interval.point, interval.lower, interval.upper), mean.degrees as u32 + 1)
     };
@@ -50,11 +50,11 @@ pub fn spread(
             share if share.upper < 0.5 => Source::Rounds,
             _ => Source::Neither,
         },
-        advice: advice(question.blocks, gathered, &parts, &variances),
-        carry_over: order_effect(gathered, point, variant)
+        advice: advice(question.blocks, records, &parts, &variances),
+        carry_over: order_effect(records, point, variant)
             .map(|found| (found.difference.exp(), found.blocks))
             .map(|(i, blocks)| estimate((i.point, i.lower, i.upper), blocks as u32)),
-        drift: parts.drift().map(of_log),
+        drift: parts.drift().map(ratio_estimate),
     })
 }
 
@@ -63,10 +63,10 @@ fn estimate((point, lower, upper): (f64, f64, f64), blocks: u32) -> Estimate {
 }
 
 /// How the same time would be divided better; `None` where it would not, or where the records do not tell the times.
-fn advice(blocks: Blocks, gathered: &Gathered<'_>, parts: &Parts, variances: &Variances) -> Option<Advice> {
-    let times: Vec<(Nanoseconds, Nanoseconds)> = gathered.used.iter().filter_map(block_times).collect();
-    let average = |of: fn(&(Nanoseconds, Nanoseconds)) -> Nanoseconds| {
-        times.iter().map(of).sum::<Nanoseconds>() / times.len().max(1) as u64
+fn advice(blocks: Blocks, records: &Records<'_>, parts: &CostParts, variances: &Variances) -> Option<Advice> {
+    let times: Vec<(Nanoseconds, Nanoseconds)> = records.used.iter().filter_map(block_times).collect();
+    let average = |time: fn(&(Nanoseconds, Nanoseconds)) -> Nanoseconds| {
+        times.iter().map(time).sum::<Nanoseconds>() / times.len().max(1) as u64
     };
     let (overhead, measured) = (average(|t| t.0), average(|t| t.1));
     let each = Nanoseconds::from_nanos((measured.as_nanos() as f64 / parts.rounds) as u64);

@@ -4,12 +4,12 @@ use weighbridge_model::id::VariantId;
 use weighbridge_model::summary::{Finding, Severity};
 
 use crate::question::Question;
-use crate::records::Gathered;
+use crate::records::Records;
 
 /// What batches do to the costs, where there are several; `bridge` is the variant through which they are compared.
 pub(crate) fn in_batches(
     question: &Question,
-    records: &Gathered<'_>,
+    records: &Records<'_>,
     bridge: Option<&str>,
 ) -> Option<Finding> {
     let finding = |name: &str, evidence, remedy: &str| Finding {

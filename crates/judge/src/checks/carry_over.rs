@@ -8,7 +8,7 @@ use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
 use crate::question::Scope;
-use crate::records::{Cell, Gathered, Lens, figures_of, response_p50};
+use crate::records::{Cell, Records, WindowSelection, figures_of, response_p50};
 use crate::stats::sample::median;
 use crate::stats::steady::{CarryOver, carry_over};
 use crate::thresholds::CARRY_OVER_P;
@@ -47,8 +47,8 @@ pub(super) fn carried_over(context: &CheckContext<'_>) -> Option<Alarm> {
 
 /// How a variant's cost differs between rounds in which it ran after the baseline and before it, over blocks; in a duet
 /// between those in which it had the second set of cores and the first.
-pub(crate) fn order_effect(records: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<CarryOver> {
-    let pairs = records.pairs(point, variant, Lens::Measured);
+pub(crate) fn order_effect(records: &Records<'_>, point: PointId, variant: VariantId) -> Option<CarryOver> {
+    let pairs = records.pairs(point, variant, WindowSelection::Measured);
     let orders: Vec<_> = pairs.iter().filter_map(|(mine, theirs)| by_order(mine, theirs)).collect();
     let (after, before): (Vec<f64>, Vec<f64>) = orders.into_iter().unzip();
     carry_over(&after, &before)

@@ -5,20 +5,20 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::TrialRecord;
 
-use crate::estimate::Side;
+use crate::estimate::VariantSamples;
 use crate::question::{Question, Scope, Variant};
-use crate::records::{Cell, Gathered, Lens, Times, add};
+use crate::records::{Cell, Records, Times, WindowSelection, add};
 
 /// One variant at one point.
 pub(crate) struct CheckContext<'c> {
     pub question: &'c Question,
-    pub records: &'c Gathered<'c>,
+    pub records: &'c Records<'c>,
     pub point: PointId,
     pub variant: VariantId,
     /// That of the headline.
     pub scope: Scope,
     /// The same variant as estimates are made of it, in that scope.
-    pub samples: &'c Side<'c>,
+    pub samples: &'c VariantSamples<'c>,
     pub totals: VariantTotals<'c>,
     /// Whether two levels are known to be those of core latency: they are not told a second time.
     pub levels_explained: bool,
@@ -39,13 +39,13 @@ impl<'c> CheckContext<'c> {
     }
 
     /// The variant's measured windows, trial by trial.
-    pub(crate) fn lives(&self) -> Vec<Cell<'c>> {
-        self.records.lives(self.point, self.variant, Lens::Measured)
+    pub(crate) fn trial_cells(&self) -> Vec<Cell<'c>> {
+        self.records.trial_cells(self.point, self.variant, WindowSelection::Measured)
     }
 
     /// Its measured windows and those of the baseline that lived beside it, block by block.
     pub(crate) fn pairs(&self) -> Vec<(Cell<'c>, Cell<'c>)> {
-        self.records.pairs(self.point, self.variant, Lens::Measured)
+        self.records.pairs(self.point, self.variant, WindowSelection::Measured)
     }
 }
 
@@ -61,11 +61,11 @@ pub(crate) struct VariantTotals<'a> {
 }
 
 impl<'a> VariantTotals<'a> {
-    pub(crate) fn new(records: &Gathered<'a>, point: PointId, variant: VariantId) -> Self {
-        Self::of(records.cells(point, variant, Lens::Measured), point)
+    pub(crate) fn new(records: &Records<'a>, point: PointId, variant: VariantId) -> Self {
+        Self::from_cells(records.cells(point, variant, WindowSelection::Measured), point)
     }
 
-    pub(crate) fn of(cells: Vec<Cell<'a>>, point: PointId) -> Self {
+    pub(crate) fn from_cells(cells: Vec<Cell<'a>>, point: PointId) -> Self {
         let [mut response, mut service, mut lag, mut loop_delay] = [(); 4].map(|()| time_histogram());
         for cell in &cells {
             let Times { response: more_response, service: more_service } = cell.times(Scope::All);

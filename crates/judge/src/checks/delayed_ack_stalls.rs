@@ -16,7 +16,7 @@ use weighbridge_model::record::HELD_UP;
 use super::network::is_delayed;
 use super::{Alarm, CheckContext, Impact};
 use crate::question::Scope;
-use crate::thresholds::{PLATEAU_BELOW, PLATEAU_LEAST, PLATEAU_SHARE};
+use crate::thresholds::{DELAYED_ACK_BELOW, DELAYED_ACK_LEAST, DELAYED_ACK_SHARE};
 
 /// Name of the finding.
 pub const DELAYED_ACKNOWLEDGEMENT: &str = "delayed acknowledgement";
@@ -27,7 +27,7 @@ pub(super) fn stalls(context: &CheckContext<'_>) -> Option<Alarm> {
     let windows = || totals.cells.iter().flat_map(|cell| &cell.windows).map(|window| &window.figures);
     let held_up = windows().map(|figures| figures.held_up).sum();
     let good = totals.cells.iter().map(|cell| cell.good(Scope::All)).sum();
-    stood_still(held_up, good).or_else(|| {
+    replies_stalled(held_up, good).or_else(|| {
         let variant = context.variant_facts().filter(|variant| variant.relay.is_some())?;
         let mut calls = time_histogram();
         let samples =
@@ -37,17 +37,17 @@ pub(super) fn stalls(context: &CheckContext<'_>) -> Option<Alarm> {
         }
         // A delay that was asked for is in the client's times, and in none of the relay's calls.
         match calls.is_empty() {
-            false => relay_waited(&calls, "calls to its peer"),
+            false => relay_calls_stalled(&calls, "calls to its peer"),
             true if is_delayed(variant) => None,
-            true => relay_waited(&totals.service, "replies"),
+            true => relay_calls_stalled(&totals.service, "replies"),
         }
     })
 }
 
-/// Says so where good replies stood still for 40 ms between two of their parts: `held_up` of `good` did.
-pub fn stood_still(held_up: u64, good: u64) -> Option<Alarm> {
-    let share = Ratio::new(held_up as f64 / good.max(1) as f64);
-    is_plateau(held_up, share).then(|| Alarm {
+/// Says so where good replies stood still for 40 ms between two of their parts: `stalled` of `good` did.
+pub fn replies_stalled(stalled: u64, good: u64) -> Option<Alarm> {
+    let share = Ratio::new(stalled as f64 / good.max(1) as f64);
+    is_frequent(stalled, share).then(|| Alarm {
         impact: Impact::Note,
         name: DELAYED_ACKNOWLEDGEMENT,
         evidence: format!(
@@ -60,30 +60,30 @@ pub fn stood_still(held_up: u64, good: u64) -> Option<Alarm> {
     })
 }
 
-/// Says so where times of a relay pile up at 40 ms; `of` says what took them: `calls to its peer`.
-pub fn relay_waited(calls: &TimeHistogram, of: &str) -> Option<Alarm> {
+/// Says so where times of a relay pile up at 40 ms; `what` says what took them: `calls to its peer`.
+pub fn relay_calls_stalled(times: &TimeHistogram, what: &str) -> Option<Alarm> {
     let between =
-        |from: Nanoseconds, to: Nanoseconds| calls.count_between(from.as_nanos(), to.as_nanos() - 1);
+        |from: Nanoseconds, to: Nanoseconds| times.count_between(from.as_nanos(), to.as_nanos() - 1);
     let (from, to) = (*HELD_UP.start(), *HELD_UP.end());
     let piled = between(from, to);
     // As wide a stretch, in proportion, just below it.
     let below = between(Nanoseconds::from_secs_f64(from.as_secs_f64().powi(2) / to.as_secs_f64()), from);
-    let share = Ratio::new(piled as f64 / calls.len().max(1) as f64);
-    let is_pile = is_plateau(piled, share) && below as f64 <= PLATEAU_BELOW * piled as f64;
+    let share = Ratio::new(piled as f64 / times.len().max(1) as f64);
+    let is_pile = is_frequent(piled, share) && below as f64 <= DELAYED_ACK_BELOW * piled as f64;
     is_pile.then(|| Alarm {
         impact: Impact::Note,
         name: DELAYED_ACKNOWLEDGEMENT,
         evidence: format!(
-            "{share} of the relay's {} {of} took 40 ms ({from} to {to}), {below} lie in the stretch just below",
-            calls.len()
+            "{share} of the relay's {} {what} took 40 ms ({from} to {to}), {below} lie in the stretch just below",
+            times.len()
         ),
         remedy: "if the peer does not itself take 40 ms: let it set TCP_NODELAY on accepted connections (reference services: \
                  leave `NAGLE` out of `peer.env`) or write head and body at once",
     })
 }
 
-fn is_plateau(count: u64, share: Ratio) -> bool {
-    count >= PLATEAU_LEAST && share.get() >= PLATEAU_SHARE
+fn is_frequent(count: u64, share: Ratio) -> bool {
+    count >= DELAYED_ACK_LEAST && share.get() >= DELAYED_ACK_SHARE
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     const CALLS: &str = "calls to its peer";
 
     /// Times in microseconds, each so many times.
-    fn of(times: &[(u64, u64)]) -> TimeHistogram {
+    fn histogram(times: &[(u64, u64)]) -> TimeHistogram {
         let mut histogram = time_histogram();
         for (micros, count) in times {
             histogram.record_n(micros * 1000, *count).expect("within the bounds");
@@ -103,43 +103,48 @@ mod tests {
 
     #[test]
     fn replies_that_stand_still_are_told_with_their_share() {
-        let all = stood_still(990, 1_000).unwrap();
+        let all = replies_stalled(990, 1_000).unwrap();
         assert!(all.evidence.starts_with("99 % of 1000 replies stood still for 40 ms"), "{}", all.evidence);
         assert!(all.remedy.contains("TCP_NODELAY") && all.remedy.contains("`NAGLE`"));
         // Where a few sizes alone take two writes, a tenth is held up.
-        assert!(stood_still(100, 1_000).is_some());
+        assert!(replies_stalled(100, 1_000).is_some());
         // Of few requests some were held up by the host; of many, one now and then.
-        assert_eq!(stood_still(9, 60), None);
-        assert_eq!(stood_still(40, 10_000), None);
-        assert_eq!(stood_still(0, 0), None);
+        assert_eq!(replies_stalled(9, 60), None);
+        assert_eq!(replies_stalled(40, 10_000), None);
+        assert_eq!(replies_stalled(0, 0), None);
     }
 
     #[test]
     fn a_pile_of_calls_at_40_ms_is_told_with_its_share() {
-        let all = relay_waited(&of(&[(40_300, 800), (44_100, 190), (41_000, 5), (900, 5)]), CALLS).unwrap();
+        let all =
+            relay_calls_stalled(&histogram(&[(40_300, 800), (44_100, 190), (41_000, 5), (900, 5)]), CALLS)
+                .unwrap();
         assert!(
             all.evidence.starts_with("99.5 % of the relay's 1000 calls to its peer took 40 ms"),
             "{}",
             all.evidence
         );
         assert!(all.remedy.contains("TCP_NODELAY") && all.remedy.contains("`NAGLE`"));
-        assert!(relay_waited(&of(&[(300, 800), (2_000, 100), (40_700, 100)]), CALLS).is_some());
+        assert!(relay_calls_stalled(&histogram(&[(300, 800), (2_000, 100), (40_700, 100)]), CALLS).is_some());
     }
 
     #[test]
     fn a_healthy_peer_is_passed_over_in_silence() {
-        assert_eq!(relay_waited(&of(&[(200, 900), (350, 90), (5_000, 10)]), CALLS), None);
-        assert_eq!(relay_waited(&of(&[]), CALLS), None);
+        assert_eq!(relay_calls_stalled(&histogram(&[(200, 900), (350, 90), (5_000, 10)]), CALLS), None);
+        assert_eq!(relay_calls_stalled(&histogram(&[]), CALLS), None);
         // A tail that passes 40 ms, and a peer about as slow as that: as many lie just below.
         assert_eq!(
-            relay_waited(&of(&[(300, 980), (36_000, 5), (41_000, 5), (47_000, 5), (60_000, 5)]), CALLS),
+            relay_calls_stalled(
+                &histogram(&[(300, 980), (36_000, 5), (41_000, 5), (47_000, 5), (60_000, 5)]),
+                CALLS
+            ),
             None
         );
         let broad: Vec<(u64, u64)> = (20..70).map(|ms| (1000 * ms + 500, 20)).collect();
-        assert_eq!(relay_waited(&of(&broad), CALLS), None);
+        assert_eq!(relay_calls_stalled(&histogram(&broad), CALLS), None);
         // Of few requests some were held up by the host.
-        assert_eq!(relay_waited(&of(&[(300, 51), (41_000, 9)]), CALLS), None);
+        assert_eq!(relay_calls_stalled(&histogram(&[(300, 51), (41_000, 9)]), CALLS), None);
         // A collector's pause of 40 ms now and then is no plateau.
-        assert_eq!(relay_waited(&of(&[(300, 9_990), (40_500, 10)]), CALLS), None);
+        assert_eq!(relay_calls_stalled(&histogram(&[(300, 9_990), (40_500, 10)]), CALLS), None);
     }
 }

@@ -7,7 +7,7 @@ use weighbridge_model::quantity::Ratio;
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::contrast;
 use crate::question::Scope;
-use crate::records::{Cell, Figure, Lens, figures_of, logs_of, response_mean, response_p50};
+use crate::records::{Cell, Figure, WindowSelection, figures_of, logs_of, response_mean, response_p50};
 use crate::stats::sample::median;
 use crate::stats::steady::{drift, shift};
 use crate::thresholds::{DRIFT_CHANGE, DRIFT_P, RUN_DRIFT_BLOCKS};
@@ -17,7 +17,7 @@ use crate::thresholds::{DRIFT_CHANGE, DRIFT_P, RUN_DRIFT_BLOCKS};
 ///
 /// A step is looked for in the cost and not in the variant's own times: what the host does steps both alike.
 pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
-    let cells = context.lives();
+    let cells = context.trial_cells();
     let trends = |figure: Figure| -> Vec<(f64, f64)> {
         cells
             .iter()
@@ -85,9 +85,10 @@ pub(super) fn through_the_run(context: &CheckContext<'_>) -> Option<Alarm> {
     if context.is_baseline() {
         return None;
     }
-    let logs = contrast(question, records, (point, variant), (scope, Lens::Measured), question.headline)
-        .ok()?
-        .log_ratios();
+    let logs =
+        contrast(question, records, (point, variant), (scope, WindowSelection::Measured), question.headline)
+            .ok()?
+            .log_ratios();
     let found = drift(&logs).filter(|found| logs.len() >= RUN_DRIFT_BLOCKS && found.p < DRIFT_P)?;
     Some(Alarm {
         impact: Impact::Suspect,

@@ -99,7 +99,7 @@ pub(super) fn other_errors(context: &CheckContext<'_>) -> Option<Alarm> {
     if context.is_baseline() || beside.is_empty() {
         return None;
     }
-    let baseline = VariantTotals::of(beside, context.point);
+    let baseline = VariantTotals::from_cells(beside, context.point);
     let (mine, theirs) = (context.totals.error_share(), baseline.error_share());
     ((mine - theirs).abs() > ERROR_SHARE).then(|| Alarm {
         impact: Impact::Suspect,

@@ -11,8 +11,8 @@ use weighbridge_model::summary::{Finding, Severity};
 
 use super::window_length::moved;
 use super::{Alarm, CheckContext, Impact};
-use crate::estimate::{Side, between, contrast};
-use crate::records::Lens;
+use crate::estimate::{VariantSamples, contrast, contrast_between};
+use crate::records::WindowSelection;
 use crate::thresholds::IDLE_CHECK_P;
 use crate::verdict::signed_percent;
 
@@ -30,13 +30,16 @@ pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
         return None;
     }
     let waited = question.idle.as_ref()?.was;
-    let of = |lens| {
-        let side = |variant| Side::new(question, records, (point, variant), scope, lens).by_windows();
-        between(&side(variant), &side(VariantId(0)), None, question.headline).ok()
+    let cost_in = |selection| {
+        let samples =
+            |variant| VariantSamples::new(question, records, (point, variant), scope, selection).by_windows();
+        contrast_between(&samples(variant), &samples(VariantId(0)), None, question.headline).ok()
     };
-    let change = moved(&of(Lens::Measured)?, &of(Lens::IdleCheck)?, IDLE_CHECK_P)?;
+    let change =
+        moved(&cost_in(WindowSelection::Measured)?, &cost_in(WindowSelection::IdleCheck)?, IDLE_CHECK_P)?;
     let headline =
-        contrast(question, records, (point, variant), (scope, Lens::Measured), question.headline).ok()?;
+        contrast(question, records, (point, variant), (scope, WindowSelection::Measured), question.headline)
+            .ok()?;
     let log = headline.log_mean()?.point;
     let cost = |idle: Idle| {
         let log = if idle == waited { log } else { log + change };

@@ -25,7 +25,7 @@ pub(super) fn memory(context: &CheckContext<'_>) -> Option<Alarm> {
         Some(peak) => format!("{peak} at most was held, the files that it read among them"),
         None => "the kernel does not tell what was held".to_owned(),
     };
-    let sum = |of: fn(&MemoryFacts) -> u64| facts.iter().map(of).sum::<u64>();
+    let sum = |count: fn(&MemoryFacts) -> u64| facts.iter().map(count).sum::<u64>();
     let (met, killed) = (sum(|facts| facts.met), sum(|facts| facts.killed));
     let evidence = format!("{limit} of memory; {held}; the limit was met {met} times");
     Some(match killed {
@@ -59,7 +59,7 @@ pub(super) fn quota(context: &CheckContext<'_>) -> Option<Alarm> {
 }
 
 fn effect(known: &[Throttling]) -> String {
-    let sum = |of: fn(&Throttling) -> u64| known.iter().map(of).sum::<u64>();
+    let sum = |count: fn(&Throttling) -> u64| known.iter().map(count).sum::<u64>();
     let held: Nanoseconds = known.iter().map(|throttling| throttling.time).sum();
     match (sum(|t| t.periods), sum(|t| t.throttled)) {
         _ if known.is_empty() => "the kernel does not tell how often it was held up".to_owned(),

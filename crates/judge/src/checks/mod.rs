@@ -63,7 +63,7 @@ const CHECKS: [Check; 34] = [
     drift::within_trials,
     warm::not_warm,
     turns::needs_longer_turns,
-    two_levels::of_windows,
+    two_levels::window_levels,
     tail::few_tail_events,
     carry_over::carried_over,
     window_length::depends_on_window,
@@ -72,7 +72,7 @@ const CHECKS: [Check; 34] = [
     core_latency::depends_on_place,
     pauses::pauses,
     drift::through_the_run,
-    two_levels::of_starts,
+    two_levels::start_levels,
 ];
 
 /// Checks one variant at one point against itself, the host and the baseline.

@@ -5,7 +5,7 @@
 use weighbridge_model::record::TrialRecord;
 
 use super::{Alarm, CheckContext, Impact};
-use crate::question::{Part, RELAYED, Transport, Variant};
+use crate::question::{RELAYED, StackElement, Transport, Variant};
 use crate::records::Cell;
 use crate::thresholds::{LOST_SHARE, RETRANSMIT_SHARE};
 
@@ -143,5 +143,5 @@ pub(super) fn is_delayed(variant: &Variant) -> bool {
 
 /// The layers of a variant by their kind.
 fn kinds(variant: &Variant) -> Vec<&str> {
-    variant.stack.parts.iter().filter(|part| part.is_layer).map(Part::kind).collect()
+    variant.stack.parts.iter().filter(|part| part.is_layer).map(StackElement::kind).collect()
 }

@@ -90,10 +90,11 @@ fn more(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String
     let longest = |cell: &Cell<'_>| times(cell, |all| all.response_max).into_iter().fold(0.0, f64::max);
     let host = median(&others.iter().map(longest).collect::<Vec<_>>())?;
     let limit = (PAUSE_FACTOR * usual).max(PAUSE_LEAST.as_nanos() as f64).max(host * BEYOND_THE_HOST);
-    let of = |cell: &Cell<'_>| Paused::new(cell, point, limit);
-    let (ones, others): (Vec<_>, Vec<_>) = (ones.iter().map(of).collect(), others.iter().map(of).collect());
+    let paused = |cell: &Cell<'_>| Paused::new(cell, point, limit);
+    let (ones, others): (Vec<_>, Vec<_>) =
+        (ones.iter().map(paused).collect(), others.iter().map(paused).collect());
     let excess: Vec<f64> = ones.iter().zip(&others).map(|(one, other)| one.share() - other.share()).collect();
-    let excess = Mean::of(&excess).filter(|_| excess.len() >= BLOCKS_FOR_INTERVAL)?;
+    let excess = Mean::new(&excess).filter(|_| excess.len() >= BLOCKS_FOR_INTERVAL)?;
     let few: usize = others.iter().map(|paused| paused.lengths.len()).sum();
     (excess.point >= PAUSE_SHARE && p_against_zero(excess) < PAUSE_P)
         .then(|| format!("{}; the other has {few}", in_words(&ones)))
@@ -101,7 +102,8 @@ fn more(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String
 
 /// How many, how long, how often.
 fn in_words(blocks: &[Paused]) -> String {
-    let all = |of: fn(&Paused) -> &Vec<f64>| -> Vec<f64> { blocks.iter().flat_map(of).copied().collect() };
+    let all =
+        |pick: fn(&Paused) -> &Vec<f64>| -> Vec<f64> { blocks.iter().flat_map(pick).copied().collect() };
     let (lengths, between) = (all(|paused| &paused.lengths), all(|paused| &paused.between));
     let running: f64 = blocks.iter().map(|paused| paused.running).sum();
     let share = Ratio::new(lengths.iter().sum::<f64>() / running.max(1.0));

@@ -5,12 +5,12 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::summary::{Finding, Severity};
 
 use super::subject;
-use crate::question::{Life, Question, Variant};
-use crate::records::Gathered;
+use crate::question::{Lifetime, Question, Variant};
+use crate::records::Records;
 
 /// A note on every variant that somebody else runs.
 pub(crate) fn one_instance(question: &Question) -> Vec<Finding> {
-    let instances = question.variants.iter().filter(|variant| variant.life == Life::Instance);
+    let instances = question.variants.iter().filter(|variant| variant.lifetime == Lifetime::Instance);
     let note = |variant: &Variant| Finding {
         severity: Severity::Note,
         name: "one instance".to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn one_service_core(question: &Question) -> Option<Finding> {
 }
 
 /// Says of a point whose variants ran one after another that what the host did meanwhile is not shared.
-pub(crate) fn not_paired(question: &Question, records: &Gathered<'_>, id: PointId) -> Option<Finding> {
+pub(crate) fn not_paired(question: &Question, records: &Records<'_>, id: PointId) -> Option<Finding> {
     let point = question.points.get(id.index())?;
     let alone = question.variants.len() < 2;
     (records.pairing(id) == Pairing::Sequential && !alone).then(|| Finding {

@@ -10,7 +10,7 @@ use weighbridge_model::estimate::{Quantity, Statistic};
 use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
-use crate::estimate::{Side, is_typical};
+use crate::estimate::{VariantSamples, is_typical};
 use crate::question::Scope;
 use crate::records::{Cell, figures_of};
 use crate::stats::sample::median;
@@ -24,14 +24,14 @@ const NORMAL_DEVIATION: f64 = 1.4826;
 
 /// The tail of one quantity of one variant, where it is thin.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thin {
+pub struct ThinTail {
     /// Windows a block that hold it, on average.
     pub events: f64,
     /// Of a mean or throughput: the share of the mean that they make; of a quantile `None`.
     pub weight: Option<Ratio>,
 }
 
-impl Thin {
+impl ThinTail {
     /// What was seen, in words.
     pub fn evidence(&self) -> String {
         let events = format!("{:.1} windows a block", self.events);
@@ -44,30 +44,31 @@ impl Thin {
 
 /// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not, where it is
 /// typical, and where windows cannot tell (CPU, bytes, memory).
-pub fn thin(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
-    if is_typical(quantity, side.load()) || side.lives().is_empty() {
+pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
+    if is_typical(quantity, samples.load()) || samples.trials().is_empty() {
         return None;
     }
     match quantity.statistic() {
-        Statistic::Quantile(_) => beyond(side, quantity),
-        Statistic::Mean => apart(side, quantity.is_response()),
-        Statistic::Other if quantity == Quantity::Throughput => apart(side, false),
+        Statistic::Quantile(_) => beyond(samples, quantity),
+        Statistic::Mean => apart(samples, quantity.is_response()),
+        Statistic::Other if quantity == Quantity::Throughput => apart(samples, false),
         Statistic::Other => None,
     }
 }
 
 /// What is said of a cost that hangs on few events: of the first of these variants, each with its name, of which it is so.
-pub fn remark(sides: &[(&str, &Side<'_>)], quantity: Quantity) -> Option<String> {
-    sides.iter().find_map(|(name, side)| {
-        let found = thin(side, quantity)?;
+pub fn thin_tail_remark(variants: &[(&str, &VariantSamples<'_>)], quantity: Quantity) -> Option<String> {
+    variants.iter().find_map(|(name, samples)| {
+        let found = thin_tail(samples, quantity)?;
         Some(format!("{FEW_TAIL_EVENTS} (`{name}`): {}", found.evidence()))
     })
 }
 
-/// The finding of one variant: every quantity of it that is [`thin`].
+/// The finding of one variant: every quantity of it that is [`thin_tail`].
 pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
-    let side = context.samples;
-    let found = Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin(side, quantity)?)));
+    let samples = context.samples;
+    let found =
+        Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin_tail(samples, quantity)?)));
     let told: Vec<String> =
         found.map(|(quantity, thin)| format!("{quantity}: {}", thin.evidence())).collect();
     (!told.is_empty()).then(|| Alarm {
@@ -79,33 +80,33 @@ pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
 }
 
 /// Windows whose longest response lies at or beyond the block's quantile.
-fn beyond(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
+fn beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     let count = |(cell, value): (&Cell<'_>, f64)| {
-        let figures = cell.windows.iter().filter_map(|window| figures_of(window, side.scope()));
+        let figures = cell.windows.iter().filter_map(|window| figures_of(window, samples.scope()));
         // The histogram's value stands for values up to a thousandth below it.
         figures.filter(|figures| figures.response_max.as_nanos() as f64 >= value * 0.999).count()
     };
-    let values = side.lives().iter().filter_map(|(cell, totals)| Some((cell, totals.get(quantity)?)));
+    let values = samples.trials().iter().filter_map(|(cell, totals)| Some((cell, totals.get(quantity)?)));
     let (blocks, events) = values.map(count).fold((0, 0), |(blocks, all), n| (blocks + 1, all + n));
     let events = events as f64 / f64::from(blocks.max(1));
-    (blocks > 0 && events < TAIL_EVENTS).then_some(Thin { events, weight: None })
+    (blocks > 0 && events < TAIL_EVENTS).then_some(ThinTail { events, weight: None })
 }
 
 /// Windows whose mean stands apart from the block's others, where these make a good part of the spread and weigh something.
 ///
 /// A window's distance is its mean over the block's median window, less one. Their median absolute deviation is taken over
 /// all blocks: one block may have but ten windows.
-fn apart(side: &Side<'_>, response: bool) -> Option<Thin> {
-    let blocks = side.lives().iter().map(|(cell, _)| means(cell, side.scope(), response));
+fn apart(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
+    let blocks = samples.trials().iter().map(|(cell, _)| means(cell, samples.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
     let sizes: Vec<f64> = distances.iter().map(|d| d.abs()).collect();
     let far = TAIL_DEVIATIONS * NORMAL_DEVIATION * median(&sizes)?;
     let tail = || distances.iter().filter(|distance| **distance > far);
     let squares = |distances: &mut dyn Iterator<Item = &f64>| distances.map(|d| d * d).sum::<f64>();
-    let events = tail().count() as f64 / side.lives().len() as f64;
+    let events = tail().count() as f64 / samples.trials().len() as f64;
     let weight = tail().sum::<f64>() / (distances.len() as f64 + distances.iter().sum::<f64>());
     let hangs = squares(&mut tail()) > TAIL_SPREAD * squares(&mut distances.iter()) && weight >= TAIL_WEIGHT;
-    (hangs && events < TAIL_EVENTS).then_some(Thin { events, weight: Some(Ratio::new(weight)) })
+    (hangs && events < TAIL_EVENTS).then_some(ThinTail { events, weight: Some(Ratio::new(weight)) })
 }
 
 fn distances(means: &[f64]) -> Vec<f64> {

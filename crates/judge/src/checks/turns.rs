@@ -72,7 +72,7 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
             Some(broken(mine, slots, figure)? - broken(theirs, slots, figure)?)
         };
         let moves: Vec<f64> = pairs.iter().filter_map(moved).collect();
-        let mean = Mean::of(&moves).filter(|_| moves.len() >= BLOCKS_FOR_INTERVAL)?;
+        let mean = Mean::new(&moves).filter(|_| moves.len() >= BLOCKS_FOR_INTERVAL)?;
         (mean.point.abs() > TURN_CHANGE && p_against_zero(mean) < TURN_P).then_some(mean.point)
     };
     let kinds: [(&str, Figure); 2] = [("response p50", response_p50), ("response mean", response_mean)];

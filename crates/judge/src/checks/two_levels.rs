@@ -5,18 +5,18 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Ratio, display_nanos};
 
 use super::{Alarm, CheckContext, Impact};
-use crate::estimate::parts::{Parts, StartLevels};
+use crate::estimate::parts::{CostParts, StartLevels};
 use crate::question::Scope;
 use crate::records::{Cell, logs_of, means_of_swapped, response_p50};
 use crate::stats::sample::mean;
 use crate::stats::steady::two_levels;
 
 /// Whether a variant's windows lie on two levels, block by block.
-pub(super) fn of_windows(context: &CheckContext<'_>) -> Option<Alarm> {
+pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     if context.levels_explained {
         return None;
     }
-    let cells = context.lives();
+    let cells = context.trial_cells();
     let logs = |cell: &Cell<'_>| match cell.pairing() {
         // Two sets of cores make two levels; the mean of every two rounds has both in it.
         Pairing::Duet => means_of_swapped(cell.windows.iter().filter_map(|window| {
@@ -43,12 +43,12 @@ pub(super) fn of_windows(context: &CheckContext<'_>) -> Option<Alarm> {
 }
 
 /// Whether a variant's starts lie on two levels: a cost that is one of two, drawn at each start.
-pub(super) fn of_starts(context: &CheckContext<'_>) -> Option<Alarm> {
+pub(super) fn start_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, point, variant, scope, .. } = context;
     if context.is_baseline() || context.levels_explained {
         return None;
     }
-    let parts = Parts::new(question, records, (point, variant), scope)?;
+    let parts = CostParts::new(question, records, (point, variant), scope)?;
     let found = parts.start_levels()?;
     let pairs = context.pairs();
     Some(Alarm {
@@ -66,7 +66,7 @@ fn levels_in_words(
     (scope, costs): (Scope, &[Vec<f64>]),
 ) -> String {
     let middle = 0.5 * (found.low + found.high);
-    let of_level = |upper: bool| {
+    let mean_responses = |upper: bool| {
         let chosen = pairs.iter().zip(costs);
         let chosen = chosen.filter(|(_, costs)| mean(costs).is_some_and(|cost| (cost > middle) == upper));
         let (mut mine, mut theirs) = (Vec::new(), Vec::new());
@@ -80,10 +80,10 @@ fn levels_in_words(
     format!(
         "the cost is near {} in {} starts ({}) and near {} in {} ({})",
         Ratio::new(found.low.exp_m1()),
-        found.of - found.upper,
-        of_level(false),
+        found.count - found.upper,
+        mean_responses(false),
         Ratio::new(found.high.exp_m1()),
         found.upper,
-        of_level(true),
+        mean_responses(true),
     )
 }

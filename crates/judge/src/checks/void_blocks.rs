@@ -2,10 +2,10 @@
 
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::records::Gathered;
+use crate::records::Records;
 
 /// A note on every block that was thrown away.
-pub(crate) fn void_blocks(records: &Gathered<'_>) -> Vec<Finding> {
+pub(crate) fn void_blocks(records: &Records<'_>) -> Vec<Finding> {
     let finding = |(block, reason): &(u32, String)| Finding {
         severity: Severity::Note,
         name: "void block".to_owned(),

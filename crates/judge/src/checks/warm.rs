@@ -16,7 +16,7 @@ const NOT_WARM: &str = "not warm";
 /// by `drift`.
 pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;
-    let cells = context.lives();
+    let cells = context.trial_cells();
     if let Some(told) = cold(&cells, point).or_else(|| busy(&cells, point)) {
         return Some(told);
     }

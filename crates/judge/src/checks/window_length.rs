@@ -5,7 +5,7 @@ use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::{Contrast, contrast};
-use crate::records::{Lens, Longer};
+use crate::records::{Longer, WindowSelection};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample;
@@ -27,11 +27,12 @@ pub(super) fn depends_on_window(context: &CheckContext<'_>) -> Option<Alarm> {
     if context.is_baseline() {
         return None;
     }
-    let contrast =
-        |lens, quantity| contrast(question, records, (point, variant), (scope, lens), quantity).ok();
+    let contrast = |selection, quantity| {
+        contrast(question, records, (point, variant), (scope, selection), quantity).ok()
+    };
     let check = |(longer, quantity): (Longer, Quantity)| {
-        let check = contrast(Lens::Check(longer), quantity)?;
-        moved(&contrast(Lens::Measured, quantity)?, &check, WINDOW_CHECK_P / CHECKS)
+        let check = contrast(WindowSelection::Check(longer), quantity)?;
+        moved(&contrast(WindowSelection::Measured, quantity)?, &check, WINDOW_CHECK_P / CHECKS)
             .map(|change| (longer, quantity, change))
     };
     let lengths = [Longer::Tenfold, Longer::Hundredfold];
@@ -53,11 +54,11 @@ pub(super) fn depends_on_window(context: &CheckContext<'_>) -> Option<Alarm> {
 /// held against the same block: blocks differ by their starts, and a check may have run in some of them only.
 pub(super) fn moved(measured: &Contrast, check: &Contrast, level: f64) -> Option<f64> {
     let interval = measured.log_mean()?.interval(LEVEL);
-    let of_block = |block: u32| measured.blocks().iter().find(|b| b.block == block);
+    let measured_in = |block: u32| measured.blocks().iter().find(|b| b.block == block);
     let differences: Vec<f64> =
-        check.blocks().iter().filter_map(|b| Some(b.log_ratio - of_block(b.block)?.log_ratio)).collect();
+        check.blocks().iter().filter_map(|b| Some(b.log_ratio - measured_in(b.block)?.log_ratio)).collect();
     let change = sample::mean(&differences)?;
-    let differences = Mean::of(&differences).filter(|_| differences.len() >= CHECKED_BLOCKS)?;
+    let differences = Mean::new(&differences).filter(|_| differences.len() >= CHECKED_BLOCKS)?;
     let beyond_noise = p_against_zero(differences) < level;
     (!interval.contains(interval.point + change) && beyond_noise).then_some(change)
 }

@@ -8,26 +8,26 @@ use weighbridge_model::histogram::TimeHistogram;
 
 use crate::estimate::{beyond, estimate};
 use crate::question::Question;
-use crate::records::{Gathered, Lens, Times};
+use crate::records::{Records, Times, WindowSelection};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
 /// Points of a curve per factor of ten in 1 − q.
 const POINTS_PER_DECADE: i32 = 20;
 
 /// One curve for each variant, operation and time at each point.
-pub fn curves(question: &Question, gathered: &Gathered<'_>) -> Vec<Curve> {
+pub fn curves(question: &Question, records: &Records<'_>) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (point, facts) in question.points() {
         for scope in facts.scopes() {
-            for (variant, of) in question.variants() {
-                let cells = gathered.cells(point, variant, Lens::Measured);
+            for (variant, variant_facts) in question.variants() {
+                let cells = records.cells(point, variant, WindowSelection::Measured);
                 let blocks: Vec<Times> = cells.iter().map(|cell| cell.times(scope)).collect();
                 for time in TimeKind::ALL {
                     let histograms: Vec<&TimeHistogram> =
                         blocks.iter().map(|times| times.kind(time)).collect();
                     let (points, band) = curve(&histograms, question.blocks.min as usize);
                     if !points.is_empty() {
-                        let (variant, point) = (of.name.clone(), facts.label.clone());
+                        let (variant, point) = (variant_facts.name.clone(), facts.label.clone());
                         let operation = facts.name(scope).to_owned();
                         curves.push(Curve { variant, point, operation, time, points, band });
                     }
@@ -51,8 +51,8 @@ fn curve(blocks: &[&TimeHistogram], first_stage: usize) -> Line {
     let times: Vec<Vec<f64>> = blocks.iter().map(|histogram| quantiles(histogram, &levels)).collect();
     let (mut points, mut band) = (Vec::new(), Vec::new());
     for (at, level) in levels.into_iter().enumerate() {
-        let of_blocks: Vec<f64> = times.iter().map(|block| block[at]).collect();
-        let estimate = estimate(&of_blocks, first_stage);
+        let values: Vec<f64> = times.iter().map(|block| block[at]).collect();
+        let estimate = estimate(&values, first_stage);
         points.push((level, estimate.point));
         band.extend(estimate.interval());
     }

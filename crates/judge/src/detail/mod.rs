@@ -14,44 +14,45 @@ use weighbridge_model::summary::{Detail, Summary};
 
 use crate::analysis::layers::is_asked;
 use crate::analysis::roles;
-use crate::analysis::sizes::{self, Looked};
+use crate::analysis::sizes::{self, SizeAnalysis};
 use crate::question::Question;
-use crate::records::Gathered;
-use crate::summary::judged;
+use crate::records::Records;
+use crate::summary::summary_of_records;
 
 /// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
-    let gathered = Gathered::new(trials);
-    let looked = Looked::new(question, &gathered);
-    let mut drawn = drawn(question, &gathered, &looked);
-    if is_asked(question, &gathered) {
-        drawn.waterfalls = waterfall::waterfalls(&judged(question, &gathered, (None, &looked)));
+    let records = Records::new(trials);
+    let sizes_analysis = SizeAnalysis::new(question, &records);
+    let mut drawn = drawn(question, &records, &sizes_analysis);
+    if is_asked(question, &records) {
+        drawn.waterfalls =
+            waterfall::waterfalls(&summary_of_records(question, &records, (None, &sizes_analysis)));
     }
     drawn
 }
 
 /// A run's summary and what charts draw of it, at less than the price of one after the other.
 pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
-    let gathered = Gathered::new(trials);
-    let looked = Looked::new(question, &gathered);
-    let summary = judged(question, &gathered, (None, &looked));
-    let mut drawn = drawn(question, &gathered, &looked);
+    let records = Records::new(trials);
+    let sizes_analysis = SizeAnalysis::new(question, &records);
+    let summary = summary_of_records(question, &records, (None, &sizes_analysis));
+    let mut drawn = drawn(question, &records, &sizes_analysis);
     drawn.waterfalls = waterfall::waterfalls(&summary);
     (summary, drawn)
 }
 
-fn drawn(question: &Question, gathered: &Gathered<'_>, looked: &Looked<'_>) -> Detail {
-    let (size_curves, size_ratios) = looked.curves();
+fn drawn(question: &Question, records: &Records<'_>, sizes_analysis: &SizeAnalysis<'_>) -> Detail {
+    let (size_curves, size_ratios) = sizes_analysis.curves();
     Detail {
-        curves: curve::curves(question, gathered),
-        densities: density::densities(question, gathered),
-        courses: course::courses(question, gathered),
-        samples: course::samples(question, gathered),
+        curves: curve::curves(question, records),
+        densities: density::densities(question, records),
+        courses: course::courses(question, records),
+        samples: course::samples(question, records),
         axes: factor::axes(question),
-        roles: roles::roles(question, gathered),
+        roles: roles::roles(question, records),
         size_curves,
         size_ratios,
-        size_samples: sizes::samples(question, gathered),
+        size_samples: sizes::samples(question, records),
         capacities: Vec::new(),
         waterfalls: Vec::new(),
     }

@@ -10,12 +10,12 @@ use weighbridge_model::summary::Summary;
 pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     let mut quantities = vec![summary.headline];
     quantities.extend(Quantity::ALL.into_iter().filter(|quantity| *quantity != summary.headline));
-    let of = |chain: &Chain| {
+    let waterfalls_of_chain = |chain: &Chain| {
         let operation = operation(summary, chain);
         let each = quantities.iter().filter_map(|quantity| waterfall(chain, *quantity, &operation));
         each.collect::<Vec<_>>()
     };
-    summary.layering.chains.iter().flat_map(of).collect()
+    summary.layering.chains.iter().flat_map(waterfalls_of_chain).collect()
 }
 
 /// The name under which figures of all requests stand.

@@ -16,7 +16,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 
 use crate::question::{Load, Question, Scope};
-use crate::records::{Cell, Gathered, Lens, Totals, means_of_swapped};
+use crate::records::{Cell, Records, Totals, WindowSelection, means_of_swapped};
 use crate::stats::bootstrap::studentised;
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::sample::median;
@@ -74,14 +74,14 @@ pub struct Contrast {
 
 /// One variant at one point in one scope: its cells with their totals.
 #[derive(Debug, Clone)]
-pub struct Side<'a> {
+pub struct VariantSamples<'a> {
     scope: Scope,
     load: Load,
     first_stage: usize,
     /// One for each block.
     cells: Vec<(Cell<'a>, Totals)>,
     /// One for each trial, of blocks in which there were several.
-    lives: Vec<(Cell<'a>, Totals)>,
+    trials: Vec<(Cell<'a>, Totals)>,
     throughput: Result<(), Absence>,
 }
 
@@ -180,8 +180,8 @@ pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
 }
 
 /// How p50 is estimated at a point: as in open load, pooled, wherever windows are not paired by round.
-pub(crate) fn pooling(question: &Question, gathered: &Gathered<'_>, point: PointId) -> Load {
-    match gathered.pairing(point) {
+pub(crate) fn pooling(question: &Question, records: &Records<'_>, point: PointId) -> Load {
+    match records.pairing(point) {
         Pairing::Duet | Pairing::Windows => {
             question.points.get(point.index()).map_or(Load::Closed, |point| point.load)
         }
@@ -194,18 +194,18 @@ pub fn is_typical(quantity: Quantity, load: Load) -> bool {
     load == Load::Closed && quantity.statistic() == Statistic::Quantile(0.5)
 }
 
-impl<'a> Side<'a> {
+impl<'a> VariantSamples<'a> {
     /// Adds up one variant at one point in one scope.
     pub fn new(
         question: &Question,
-        gathered: &Gathered<'a>,
+        records: &Records<'a>,
         (point, variant): (PointId, VariantId),
         scope: Scope,
-        lens: Lens,
+        selection: WindowSelection,
     ) -> Self {
-        let load = pooling(question, gathered, point);
+        let load = pooling(question, records, point);
         let asked = question.points.get(point.index()).map_or(Load::Closed, |point| point.load);
-        let throughput = match (gathered.pairing(point), asked) {
+        let throughput = match (records.pairing(point), asked) {
             (Pairing::Requests, Load::Closed) => Err(Absence::SharedTime),
             _ => Ok(()),
         };
@@ -213,12 +213,12 @@ impl<'a> Side<'a> {
             let totals = cell.totals(scope);
             (cell, totals)
         };
-        let cells: Vec<_> = gathered.cells(point, variant, lens).into_iter().map(with_totals).collect();
-        let lives = match cells.iter().any(|(cell, _)| cell.trials.len() > 1) {
-            true => gathered.lives(point, variant, lens).into_iter().map(with_totals).collect(),
+        let cells: Vec<_> = records.cells(point, variant, selection).into_iter().map(with_totals).collect();
+        let trials = match cells.iter().any(|(cell, _)| cell.trials.len() > 1) {
+            true => records.trial_cells(point, variant, selection).into_iter().map(with_totals).collect(),
             false => Vec::new(),
         };
-        Self { scope, load, first_stage: question.blocks.min as usize, cells, lives, throughput }
+        Self { scope, load, first_stage: question.blocks.min as usize, cells, trials, throughput }
     }
 
     /// The same with p50 estimated from single windows, as where they are paired by round, whatever the load: for checks, whose
@@ -241,16 +241,16 @@ impl<'a> Side<'a> {
             true => cell.middle_p50(self.scope, quantity),
             false => totals.get(quantity),
         };
-        let of = |cell: &(Cell<'_>, Totals)| Some((cell.0.block, value(cell)?));
-        let values: Vec<_> = self.cells.iter().filter_map(of).collect();
+        let block_value = |cell: &(Cell<'_>, Totals)| Some((cell.0.block, value(cell)?));
+        let values: Vec<_> = self.cells.iter().filter_map(block_value).collect();
         if values.is_empty() { Err(Absence::NotMeasured) } else { Ok(values) }
     }
 
     /// This variant against `baseline`, block by block.
     ///
     /// A block counts where both were measured in one batch of it. Needs, for a quantile, 20 requests beyond it in every
-    /// block and 100 in all, on both sides.
-    pub fn against(&self, baseline: &Side<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
+    /// block and 100 in all, of both variants.
+    pub fn against(&self, baseline: &VariantSamples<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
         let pairs: Vec<_> =
             self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.0)?))).collect();
         self.enough(self.cells.iter(), quantity)?;
@@ -259,7 +259,7 @@ impl<'a> Side<'a> {
             false => baseline.enough(pairs.iter().map(|(_, theirs)| *theirs), quantity)?,
         }
         let estimate = |(mine, theirs): &(&(Cell<'_>, Totals), &(Cell<'_>, Totals))| {
-            of_block((&mine.0, &mine.1), (&theirs.0, &theirs.1), (self.scope, self.load), quantity)
+            block_estimate((&mine.0, &mine.1), (&theirs.0, &theirs.1), (self.scope, self.load), quantity)
         };
         let blocks: Vec<_> = pairs.iter().filter_map(estimate).collect();
         match blocks.is_empty() {
@@ -268,11 +268,11 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// What of this side lived beside a cell of another: in the same block, in the same batches.
+    /// What of this variant lived beside a cell of another: in the same block, in the same batches.
     fn beside(&self, other: &Cell<'_>) -> Option<&(Cell<'a>, Totals)> {
         let beside =
             |(cell, _): &&(Cell<'_>, Totals)| cell.block == other.block && cell.batches().eq(other.batches());
-        self.lives.iter().chain(&self.cells).find(beside)
+        self.trials.iter().chain(&self.cells).find(beside)
     }
 
     /// Its cells, one for each block, and what they add up to.
@@ -281,8 +281,8 @@ impl<'a> Side<'a> {
     }
 
     /// A cell with its totals for each trial, rising by block.
-    pub(crate) fn lives(&self) -> &[(Cell<'a>, Totals)] {
-        if self.lives.is_empty() { &self.cells } else { &self.lives }
+    pub(crate) fn trials(&self) -> &[(Cell<'a>, Totals)] {
+        if self.trials.is_empty() { &self.cells } else { &self.trials }
     }
 
     /// Which requests it covers.
@@ -352,7 +352,7 @@ pub(crate) fn beyond(count: u64, q: f64) -> u64 {
 }
 
 /// What one block, or a part of one, says of `mine` against `theirs`.
-pub(crate) fn of_block(
+pub(crate) fn block_estimate(
     mine: (&Cell<'_>, &Totals),
     theirs: (&Cell<'_>, &Totals),
     (scope, load): (Scope, Load),
@@ -372,8 +372,8 @@ pub(crate) fn of_block(
 /// two clusters.
 fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Option<BlockEstimate> {
     let rounds = round_pairs(mine, theirs, scope, quantity);
-    let middle = |of: fn(f64, f64) -> f64| {
-        let values = rounds.iter().map(|(round, a, b)| (*round, of(*a, *b)));
+    let middle = |compare: fn(f64, f64) -> f64| {
+        let values = rounds.iter().map(|(round, a, b)| (*round, compare(*a, *b)));
         match mine.pairing() {
             Pairing::Duet => median(&means_of_swapped(values)),
             _ => median(&values.map(|(_, value)| value).collect::<Vec<_>>()),
@@ -398,10 +398,10 @@ fn total(block: u32, mine: f64, theirs: f64) -> Option<BlockEstimate> {
 }
 
 /// `mine` against `baseline`; where they never lived beside each other, through `bridge`, which did beside both.
-pub(crate) fn between(
-    mine: &Side<'_>,
-    baseline: &Side<'_>,
-    bridge: Option<&Side<'_>>,
+pub(crate) fn contrast_between(
+    mine: &VariantSamples<'_>,
+    baseline: &VariantSamples<'_>,
+    bridge: Option<&VariantSamples<'_>>,
     quantity: Quantity,
 ) -> Result<Contrast, Absence> {
     match bridge {
@@ -413,14 +413,14 @@ pub(crate) fn between(
 /// One variant at one point against the baseline, added up from the records.
 pub fn contrast(
     question: &Question,
-    gathered: &Gathered<'_>,
+    records: &Records<'_>,
     (point, variant): (PointId, VariantId),
-    (scope, lens): (Scope, Lens),
+    (scope, selection): (Scope, WindowSelection),
     quantity: Quantity,
 ) -> Result<Contrast, Absence> {
-    let side = |variant| Side::new(question, gathered, (point, variant), scope, lens);
-    let bridge = gathered.bridge.map(side);
-    between(&side(variant), &side(VariantId(0)), bridge.as_ref(), quantity)
+    let samples = |variant| VariantSamples::new(question, records, (point, variant), scope, selection);
+    let bridge = records.bridge.map(samples);
+    contrast_between(&samples(variant), &samples(VariantId(0)), bridge.as_ref(), quantity)
 }
 
 /// The headline of one variant at one point.
@@ -435,14 +435,16 @@ pub struct Headline {
 }
 
 /// The headline of every variant at every point, over the blocks so far: what stopping and progress look at.
-pub fn headlines(question: &Question, gathered: &Gathered<'_>) -> Vec<Headline> {
+pub fn headlines(question: &Question, records: &Records<'_>) -> Vec<Headline> {
     let mut found = Vec::new();
     for (point, facts) in question.points() {
         let Some(&scope) = facts.scopes().first() else { continue };
-        let side = |variant| Side::new(question, gathered, (point, variant), scope, Lens::Measured);
-        let (baseline, bridge) = (side(VariantId(0)), gathered.bridge.map(side));
+        let samples = |variant| {
+            VariantSamples::new(question, records, (point, variant), scope, WindowSelection::Measured)
+        };
+        let (baseline, bridge) = (samples(VariantId(0)), records.bridge.map(samples));
         for (variant, _) in question.variants().skip(1) {
-            let contrast = between(&side(variant), &baseline, bridge.as_ref(), question.headline);
+            let contrast = contrast_between(&samples(variant), &baseline, bridge.as_ref(), question.headline);
             found.push(Headline { point, variant, contrast });
         }
     }

@@ -4,16 +4,16 @@
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};
 
-use super::{is_typical, of_block, pooling};
+use super::{block_estimate, is_typical, pooling};
 use crate::question::{Load, Question, Scope};
-use crate::records::{Cell, Gathered, Lens, Totals};
+use crate::records::{Cell, Records, Totals, WindowSelection};
 use crate::stats::components::{Components, one_way};
 use crate::stats::fisher;
 use crate::stats::interval::Mean;
 use crate::stats::sample::{ascending, mean, standard_deviation};
 use crate::stats::steady::drift;
 use crate::thresholds::{
-    BLOCKS_FOR_INTERVAL, LEVEL, LEVEL_LEFT, LEVEL_LEFT_MORE, LEVEL_P, LEVEL_STARTS, SPREAD_PARTS,
+    BLOCKS_FOR_INTERVAL, LEVEL, LEVEL_LEFT, LEVEL_LEFT_MORE, LEVEL_P, LEVEL_STARTS, VARIANCE_PARTS,
 };
 
 /// Starts from which what two levels may leave rises no more.
@@ -21,7 +21,7 @@ const LEVEL_STARTS_MANY: usize = 18;
 
 /// One variant's cost at one point, part by part.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parts {
+pub struct CostParts {
     /// What the parts estimate: the headline, or the mean response time where the headline needs histograms.
     pub quantity: Quantity,
     /// Log-ratios, block by block.
@@ -55,25 +55,25 @@ pub struct StartLevels {
     /// How many are upper.
     pub upper: usize,
     /// How many there are.
-    pub of: usize,
+    pub count: usize,
 }
 
-impl Parts {
+impl CostParts {
     /// Cuts every block's rounds into at most 10 consecutive parts of near equal length, of an even number of rounds so
     /// that both orders are in each. `None` where no block has two parts.
     pub fn new(
         question: &Question,
-        gathered: &Gathered<'_>,
+        records: &Records<'_>,
         (point, variant): (PointId, VariantId),
         scope: Scope,
     ) -> Option<Self> {
-        let load = pooling(question, gathered, point);
-        let pairs = gathered.pairs(point, variant, Lens::Measured);
-        let of = |quantity| Self::of_quantity(&pairs, (scope, load), quantity);
-        of(question.headline).or_else(|| of(Quantity::ResponseMean))
+        let load = pooling(question, records, point);
+        let pairs = records.pairs(point, variant, WindowSelection::Measured);
+        let parts = |quantity| Self::for_quantity(&pairs, (scope, load), quantity);
+        parts(question.headline).or_else(|| parts(Quantity::ResponseMean))
     }
 
-    pub(crate) fn of_quantity(
+    pub(crate) fn for_quantity(
         pairs: &[(Cell<'_>, Cell<'_>)],
         (scope, load): (Scope, Load),
         quantity: Quantity,
@@ -85,7 +85,7 @@ impl Parts {
             let each = cuts.windows(2).filter_map(|ends| {
                 let part = [mine, theirs].map(|cell| cell.part(ends[0]..ends[1]));
                 let [mine, theirs] = part.each_ref().map(|cell| (cell, cell.totals(scope)));
-                let cost = of_block((mine.0, &mine.1), (theirs.0, &theirs.1), (scope, load), quantity)?;
+                let cost = block_estimate((mine.0, &mine.1), (theirs.0, &theirs.1), (scope, load), quantity)?;
                 Some((cost.log_ratio, level(theirs, (scope, load), quantity)? + 0.5 * cost.log_ratio))
             });
             let (costs, levels): (Vec<f64>, Vec<f64>) = each.unzip();
@@ -136,21 +136,21 @@ impl Parts {
         let nearly = left(cut) < allowed * squares(&sorted);
         let explained = nearly || fisher::upper_tail(unexplained, degrees, cost.under) > LEVEL_P;
         let (low, high) = (mean(&sorted[..cut])?, mean(&sorted[cut..])?);
-        explained.then_some(StartLevels { low, high, upper: sorted.len() - cut, of: sorted.len() })
+        explained.then_some(StartLevels { low, high, upper: sorted.len() - cut, count: sorted.len() })
     }
 
     /// The change of the cost from the first part of a block to the last, over blocks, on the log scale.
     pub(crate) fn drift(&self) -> Option<Mean> {
         let changes: Vec<f64> =
             self.costs.iter().filter_map(|parts| drift(parts)).map(|found| found.change).collect();
-        (changes.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::of(&changes)).flatten()
+        (changes.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::new(&changes)).flatten()
     }
 }
 
 /// The ends of the parts of `rounds` rounds: even numbers, near equal steps, at most ten.
 fn cuts(rounds: u32) -> Vec<u32> {
     let pairs = rounds / 2;
-    let parts = pairs.min(SPREAD_PARTS as u32).max(1);
+    let parts = pairs.min(VARIANCE_PARTS as u32).max(1);
     (0..=parts).map(|part| if part == parts { rounds } else { 2 * (part * pairs / parts) }).collect()
 }
 
@@ -180,19 +180,24 @@ mod tests {
         assert_eq!(cuts(1), [0, 1]);
     }
 
-    fn parts(costs: Vec<Vec<f64>>) -> Parts {
-        Parts { quantity: Quantity::ResponseP50, levels: costs.clone(), costs, rounds: 50.0 }
+    fn parts(costs: Vec<Vec<f64>>) -> CostParts {
+        CostParts { quantity: Quantity::ResponseP50, levels: costs.clone(), costs, rounds: 50.0 }
     }
 
     /// Five parts about each of these starts, ±1 % of noise.
-    fn starts(of: &[f64]) -> Parts {
-        parts(of.iter().map(|start| [-0.01, -0.005, 0.0, 0.005, 0.01].map(|e| start + e).to_vec()).collect())
+    fn starts(levels: &[f64]) -> CostParts {
+        parts(
+            levels
+                .iter()
+                .map(|start| [-0.01, -0.005, 0.0, 0.005, 0.01].map(|e| start + e).to_vec())
+                .collect(),
+        )
     }
 
     #[test]
     fn starts_on_two_levels_are_told_from_starts_that_vary() {
         let found = starts(&[0.0, 0.201, 0.001, 0.2, -0.001, 0.0, 0.199]).start_levels().unwrap();
-        assert_eq!((found.upper, found.of), (3, 7));
+        assert_eq!((found.upper, found.count), (3, 7));
         assert!(found.low.abs() < 1e-3 && (found.high - 0.2).abs() < 1e-3, "{found:?}");
         assert_eq!(starts(&[0.0, 0.05, 0.09, 0.13, 0.16, 0.2, 0.1]).start_levels(), None, "they vary");
         assert_eq!(starts(&[0.0, 0.001, 0.002, 0.0, -0.001, 0.001]).start_levels(), None, "they agree");

@@ -5,8 +5,8 @@
 
 mod stack;
 
-pub use stack::{Part, Stack};
 pub(crate) use stack::{RELAYED, names};
+pub use stack::{Stack, StackElement};
 
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
@@ -62,8 +62,8 @@ pub struct Absent {
 
 impl Absent {
     /// A variant of the experiment that could not be measured.
-    pub fn of(variant: &experiment::Variant, reason: impl Into<String>) -> Self {
-        Self { name: variant.name.clone(), reason: reason.into(), stack: Stack::of(variant) }
+    pub fn new(variant: &experiment::Variant, reason: impl Into<String>) -> Self {
+        Self { name: variant.name.clone(), reason: reason.into(), stack: Stack::new(variant) }
     }
 }
 
@@ -118,8 +118,8 @@ pub struct Variant {
     pub name: String,
     /// What its requests travel on.
     pub transport: Transport,
-    /// Whether each block has a life of its own.
-    pub life: Life,
+    /// Whether each block has a process of its own.
+    pub lifetime: Lifetime,
     /// The service and its peer, where it passes requests on.
     pub relay: Option<Relay>,
     /// What it is, and what it has that others may have not.
@@ -128,7 +128,7 @@ pub struct Variant {
 
 /// Whether a variant is started afresh for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum Lifetime {
     /// We start and stop it: intervals hold the variance of restarts.
     Restarted,
     /// Somebody else runs it: blocks are blocks of time.
@@ -189,16 +189,16 @@ pub enum Placement {
 impl Question {
     /// The question that an experiment asks. Its variants are taken to travel over TCP, but for those whose operations run
     /// in the service's own process.
-    pub fn of(experiment: &Experiment, run: Run, cores: Cores) -> Self {
+    pub fn new(experiment: &Experiment, run: Run, cores: Cores) -> Self {
         let variant = |v: &experiment::Variant| Variant {
             name: v.name.clone(),
             transport: match v.protocol {
                 experiment::Protocol::Direct => Transport::InProcess,
                 _ => Transport::Tcp,
             },
-            life: match v.target {
-                experiment::Target::Url(_) => Life::Instance,
-                experiment::Target::Service { .. } | experiment::Target::Command(_) => Life::Restarted,
+            lifetime: match v.target {
+                experiment::Target::Url(_) => Lifetime::Instance,
+                experiment::Target::Service { .. } | experiment::Target::Command(_) => Lifetime::Restarted,
             },
             relay: match (&v.target, &v.peer) {
                 (experiment::Target::Service { name }, Some(peer)) => {
@@ -206,7 +206,7 @@ impl Question {
                 }
                 _ => None,
             },
-            stack: Stack::of(v),
+            stack: Stack::new(v),
         };
         let point = |p: &experiment::Point| Point {
             label: p.label.clone(),
@@ -229,7 +229,7 @@ impl Question {
             cores,
             idle: None,
             guides: Vec::new(),
-            sizes: experiment.points.iter().map(|point| AskedSizes::of(&point.workload)).collect(),
+            sizes: experiment.points.iter().map(|point| AskedSizes::new(&point.workload)).collect(),
             directs: directs(&experiment.variants),
             absent: Vec::new(),
         }
@@ -252,7 +252,7 @@ impl Question {
 }
 
 impl AskedSizes {
-    fn of(workload: &WorkloadSpec) -> Self {
+    fn new(workload: &WorkloadSpec) -> Self {
         let WorkloadSpec::Pingpong(spec) = workload else { return Self::Unknown };
         match &spec.sizes {
             Sizes::Spread(_) => Self::Range,
@@ -273,11 +273,11 @@ fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
         let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
         alike && as_it_is && other.protocol == experiment::Protocol::Http1Json
     };
-    let of = |(id, relay): (VariantId, &experiment::Variant)| {
+    let direct = |(id, relay): (VariantId, &experiment::Variant)| {
         let direct = variants.iter().position(|other| is_direct(relay, other))?;
         Some((id, VariantId(direct as u16)))
     };
-    (0..).map(VariantId).zip(variants).filter_map(of).collect()
+    (0..).map(VariantId).zip(variants).filter_map(direct).collect()
 }
 
 impl Point {
@@ -356,12 +356,12 @@ mod tests {
         "#;
         let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
         let cores = Cores { service: Some(1), placement: Placement::Apart };
-        let question = Question::of(&experiment, Run::default(), cores);
+        let question = Question::new(&experiment, Run::default(), cores);
         assert_eq!(question.headline, Quantity::Throughput);
         assert_eq!((question.margin, question.until), (Ratio::new(0.03), Some(Ratio::new(0.01))));
         assert_eq!(question.blocks, Blocks { min: 8, max: 20 });
-        let lives: Vec<_> = question.variants.iter().map(|v| v.life).collect();
-        assert_eq!(lives, [Life::Restarted, Life::Instance]);
+        let lifetimes: Vec<_> = question.variants.iter().map(|v| v.lifetime).collect();
+        assert_eq!(lifetimes, [Lifetime::Restarted, Lifetime::Instance]);
         assert_eq!((question.points[0].load, question.points[0].scopes()), (Load::Closed, vec![Scope::Only]));
     }
 

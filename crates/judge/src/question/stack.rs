@@ -19,12 +19,12 @@ pub struct Stack {
     /// The same for a reader: `rust`, `go, grpc`.
     pub name: String,
     /// Layers from the client's end inward, then settings; none comes twice.
-    pub parts: Vec<Part>,
+    pub parts: Vec<StackElement>,
 }
 
 /// A layer, or a setting that is priced like one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct StackElement {
     /// What makes it the same as another.
     pub id: String,
     /// As a report names it: `vxlan`, `tls`, `cpu 0.5`.
@@ -35,7 +35,7 @@ pub struct Part {
     pub value: Option<(String, String)>,
 }
 
-impl Part {
+impl StackElement {
     /// A layer by its name with its settings.
     pub fn layer(name: impl Into<String>) -> Self {
         let name = name.into();
@@ -62,22 +62,22 @@ impl Part {
 
 impl Stack {
     /// The stack of a variant. A variable whose name is that of a secret is named without its value.
-    pub fn of(variant: &experiment::Variant) -> Self {
+    pub fn new(variant: &experiment::Variant) -> Self {
         let (target, protocol) = (&variant.target, variant.protocol);
         let family = format!("{target:?} {protocol:?} {:?} {:?}", variant.unix, variant.peer);
         let layers = variant.layers.iter().flat_map(parts_of);
         let tls = variant.tls.iter().map(|tls| {
             let name = if tls.resumption { "tls" } else { "tls without resumption" };
-            Part { id: format!("{tls:?}"), ..Part::setting(name) }
+            StackElement { id: format!("{tls:?}"), ..StackElement::setting(name) }
         });
         let experiment::Limits { cpu, memory, cores } = &variant.limits;
         let limits = [
-            cpu.map(|cpu| Part::with_value("cpu", cpu)),
-            memory.map(|memory| Part::with_value("memory", memory)),
-            cores.map(|cores| Part::with_value("cores", cores)),
+            cpu.map(|cpu| StackElement::with_value("cpu", cpu)),
+            memory.map(|memory| StackElement::with_value("memory", memory)),
+            cores.map(|cores| StackElement::with_value("cores", cores)),
         ];
         let limits = limits.into_iter().flatten();
-        let idle = variant.idle.map(|idle| Part::with_value("idle", idle.name()));
+        let idle = variant.idle.map(|idle| StackElement::with_value("idle", idle.name()));
         let variables = variant.env.iter().map(|(key, value)| variable(key, value));
         Self {
             family,
@@ -89,8 +89,8 @@ impl Stack {
     /// The same where a relay of ours carries its packets though no layer is called so: it stands below what it does to
     /// them.
     pub(crate) fn relayed(mut self) -> Self {
-        let is_relay = |part: &Part| part.is_layer && part.kind() == "relay";
-        let is_done_by_one = |part: &Part| part.is_layer && RELAYED.contains(&part.kind());
+        let is_relay = |part: &StackElement| part.is_layer && part.kind() == "relay";
+        let is_done_by_one = |part: &StackElement| part.is_layer && RELAYED.contains(&part.kind());
         if let Some(at) = self.parts.iter().position(is_done_by_one)
             && !self.parts.iter().any(is_relay)
         {
@@ -121,35 +121,38 @@ impl Stack {
         ids(self).starts_with(&ids(other))
     }
 
-    fn layers(&self) -> impl Iterator<Item = &Part> {
+    fn layers(&self) -> impl Iterator<Item = &StackElement> {
         self.parts.iter().filter(|part| part.is_layer)
     }
 
-    fn settings(&self) -> impl Iterator<Item = &Part> {
+    fn settings(&self) -> impl Iterator<Item = &StackElement> {
         self.parts.iter().filter(|part| !part.is_layer)
     }
 
     /// What this has and `other` has not.
-    pub(crate) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s Part> {
+    pub(crate) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s StackElement> {
         self.parts.iter().filter(|part| !other.has(part)).collect()
     }
 
-    fn has(&self, part: &Part) -> bool {
+    fn has(&self, part: &StackElement) -> bool {
         self.parts.iter().any(|own| own.id == part.id)
     }
 }
 
 /// Whether all of `few` are among `many`, in the same order.
-fn is_within<'p>(few: impl Iterator<Item = &'p Part>, mut many: impl Iterator<Item = &'p Part>) -> bool {
+fn is_within<'p>(
+    few: impl Iterator<Item = &'p StackElement>,
+    mut many: impl Iterator<Item = &'p StackElement>,
+) -> bool {
     few.into_iter().all(|part| many.any(|own| own.id == part.id))
 }
 
 /// What a layer is made of, from the client's end inward: one that holds another layer is that one and something more.
-fn parts_of(layer: &Layer) -> Vec<Part> {
+fn parts_of(layer: &Layer) -> Vec<StackElement> {
     match layer {
         Layer::Ovs(Ovs { tunnel: Some(tunnel) }) => {
             let switch = one_part(&Layer::Ovs(Ovs::PLAIN));
-            vec![switch, Part::layer(format!("tunnel {}", tunnel.name()))]
+            vec![switch, StackElement::layer(format!("tunnel {}", tunnel.name()))]
         }
         Layer::Sidecar(sidecar) if sidecar.side == SidecarSide::Both => {
             let beside = |side| one_part(&Layer::Sidecar(Sidecar { side, ..*sidecar }));
@@ -164,23 +167,23 @@ fn parts_of(layer: &Layer) -> Vec<Part> {
                 return vec![within];
             }
             let by = publish.map(|publisher| format!(" by {}", publisher.name())).unwrap_or_default();
-            let published = Part::layer(format!("published{by}"));
-            vec![Part { id: format!("published {engine:?} {publish:?}"), ..published }, within]
+            let published = StackElement::layer(format!("published{by}"));
+            vec![StackElement { id: format!("published {engine:?} {publish:?}"), ..published }, within]
         }
         layer => vec![one_part(layer)],
     }
 }
 
 /// A layer as it stands. Its name leaves settings out in which two may differ.
-fn one_part(layer: &Layer) -> Part {
-    Part { id: format!("{layer:?}"), ..Part::layer(layer.to_string()) }
+fn one_part(layer: &Layer) -> StackElement {
+    StackElement { id: format!("{layer:?}"), ..StackElement::layer(layer.to_string()) }
 }
 
-fn variable(key: &str, value: &str) -> Part {
+fn variable(key: &str, value: &str) -> StackElement {
     let is_shown = !is_secret(key) && value.chars().count() <= VALUE;
     let name = if is_shown { format!("{key}={value}") } else { key.to_owned() };
     let own = is_shown.then(|| (key.to_owned(), value.to_owned()));
-    Part { id: format!("{key}={value}"), value: own, ..Part::setting(name) }
+    StackElement { id: format!("{key}={value}"), value: own, ..StackElement::setting(name) }
 }
 
 /// What all variants of a family are, in words.
@@ -204,7 +207,7 @@ fn name_of(variant: &experiment::Variant) -> String {
 }
 
 /// Parts for a reader: `vxlan + tls`; `bare` where there are none.
-pub(crate) fn names<'p>(parts: impl IntoIterator<Item = &'p Part>) -> String {
+pub(crate) fn names<'p>(parts: impl IntoIterator<Item = &'p StackElement>) -> String {
     let names: Vec<&str> = parts.into_iter().map(|part| part.name.as_str()).collect();
     if names.is_empty() { "bare".to_owned() } else { names.join(" + ") }
 }
@@ -221,7 +224,7 @@ mod tests {
             "[workload]\nname = \"pingpong\"\n[[variant]]\nname = \"one\"\nservice = \"go\"\nlayers = {layers}\n"
         );
         let experiment = Experiment::parse("test.toml", &text).expect("a valid experiment");
-        Stack::of(&experiment.variants[0])
+        Stack::new(&experiment.variants[0])
     }
 
     #[track_caller]

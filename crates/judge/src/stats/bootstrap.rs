@@ -160,7 +160,7 @@ mod tests {
     fn a_skewed_sample_has_a_longer_side_and_an_even_one_has_students_width() {
         let skewed = studentised(&SKEWED, 0.95).unwrap();
         assert!(skewed.upper - skewed.point > 2.0 * (skewed.point - skewed.lower), "{skewed:?}");
-        let (even, student) = (studentised(&EVEN, 0.95).unwrap(), Mean::of(&EVEN).unwrap().interval(0.95));
+        let (even, student) = (studentised(&EVEN, 0.95).unwrap(), Mean::new(&EVEN).unwrap().interval(0.95));
         assert!((even.half_width() / student.half_width() - 1.0).abs() < 0.1, "{even:?} {student:?}");
     }
 

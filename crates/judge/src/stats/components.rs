@@ -79,13 +79,13 @@ impl Components {
 
     /// The intraclass correlation σ²_b / (σ²_b + σ²_w) with its interval, from the same F distribution.
     pub fn intraclass(&self, level: f64) -> Option<Share> {
-        let of_mean = self.share_between(level)?;
+        let share_of_mean = self.share_between(level)?;
         // A share r of the variance of a mean of m values is r/(r + (1 − r)·m) of one value's.
         let single = |r: f64| r / (r + (1.0 - r) * self.size);
         Some(Share {
-            point: single(of_mean.point),
-            lower: single(of_mean.lower),
-            upper: single(of_mean.upper),
+            point: single(share_of_mean.point),
+            lower: single(share_of_mean.lower),
+            upper: single(share_of_mean.upper),
         })
     }
 }

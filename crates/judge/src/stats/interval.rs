@@ -54,7 +54,7 @@ impl Mean {
     /// The mean of `estimates` with s of all of them: n−1 degrees of freedom. `None` below two estimates.
     ///
     /// Assumes estimates that are independent and near normal, which block averages and their log-ratios are.
-    pub fn of(estimates: &[f64]) -> Option<Self> {
+    pub fn new(estimates: &[f64]) -> Option<Self> {
         Self::with_first_stage(estimates, estimates.len())
     }
 
@@ -158,9 +158,9 @@ mod tests {
     #[test]
     fn six_blocks_use_five_degrees_of_freedom() {
         // mean 3.5, s = √3.5, half-width 2.5706·√(3.5/6).
-        let interval = Mean::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().interval(0.95);
+        let interval = Mean::new(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().interval(0.95);
         assert!((interval.half_width() - 2.570_581_835_6 * (3.5_f64 / 6.0).sqrt()).abs() < 1e-9);
-        assert_eq!(Mean::of(&[1.0]), None);
+        assert_eq!(Mean::new(&[1.0]), None);
     }
 
     #[test]

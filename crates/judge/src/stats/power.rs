@@ -46,7 +46,7 @@ mod tests {
             let found = (0..4_000)
                 .filter(|_| {
                     let sample: Vec<f64> = (0..blocks).map(|_| shift + normal(&mut draws)).collect();
-                    Mean::of(&sample).unwrap().interval(0.95).lower > 0.0
+                    Mean::new(&sample).unwrap().interval(0.95).lower > 0.0
                 })
                 .count();
             let power = found as f64 / 4_000.0;

@@ -80,11 +80,11 @@ impl Scatter {
     /// The logarithmic level of each block: the median over it of the distance from the whole's rough course.
     pub(crate) fn levels(&self) -> Vec<f64> {
         let rough = self.rough();
-        let mut of_blocks = vec![Vec::new(); self.blocks.len()];
+        let mut residuals = vec![Vec::new(); self.blocks.len()];
         for ((time, block), rough) in self.log_time.iter().zip(&self.block).zip(&rough) {
-            of_blocks[*block as usize].push(time - rough);
+            residuals[*block as usize].push(time - rough);
         }
-        of_blocks.iter().map(|rest| median(rest).unwrap_or(0.0)).collect()
+        residuals.iter().map(|rest| median(rest).unwrap_or(0.0)).collect()
     }
 
     /// The observations' logarithmic times without their blocks' levels.
@@ -176,7 +176,7 @@ mod tests {
         };
         let resampled: Vec<f64> = resamples(6).iter().map(mean).collect();
         let half = half_width(standard_error(&resampled, 6).unwrap(), 6, 0.95);
-        let student = super::super::interval::Mean::of(&estimates).unwrap().interval(0.95).half_width();
+        let student = super::super::interval::Mean::new(&estimates).unwrap().interval(0.95).half_width();
         assert!((half / student - 1.0).abs() < 0.12, "{half} {student}");
     }
 
@@ -187,15 +187,15 @@ mod tests {
         let all = (1..=400).flat_map(|n| (0..4).map(move |block| at(block, f64::from(n), law(block, n))));
         let scatter = Scatter::new(all);
         let levelled = scatter.levelled();
-        let of = |block: u32| {
+        let middle = |block: u32| {
             let its: Vec<f64> =
                 levelled.iter().zip(&scatter.block).filter(|(_, b)| **b == block).map(|(y, _)| *y).collect();
             median(&its).unwrap()
         };
         assert!(
-            (1..4).all(|block| (of(block) - of(0)).abs() < 0.02),
+            (1..4).all(|block| (middle(block) - middle(0)).abs() < 0.02),
             "{:?}",
-            (0..4).map(of).collect::<Vec<_>>()
+            (0..4).map(middle).collect::<Vec<_>>()
         );
     }
 }

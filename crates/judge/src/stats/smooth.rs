@@ -70,7 +70,7 @@ pub fn places(scatters: &[Scatter]) -> Vec<f64> {
 
 /// Neighbouring sizes between which a scatter's curve is not told.
 fn gaps(scatter: &Scatter) -> Vec<(f64, f64)> {
-    let reach = Reach::of(scatter);
+    let reach = Reach::new(scatter);
     let is_gap = |pair: &&[f64]| !reach.holds(scatter, 0.5 * (pair[0] + pair[1]));
     scatter
         .size
@@ -96,7 +96,7 @@ enum Scale {
 
 impl Scale {
     /// That on which the middle one of rising sizes lies half way between both ends: (m + c)² = (l + c)(h + c), solved for c.
-    fn of(sizes: &[f64]) -> Self {
+    fn new(sizes: &[f64]) -> Self {
         let (Some(low), Some(high)) = (sizes.first(), sizes.last()) else { return Self::Log(0.0) };
         let middle = sizes[sizes.len() / 2];
         let past = low + high - 2.0 * middle;
@@ -122,8 +122,8 @@ struct Reach {
 }
 
 impl Reach {
-    fn of(scatter: &Scatter) -> Self {
-        let scale = Scale::of(&scatter.size);
+    fn new(scatter: &Scatter) -> Self {
+        let scale = Scale::new(&scatter.size);
         let mut sizes = scatter.size.clone();
         sizes.dedup();
         let range = match (sizes.first(), sizes.last()) {
@@ -158,7 +158,7 @@ pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]
     let (once, resamples) = (Draws::new(&[scatter.once()], blocks), Draws::new(&resamples, blocks));
     let mut curves = vec![vec![None; places.len()]; quantiles.len()];
     let mut medians = vec![Vec::new(); places.len()];
-    let reach = Reach::of(scatter);
+    let reach = Reach::new(scatter);
     for (at, place) in places.iter().enumerate() {
         if scatter.is_empty() || !reach.holds(scatter, *place) {
             continue;
@@ -263,8 +263,8 @@ impl Near {
 fn line(all: &[Item], once: &Draws, blocks: usize) -> Line {
     let (lower, upper) = all.split_at(all.len() / 2);
     let end = |half: &[Item]| {
-        let middle = |of: fn(&Item) -> f64| {
-            let items = half.iter().map(|item| Item { value: of(item), ..*item }).collect();
+        let middle = |pick: fn(&Item) -> f64| {
+            let items = half.iter().map(|item| Item { value: pick(item), ..*item }).collect();
             Weighed::new(items, blocks).quantiles(MEDIAN, once)[0]
         };
         Some((middle(|item| item.off)?, middle(|item| item.value)?))
@@ -358,10 +358,10 @@ mod tests {
     /// 0, 2, 6 it is (2 + c)² = c(6 + c), c = 2.
     #[test]
     fn the_scale_is_that_on_which_sizes_are_spread_evenly() {
-        assert_eq!(Scale::of(&[1.0, 3.0, 9.0]), Scale::Log(0.0));
-        assert_eq!(Scale::of(&[0.0, 5.0, 10.0]), Scale::Linear);
-        assert_eq!(Scale::of(&[0.0, 2.0, 6.0]), Scale::Log(2.0));
-        assert_eq!(Scale::of(&[7.0, 7.0, 7.0]), Scale::Log(0.0));
+        assert_eq!(Scale::new(&[1.0, 3.0, 9.0]), Scale::Log(0.0));
+        assert_eq!(Scale::new(&[0.0, 5.0, 10.0]), Scale::Linear);
+        assert_eq!(Scale::new(&[0.0, 2.0, 6.0]), Scale::Log(2.0));
+        assert_eq!(Scale::new(&[7.0, 7.0, 7.0]), Scale::Log(0.0));
     }
 
     #[test]

@@ -201,7 +201,7 @@ pub fn carry_over(baseline_first: &[f64], variant_first: &[f64]) -> Option<Carry
     if differences.len() < 3 {
         return None;
     }
-    let mean = Mean::of(&differences)?;
+    let mean = Mean::new(&differences)?;
     Some(CarryOver { difference: mean.interval(0.95), p: p_against_zero(mean), blocks: differences.len() })
 }
 

@@ -33,8 +33,8 @@ pub(super) struct Draws {
 impl Draws {
     /// All of them are of so many blocks.
     pub fn new(draws: &[Multiplicity], blocks: usize) -> Self {
-        let of = |block: usize| draws.iter().map(|times| f64::from(times[block])).collect();
-        Self { times: (0..blocks).map(of).collect(), count: draws.len() }
+        let times_drawn = |block: usize| draws.iter().map(|times| f64::from(times[block])).collect();
+        Self { times: (0..blocks).map(times_drawn).collect(), count: draws.len() }
     }
 
     /// How many there are.
@@ -66,9 +66,9 @@ pub(super) struct Weighed {
 impl Weighed {
     pub fn new(mut items: Vec<Item>, blocks: usize) -> Self {
         items.sort_by(|a, b| a.value.total_cmp(&b.value));
-        let by_block = |items: &[Item], of: fn(&Item) -> f64| {
+        let by_block = |items: &[Item], pick: fn(&Item) -> f64| {
             let mut sums = vec![0.0; blocks];
-            items.iter().for_each(|item| sums[item.block as usize] += of(item));
+            items.iter().for_each(|item| sums[item.block as usize] += pick(item));
             sums
         };
         Self {

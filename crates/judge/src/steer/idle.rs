@@ -39,10 +39,10 @@ mod tests {
     use super::*;
 
     fn rounds(round_ms: u64, measured_ms: u64, block: u32) -> u32 {
-        of_blocks(12, round_ms, measured_ms, block)
+        rounds_in_block(12, round_ms, measured_ms, block)
     }
 
-    fn of_blocks(blocks: u32, round_ms: u64, measured_ms: u64, block: u32) -> u32 {
+    fn rounds_in_block(blocks: u32, round_ms: u64, measured_ms: u64, block: u32) -> u32 {
         let [round, measured] = [round_ms, measured_ms].map(Nanoseconds::from_millis);
         IdleCheckRule { round, measured, block, blocks }.rounds()
     }
@@ -50,9 +50,9 @@ mod tests {
     #[test]
     fn a_run_of_which_too_few_blocks_could_check_checks_nothing() {
         // Every fourth block: of eleven only two.
-        assert_eq!(of_blocks(12, 100, 1_000, 3), 4);
-        assert_eq!(of_blocks(11, 100, 1_000, 3), 0);
-        assert_eq!((of_blocks(3, 44, 4_400, 0), of_blocks(2, 44, 4_400, 0)), (10, 0));
+        assert_eq!(rounds_in_block(12, 100, 1_000, 3), 4);
+        assert_eq!(rounds_in_block(11, 100, 1_000, 3), 0);
+        assert_eq!((rounds_in_block(3, 44, 4_400, 0), rounds_in_block(2, 44, 4_400, 0)), (10, 0));
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl SizeRule {
         let mut variants: Vec<_> = trials.iter().map(|trial| trial.variant).collect();
         variants.sort_unstable();
         variants.dedup();
-        let of = |variant| {
+        let scatter = |variant| {
             let those = trials.iter().filter(|t| t.variant == variant && scouts.contains(&t.block));
             let samples = those.flat_map(|trial| trial.samples.iter().map(|sample| (trial.block, sample)));
             let good = samples.filter(|(_, sample)| sample.point == history.point && sample.is_good());
@@ -78,7 +78,7 @@ impl SizeRule {
                 time: sample.service().as_nanos() as f64,
             })))
         };
-        merged(variants.into_iter().flat_map(of).collect())
+        merged(variants.into_iter().flat_map(scatter).collect())
     }
 }
 

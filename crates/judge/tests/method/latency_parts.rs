@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{Place, add_window, good, question, trial};
 use weighbridge_judge::gate::{GateOutcome, judge};
-use weighbridge_judge::records::Gathered;
+use weighbridge_judge::records::Records;
 use weighbridge_judge::{AskedSizes, Question, detail, overview, summarise};
 use weighbridge_model::estimate::{Estimate, Verdict};
 use weighbridge_model::gate::{Gate, GateKind};
@@ -328,6 +328,6 @@ fn failures_of_further_sizes_are_told_and_seen_by_gates() {
 #[test]
 fn scouts_are_those_of_a_run_that_asked_for_further_sizes() {
     let trials = run(1, law);
-    assert!(!Gathered::new(&trials).has_further(PointId(0)));
-    assert!(Gathered::new(&with_further(&trials)).has_further(PointId(0)));
+    assert!(!Records::new(&trials).has_further(PointId(0)));
+    assert!(Records::new(&with_further(&trials)).has_further(PointId(0)));
 }

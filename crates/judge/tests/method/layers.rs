@@ -6,7 +6,7 @@ use crate::common;
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::analysis::layers::{LAYERS_INTERACT, lineup};
-use weighbridge_judge::question::{Part, Stack};
+use weighbridge_judge::question::{Stack, StackElement};
 use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::experiment::Experiment;
@@ -26,7 +26,7 @@ fn layered(stacks: &[&[&str]]) -> Question {
         variant.stack = Stack {
             family: "service rust".to_owned(),
             name: "rust".to_owned(),
-            parts: parts.iter().copied().map(Part::layer).collect(),
+            parts: parts.iter().copied().map(StackElement::layer).collect(),
         };
     }
     question
@@ -71,9 +71,9 @@ fn of(costs: &[StageCost], quantity: Quantity) -> &StageCost {
 }
 
 /// The chains of a question: variants by number, each with its stage's name.
-fn lines(question: &Question) -> Vec<Vec<(u16, String)>> {
-    let stages = |line: &lineup::Line| line.stages.iter().map(|(id, name)| (id.0, name.clone())).collect();
-    lineup::lines(question).iter().map(stages).collect()
+fn chains(question: &Question) -> Vec<Vec<(u16, String)>> {
+    let stages = |chain: &lineup::Chain| chain.stages.iter().map(|(id, name)| (id.0, name.clone())).collect();
+    lineup::chains(question).iter().map(stages).collect()
 }
 
 fn named(stages: &[(u16, &str)]) -> Vec<(u16, String)> {
@@ -83,13 +83,13 @@ fn named(stages: &[(u16, &str)]) -> Vec<(u16, String)> {
 #[test]
 fn a_chain_goes_from_bare_to_the_whole_stack_and_each_stage_has_its_layers_name() {
     let question = layered(&CHAIN);
-    assert_eq!(lineup::lines(&question)[0].of, "rust");
-    assert_eq!(lines(&question), [named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")])]);
+    assert_eq!(lineup::chains(&question)[0].family, "rust");
+    assert_eq!(chains(&question), [named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")])]);
     // One pair says no more than its cost; alternatives are each a chain, and so is a pair at several points.
     let pair = layered(&[&["veth"], &["veth", "vxlan"]]);
-    assert_eq!(lineup::lines(&pair), []);
-    assert_eq!(lines(&layered(&[&["veth"], &["veth", "vxlan"], &["veth", "geneve"]])).len(), 2);
-    assert_eq!(lines(&with_sizes(pair, &[64, 65_536])), [named(&[(0, "veth"), (1, "vxlan")])]);
+    assert_eq!(lineup::chains(&pair), []);
+    assert_eq!(chains(&layered(&[&["veth"], &["veth", "vxlan"], &["veth", "geneve"]])).len(), 2);
+    assert_eq!(chains(&with_sizes(pair, &[64, 65_536])), [named(&[(0, "veth"), (1, "vxlan")])]);
 }
 
 #[test]
@@ -101,18 +101,18 @@ fn every_variant_stands_above_the_largest_below_it() {
         named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")]),
         named(&[(0, "bare"), (1, "veth"), (4, "haproxy")]),
     );
-    assert_eq!(lines(&square), [long, own]);
+    assert_eq!(chains(&square), [long, own]);
     // A container on hosts is held against these hosts, not against the container without.
     let containers = layered(&[&[], &["container"], &["veth"], &["veth", "container"]]);
     let (long, own) =
         (named(&[(0, "bare"), (2, "veth"), (3, "container")]), named(&[(0, "bare"), (1, "container")]));
-    assert_eq!(lines(&containers), [long, own]);
+    assert_eq!(chains(&containers), [long, own]);
     // Two that are on no way are on one of their own where they can.
     let more =
         layered(&[&["veth"], &["veth", "a"], &["veth", "b"], &["veth", "b", "c"], &["veth", "a", "b", "c"]]);
-    let all = lines(&more);
+    let all = chains(&more);
     assert_eq!(all.len(), 2, "{all:?}");
-    assert!((1..5).all(|id| all.iter().any(|line| line[1..].iter().any(|(stage, _)| *stage == id))));
+    assert!((1..5).all(|id| all.iter().any(|chain| chain[1..].iter().any(|(stage, _)| *stage == id))));
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn layers_in_another_order_are_another_stack() {
         named(&[(0, "veth"), (1, "vxlan"), (2, "wireguard")]),
         named(&[(0, "veth"), (4, "wireguard"), (3, "vxlan")]),
     );
-    assert_eq!(lines(&question), [one, other]);
+    assert_eq!(chains(&question), [one, other]);
     // Each order is the whole of a sum of its own.
-    assert_eq!(lineup::sums(&question).len(), 2);
+    assert_eq!(lineup::single_layers(&question).len(), 2);
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn every_family_has_chains_of_its_own() {
         variant.stack.family = "service go".to_owned();
         variant.stack.name = "go".to_owned();
     }
-    let lines = lineup::lines(&question);
-    assert_eq!(lines.iter().map(|line| line.of.as_str()).collect::<Vec<_>>(), ["rust", "go"]);
+    let chains = lineup::chains(&question);
+    assert_eq!(chains.iter().map(|chain| chain.family.as_str()).collect::<Vec<_>>(), ["rust", "go"]);
     let trials = blocks(&mut random(3), &[100e3, 110e3, 200e3, 230e3], (6, 10, 40));
     let summary = summarise(&question, &trials);
     let [rust, go] = &summary.layering.chains[..] else { panic!("two") };
@@ -641,7 +641,7 @@ fn a_relay_that_carries_a_delay_stands_below_it() {
     "#;
     let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
     let mut question = layered(&[&["veth"], &["veth", "relay"], &["veth", "delay"]]);
-    let asked = Question::of(&experiment, Run::default(), question.cores);
+    let asked = Question::new(&experiment, Run::default(), question.cores);
     question.variants.iter_mut().zip(asked.variants).for_each(|(variant, of)| variant.stack = of.stack);
     let mut trials = blocks(&mut random(59), &[100e3, 140e3, 1_140e3], (6, 10, 60));
     let stages = |trials: &[TrialRecord]| {
@@ -663,7 +663,7 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     let mut question = layered(&[&[], &["veth"], &["veth", "vxlan"], &[], &["veth"], &["veth", "vxlan"]]);
     for (at, variant) in question.variants.iter_mut().enumerate() {
         let cores = if at < 3 { 1 } else { 2 };
-        variant.stack.parts.push(Part::with_value("cores", cores));
+        variant.stack.parts.push(StackElement::with_value("cores", cores));
         variant.name = format!("{} cores {cores}", variant.name);
     }
     // veth takes 5 µs on one core and on two; vxlan 12 µs on one, and 4 µs on two, where another core does its work.
@@ -690,7 +690,7 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     );
     // Another collector too is another thing: chains that differ in two settings are not held against each other.
     for variant in &mut question.variants[3..] {
-        variant.stack.parts.push(Part::setting("GC=none"));
+        variant.stack.parts.push(StackElement::setting("GC=none"));
     }
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     assert_eq!(summary.layering.interactions, []);

@@ -4,9 +4,9 @@
 use crate::common;
 
 use common::{Place, Request, add_window, cost, good, noisy, normal, question, random, run, trial};
-use weighbridge_judge::estimate::parts::Parts;
+use weighbridge_judge::estimate::parts::CostParts;
 use weighbridge_judge::question::Scope;
-use weighbridge_judge::records::Gathered;
+use weighbridge_judge::records::Records;
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};
@@ -42,9 +42,9 @@ fn with_components(seed: u64, blocks: u32, (start, round, host): (f64, f64, f64)
     trials
 }
 
-fn parts(question: &Question, trials: &[TrialRecord]) -> Parts {
-    let gathered = Gathered::new(trials);
-    Parts::new(question, &gathered, (PointId(0), VariantId(1)), Scope::Only).expect("many parts")
+fn parts(question: &Question, trials: &[TrialRecord]) -> CostParts {
+    let records = Records::new(trials);
+    CostParts::new(question, &records, (PointId(0), VariantId(1)), Scope::Only).expect("many parts")
 }
 
 #[test]

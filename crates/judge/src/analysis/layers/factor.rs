@@ -24,9 +24,9 @@ pub(super) const WHOLE: &str = "whole";
 
 /// One variant above another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct VariantPair {
     /// What both are.
-    pub of: String,
+    pub family: String,
     /// What the upper one has more; [`WHOLE`] for a whole chain.
     pub stage: String,
     /// The lower variant.
@@ -39,9 +39,9 @@ pub(super) struct Pair {
 
 /// What the blocks say of one pair at one point in one quantity.
 #[derive(Debug, Clone)]
-pub(super) struct Measured {
+pub(super) struct PairCosts {
     /// The pair.
-    pub pair: Pair,
+    pub pair: VariantPair,
     /// The point.
     pub point: PointId,
     /// The quantity.
@@ -54,7 +54,7 @@ pub(super) struct Measured {
     pub first_stage: usize,
 }
 
-impl Measured {
+impl PairCosts {
     /// Of which two variants, where and of what: what chains share has the same.
     fn key(&self) -> (VariantId, VariantId, PointId, Quantity) {
         (self.pair.lower, self.pair.upper, self.point, self.quantity)
@@ -62,14 +62,14 @@ impl Measured {
 }
 
 /// Points that differ in one factor alone, in the order of the experiment.
-struct Group {
+struct PointGroup {
     factor: String,
     others: PointLabel,
     points: Vec<PointId>,
 }
 
 /// Interactions of every pair with every factor, and lines over size.
-pub(super) fn over(question: &Question, mut measured: Vec<Measured>) -> (Vec<Interaction>, Vec<Slope>) {
+pub(super) fn over(question: &Question, mut measured: Vec<PairCosts>) -> (Vec<Interaction>, Vec<Slope>) {
     // What is a stage of one chain and the whole of another is the stage.
     measured.sort_by_key(|one| one.pair.is_whole);
     let mut seen = BTreeSet::new();
@@ -81,20 +81,21 @@ pub(super) fn over(question: &Question, mut measured: Vec<Measured>) -> (Vec<Int
         for group in &groups {
             for quantity in looked_at(question) {
                 let find = |&point: &PointId| find(&measured, pair, (point, quantity));
-                let of: Vec<&Measured> = group.points.iter().filter_map(find).collect();
-                interactions.extend(differences(question, group, &of));
-                slopes.extend(slope(question, group, &of));
+                let costs: Vec<&PairCosts> = group.points.iter().filter_map(find).collect();
+                interactions.extend(differences(question, group, &costs));
+                slopes.extend(slope(question, group, &costs));
             }
         }
     }
-    interactions.extend((0..pairs.len()).flat_map(|at| of_settings(question, &pairs, &measured, at)));
+    interactions
+        .extend((0..pairs.len()).flat_map(|at| setting_interactions(question, &pairs, &measured, at)));
     (interactions, slopes)
 }
 
 /// Every pair of variants once, stages first.
-fn pairs(measured: &[Measured]) -> Vec<&Pair> {
-    let mut pairs: Vec<&Pair> = Vec::new();
-    for Measured { pair, .. } in measured {
+fn pairs(measured: &[PairCosts]) -> Vec<&VariantPair> {
+    let mut pairs: Vec<&VariantPair> = Vec::new();
+    for PairCosts { pair, .. } in measured {
         if !pairs.iter().any(|known| (known.lower, known.upper) == (pair.lower, pair.upper)) {
             pairs.push(pair);
         }
@@ -103,15 +104,20 @@ fn pairs(measured: &[Measured]) -> Vec<&Pair> {
 }
 
 fn find<'m>(
-    measured: &'m [Measured],
-    pair: &Pair,
+    measured: &'m [PairCosts],
+    pair: &VariantPair,
     (point, quantity): (PointId, Quantity),
-) -> Option<&'m Measured> {
+) -> Option<&'m PairCosts> {
     measured.iter().find(|one| one.key() == (pair.lower, pair.upper, point, quantity))
 }
 
 /// What the upper of a pair costs more, against the first pair that has one setting otherwise, setting by setting.
-fn of_settings(question: &Question, pairs: &[&Pair], measured: &[Measured], at: usize) -> Vec<Interaction> {
+fn setting_interactions(
+    question: &Question,
+    pairs: &[&VariantPair],
+    measured: &[PairCosts],
+    at: usize,
+) -> Vec<Interaction> {
     let pair = pairs[at];
     let mut seen = BTreeSet::new();
     let references = pairs[..at].iter().filter_map(|other| {
@@ -123,14 +129,14 @@ fn of_settings(question: &Question, pairs: &[&Pair], measured: &[Measured], at: 
     for (earlier, changed) in references {
         for quantity in looked_at(question) {
             for (id, point) in question.points() {
-                let find = |of| find(measured, of, (id, quantity));
+                let find = |pair| find(measured, pair, (id, quantity));
                 let (Some(from), Some(to)) = (find(earlier), find(pair)) else { continue };
                 let label = |value: &String| {
                     let mut label = point.label.clone();
                     label.insert(changed.key.clone(), value.clone());
                     label
                 };
-                let compared = Compared {
+                let compared = FactorComparison {
                     factor: &changed.key,
                     from: (from, label(&changed.from)),
                     to: (to, label(&changed.to)),
@@ -157,15 +163,15 @@ fn looked_at(question: &Question) -> Vec<Quantity> {
     quantities
 }
 
-fn groups(question: &Question) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(question: &Question) -> Vec<PointGroup> {
+    let mut groups: Vec<PointGroup> = Vec::new();
     for (id, point) in question.points() {
         for factor in point.label.keys() {
             let mut others = point.label.clone();
             others.remove(factor);
             match groups.iter_mut().find(|group| group.factor == *factor && group.others == others) {
                 Some(group) => group.points.push(id),
-                None => groups.push(Group { factor: factor.clone(), others, points: vec![id] }),
+                None => groups.push(PointGroup { factor: factor.clone(), others, points: vec![id] }),
             }
         }
     }
@@ -174,24 +180,25 @@ fn groups(question: &Question) -> Vec<Group> {
 }
 
 /// A pair at every point of a group against the first.
-fn differences(question: &Question, group: &Group, of: &[&Measured]) -> Vec<Interaction> {
-    let Some((first, rest)) = of.split_first() else { return Vec::new() };
-    let label = |measured: &Measured| question.points[measured.point.index()].label.clone();
-    let against = |to: &&Measured| {
-        let compared = Compared { factor: &group.factor, from: (first, label(first)), to: (to, label(to)) };
+fn differences(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Vec<Interaction> {
+    let Some((first, rest)) = costs.split_first() else { return Vec::new() };
+    let label = |measured: &PairCosts| question.points[measured.point.index()].label.clone();
+    let against = |to: &&PairCosts| {
+        let compared =
+            FactorComparison { factor: &group.factor, from: (first, label(first)), to: (to, label(to)) };
         compared.interaction(question)
     };
     rest.iter().filter_map(against).collect()
 }
 
 /// Two measurements of one pair that differ in a factor, each with the words for where it was taken.
-struct Compared<'m> {
+struct FactorComparison<'m> {
     factor: &'m str,
-    from: (&'m Measured, PointLabel),
-    to: (&'m Measured, PointLabel),
+    from: (&'m PairCosts, PointLabel),
+    to: (&'m PairCosts, PointLabel),
 }
 
-impl Compared<'_> {
+impl FactorComparison<'_> {
     /// What the upper one costs more in the second. Relevant is what would be where the figures below are smaller: a few µs more
     /// are much of a short request, though little of a long one, and it is the cost that is asked after.
     fn interaction(&self, question: &Question) -> Option<Interaction> {
@@ -204,7 +211,7 @@ impl Compared<'_> {
         let (verdict, reason) = conclude(&difference, least);
         let name = |id: VariantId| question.variants[id.index()].name.clone();
         Some(Interaction {
-            of: to.pair.of.clone(),
+            of: to.pair.family.clone(),
             stage: to.pair.stage.clone(),
             variant: name(to.pair.upper),
             above: name(to.pair.lower),
@@ -222,20 +229,20 @@ impl Compared<'_> {
 }
 
 /// The line through a pair's costs over the sizes of a group.
-fn slope(question: &Question, group: &Group, of: &[&Measured]) -> Option<Slope> {
-    let size = |measured: &&Measured| match question.asked(measured.point) {
+fn slope(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Option<Slope> {
+    let size = |measured: &&PairCosts| match question.asked(measured.point) {
         AskedSizes::One(size) => Some(size.get()),
         _ => None,
     };
-    let sizes: Vec<u64> = of.iter().map(size).collect::<Option<_>>()?;
+    let sizes: Vec<u64> = costs.iter().map(size).collect::<Option<_>>()?;
     let mut distinct = sizes.clone();
     distinct.sort_unstable();
     distinct.dedup();
     (distinct.len() > 1 && distinct.len() == sizes.len()).then_some(())?;
-    let weights: Vec<f64> = of.iter().map(|measured| 1.0 / (measured.scale * measured.scale)).collect();
-    let lines = of[0].costs.keys().filter_map(|block| {
+    let weights: Vec<f64> = costs.iter().map(|measured| 1.0 / (measured.scale * measured.scale)).collect();
+    let lines = costs[0].costs.keys().filter_map(|block| {
         let costs: Vec<f64> =
-            of.iter().map(|measured| measured.costs.get(block).copied()).collect::<Option<_>>()?;
+            costs.iter().map(|measured| measured.costs.get(block).copied()).collect::<Option<_>>()?;
         let points: Vec<(f64, f64, f64)> = sizes
             .iter()
             .zip(&costs)
@@ -246,10 +253,10 @@ fn slope(question: &Question, group: &Group, of: &[&Measured]) -> Option<Slope> 
     });
     let (at_zero, per_byte): (Vec<f64>, Vec<f64>) = lines.unzip();
     (!at_zero.is_empty()).then_some(())?;
-    let Measured { pair, quantity, first_stage, .. } = of[0];
+    let PairCosts { pair, quantity, first_stage, .. } = costs[0];
     let name = |id: VariantId| question.variants[id.index()].name.clone();
     Some(Slope {
-        of: pair.of.clone(),
+        of: pair.family.clone(),
         stage: pair.stage.clone(),
         variant: name(pair.upper),
         above: name(pair.lower),
@@ -264,7 +271,7 @@ fn slope(question: &Question, group: &Group, of: &[&Measured]) -> Option<Slope> 
 
 /// The line a + b·x of least squares through (x, y, weight): a and b. `None` where all x are one.
 fn weighted_line(points: &[(f64, f64, f64)]) -> Option<(f64, f64)> {
-    let sum = |of: fn(&(f64, f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
+    let sum = |term: fn(&(f64, f64, f64)) -> f64| points.iter().map(term).sum::<f64>();
     let weight = sum(|(_, _, w)| *w);
     let (x, y) = (sum(|(x, _, w)| w * x) / weight, sum(|(_, y, w)| w * y) / weight);
     let spread: f64 = points.iter().map(|(at, _, w)| w * (at - x) * (at - x)).sum();

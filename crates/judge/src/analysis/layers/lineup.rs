@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use weighbridge_model::id::VariantId;
 
-use crate::question::{Part, Question, Stack, names};
+use crate::question::{Question, Stack, StackElement, names};
 
 /// Variants of which each has everything that the one before has, and something more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct Chain {
     /// What all of them are.
-    pub of: String,
+    pub family: String,
     /// The one with the least first, each with what it has more.
     pub stages: Vec<(VariantId, String)>,
     /// Absent variants between two stages or below the first: the place of the stage above, and which.
@@ -23,16 +23,16 @@ pub struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Member {
     /// One that the question is about.
-    Here(VariantId),
+    Measured(VariantId),
     /// One that could not be measured, by its place among [`Question::absent`].
     Absent(usize),
 }
 
 /// Single layers above one variant, and the variant that has them all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Singles {
+pub struct SingleLayers {
     /// What all of them are.
-    pub of: String,
+    pub family: String,
     /// The variant below.
     pub base: Member,
     /// One layer each.
@@ -41,7 +41,7 @@ pub struct Singles {
     pub whole: Member,
 }
 
-impl Singles {
+impl SingleLayers {
     /// All variants of it: the base, the single layers, the whole.
     pub fn members(&self) -> impl Iterator<Item = Member> {
         std::iter::once(self.base).chain(self.singles.iter().map(|(single, _)| *single)).chain([self.whole])
@@ -51,40 +51,41 @@ impl Singles {
 /// The chains of a question: one for each variant above which there is none, and one for each variant that is on none of
 /// these; so every variant stands above the largest one below it. A single pair at one point says nothing that its cost does
 /// not say, so it needs two steps, or another chain or point to be held against.
-pub fn lines(question: &Question) -> Vec<Line> {
+pub fn chains(question: &Question) -> Vec<Chain> {
     let ways = ways(question);
     let is_top = |top: &VariantId| !known(question).any(|other| is_above(question, other, *top));
-    let (mut lines, mut others): (Vec<_>, Vec<_>) =
+    let (mut chains, mut others): (Vec<_>, Vec<_>) =
         ways.iter().filter(|(_, way)| way.len() > 1).partition(|(id, _)| is_top(id));
     // Largest first, so that those on its way need none of their own.
     others.sort_by_key(|(id, _)| Reverse(stack(question, **id).parts.len()));
     for other in others {
-        if !lines.iter().any(|(_, line)| line.contains(other.0)) {
-            lines.push(other);
+        if !chains.iter().any(|(_, chain)| chain.contains(other.0)) {
+            chains.push(other);
         }
     }
-    let is_worth = lines.len() > 1 || question.points.len() > 1 || lines.iter().any(|(_, way)| way.len() > 2);
-    lines.retain(|_| is_worth);
-    lines.into_iter().map(|(_, way)| named(question, way)).collect()
+    let is_worth =
+        chains.len() > 1 || question.points.len() > 1 || chains.iter().any(|(_, way)| way.len() > 2);
+    chains.retain(|_| is_worth);
+    chains.into_iter().map(|(_, way)| named(question, way)).collect()
 }
 
 /// The sum checks of a question: for each whole the base with the most singles above it that make it up, of variants that
 /// were all measured where there are such.
-pub fn sums(question: &Question) -> Vec<Singles> {
+pub fn single_layers(question: &Question) -> Vec<SingleLayers> {
     let all = members(question);
-    let of_whole = |&(whole, stack): &(Member, &Stack)| {
+    let largest_check = |&(whole, stack): &(Member, &Stack)| {
         let bases = all.iter().filter(|(_, base)| stack.is_above(base));
         let found = bases.filter_map(|base| singles(&all, *base, (whole, stack)));
-        let is_here = |member: Member| matches!(member, Member::Here(_));
-        found.max_by_key(|found| (found.members().all(is_here), found.singles.len()))
+        let is_measured = |member: Member| matches!(member, Member::Measured(_));
+        found.max_by_key(|found| (found.members().all(is_measured), found.singles.len()))
     };
-    all.iter().filter_map(of_whole).collect()
+    all.iter().filter_map(largest_check).collect()
 }
 
 /// Variants of which it is known what they are, of several that are alike the first; then the absent ones.
 fn members(question: &Question) -> Vec<(Member, &Stack)> {
-    let here = known(question).map(|id| (Member::Here(id), stack(question, id)));
-    let mut all: Vec<(Member, &Stack)> = here.collect();
+    let measured = known(question).map(|id| (Member::Measured(id), stack(question, id)));
+    let mut all: Vec<(Member, &Stack)> = measured.collect();
     for (at, absent) in question.absent.iter().enumerate() {
         let is_new = !all.iter().any(|(_, other)| other.is_like(&absent.stack));
         if is_new && !absent.stack.family.is_empty() {
@@ -120,11 +121,13 @@ pub fn changed_setting(
     from: (VariantId, VariantId),
     to: (VariantId, VariantId),
 ) -> Option<Changed> {
-    let of = |id| stack(question, id);
-    let added = |(lower, upper)| of(upper).beyond(of(lower)).into_iter().map(|part| &part.id);
+    let stack_of_variant = |id| stack(question, id);
+    let added = |(lower, upper)| {
+        stack_of_variant(upper).beyond(stack_of_variant(lower)).into_iter().map(|part| &part.id)
+    };
     added(from).eq(added(to)).then_some(())?;
-    let changed = of(from.0).changed(of(to.0))?;
-    (of(from.1).changed(of(to.1)).as_ref() == Some(&changed)).then_some(changed)
+    let changed = stack_of_variant(from.0).changed(stack_of_variant(to.0))?;
+    (stack_of_variant(from.1).changed(stack_of_variant(to.1)).as_ref() == Some(&changed)).then_some(changed)
 }
 
 impl Stack {
@@ -173,7 +176,7 @@ fn ways(question: &Question) -> BTreeMap<VariantId, Vec<VariantId>> {
     ways
 }
 
-fn named(question: &Question, way: &[VariantId]) -> Line {
+fn named(question: &Question, way: &[VariantId]) -> Chain {
     let mut stages = vec![(way[0], bottom(question, way[0]))];
     stages.extend(way.windows(2).map(|pair| (pair[1], stage_name(question, pair[0], pair[1]))));
     let is_between = |place: usize, absent: &Stack| {
@@ -184,14 +187,15 @@ fn named(question: &Question, way: &[VariantId]) -> Line {
         let there = question.absent.iter().enumerate();
         there.filter(move |(_, absent)| is_between(place, &absent.stack)).map(move |(at, _)| (place, at))
     });
-    Line { of: stack(question, way[0]).name.clone(), missing: missing.collect(), stages }
+    Chain { family: stack(question, way[0]).name.clone(), missing: missing.collect(), stages }
 }
 
 /// What a lowest variant has: its layers, and settings that not every variant of its family has.
 fn bottom(question: &Question, id: VariantId) -> String {
     let own = stack(question, id);
     let family = || question.variants.iter().filter(|other| other.stack.family == own.family);
-    let is_common = |part: &Part| family().all(|other| other.stack.parts.iter().any(|p| p.id == part.id));
+    let is_common =
+        |part: &StackElement| family().all(|other| other.stack.parts.iter().any(|p| p.id == part.id));
     names(own.parts.iter().filter(|part| part.is_layer || !is_common(part)))
 }
 
@@ -200,8 +204,8 @@ fn singles(
     all: &[(Member, &Stack)],
     (base, below): (Member, &Stack),
     (whole, above): (Member, &Stack),
-) -> Option<Singles> {
-    let single = |part: &Part| {
+) -> Option<SingleLayers> {
+    let single = |part: &StackElement| {
         let has_it_alone = |(_, stack): &&(Member, &Stack)| {
             stack.is_above(below) && matches!(stack.beyond(below)[..], [own] if own.id == part.id)
         };
@@ -209,5 +213,5 @@ fn singles(
     };
     let parts = above.beyond(below);
     let found: Option<Vec<_>> = (parts.len() > 1).then(|| parts.into_iter().map(single).collect())?;
-    Some(Singles { of: below.name.clone(), base, singles: found?, whole })
+    Some(SingleLayers { family: below.name.clone(), base, singles: found?, whole })
 }

@@ -21,7 +21,7 @@ use weighbridge_model::sizes::{
 };
 
 use crate::question::{AskedSizes, Point, Question};
-use crate::records::{Gathered, Lens};
+use crate::records::{Records, WindowSelection};
 use crate::stats::cliffs::{self, Change, Cliff, Found};
 use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
 use crate::stats::smooth::{Smooth, places, smooth};
@@ -42,14 +42,14 @@ pub const SEGMENT_HEAD: u64 = 20 + 20 + 12;
 const REFERENCES: usize = 12;
 
 /// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for all of them.
-pub struct Looked<'a> {
+pub struct SizeAnalysis<'a> {
     question: &'a Question,
-    families: Vec<LookedAt<'a>>,
+    operations: Vec<OperationAnalysis<'a>>,
 }
 
-/// A family with its service times, variant by variant.
-struct LookedAt<'a> {
-    family: Family<'a>,
+/// The requests of one operation with their service times, variant by variant.
+struct OperationAnalysis<'a> {
+    operation: OperationRequests<'a>,
     found: Vec<Found>,
     /// Steps, which nothing is smoothed over.
     cuts: Vec<Vec<f64>>,
@@ -68,31 +68,31 @@ struct Curves {
     beside_of: Vec<Option<usize>>,
 }
 
-impl<'a> Looked<'a> {
+impl<'a> SizeAnalysis<'a> {
     /// Looks at all requests that were kept.
-    pub fn new(question: &'a Question, gathered: &Gathered<'a>) -> Self {
-        let look = |family: Family<'a>| {
-            let scatters = family.scatters(SizeTime::Service);
-            let (margin, scouts) = (question.margin.get(), family.scouts);
-            let of = |scatter: &Scatter| cliffs::confirmed(scatter, margin, scouts);
-            let found: Vec<Found> = scatters.iter().map(of).collect();
+    pub fn new(question: &'a Question, records: &Records<'a>) -> Self {
+        let analysed = |operation: OperationRequests<'a>| {
+            let scatters = operation.scatters(SizeTime::Service);
+            let (margin, scouts) = (question.margin.get(), operation.scouts);
+            let confirmed = |scatter: &Scatter| cliffs::confirmed(scatter, margin, scouts);
+            let found: Vec<Found> = scatters.iter().map(confirmed).collect();
             let each = found.iter().zip(&scatters);
             let cuts = each.map(|(found, scatter)| steps(&found.cliffs, scatter)).collect::<Vec<_>>();
-            let service = Curves::new(&family, SizeTime::Service, scatters, &cuts);
-            LookedAt { family, found, service, cuts }
+            let service = Curves::new(&operation, SizeTime::Service, scatters, &cuts);
+            OperationAnalysis { operation, found, service, cuts }
         };
-        Self { question, families: families(question, gathered).into_iter().map(look).collect() }
+        Self { question, operations: operations(question, records).into_iter().map(analysed).collect() }
     }
 
     /// What is said of times over size.
     pub fn over_size(&self) -> OverSize {
         let mut over = OverSize::default();
-        for looked in &self.families {
-            over.advice.extend(advice::advice(self.question, &looked.family, &looked.service));
-            for (variant, found) in looked.found.iter().enumerate() {
-                let named = |cliff| named(self.question, &looked.family, variant, cliff);
+        for analysis in &self.operations {
+            over.advice.extend(advice::advice(self.question, &analysis.operation, &analysis.service));
+            for (variant, found) in analysis.found.iter().enumerate() {
+                let named = |cliff| named(self.question, &analysis.operation, variant, cliff);
                 over.cliffs.extend(found.cliffs.iter().map(named));
-                over.judged.extend(judged(self.question, &looked.family, variant, found));
+                over.judged.extend(judged(self.question, &analysis.operation, variant, found));
             }
         }
         if !over.is_empty() {
@@ -103,55 +103,60 @@ impl<'a> Looked<'a> {
 
     /// How many variants have times where a cliff lies.
     pub fn measured(&self, cliff: &SizeCliff) -> usize {
-        let here = |looked: &&LookedAt<'_>| {
-            (&looked.family.point.label, &looked.family.operation) == (&cliff.point, &cliff.operation)
+        let here = |analysis: &&OperationAnalysis<'_>| {
+            (&analysis.operation.point.label, &analysis.operation.name) == (&cliff.point, &cliff.operation)
         };
-        let scatters = self.families.iter().filter(here).flat_map(|looked| &looked.service.scatters);
+        let scatters = self.operations.iter().filter(here).flat_map(|analysis| &analysis.service.scatters);
         scatters.filter(|scatter| !scatter.is_empty()).count()
     }
 
     /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other variants.
     pub fn curves(&self) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         let (mut all, mut ratios) = (Vec::new(), Vec::new());
-        for looked in &self.families {
+        for analysis in &self.operations {
             for time in SizeTime::ALL {
                 let made;
                 let curves = match time {
-                    SizeTime::Service => &looked.service,
+                    SizeTime::Service => &analysis.service,
                     _ => {
-                        made = Curves::new(&looked.family, time, looked.family.scatters(time), &looked.cuts);
+                        made = Curves::new(
+                            &analysis.operation,
+                            time,
+                            analysis.operation.scatters(time),
+                            &analysis.cuts,
+                        );
                         &made
                     }
                 };
-                all.extend(self.drawn(looked, time, curves));
-                ratios.extend(self.others(looked, time, curves));
+                all.extend(self.drawn(analysis, time, curves));
+                ratios.extend(self.others(analysis, time, curves));
             }
         }
         (all, ratios)
     }
 
-    fn others(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeRatios> {
+    fn others(&self, analysis: &OperationAnalysis<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeRatios> {
         let medians: Vec<Median<'_>> = (0..curves.scatters.len()).map(|at| curves.median(at)).collect();
         let ratios = |variant, reference| curves.ratios(variant, reference);
         let pair = |(variant, reference, ratio): (usize, usize, Vec<Option<SizeRatio>>)| SizeRatios {
             variant: self.question.variants[variant].name.clone(),
             reference: self.question.variants[reference].name.clone(),
-            point: looked.family.point.label.clone(),
-            operation: looked.family.operation.clone(),
+            point: analysis.operation.point.label.clone(),
+            operation: analysis.operation.name.clone(),
             time,
             ratio,
         };
         ratios_to_others(&medians, ratios).map(pair).collect()
     }
 
-    fn drawn(&self, looked: &LookedAt<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
+    fn drawn(&self, analysis: &OperationAnalysis<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
         let there = (0..curves.scatters.len()).filter(|variant| !curves.scatters[*variant].is_empty());
         let curve = |variant: usize| {
             let median = curves.median(variant);
             SizeCurve {
                 variant: self.question.variants[variant].name.clone(),
-                point: looked.family.point.label.clone(),
-                operation: looked.family.operation.clone(),
+                point: analysis.operation.point.label.clone(),
+                operation: analysis.operation.name.clone(),
                 time,
                 requests: curves.scatters[variant].len() as u64,
                 size_bytes: curves.places.iter().map(|place| *place as u64).collect(),
@@ -165,22 +170,27 @@ impl<'a> Looked<'a> {
 }
 
 impl Curves {
-    fn new(family: &Family<'_>, time: SizeTime, scatters: Vec<Scatter>, cuts: &[Vec<f64>]) -> Self {
+    fn new(
+        operation: &OperationRequests<'_>,
+        time: SizeTime,
+        scatters: Vec<Scatter>,
+        cuts: &[Vec<f64>],
+    ) -> Self {
         let places = places(&scatters);
         let each = scatters.iter().zip(cuts);
         let smoothed = each.map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts)).collect();
-        let all = lives(&family.base);
-        let (mut known, mut beside) = (Vec::<BTreeSet<Life>>::new(), Vec::new());
-        let of = |requests: &Vec<Request<'_>>| {
-            let own: BTreeSet<Life> = lives(requests).intersection(&all).copied().collect();
+        let all = batches(&operation.base);
+        let (mut known, mut beside) = (Vec::<BTreeSet<BatchId>>::new(), Vec::new());
+        let position_of_baseline = |requests: &Vec<Request<'_>>| {
+            let own: BTreeSet<BatchId> = batches(requests).intersection(&all).copied().collect();
             // Blocks that a variant lacks are no batches that it was not in.
             let is_apart =
-                |life: &Life| own.iter().any(|one| one.block == life.block && one.batch != life.batch);
+                |batch: &BatchId| own.iter().any(|one| one.block == batch.block && one.batch != batch.batch);
             if own.is_empty() || !all.iter().any(is_apart) || own == all {
                 return None;
             }
-            let at = known.iter().position(|lives| *lives == own).unwrap_or_else(|| {
-                let there = family.base.iter().filter(|request| own.contains(&request.life)).copied();
+            let at = known.iter().position(|batches| *batches == own).unwrap_or_else(|| {
+                let there = operation.base.iter().filter(|request| own.contains(&request.batch)).copied();
                 let scatter = Scatter::new(good(&there.collect::<Vec<_>>(), time).map(observation));
                 let smooth = smooth(&scatter, &QUANTILES, &places, &[]);
                 beside.push((scatter, smooth));
@@ -189,9 +199,9 @@ impl Curves {
             });
             Some(at)
         };
-        let beside_of: Vec<Option<usize>> = family.requests.iter().map(of).collect();
+        let beside_of: Vec<Option<usize>> = operation.by_variant.iter().map(position_of_baseline).collect();
         let base = (!beside.is_empty()).then(|| {
-            let scatter = Scatter::new(good(&family.base, time).map(observation));
+            let scatter = Scatter::new(good(&operation.base, time).map(observation));
             smooth(&scatter, &QUANTILES, &places, &[])
         });
         Self { places, scatters, smoothed, base, beside, beside_of }
@@ -218,8 +228,8 @@ impl Curves {
     }
 }
 
-fn lives(requests: &[Request<'_>]) -> BTreeSet<Life> {
-    requests.iter().map(|request| request.life).collect()
+fn batches(requests: &[Request<'_>]) -> BTreeSet<BatchId> {
+    requests.iter().map(|request| request.batch).collect()
 }
 
 /// The medians of all variants, in their order.
@@ -242,10 +252,10 @@ pub(crate) fn ratios_to_others<'a>(
 }
 
 /// The single requests that curves are made of.
-pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeSamples> {
+pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
     let mut all = Vec::new();
-    for family in families(question, gathered) {
-        for (variant, requests) in family.requests.iter().enumerate() {
+    for operation in operations(question, records) {
+        for (variant, requests) in operation.by_variant.iter().enumerate() {
             for time in SizeTime::ALL {
                 let mut pairs: Vec<(u64, u64)> = good(requests, time)
                     .map(|(request, time)| (request.sample.size.get(), time.as_nanos()))
@@ -257,8 +267,8 @@ pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeSamples>
                 let (size_bytes, time_ns) = pairs.into_iter().unzip();
                 all.push(SizeSamples {
                     variant: question.variants[variant].name.clone(),
-                    point: family.point.label.clone(),
-                    operation: family.operation.clone(),
+                    point: operation.point.label.clone(),
+                    operation: operation.name.clone(),
                     time,
                     size_bytes,
                     time_ns,
@@ -271,14 +281,13 @@ pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<SizeSamples>
 }
 
 /// The requests of one operation at one point, variant by variant.
-struct Family<'a> {
+struct OperationRequests<'a> {
     point: &'a Point,
-    operation: String,
+    name: String,
     /// How many of the first blocks decided which sizes the others asked for besides; 0 where none were asked for: then
     /// nothing was chosen, and every block may tell of a cliff.
     scouts: usize,
-    /// By variant.
-    requests: Vec<Vec<Request<'a>>>,
+    by_variant: Vec<Vec<Request<'a>>>,
     /// Largest packet of each variant's innermost link; `None` where it runs on the bare host.
     mtus: Vec<Option<u32>>,
     /// Those of the variant through which others of different batches are compared.
@@ -288,65 +297,67 @@ struct Family<'a> {
 /// One request of a variant.
 #[derive(Debug, Clone, Copy)]
 struct Request<'a> {
-    life: Life,
+    batch: BatchId,
     sample: &'a Sample,
 }
 
 /// The part of a block in which variants lived beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Life {
+struct BatchId {
     block: u32,
     batch: u32,
 }
 
 /// All operations whose requests were kept.
-fn families<'a>(question: &'a Question, gathered: &Gathered<'a>) -> Vec<Family<'a>> {
-    let mut families = Vec::new();
+fn operations<'a>(question: &'a Question, records: &Records<'a>) -> Vec<OperationRequests<'a>> {
+    let mut operations = Vec::new();
     // Single requests of sizes in a list are kept for other reasons, and make no curve.
     for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
-        let scouts = if gathered.has_further(id) { SCOUTS } else { 0 };
+        let scouts = if records.has_further(id) { SCOUTS } else { 0 };
         for (at, operation) in point.operations.iter().enumerate() {
-            let of = |variant| requests(gathered, (id, variant), OperationId(at as u16));
-            let requests: Vec<_> = question.variants().map(|(variant, _)| of(variant)).collect();
-            if requests.iter().any(|requests| !requests.is_empty()) {
-                families.push(Family {
+            let requests_of_variant = |variant| requests(records, (id, variant), OperationId(at as u16));
+            let by_variant: Vec<_> =
+                question.variants().map(|(variant, _)| requests_of_variant(variant)).collect();
+            if by_variant.iter().any(|requests| !requests.is_empty()) {
+                operations.push(OperationRequests {
                     point,
-                    operation: operation.clone(),
+                    name: operation.clone(),
                     scouts,
-                    requests,
-                    mtus: question.variants().map(|(variant, _)| mtu(gathered, (id, variant))).collect(),
-                    base: of(gathered.bridge.unwrap_or(VariantId(0))),
+                    by_variant,
+                    mtus: question.variants().map(|(variant, _)| mtu(records, (id, variant))).collect(),
+                    base: requests_of_variant(records.bridge.unwrap_or(VariantId(0))),
                 });
             }
         }
     }
-    families
+    operations
 }
 
 fn requests<'a>(
-    gathered: &Gathered<'a>,
+    records: &Records<'a>,
     (point, variant): (PointId, VariantId),
     operation: OperationId,
 ) -> Vec<Request<'a>> {
-    let trials = gathered.cells(point, variant, Lens::Measured).into_iter().flat_map(|cell| cell.trials);
-    let of = move |sample: &&Sample| sample.point == point && sample.operation == operation;
+    let trials =
+        records.cells(point, variant, WindowSelection::Measured).into_iter().flat_map(|cell| cell.trials);
+    let is_wanted = move |sample: &&Sample| sample.point == point && sample.operation == operation;
     trials
         .flat_map(|trial| {
-            let life = Life { block: trial.block, batch: trial.batch };
-            trial.samples.iter().filter(of).map(move |sample| Request { life, sample })
+            let batch = BatchId { block: trial.block, batch: trial.batch };
+            trial.samples.iter().filter(is_wanted).map(move |sample| Request { batch, sample })
         })
         .collect()
 }
 
-fn mtu(gathered: &Gathered<'_>, (point, variant): (PointId, VariantId)) -> Option<u32> {
-    let cells = gathered.cells(point, variant, Lens::Measured);
+fn mtu(records: &Records<'_>, (point, variant): (PointId, VariantId)) -> Option<u32> {
+    let cells = records.cells(point, variant, WindowSelection::Measured);
     let mut trials = cells.into_iter().flat_map(|cell| cell.trials);
     trials.find_map(|trial| trial.service.network.as_ref()?.mtu)
 }
 
 /// Good replies with the time asked for.
 fn good<'a>(requests: &'a [Request<'a>], time: SizeTime) -> impl Iterator<Item = (Request<'a>, Nanoseconds)> {
-    let of = move |sample: &Sample| match time {
+    let sample_time = move |sample: &Sample| match time {
         SizeTime::Response => Some(sample.response()),
         SizeTime::Service => Some(sample.service()),
         SizeTime::Relayed => sample.relayed.map(|relayed| relayed.duration),
@@ -354,12 +365,12 @@ fn good<'a>(requests: &'a [Request<'a>], time: SizeTime) -> impl Iterator<Item =
     requests
         .iter()
         .filter(|request| request.sample.is_good())
-        .filter_map(move |request| Some((*request, of(request.sample)?)))
+        .filter_map(move |request| Some((*request, sample_time(request.sample)?)))
 }
 
-impl Family<'_> {
+impl OperationRequests<'_> {
     fn scatters(&self, time: SizeTime) -> Vec<Scatter> {
-        self.requests.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
+        self.by_variant.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
     }
 
     /// The guides of a variant: where it runs over links of its own, a segment is theirs and not loopback's.
@@ -377,7 +388,7 @@ impl Family<'_> {
 
 fn observation((request, time): (Request<'_>, Nanoseconds)) -> Observation {
     Observation {
-        block: request.life.block,
+        block: request.batch.block,
         size: request.sample.size.get() as f64,
         time: time.as_nanos() as f64,
     }
@@ -389,24 +400,29 @@ fn steps(cliffs: &[Cliff], scatter: &Scatter) -> Vec<f64> {
     cliffs.iter().flat_map(|cliff| cliff.steps(most)).collect()
 }
 
-fn judged(question: &Question, family: &Family<'_>, variant: usize, found: &Found) -> Option<SizeJudged> {
+fn judged(
+    question: &Question,
+    operation: &OperationRequests<'_>,
+    variant: usize,
+    found: &Found,
+) -> Option<SizeJudged> {
     let bytes = |(from, to): (f64, f64)| (from.ceil() as u64, to as u64);
     found.judged.map(|judged| SizeJudged {
         variant: question.variants[variant].name.clone(),
-        point: family.point.label.clone(),
-        operation: family.operation.clone(),
+        point: operation.point.label.clone(),
+        operation: operation.name.clone(),
         steps_bytes: bytes(judged.steps),
         corners_bytes: bytes(judged.corners),
         cut_off: found.is_cut_off,
     })
 }
 
-fn named(question: &Question, family: &Family<'_>, variant: usize, cliff: &Cliff) -> SizeCliff {
+fn named(question: &Question, operation: &OperationRequests<'_>, variant: usize, cliff: &Cliff) -> SizeCliff {
     let bounded = |b: cliffs::Bounded| Bounded { point: b.point, lower: b.lower, upper: b.upper };
     SizeCliff {
         variant: question.variants[variant].name.clone(),
-        point: family.point.label.clone(),
-        operation: family.operation.clone(),
+        point: operation.point.label.clone(),
+        operation: operation.name.clone(),
         change: match cliff.change {
             Change::Level => CliffChange::Level,
             Change::Slope => CliffChange::Slope,
@@ -416,7 +432,7 @@ fn named(question: &Question, family: &Family<'_>, variant: usize, cliff: &Cliff
         period_bytes: cliff.period.map(bounded),
         height: bounded(cliff.height),
         before: cliff.before,
-        cause: cause::cause(cliff, &family.guides(question, variant)),
+        cause: cause::cause(cliff, &operation.guides(question, variant)),
     }
 }
 
@@ -461,11 +477,11 @@ impl Median<'_> {
         if blocks < BLOCKS_FOR_INTERVAL {
             return Vec::new();
         }
-        let of = |place: usize| {
+        let interval = |place: usize| {
             let half = half_width(standard_error(self.resampled(place)?, blocks)?, blocks, LEVEL);
             self.value(place).map(|log| ((log - half).exp(), (log + half).exp()))
         };
-        (0..self.curve().len()).map(of).collect()
+        (0..self.curve().len()).map(interval).collect()
     }
 
     /// The ratio to another's median at each place.
@@ -489,13 +505,13 @@ fn ratios(over: &[Median<'_>], under: &[Median<'_>]) -> Vec<Option<SizeRatio>> {
 fn log_ratio(over: &[Median<'_>], under: &[Median<'_>], place: usize) -> Option<LogRatio> {
     let all: Vec<(f64, &Median<'_>)> =
         over.iter().map(|median| (1.0, median)).chain(under.iter().map(|median| (-1.0, median))).collect();
-    let of_blocks = |median: &Median<'_>| median.scatter.blocks().len();
-    let blocks = all.iter().map(|(_, median)| of_blocks(median)).min()?;
+    let block_count = |median: &Median<'_>| median.scatter.blocks().len();
+    let blocks = all.iter().map(|(_, median)| block_count(median)).min()?;
     let point = all.iter().map(|(sign, median)| Some(sign * median.value(place)?)).sum::<Option<f64>>()?;
     let error = || {
         let resampled: Vec<(f64, &[f64], usize)> = all
             .iter()
-            .map(|(sign, median)| Some((*sign, median.resampled(place)?, of_blocks(median))))
+            .map(|(sign, median)| Some((*sign, median.resampled(place)?, block_count(median))))
             .collect::<Option<_>>()?;
         if all.iter().all(|(_, median)| median.scatter.blocks() == all[0].1.scatter.blocks()) {
             let ratio = |at: usize| resampled.iter().map(|(sign, values, _)| sign * values[at]).sum();

@@ -92,13 +92,13 @@ impl Bins {
 
     /// A quantile of each bin's times.
     fn quantiles(&self, quantile: f64) -> Vec<f64> {
-        let of = |members: &Vec<(u32, f64)>| {
+        let bin_quantile = |members: &Vec<(u32, f64)>| {
             let at = quantile * (members.len() - 1) as f64;
             let (below, share) = (at.floor() as usize, at.fract());
             let above = (below + 1).min(members.len() - 1);
             (1.0 - share) * members[below].1 + share * members[above].1
         };
-        self.members.iter().map(of).collect()
+        self.members.iter().map(bin_quantile).collect()
     }
 
     /// How many observations there are.
@@ -118,10 +118,10 @@ impl Bins {
 
     /// Each bin's median with every block so many times; a bin without any observation left keeps its median.
     pub fn medians(&self, times: &Multiplicity) -> Vec<f64> {
-        let of = |(at, members): (usize, &Vec<(u32, f64)>)| {
+        let bin_median = |(at, members): (usize, &Vec<(u32, f64)>)| {
             weighted_median(members, times).unwrap_or_else(|| self.time.get(at).copied().unwrap_or(f64::NAN))
         };
-        self.members.iter().enumerate().map(of).collect()
+        self.members.iter().enumerate().map(bin_median).collect()
     }
 
     /// The standard error of a median of n, 1.2533 · σ/√n (of a normal law), with σ from the median absolute deviation.

@@ -133,7 +133,9 @@ impl<'a> Evidence<'a> {
             let (side, step) = if single.size > place { (&mut above, height) } else { (&mut below, 0.0) };
             side.push(single.time - (self.fit.at(single.size) - step));
         }
-        let (Some(below), Some(above)) = (Quartiles::of(&below), Quartiles::of(&above)) else { return false };
+        let (Some(below), Some(above)) = (Quartiles::new(&below), Quartiles::new(&above)) else {
+            return false;
+        };
         let follows = |change: f64| change / height >= OF_MEDIAN;
         (follows(above.lower - below.lower) || follows(above.upper - below.upper))
             && ![below, above].iter().any(|side| side.is_of_two_kinds_within(height.abs()))
@@ -186,7 +188,7 @@ struct Quartiles {
 }
 
 impl Quartiles {
-    fn of(values: &[f64]) -> Option<Self> {
+    fn new(values: &[f64]) -> Option<Self> {
         let [lower, middle, upper] = [0.25, 0.5, 0.75].map(|q| quantile_nearest_rank(values, q));
         Some(Self { lower: lower?, middle: middle?, upper: upper? })
     }

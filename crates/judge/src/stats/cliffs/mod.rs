@@ -275,8 +275,8 @@ impl Teller<'_> {
     }
 
     /// The factor by which something above 0 is uncertain either way.
-    fn spread(&self, of: impl Fn(&Fit) -> f64) -> Option<f64> {
-        let logarithms: Vec<f64> = self.resampled.iter().map(|fit| of(fit).max(1.0).ln()).collect();
+    fn spread(&self, value: impl Fn(&Fit) -> f64) -> Option<f64> {
+        let logarithms: Vec<f64> = self.resampled.iter().map(|fit| value(fit).max(1.0).ln()).collect();
         Some(half_width(standard_error(&logarithms, self.blocks)?, self.blocks, LEVEL).exp())
     }
 
