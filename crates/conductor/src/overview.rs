@@ -1,9 +1,8 @@
 //! A stored run in one row a variant: what `weigh summary` shows. Reads the record and hands it to the judge.
 
-use weighbridge_judge::overview::measured;
+use weighbridge_judge::overview::{SizeBounds, measured};
 use weighbridge_model::experiment::{Experiment, Sizes, WorkloadSpec};
 use weighbridge_model::overview::OverviewRow;
-use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_store::RunFolder;
 
@@ -29,11 +28,13 @@ fn has_spread(experiment: &Experiment) -> bool {
 }
 
 /// The smallest and the largest size that a workload asks for; `None` where it asks for none.
-fn asked(workload: &WorkloadSpec) -> Option<(Bytes, Bytes)> {
+fn asked(workload: &WorkloadSpec) -> Option<SizeBounds> {
     match workload {
         WorkloadSpec::Pingpong(spec) => match &spec.sizes {
-            Sizes::List(sizes) => sizes.iter().min().copied().zip(sizes.iter().max().copied()),
-            Sizes::Spread(spread) => Some((spread.min, spread.max)),
+            Sizes::List(sizes) => {
+                Some(SizeBounds { min: sizes.iter().min().copied()?, max: sizes.iter().max().copied()? })
+            }
+            Sizes::Spread(spread) => Some(SizeBounds { min: spread.min, max: spread.max }),
         },
         _ => None,
     }

@@ -11,8 +11,7 @@ use weighbridge_model::reliability::RunToRun;
 use weighbridge_model::summary::{Cost, Summary};
 
 use crate::checks::generator::GENERATOR_BOUND;
-use crate::estimate::parts::level;
-use crate::estimate::{Absence, VariantSamples};
+use crate::estimate::{Absence, Estimand, VariantSamples};
 use crate::question::{Question, Scope};
 use crate::records::{Records, WindowSelection};
 use crate::reliability::run_deviation;
@@ -38,18 +37,22 @@ struct Logs {
     blocks: u32,
 }
 
-/// What can be said of one quantity.
-type Said = Result<(Logs, Logs), String>;
+/// One quantity of both runs.
+struct BothLogs {
+    first: Logs,
+    second: Logs,
+}
 
 /// The second run's variant over the first's, each against its own run's share of the same baseline: with block
 /// log-ratios a and b of the runs, ln ratio = b̄ − ā, variances add, degrees of freedom by Welch and Satterthwaite.
 /// What changed on the host between the runs cancels as far as it changed baseline and variant by the same factor.
 pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<Cost> {
     let records = [first, second].map(|part| Records::new(part.trials));
-    table((first, second), VariantId(1), |(id, scope), quantity| {
+    table(first, second, VariantId(1), |point, scope, quantity| {
         let logs = |part: ComparedRun<'_>, records: &Records<'_>| {
             let samples = |variant| {
-                VariantSamples::new(part.question, records, (id, variant), scope, WindowSelection::Measured)
+                let estimand = Estimand { point, variant, scope };
+                VariantSamples::new(part.question, records, estimand, WindowSelection::Measured)
             };
             let contrast = samples(VariantId(1)).against(&samples(VariantId(0)), quantity);
             let contrast = contrast.map_err(|absence: Absence| absence.to_string())?;
@@ -57,7 +60,7 @@ pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<
             let mean = contrast.log_mean().ok_or_else(|| few(blocks))?;
             Ok::<_, String>(Logs { mean, blocks })
         };
-        Ok((logs(first, &records[0])?, logs(second, &records[1])?))
+        Ok(BothLogs { first: logs(first, &records[0])?, second: logs(second, &records[1])? })
     })
 }
 
@@ -66,33 +69,25 @@ pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<
 /// whose deviation was not calibrated are withheld.
 pub fn through_calibration(first: ComparedRun<'_>, second: ComparedRun<'_>, found: &[RunToRun]) -> Vec<Cost> {
     let records = [first, second].map(|part| Records::new(part.trials));
-    table((first, second), VariantId(0), |(id, scope), quantity| {
+    table(first, second, VariantId(0), |point, scope, quantity| {
         let run = run_deviation(found, quantity).filter(|_| scope.is_whole());
         let run =
             run.ok_or("its deviation from run to run was not calibrated; put both into one experiment")?;
         let logs = |part: ComparedRun<'_>, records: &Records<'_>| {
-            let samples = VariantSamples::new(
-                part.question,
-                records,
-                (id, VariantId(0)),
-                scope,
-                WindowSelection::Measured,
-            );
+            let estimand = Estimand { point, variant: VariantId(0), scope };
+            let samples = VariantSamples::new(part.question, records, estimand, WindowSelection::Measured);
             samples.figure(quantity).map_err(|absence: Absence| absence.to_string())?;
-            let logs: Vec<f64> = samples
-                .cells()
-                .iter()
-                .filter_map(|(cell, totals)| level((cell, *totals), (scope, samples.load()), quantity))
-                .collect();
+            let logs = samples.log_values(quantity);
             let blocks = logs.len() as u32;
             let stage = (part.question.blocks.min as usize).max(BLOCKS_FOR_INTERVAL);
             let enough = logs.len() >= BLOCKS_FOR_INTERVAL;
             let mean = Mean::with_first_stage(&logs, stage).filter(|_| enough).ok_or_else(|| few(blocks))?;
             Ok::<_, String>(Logs { mean, blocks })
         };
-        let (a, b) = (logs(first, &records[0])?, logs(second, &records[1])?);
+        let (first, second) = (logs(first, &records[0])?, logs(second, &records[1])?);
         let both = std::f64::consts::SQRT_2 * run.deviation.get();
-        Ok((Logs { mean: a.mean.widened(both, f64::from(run.runs) - 1.0), ..a }, b))
+        let mean = first.mean.widened(both, f64::from(run.runs) - 1.0);
+        Ok(BothLogs { first: Logs { mean, ..first }, second })
     })
 }
 
@@ -102,9 +97,10 @@ fn few(blocks: u32) -> String {
 
 /// Costs of every point, scope and quantity, the headline first, with Holm's correction over each point.
 fn table(
-    (first, second): (ComparedRun<'_>, ComparedRun<'_>),
+    first: ComparedRun<'_>,
+    second: ComparedRun<'_>,
     compared: VariantId,
-    said: impl Fn((PointId, Scope), Quantity) -> Said,
+    logs: impl Fn(PointId, Scope, Quantity) -> Result<BothLogs, String>,
 ) -> Vec<Cost> {
     let mut costs = Vec::new();
     for (id, point) in first.question.points() {
@@ -112,15 +108,15 @@ fn table(
         for scope in point.scopes() {
             for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
                 let name = &second.question.variants[compared.index()].name;
-                let mut row = cost_without_verdict((point, scope), name, (quantity, first.question.headline));
-                match said((id, scope), quantity) {
+                let mut row = cost_without_verdict(point, scope, name, quantity, first.question.headline);
+                match logs(id, scope, quantity) {
                     Err(reason) => row.reason = Some(reason),
                     Ok(logs) => {
                         let figure = figure(first, &row, compared);
                         fill(&mut row, logs, first.question, figure);
                     }
                 }
-                doubt(&mut row, (first, second), compared);
+                doubt(&mut row, first, second, compared);
                 rows.push(row);
             }
         }
@@ -140,15 +136,16 @@ fn figure(first: ComparedRun<'_>, row: &Cost, compared: VariantId) -> Option<f64
     Some(variant.figures.iter().find(own)?.estimate?.point)
 }
 
-fn fill(row: &mut Cost, (a, b): (Logs, Logs), question: &Question, figure: Option<f64>) {
-    let mean = b.mean.minus(a.mean);
+fn fill(row: &mut Cost, logs: BothLogs, question: &Question, figure: Option<f64>) {
+    let BothLogs { first, second } = logs;
+    let mean = second.mean.minus(first.mean);
     let interval = mean.interval(LEVEL).exp();
     let estimate = |scaled: &dyn Fn(f64) -> f64| Estimate {
         point: scaled(interval.point),
         lower: Some(scaled(interval.lower)),
         upper: Some(scaled(interval.upper)),
         level: LEVEL,
-        blocks: a.blocks + b.blocks,
+        blocks: first.blocks + second.blocks,
         bootstrap: None,
     };
     row.ratio = Some(estimate(&|ratio| ratio));
@@ -160,7 +157,7 @@ fn fill(row: &mut Cost, (a, b): (Logs, Logs), question: &Question, figure: Optio
 }
 
 /// Lets what either run says against its own figures override.
-fn doubt(row: &mut Cost, (first, second): (ComparedRun<'_>, ComparedRun<'_>), compared: VariantId) {
+fn doubt(row: &mut Cost, first: ComparedRun<'_>, second: ComparedRun<'_>, compared: VariantId) {
     let mut refuse = |verdict: Verdict, reason: String| {
         (row.verdict, row.effect, row.reason) = (verdict, None, Some(reason));
     };

@@ -12,7 +12,7 @@ use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
 
-use crate::estimate::{VariantSamples, beyond};
+use crate::estimate::{Estimand, VariantSamples, beyond};
 use crate::question::{Point, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection, add, quantile};
 use crate::thresholds::BEYOND_PER_BLOCK;
@@ -27,14 +27,9 @@ pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
     for (point, facts) in question.points() {
         for (variant, variant_facts) in question.variants() {
             for scope in facts.scopes() {
-                let samples = VariantSamples::new(
-                    question,
-                    &records,
-                    (point, variant),
-                    scope,
-                    WindowSelection::Measured,
-                );
-                operations.push(operation((facts, &variant_facts.name), scope, &samples));
+                let estimand = Estimand { point, variant, scope };
+                let samples = VariantSamples::new(question, &records, estimand, WindowSelection::Measured);
+                operations.push(operation(facts, &variant_facts.name, scope, &samples));
             }
         }
     }
@@ -45,12 +40,8 @@ pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
     }
 }
 
-fn operation(
-    (point, variant): (&Point, &str),
-    scope: Scope,
-    samples: &VariantSamples<'_>,
-) -> OperationEvidence {
-    let cells: Vec<&Cell<'_>> = samples.cells().iter().map(|(cell, _)| cell).collect();
+fn operation(point: &Point, variant: &str, scope: Scope, samples: &VariantSamples<'_>) -> OperationEvidence {
+    let cells: Vec<&Cell<'_>> = samples.cells().iter().map(|one| &one.cell).collect();
     let mut blocks = Vec::new();
     for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
         let values = samples.values(quantity).unwrap_or_default().into_iter();

@@ -25,15 +25,21 @@ const UPPER: f64 = 0.9;
 /// Requests beyond a quantile from which on a block has one.
 const BEYOND: u64 = 20;
 
-/// Smallest and largest size that each point asks for, in the order of points; `None` of workloads without sizes.
-pub type AskedSizes = [Option<(Bytes, Bytes)>];
+/// The smallest and the largest size that a point asks for, or that its requests had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeBounds {
+    /// The smallest.
+    pub min: Bytes,
+    /// The largest.
+    pub max: Bytes,
+}
 
-/// The rows of a measured run.
+/// The rows of a measured run. `sizes` are those that each point asks for; `None` of workloads without sizes.
 pub fn measured(
     question: &Question,
     trials: &[TrialRecord],
     summary: &Summary,
-    sizes: &AskedSizes,
+    sizes: &[Option<SizeBounds>],
 ) -> Vec<OverviewRow> {
     let records = Records::new(trials);
     let row = |variant: &VariantSummary| {
@@ -46,26 +52,38 @@ pub fn measured(
     summary.variants.iter().map(row).collect()
 }
 
+/// A single request with the number of its block.
+struct BlockSample<'a> {
+    block: u32,
+    sample: &'a Sample,
+}
+
 /// Single requests of a variant's measured windows at a point, with their blocks; none where they were not kept.
-fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec<(u32, &'a Sample)> {
+fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec<BlockSample<'a>> {
     let trials =
         records.cells(point, variant, WindowSelection::Measured).into_iter().flat_map(|cell| cell.trials);
     let is_measured = move |sample: &&Sample| sample.is_measured(point);
     trials
-        .flat_map(|trial| trial.samples.iter().filter(is_measured).map(move |one| (trial.block, one)))
+        .flat_map(|trial| {
+            trial
+                .samples
+                .iter()
+                .filter(is_measured)
+                .map(move |sample| BlockSample { block: trial.block, sample })
+        })
         .collect()
 }
 
 /// Single requests that were kept of a variant at a point, with their blocks.
 struct Kept<'a> {
-    samples: &'a [(u32, &'a Sample)],
+    samples: &'a [BlockSample<'a>],
     /// Whether a relay told of its own requests, whose times are then looked at.
     relayed: bool,
 }
 
 impl<'a> Kept<'a> {
-    fn new(samples: &'a [(u32, &'a Sample)]) -> Self {
-        Self { samples, relayed: samples.iter().any(|(_, sample)| sample.relayed.is_some()) }
+    fn new(samples: &'a [BlockSample<'a>]) -> Self {
+        Self { samples, relayed: samples.iter().any(|one| one.sample.relayed.is_some()) }
     }
 
     /// Bytes of the body and time in nanoseconds of a good reply.
@@ -86,7 +104,7 @@ impl<'a> Kept<'a> {
         first_stage: usize,
     ) -> Option<OverviewFigure> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for (block, sample) in self.samples {
+        for BlockSample { block, sample } in self.samples {
             if let Some((bytes, time)) = self.figures(sample) {
                 blocks.entry(*block).or_default().push(value(bytes, time));
             }
@@ -100,23 +118,23 @@ impl<'a> Kept<'a> {
     }
 
     /// The smallest and the largest size.
-    fn sizes(&self) -> Option<(Bytes, Bytes)> {
-        let sizes = || self.samples.iter().map(|(_, sample)| sample.size);
-        sizes().min().zip(sizes().max())
+    fn sizes(&self) -> Option<SizeBounds> {
+        let sizes = || self.samples.iter().map(|one| one.sample.size);
+        Some(SizeBounds { min: sizes().min()?, max: sizes().max()? })
     }
 
     /// Requests that the relay had to repeat; `None` where none told.
     fn retried(&self) -> Option<u64> {
         let is_retried = |sample: &Sample| sample.relayed.is_some_and(|relay| relay.retries > 0);
-        self.relayed.then(|| self.samples.iter().filter(|(_, sample)| is_retried(sample)).count() as u64)
+        self.relayed.then(|| self.samples.iter().filter(|one| is_retried(one.sample)).count() as u64)
     }
 }
 
 fn variant_row(
     summary: &Summary,
     variant: &VariantSummary,
-    samples: &[(u32, &Sample)],
-    asked: Option<(Bytes, Bytes)>,
+    samples: &[BlockSample<'_>],
+    asked: Option<SizeBounds>,
 ) -> OverviewRow {
     let kept = Kept::new(samples);
     let time = if kept.relayed { SizeTime::Relayed } else { SizeTime::Service };
@@ -140,7 +158,7 @@ fn variant_row(
     let rate = |bytes: f64, time: f64| bytes * 1e9 / time;
     // Of one size the median of the rates is the rate of the median time.
     let from_one_size = || {
-        let size = asked.filter(|(from, to)| from == to).map(|(size, _)| size.get() as f64)?;
+        let size = asked.filter(|sizes| sizes.min == sizes.max).map(|sizes| sizes.min.get() as f64)?;
         median_ns.map(|time| inverse(size * 1e9, time))
     };
     let asked = kept.sizes().or(asked);
@@ -158,8 +176,8 @@ fn variant_row(
         requests: variant.requests,
         failed: variant.errors,
         retried: kept.retried(),
-        size_from_bytes: asked.map(|(from, _)| from.get()),
-        size_to_bytes: asked.map(|(_, to)| to.get()),
+        size_from_bytes: asked.map(|sizes| sizes.min.get()),
+        size_to_bytes: asked.map(|sizes| sizes.max.get()),
         time,
         median_ns,
         p90_ns,

@@ -86,6 +86,24 @@ pub struct Cell<'a> {
     pairing: Pairing,
 }
 
+/// A cell with what it adds up to in one scope.
+#[derive(Debug, Clone)]
+pub struct CellTotals<'a> {
+    /// The cell.
+    pub cell: Cell<'a>,
+    /// What its windows and histograms add up to.
+    pub totals: Totals,
+}
+
+/// A variant's cell and that of the baseline that lived beside it.
+#[derive(Debug, Clone)]
+pub struct CellPair<'a> {
+    /// The variant's.
+    pub variant: Cell<'a>,
+    /// The baseline's.
+    pub baseline: Cell<'a>,
+}
+
 /// Merged histograms of a cell's replies: good ones, and timeouts as lower bounds.
 #[derive(Debug, Clone)]
 pub struct Times {
@@ -160,20 +178,15 @@ impl<'a> Records<'a> {
 
     /// Pairs of cells of a variant and of the baseline that lived beside it, from the blocks in which both were measured.
     /// None where the two are compared through another: they never lived beside each other.
-    pub fn pairs(
-        &self,
-        point: PointId,
-        variant: VariantId,
-        selection: WindowSelection,
-    ) -> Vec<(Cell<'a>, Cell<'a>)> {
-        let both = |block: &Block<'a>| {
-            let mine = block.cell(point, variant, selection)?;
-            let beside = |trial: &&TrialRecord| mine.trials.iter().any(|one| one.batch == trial.batch);
-            let theirs = block.variant_trials(VariantId(0)).filter(beside).collect();
-            Some((mine, block.cell_of(theirs, point, selection)?))
+    pub fn pairs(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<CellPair<'a>> {
+        let pair = |block: &Block<'a>| {
+            let own = block.cell(point, variant, selection)?;
+            let is_beside = |trial: &&TrialRecord| own.trials.iter().any(|one| one.batch == trial.batch);
+            let beside = block.variant_trials(VariantId(0)).filter(is_beside).collect();
+            Some(CellPair { variant: own, baseline: block.cell_of(beside, point, selection)? })
         };
         let blocks = if self.bridge.is_none() { &self.used[..] } else { &[] };
-        blocks.iter().filter_map(both).collect()
+        blocks.iter().filter_map(pair).collect()
     }
 
     /// The variants of every batch of a block, by rising number; a single one where all lived at once.
@@ -444,6 +457,11 @@ impl<'a> Cell<'a> {
         times
     }
 
+    /// With what it adds up to.
+    pub(crate) fn with_totals(self, scope: Scope) -> CellTotals<'a> {
+        CellTotals { totals: self.totals(scope), cell: self }
+    }
+
     /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to give.
     pub fn totals(&self, scope: Scope) -> Totals {
         // A histogram is a quarter of a megabyte: none is made of what was not recorded in one.
@@ -506,10 +524,12 @@ impl<'a> Cell<'a> {
     /// `None` where no window has a good reply.
     pub fn middle_p50(&self, scope: Scope, quantity: Quantity) -> Option<f64> {
         let windows = self.medians_by_round(scope, quantity).into_iter();
-        let p50s = windows.flat_map(|(round, p50s)| p50s.into_iter().map(move |p50| (round, p50)));
+        let in_round =
+            |(round, p50s): (u32, Vec<f64>)| p50s.into_iter().map(move |value| RoundValue { round, value });
+        let p50s: Vec<RoundValue> = windows.flat_map(in_round).collect();
         match self.pairing {
-            Pairing::Duet => median(&means_of_swapped(p50s)),
-            _ => median(&p50s.map(|(_, p50)| p50).collect::<Vec<_>>()),
+            Pairing::Duet => median(&means_of_swapped(&p50s)),
+            _ => median(&p50s.iter().map(|one| one.value).collect::<Vec<_>>()),
         }
     }
 
@@ -526,12 +546,18 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// What one round says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundValue {
+    pub round: u32,
+    pub value: f64,
+}
+
 /// The mean of every two rounds between which cores were swapped, in their order; a round whose other half has no figure
 /// stands for both.
-pub(crate) fn means_of_swapped(rounds: impl Iterator<Item = (u32, f64)>) -> Vec<f64> {
-    let rounds: Vec<_> = rounds.collect();
-    let pairs = rounds.chunk_by(|a, b| a.0 / 2 == b.0 / 2);
-    pairs.map(|pair| pair.iter().map(|(_, value)| value).sum::<f64>() / pair.len() as f64).collect()
+pub(crate) fn means_of_swapped(values: &[RoundValue]) -> Vec<f64> {
+    let pairs = values.chunk_by(|a, b| a.round / 2 == b.round / 2);
+    pairs.map(|pair| pair.iter().map(|one| one.value).sum::<f64>() / pair.len() as f64).collect()
 }
 
 /// Every total of a cell, by quantity.

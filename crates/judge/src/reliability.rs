@@ -14,8 +14,8 @@ use weighbridge_model::reliability::{
 };
 
 use crate::analysis::variance_components::block_times;
-use crate::estimate::parts::{CostParts, level};
-use crate::estimate::{Contrast, VariantSamples};
+use crate::estimate::parts::CostParts;
+use crate::estimate::{Contrast, Estimand, VariantSamples};
 use crate::question::{Question, Scope};
 use crate::records::{Records, WindowSelection};
 use crate::stats::binomial::clopper_pearson;
@@ -63,7 +63,8 @@ impl CalibrationRun {
         let point = PointId(0);
         let scope = question.points.first().map_or(Scope::Only, |point| point.scopes()[0]);
         let samples = |variant| {
-            VariantSamples::new(question, &records, (point, variant), scope, WindowSelection::Measured)
+            let estimand = Estimand { point, variant, scope };
+            VariantSamples::new(question, &records, estimand, WindowSelection::Measured)
         };
         let (variant, copy) = (samples(VariantId(0)), samples(VariantId(1)));
         let usable =
@@ -71,17 +72,12 @@ impl CalibrationRun {
         let pairs = records.pairs(point, VariantId(1), WindowSelection::Measured);
         let run_quantity = |quantity: Quantity| {
             let contrast = copy.against(&variant, quantity).ok()?;
-            let parts = CostParts::for_quantity(&pairs, (scope, variant.load()), quantity);
-            // A whole cell's figure, as a block's level.
-            let levels = variant
-                .cells()
-                .iter()
-                .filter_map(|(cell, totals)| level((cell, *totals), (scope, variant.load()), quantity));
+            let parts = CostParts::for_quantity(&pairs, scope, variant.load(), quantity);
             Some(RunQuantity {
                 quantity,
                 logs: contrast.log_ratios(),
                 parts: parts.map(|parts| parts.costs).unwrap_or_default(),
-                levels: levels.collect(),
+                levels: variant.log_values(quantity),
             })
         };
         let times: Vec<_> = records.used.iter().filter_map(block_times).collect();
@@ -204,15 +200,15 @@ fn share(hits: usize, tries: usize) -> Option<Share> {
 /// How two copies differ in one quantity, over the blocks of all runs. Copies have the same truth in every run, so all
 /// blocks together are one sample.
 fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
-    let runs: Vec<(&CalibrationRun, &RunQuantity)> =
-        copies.iter().filter_map(|run| Some((run, run.quantity(quantity)?))).collect();
-    let logs: Vec<f64> = runs.iter().flat_map(|(_, run)| run.logs.iter().copied()).collect();
-    let levels: Vec<f64> = runs.iter().flat_map(|(_, run)| run.levels.iter().copied()).collect();
+    let runs: Vec<&CalibrationRun> = copies.iter().filter(|run| run.quantity(quantity).is_some()).collect();
+    let quantities: Vec<&RunQuantity> = runs.iter().filter_map(|run| run.quantity(quantity)).collect();
+    let logs: Vec<f64> = quantities.iter().flat_map(|run| run.logs.iter().copied()).collect();
+    let levels: Vec<f64> = quantities.iter().flat_map(|run| run.levels.iter().copied()).collect();
     let deviation = standard_deviation(&logs)?;
-    let parts: Vec<Vec<f64>> = runs.iter().flat_map(|(_, run)| run.parts.iter().cloned()).collect();
+    let parts: Vec<Vec<f64>> = quantities.iter().flat_map(|run| run.parts.iter().cloned()).collect();
     let count = runs.len() as f64;
-    let rounds = runs.iter().map(|(run, _)| run.rounds).sum::<f64>() / count;
-    let each = runs.iter().map(|(run, _)| run.each.as_secs_f64()).sum::<f64>() / count;
+    let rounds = runs.iter().map(|run| run.rounds).sum::<f64>() / count;
+    let each = runs.iter().map(|run| run.each.as_secs_f64()).sum::<f64>() / count;
     let components = one_way(&parts).map(|found| {
         let round = found.within * rounds / found.size;
         (found.between.max(0.0), round)
@@ -240,14 +236,14 @@ fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Opti
         start: components.map(|(start, _)| Ratio::new(start.sqrt())),
         round: components.map(|(_, round)| Ratio::new(round.sqrt())),
         detectable,
-        position: position(&runs),
+        position: position(&quantities),
     })
 }
 
 /// What the second of two copies costs: over runs, of each run the mean over its blocks, as a ratio. Whether runs differ by
 /// more than their blocks say, which no run by itself can tell, is in this interval.
-fn position(runs: &[(&CalibrationRun, &RunQuantity)]) -> Option<Estimate> {
-    let runs: Vec<f64> = runs.iter().filter_map(|(_, run)| mean(&run.logs)).collect();
+fn position(runs: &[&RunQuantity]) -> Option<Estimate> {
+    let runs: Vec<f64> = runs.iter().filter_map(|run| mean(&run.logs)).collect();
     let log = over_runs(&runs)?;
     Some(Estimate {
         point: log.point.exp(),
@@ -334,8 +330,10 @@ fn over_runs(points: &[f64]) -> Option<Estimate> {
 /// has it. `measured` is the report's measured time, `now` the host as it is, `now_unix_s` the wall clock.
 pub fn quote(
     calibration: &HostCalibration,
-    (headline, measured): (Quantity, Nanoseconds),
-    (now, now_unix_s): (&HostIdentity, u64),
+    headline: Quantity,
+    measured: Nanoseconds,
+    now: &HostIdentity,
+    now_unix_s: u64,
 ) -> CalibrationQuote {
     let variant = calibration.variants.first();
     let spread = variant.and_then(|variant| {

@@ -25,9 +25,9 @@ use crate::analysis::sizes::{self, SizeAnalysis};
 use crate::analysis::variance_components::{self, variance_components};
 use crate::checks::core_latency::{cores_moved, explains_levels};
 use crate::checks::idle::not_held;
-use crate::checks::tail::thin_tail_remark;
+use crate::checks::tail::{Named, thin_tail_remark};
 use crate::checks::{self, CheckContext, Diagnosis, Impact, VariantTotals, diagnose, subject};
-use crate::estimate::{Absence, VariantSamples, contrast_between, headlines};
+use crate::estimate::{Absence, Estimand, VariantSamples, contrast_between, headlines};
 use crate::question::{Point, Question, Scope, Transport, Variant};
 use crate::records::{Cell, Records, WindowSelection};
 use crate::verdict::{append_reason, bootstrap_differs, conclude, correct, cost_without_verdict};
@@ -44,14 +44,14 @@ pub struct Bridge {
 /// Judges a run.
 pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
     let records = Records::new(trials);
-    summary_of_records(question, &records, (None, &SizeAnalysis::new(question, &records)))
+    summary_of_records(question, &records, None, &SizeAnalysis::new(question, &records))
 }
 
 /// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference of
 /// differences, through `bridge`.
 pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &Bridge) -> Summary {
     let records = Records { bridge: Some(bridge.variant), ..Records::new(trials) };
-    summary_of_records(question, &records, (Some(bridge), &SizeAnalysis::new(question, &records)))
+    summary_of_records(question, &records, Some(bridge), &SizeAnalysis::new(question, &records))
 }
 
 /// What a variant's run-time said in each of its trials.
@@ -71,7 +71,8 @@ fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
 pub(crate) fn summary_of_records(
     question: &Question,
     records: &Records<'_>,
-    (bridge, sizes_analysis): (Option<&Bridge>, &SizeAnalysis<'_>),
+    bridge: Option<&Bridge>,
+    sizes: &SizeAnalysis<'_>,
 ) -> Summary {
     let mut findings = checks::one_instance(question);
     findings.extend(checks::one_service_core(question));
@@ -100,8 +101,8 @@ pub(crate) fn summary_of_records(
     }
     let (layering, interacting) = layers.end();
     findings.extend(interacting);
-    let over_size = sizes_analysis.over_size();
-    findings.extend(sizes::findings(&over_size, &|cliff| sizes_analysis.measured(cliff)));
+    let over_size = sizes.over_size();
+    findings.extend(sizes::findings(&over_size, &|cliff| sizes.measured(cliff)));
     findings.extend(spreads.iter().map(variance_components::finding).chain(cores_moved(question, records)));
     let relays = latency_parts::relays(question, records, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
@@ -161,8 +162,10 @@ fn samples_by_scope<'a>(
     variant: VariantId,
     scopes: &[Scope],
 ) -> Vec<VariantSamples<'a>> {
-    let samples =
-        |&scope| VariantSamples::new(question, records, (point, variant), scope, WindowSelection::Measured);
+    let samples = |&scope: &Scope| {
+        let estimand = Estimand { point, variant, scope };
+        VariantSamples::new(question, records, estimand, WindowSelection::Measured)
+    };
     scopes.iter().map(samples).collect()
 }
 
@@ -208,7 +211,7 @@ impl<'a> Table<'a> {
         for (variant, _) in self.question.variants().skip(1) {
             let mut rows = Vec::new();
             for (at, &scope) in self.scopes.iter().enumerate() {
-                rows.extend(self.quantities(scope).map(|quantity| self.cost(variant, (at, scope), quantity)));
+                rows.extend(self.quantities(scope).map(|quantity| self.cost(variant, at, quantity)));
             }
             rows.sort_by_key(|row| !row.headline);
             costs.extend(rows);
@@ -217,12 +220,13 @@ impl<'a> Table<'a> {
         costs
     }
 
-    fn cost(&self, variant: VariantId, (at, scope): (usize, Scope), quantity: Quantity) -> Cost {
+    fn cost(&self, variant: VariantId, at: usize, quantity: Quantity) -> Cost {
+        let scope = self.scopes[at];
         let bridge = self.bridge.as_ref().map(|(_, samples)| &samples[at]);
         let contrast =
             contrast_between(&self.samples[variant.index()][at], &self.samples[0][at], bridge, quantity);
         let name = &self.question.variants[variant.index()].name;
-        let mut cost = cost_without_verdict((self.point, scope), name, (quantity, self.question.headline));
+        let mut cost = cost_without_verdict(self.point, scope, name, quantity, self.question.headline);
         match contrast {
             Err(absence) => cost.reason = Some(self.why_absent(absence, quantity)),
             Ok(contrast) => {
@@ -253,7 +257,8 @@ impl<'a> Table<'a> {
     /// Where the spread of every variant's headline comes from.
     fn spreads(&self) -> Vec<Spread> {
         let components = |(variant, _)| {
-            variance_components(self.question, self.records, (self.id, variant), self.scopes[0])
+            let estimand = Estimand { point: self.id, variant, scope: self.scopes[0] };
+            variance_components(self.question, self.records, estimand)
         };
         self.question.variants().skip(1).filter_map(components).collect()
     }
@@ -318,9 +323,11 @@ impl<'a> Table<'a> {
 
     /// Says of a cost that it hangs on few events, of the variant or of the baseline.
     fn few_events(&self, cost: &mut Cost, variant: VariantId, at: usize) {
-        let named =
-            |v: VariantId| (self.question.variants[v.index()].name.as_str(), &self.samples[v.index()][at]);
-        if let Some(remark) = thin_tail_remark(&[named(variant), named(VariantId(0))], cost.quantity) {
+        let named = |id: VariantId| Named {
+            name: &self.question.variants[id.index()].name,
+            samples: &self.samples[id.index()][at],
+        };
+        if let Some(remark) = thin_tail_remark([named(variant), named(VariantId(0))], cost.quantity) {
             append_reason(&mut cost.reason, remark);
         }
     }

@@ -16,9 +16,11 @@ use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR, LEVEL};
 
 /// A row of the table before anything is known of it.
 pub(crate) fn cost_without_verdict(
-    (point, scope): (&Point, Scope),
+    point: &Point,
+    scope: Scope,
     variant: &str,
-    (quantity, headline): (Quantity, Quantity),
+    quantity: Quantity,
+    headline: Quantity,
 ) -> Cost {
     Cost {
         point: point.label.clone(),

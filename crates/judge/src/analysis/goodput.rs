@@ -11,7 +11,7 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::parts::{Carried, SizedCarried};
 use weighbridge_model::record::samples::Sample;
 
-use crate::analysis::latency_parts::{ANY, Class, classes, is_in};
+use crate::analysis::latency_parts::{SizeClass, classes};
 use crate::estimate::estimate;
 use crate::question::{AskedSizes, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection};
@@ -29,7 +29,9 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
                 AskedSizes::One(size) => over(&cells, stage, |cell| {
                     per_second(cell.good(Scope::All) as f64 * size.get() as f64, cell.time().as_secs_f64())
                 }),
-                AskedSizes::Listed | AskedSizes::Range => over(&kept, stage, |kept| kept.rate(ANY)),
+                AskedSizes::Listed | AskedSizes::Range => {
+                    over(&kept, stage, |kept| kept.rate(SizeClass::ALL))
+                }
             };
             let sockets_bytes_per_s = over(&cells, stage, |cell| {
                 let traffic = cell.traffic();
@@ -52,11 +54,11 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
 /// Each class's share; empty of a single size.
 fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
     let classes = classes(kept.iter().flat_map(|block| &block.good).map(|sample| sample.size.get()));
-    let goodput_of_class = |class: &Class| {
-        let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| is_in(sample, *class));
+    let goodput_of_class = |class: &SizeClass| {
+        let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| class.holds(sample));
         Some(SizedCarried {
-            from_bytes: class.0,
-            to_bytes: class.1,
+            from_bytes: class.from_bytes,
+            to_bytes: class.to_bytes,
             requests: requests.count() as u64,
             bytes_per_s: over(kept, stage, |block| block.rate(*class))?,
         })
@@ -105,9 +107,9 @@ impl<'a> Kept<'a> {
         kept
     }
 
-    fn rate(&self, class: Class) -> Option<f64> {
+    fn rate(&self, class: SizeClass) -> Option<f64> {
         let bytes: u64 =
-            self.good.iter().filter(|sample| is_in(sample, class)).map(|sample| sample.size.get()).sum();
+            self.good.iter().filter(|sample| class.holds(sample)).map(|sample| sample.size.get()).sum();
         per_second(bytes as f64, self.seconds)
     }
 }

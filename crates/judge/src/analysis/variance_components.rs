@@ -7,34 +7,31 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::estimate::Estimate;
-use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_model::summary::{Advice, Finding, Severity, Source, Spread};
 
 use crate::checks::carry_over::order_effect;
 use crate::checks::subject;
+use crate::estimate::Estimand;
 use crate::estimate::parts::{CostParts, Variances};
-use crate::question::{Blocks, Question, Scope};
+use crate::question::{Blocks, Question};
 use crate::records::{Block, Records};
 use crate::stats::interval::Mean;
 use crate::steer::{SpendHistory, SpendRule, SpendStep};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// Everything that is said of the spread of one variant's headline cost; `None` below four blocks.
-pub fn variance_components(
-    question: &Question,
-    records: &Records<'_>,
-    (point, variant): (PointId, VariantId),
-    scope: Scope,
-) -> Option<Spread> {
-    let parts = CostParts::new(question, records, (point, variant), scope)?;
+pub fn variance_components(question: &Question, records: &Records<'_>, estimand: Estimand) -> Option<Spread> {
+    let parts = CostParts::new(question, records, estimand)?;
+    let Estimand { point, variant, .. } = estimand;
     let blocks = parts.costs.iter().filter(|costs| !costs.is_empty()).count();
     let variances = parts.variances().filter(|_| blocks >= BLOCKS_FOR_INTERVAL)?;
     let share = variances.cost.share_between(LEVEL)?;
     let ratio_estimate = |mean: Mean| {
         let interval = mean.interval(LEVEL).exp();
-        estimate((interval.point, interval.lower, interval.upper), mean.degrees as u32 + 1)
+        estimate(interval.point, interval.lower, interval.upper, mean.degrees as u32 + 1)
     };
     Some(Spread {
         point: question.points[point.index()].label.clone(),
@@ -44,7 +41,7 @@ pub fn variance_components(
         block: Ratio::new(variances.block.sqrt()),
         start: Ratio::new(variances.start.sqrt()),
         round: Ratio::new(variances.round.sqrt()),
-        share_of_starts: estimate((share.point, share.lower, share.upper), blocks as u32),
+        share_of_starts: estimate(share.point, share.lower, share.upper, blocks as u32),
         dominates: match share {
             share if share.lower > 0.5 => Source::Starts,
             share if share.upper < 0.5 => Source::Rounds,
@@ -53,12 +50,12 @@ pub fn variance_components(
         advice: advice(question.blocks, records, &parts, &variances),
         carry_over: order_effect(records, point, variant)
             .map(|found| (found.difference.exp(), found.blocks))
-            .map(|(i, blocks)| estimate((i.point, i.lower, i.upper), blocks as u32)),
+            .map(|(i, blocks)| estimate(i.point, i.lower, i.upper, blocks as u32)),
         drift: parts.drift().map(ratio_estimate),
     })
 }
 
-fn estimate((point, lower, upper): (f64, f64, f64), blocks: u32) -> Estimate {
+fn estimate(point: f64, lower: f64, upper: f64, blocks: u32) -> Estimate {
     Estimate { point, lower: Some(lower), upper: Some(upper), level: LEVEL, blocks, bootstrap: None }
 }
 

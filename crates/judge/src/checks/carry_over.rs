@@ -8,7 +8,7 @@ use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
 use crate::question::Scope;
-use crate::records::{Cell, Records, WindowSelection, figures_of, response_p50};
+use crate::records::{CellPair, Records, WindowSelection, figures_of, response_p50};
 use crate::stats::sample::median;
 use crate::stats::steady::{CarryOver, carry_over};
 use crate::thresholds::CARRY_OVER_P;
@@ -49,23 +49,23 @@ pub(super) fn carried_over(context: &CheckContext<'_>) -> Option<Alarm> {
 /// between those in which it had the second set of cores and the first.
 pub(crate) fn order_effect(records: &Records<'_>, point: PointId, variant: VariantId) -> Option<CarryOver> {
     let pairs = records.pairs(point, variant, WindowSelection::Measured);
-    let orders: Vec<_> = pairs.iter().filter_map(|(mine, theirs)| by_order(mine, theirs)).collect();
+    let orders: Vec<_> = pairs.iter().filter_map(by_order).collect();
     let (after, before): (Vec<f64>, Vec<f64>) = orders.into_iter().unzip();
     carry_over(&after, &before)
 }
 
 /// Median log-ratio of a block's rounds in which the variant ran after the baseline, and before it. Rounds in which it ran
 /// between two windows of the baseline say nothing of order.
-fn by_order(mine: &Cell<'_>, theirs: &Cell<'_>) -> Option<(f64, f64)> {
+fn by_order(pair: &CellPair<'_>) -> Option<(f64, f64)> {
     let mut rounds: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
-    for window in &theirs.windows {
+    for window in &pair.baseline.windows {
         if let Some(figures) = figures_of(window, Scope::All) {
             let p50 = response_p50(figures);
             rounds.entry(window.round).or_default().push((window.position, p50));
         }
     }
     let (mut after, mut before) = (Vec::new(), Vec::new());
-    for window in &mine.windows {
+    for window in &pair.variant.windows {
         let Some((figures, baseline)) = figures_of(window, Scope::All).zip(rounds.get(&window.round)) else {
             continue;
         };

@@ -5,9 +5,9 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::TrialRecord;
 
-use crate::estimate::VariantSamples;
+use crate::estimate::{Estimand, VariantSamples};
 use crate::question::{Question, Scope, Variant};
-use crate::records::{Cell, Records, Times, WindowSelection, add};
+use crate::records::{Cell, CellPair, Records, Times, WindowSelection, add};
 
 /// One variant at one point.
 pub(crate) struct CheckContext<'c> {
@@ -34,6 +34,11 @@ impl<'c> CheckContext<'c> {
         self.question.variants.get(self.variant.index())
     }
 
+    /// The headline's requests of the variant.
+    pub(crate) fn estimand(&self) -> Estimand {
+        Estimand { point: self.point, variant: self.variant, scope: self.scope }
+    }
+
     pub(crate) fn pairing(&self) -> Pairing {
         self.records.pairing(self.point)
     }
@@ -44,7 +49,7 @@ impl<'c> CheckContext<'c> {
     }
 
     /// Its measured windows and those of the baseline that lived beside it, block by block.
-    pub(crate) fn pairs(&self) -> Vec<(Cell<'c>, Cell<'c>)> {
+    pub(crate) fn pairs(&self) -> Vec<CellPair<'c>> {
         self.records.pairs(self.point, self.variant, WindowSelection::Measured)
     }
 }

@@ -125,8 +125,9 @@ pub(super) fn depends_on_place(context: &CheckContext<'_>) -> Option<Alarm> {
     }
     let places = CorePlaces::seen(records, point)?;
     let mut logs = [Vec::new(), Vec::new()];
-    for (mine, theirs) in context.pairs() {
-        let both = places.p50s(&mine, scope).into_iter().zip(places.p50s(&theirs, scope));
+    for pair in context.pairs() {
+        let variant = places.p50s(&pair.variant, scope).into_iter();
+        let both = variant.zip(places.p50s(&pair.baseline, scope));
         for (logs, (mine, theirs)) in logs.iter_mut().zip(both) {
             logs.extend(mine.zip(theirs).map(|(mine, theirs)| (mine / theirs).ln()));
         }

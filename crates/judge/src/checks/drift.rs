@@ -7,7 +7,9 @@ use weighbridge_model::quantity::Ratio;
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::contrast;
 use crate::question::Scope;
-use crate::records::{Cell, Figure, WindowSelection, figures_of, logs_of, response_mean, response_p50};
+use crate::records::{
+    Cell, CellPair, Figure, WindowSelection, figures_of, logs_of, response_mean, response_p50,
+};
 use crate::stats::sample::median;
 use crate::stats::steady::{drift, shift};
 use crate::thresholds::{DRIFT_CHANGE, DRIFT_P, RUN_DRIFT_BLOCKS};
@@ -18,19 +20,16 @@ use crate::thresholds::{DRIFT_CHANGE, DRIFT_P, RUN_DRIFT_BLOCKS};
 /// A step is looked for in the cost and not in the variant's own times: what the host does steps both alike.
 pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
     let cells = context.trial_cells();
-    let trends = |figure: Figure| -> Vec<(f64, f64)> {
-        cells
-            .iter()
-            .filter_map(|cell| drift(&logs_of(cell, figure)))
-            .map(|found| (found.change, found.p))
-            .collect()
+    let trends = |figure: Figure| -> Vec<Change> {
+        let found = cells.iter().filter_map(|cell| drift(&logs_of(cell, figure)));
+        found.map(|found| Change { size: found.change, p: found.p }).collect()
     };
     let pairs = context.pairs();
-    let steps = || -> Vec<(f64, f64)> {
-        let found = pairs.iter().filter_map(|(mine, theirs)| shift(&log_ratios(mine, theirs)));
-        found.map(|found| (found.change, found.p)).collect()
+    let steps = || -> Vec<Change> {
+        let found = pairs.iter().filter_map(|pair| shift(&log_ratios(pair)));
+        found.map(|found| Change { size: found.change, p: found.p }).collect()
     };
-    let told = |found: Vec<(f64, f64)>, what: &str| {
+    let told = |found: Vec<Change>, what: &str| {
         let (change, significant) = consistent(&found)?;
         let changed = format!("{what} by {} within a trial", Ratio::new(change.exp_m1()));
         Some((change, format!("{changed}, in {significant} of {} trials", found.len())))
@@ -53,17 +52,23 @@ pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
+/// The change of a logarithm within one trial.
+struct Change {
+    size: f64,
+    p: f64,
+}
+
 /// Changes within trials, of which more than half are significant in the direction of their median, which is above 5 %:
 /// the median, and how many.
-fn consistent(changes: &[(f64, f64)]) -> Option<(f64, usize)> {
-    let change = median(&changes.iter().map(|(change, _)| *change).collect::<Vec<_>>())?;
-    let agrees = |(one, p): &&(f64, f64)| *p < DRIFT_P && one.signum() == change.signum();
+fn consistent(changes: &[Change]) -> Option<(f64, usize)> {
+    let change = median(&changes.iter().map(|change| change.size).collect::<Vec<_>>())?;
+    let agrees = |one: &&Change| one.p < DRIFT_P && one.size.signum() == change.signum();
     let significant = changes.iter().filter(agrees).count();
     (2 * significant > changes.len() && change.abs() > DRIFT_CHANGE).then_some((change, significant))
 }
 
 /// Log-ratios of the p50 of a block's rounds, in the order they ran.
-fn log_ratios(mine: &Cell<'_>, theirs: &Cell<'_>) -> Vec<f64> {
+fn log_ratios(pair: &CellPair<'_>) -> Vec<f64> {
     let by_round = |cell: &Cell<'_>| {
         let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for window in &cell.windows {
@@ -73,22 +78,21 @@ fn log_ratios(mine: &Cell<'_>, theirs: &Cell<'_>) -> Vec<f64> {
         }
         rounds
     };
-    let baseline = by_round(theirs);
+    let baseline = by_round(&pair.baseline);
     let ratio = |(round, logs): (u32, Vec<f64>)| Some(median(&logs)? - median(baseline.get(&round)?)?);
-    by_round(mine).into_iter().filter_map(ratio).collect()
+    by_round(&pair.variant).into_iter().filter_map(ratio).collect()
 }
 
 /// Whether a variant's cost drifts through the run, from block to block: block estimates are then not alike, and their
 /// interval is of no one cost.
 pub(super) fn through_the_run(context: &CheckContext<'_>) -> Option<Alarm> {
-    let &CheckContext { question, records, point, variant, scope, .. } = context;
+    let &CheckContext { question, records, .. } = context;
     if context.is_baseline() {
         return None;
     }
-    let logs =
-        contrast(question, records, (point, variant), (scope, WindowSelection::Measured), question.headline)
-            .ok()?
-            .log_ratios();
+    let logs = contrast(question, records, context.estimand(), WindowSelection::Measured, question.headline)
+        .ok()?
+        .log_ratios();
     let found = drift(&logs).filter(|found| logs.len() >= RUN_DRIFT_BLOCKS && found.p < DRIFT_P)?;
     Some(Alarm {
         impact: Impact::Suspect,

@@ -95,7 +95,7 @@ pub(super) fn reconnects(context: &CheckContext<'_>) -> Option<Alarm> {
 
 /// A variant that fails more often than the other does less work, and its cost is not one of the same work.
 pub(super) fn other_errors(context: &CheckContext<'_>) -> Option<Alarm> {
-    let beside: Vec<_> = context.pairs().into_iter().map(|(_, theirs)| theirs).collect();
+    let beside: Vec<_> = context.pairs().into_iter().map(|pair| pair.baseline).collect();
     if context.is_baseline() || beside.is_empty() {
         return None;
     }

@@ -11,7 +11,7 @@ use weighbridge_model::summary::{Finding, Severity};
 
 use super::window_length::moved;
 use super::{Alarm, CheckContext, Impact};
-use crate::estimate::{VariantSamples, contrast, contrast_between};
+use crate::estimate::{Estimand, VariantSamples, contrast, contrast_between};
 use crate::records::WindowSelection;
 use crate::thresholds::IDLE_CHECK_P;
 use crate::verdict::signed_percent;
@@ -25,21 +25,22 @@ pub const DEPENDS_ON_IDLE: &str = "depends on idle cores";
 /// trial's histograms, nothing is said. As in the window check, each block's check is held against the same block, and the
 /// differences must be significant.
 pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
-    let &CheckContext { question, records, point, variant, scope, .. } = context;
+    let &CheckContext { question, records, variant, .. } = context;
     if context.is_baseline() {
         return None;
     }
     let waited = question.idle.as_ref()?.was;
     let cost_in = |selection| {
-        let samples =
-            |variant| VariantSamples::new(question, records, (point, variant), scope, selection).by_windows();
+        let samples = |variant| {
+            let estimand = Estimand { variant, ..context.estimand() };
+            VariantSamples::new(question, records, estimand, selection).by_windows()
+        };
         contrast_between(&samples(variant), &samples(VariantId(0)), None, question.headline).ok()
     };
     let change =
         moved(&cost_in(WindowSelection::Measured)?, &cost_in(WindowSelection::IdleCheck)?, IDLE_CHECK_P)?;
     let headline =
-        contrast(question, records, (point, variant), (scope, WindowSelection::Measured), question.headline)
-            .ok()?;
+        contrast(question, records, context.estimand(), WindowSelection::Measured, question.headline).ok()?;
     let log = headline.log_mean()?.point;
     let cost = |idle: Idle| {
         let log = if idle == waited { log } else { log + change };

@@ -67,7 +67,8 @@ pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
     if context.is_baseline() {
         return None;
     }
-    let (mine, theirs): (Vec<_>, Vec<_>) = context.pairs().into_iter().unzip();
+    let (mine, theirs): (Vec<_>, Vec<_>) =
+        context.pairs().into_iter().map(|pair| (pair.variant, pair.baseline)).unzip();
     let mine_more = || Some(("its", more(&mine, &theirs, point)?));
     let theirs_more = || Some(("the baseline's", more(&theirs, &mine, point)?));
     let (whose, said) = mine_more().or_else(theirs_more)?;

@@ -56,9 +56,16 @@ pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Thi
     }
 }
 
-/// What is said of a cost that hangs on few events: of the first of these variants, each with its name, of which it is so.
-pub fn thin_tail_remark(variants: &[(&str, &VariantSamples<'_>)], quantity: Quantity) -> Option<String> {
-    variants.iter().find_map(|(name, samples)| {
+/// A variant with its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'n> {
+    pub name: &'n str,
+    pub samples: &'n VariantSamples<'n>,
+}
+
+/// What is said of a cost that hangs on few events: of the first of these variants of which it is so.
+pub(crate) fn thin_tail_remark(variants: [Named<'_>; 2], quantity: Quantity) -> Option<String> {
+    variants.into_iter().find_map(|Named { name, samples }| {
         let found = thin_tail(samples, quantity)?;
         Some(format!("{FEW_TAIL_EVENTS} (`{name}`): {}", found.evidence()))
     })
@@ -81,13 +88,14 @@ pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
 
 /// Windows whose longest response lies at or beyond the block's quantile.
 fn beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
-    let count = |(cell, value): (&Cell<'_>, f64)| {
+    let count = |cell: &Cell<'_>, value: f64| {
         let figures = cell.windows.iter().filter_map(|window| figures_of(window, samples.scope()));
         // The histogram's value stands for values up to a thousandth below it.
         figures.filter(|figures| figures.response_max.as_nanos() as f64 >= value * 0.999).count()
     };
-    let values = samples.trials().iter().filter_map(|(cell, totals)| Some((cell, totals.get(quantity)?)));
-    let (blocks, events) = values.map(count).fold((0, 0), |(blocks, all), n| (blocks + 1, all + n));
+    let trials = samples.trials().iter();
+    let counts = trials.filter_map(|one| Some(count(&one.cell, one.totals.get(quantity)?)));
+    let (blocks, events) = counts.fold((0, 0), |(blocks, all), n| (blocks + 1, all + n));
     let events = events as f64 / f64::from(blocks.max(1));
     (blocks > 0 && events < TAIL_EVENTS).then_some(ThinTail { events, weight: None })
 }
@@ -97,7 +105,7 @@ fn beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> 
 /// A window's distance is its mean over the block's median window, less one. Their median absolute deviation is taken over
 /// all blocks: one block may have but ten windows.
 fn apart(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
-    let blocks = samples.trials().iter().map(|(cell, _)| means(cell, samples.scope(), response));
+    let blocks = samples.trials().iter().map(|one| means(&one.cell, samples.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
     let sizes: Vec<f64> = distances.iter().map(|d| d.abs()).collect();
     let far = TAIL_DEVIATIONS * NORMAL_DEVIATION * median(&sizes)?;

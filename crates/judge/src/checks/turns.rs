@@ -9,7 +9,7 @@ use weighbridge_model::record::WindowRecord;
 
 use super::{Alarm, CheckContext, Impact};
 use crate::question::Load;
-use crate::records::{Cell, Figure, response_mean, response_p50};
+use crate::records::{Cell, CellPair, Figure, response_mean, response_p50};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::median;
@@ -68,8 +68,8 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     }
     let pairs = context.pairs();
     let found = |figure: Figure| {
-        let moved = |(mine, theirs): &(Cell<'_>, Cell<'_>)| {
-            Some(broken(mine, slots, figure)? - broken(theirs, slots, figure)?)
+        let moved = |pair: &CellPair<'_>| {
+            Some(broken(&pair.variant, slots, figure)? - broken(&pair.baseline, slots, figure)?)
         };
         let moves: Vec<f64> = pairs.iter().filter_map(moved).collect();
         let mean = Mean::new(&moves).filter(|_| moves.len() >= BLOCKS_FOR_INTERVAL)?;

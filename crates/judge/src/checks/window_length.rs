@@ -23,13 +23,12 @@ const CHECKS: f64 = 4.0;
 /// windows and more noise than the cost. Below three blocks with a check nothing is said: one window of a second
 /// can fall into whatever the host does.
 pub(super) fn depends_on_window(context: &CheckContext<'_>) -> Option<Alarm> {
-    let &CheckContext { question, records, point, variant, scope, .. } = context;
+    let &CheckContext { question, records, .. } = context;
     if context.is_baseline() {
         return None;
     }
-    let contrast = |selection, quantity| {
-        contrast(question, records, (point, variant), (scope, selection), quantity).ok()
-    };
+    let contrast =
+        |selection, quantity| contrast(question, records, context.estimand(), selection, quantity).ok();
     let check = |(longer, quantity): (Longer, Quantity)| {
         let check = contrast(WindowSelection::Check(longer), quantity)?;
         moved(&contrast(WindowSelection::Measured, quantity)?, &check, WINDOW_CHECK_P / CHECKS)

@@ -74,7 +74,7 @@ pub fn samples(question: &Question, records: &Records<'_>) -> Vec<Samples> {
     for (point, facts) in question.points() {
         for (variant, variant_facts) in question.variants() {
             for (window, kind) in DOTS {
-                let dots = dots(records, (point, variant), window, start);
+                let dots = dots(records, point, variant, window, start);
                 if !dots.is_empty() {
                     samples.push(Samples {
                         variant: variant_facts.name.clone(),
@@ -97,7 +97,8 @@ pub fn samples(question: &Question, records: &Records<'_>) -> Vec<Samples> {
 
 fn dots(
     records: &Records<'_>,
-    (point, variant): (PointId, VariantId),
+    point: PointId,
+    variant: VariantId,
     kind: WindowKind,
     start: Timestamp,
 ) -> Vec<(u64, u64)> {

@@ -33,7 +33,7 @@ pub fn densities(question: &Question, records: &Records<'_>) -> Vec<Density> {
                 let merged: Vec<_> = question
                     .variants()
                     .map(|(variant, variant_facts)| {
-                        (variant_facts.name.clone(), merged(records, (point, variant), scope, time))
+                        (variant_facts.name.clone(), merged(records, point, variant, scope, time))
                     })
                     .filter(|(_, histogram)| histogram.len() >= LEAST_REPLIES)
                     .collect();
@@ -56,7 +56,8 @@ pub fn densities(question: &Question, records: &Records<'_>) -> Vec<Density> {
 
 fn merged(
     records: &Records<'_>,
-    (point, variant): (PointId, VariantId),
+    point: PointId,
+    variant: VariantId,
     scope: Scope,
     time: TimeKind,
 ) -> TimeHistogram {

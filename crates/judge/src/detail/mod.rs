@@ -26,7 +26,7 @@ pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let mut drawn = drawn(question, &records, &sizes_analysis);
     if is_asked(question, &records) {
         drawn.waterfalls =
-            waterfall::waterfalls(&summary_of_records(question, &records, (None, &sizes_analysis)));
+            waterfall::waterfalls(&summary_of_records(question, &records, None, &sizes_analysis));
     }
     drawn
 }
@@ -35,7 +35,7 @@ pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
 pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
     let records = Records::new(trials);
     let sizes_analysis = SizeAnalysis::new(question, &records);
-    let summary = summary_of_records(question, &records, (None, &sizes_analysis));
+    let summary = summary_of_records(question, &records, None, &sizes_analysis);
     let mut drawn = drawn(question, &records, &sizes_analysis);
     drawn.waterfalls = waterfall::waterfalls(&summary);
     (summary, drawn)

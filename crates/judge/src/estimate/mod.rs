@@ -16,7 +16,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 
 use crate::question::{Load, Question, Scope};
-use crate::records::{Cell, Records, Totals, WindowSelection, means_of_swapped};
+use crate::records::{Cell, CellTotals, Records, RoundValue, WindowSelection, means_of_swapped};
 use crate::stats::bootstrap::studentised;
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::sample::median;
@@ -72,6 +72,17 @@ pub struct Contrast {
     first_stage: usize,
 }
 
+/// What an estimate is of: some requests of one variant at one point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimand {
+    /// The point.
+    pub point: PointId,
+    /// The variant.
+    pub variant: VariantId,
+    /// Which requests.
+    pub scope: Scope,
+}
+
 /// One variant at one point in one scope: its cells with their totals.
 #[derive(Debug, Clone)]
 pub struct VariantSamples<'a> {
@@ -79,9 +90,9 @@ pub struct VariantSamples<'a> {
     load: Load,
     first_stage: usize,
     /// One for each block.
-    cells: Vec<(Cell<'a>, Totals)>,
+    cells: Vec<CellTotals<'a>>,
     /// One for each trial, of blocks in which there were several.
-    trials: Vec<(Cell<'a>, Totals)>,
+    trials: Vec<CellTotals<'a>>,
     throughput: Result<(), Absence>,
 }
 
@@ -199,8 +210,7 @@ impl<'a> VariantSamples<'a> {
     pub fn new(
         question: &Question,
         records: &Records<'a>,
-        (point, variant): (PointId, VariantId),
-        scope: Scope,
+        Estimand { point, variant, scope }: Estimand,
         selection: WindowSelection,
     ) -> Self {
         let load = pooling(question, records, point);
@@ -209,12 +219,9 @@ impl<'a> VariantSamples<'a> {
             (Pairing::Requests, Load::Closed) => Err(Absence::SharedTime),
             _ => Ok(()),
         };
-        let with_totals = |cell: Cell<'a>| {
-            let totals = cell.totals(scope);
-            (cell, totals)
-        };
+        let with_totals = |cell: Cell<'a>| cell.with_totals(scope);
         let cells: Vec<_> = records.cells(point, variant, selection).into_iter().map(with_totals).collect();
-        let trials = match cells.iter().any(|(cell, _)| cell.trials.len() > 1) {
+        let trials = match cells.iter().any(|one| one.cell.trials.len() > 1) {
             true => records.trial_cells(point, variant, selection).into_iter().map(with_totals).collect(),
             false => Vec::new(),
         };
@@ -237,11 +244,8 @@ impl<'a> VariantSamples<'a> {
     /// windows' p50.
     pub fn values(&self, quantity: Quantity) -> Result<Vec<(u32, f64)>, Absence> {
         self.enough_per_block(self.cells.iter(), quantity)?;
-        let value = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
-            true => cell.middle_p50(self.scope, quantity),
-            false => totals.get(quantity),
-        };
-        let block_value = |cell: &(Cell<'_>, Totals)| Some((cell.0.block, value(cell)?));
+        let block_value =
+            |one: &CellTotals<'_>| Some((one.cell.block, one.figure(self.scope, self.load, quantity)?));
         let values: Vec<_> = self.cells.iter().filter_map(block_value).collect();
         if values.is_empty() { Err(Absence::NotMeasured) } else { Ok(values) }
     }
@@ -252,14 +256,14 @@ impl<'a> VariantSamples<'a> {
     /// block and 100 in all, of both variants.
     pub fn against(&self, baseline: &VariantSamples<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
         let pairs: Vec<_> =
-            self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.0)?))).collect();
+            self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.cell)?))).collect();
         self.enough(self.cells.iter(), quantity)?;
         match pairs.is_empty() {
             true => baseline.enough(baseline.cells.iter(), quantity)?,
             false => baseline.enough(pairs.iter().map(|(_, theirs)| *theirs), quantity)?,
         }
-        let estimate = |(mine, theirs): &(&(Cell<'_>, Totals), &(Cell<'_>, Totals))| {
-            block_estimate((&mine.0, &mine.1), (&theirs.0, &theirs.1), (self.scope, self.load), quantity)
+        let estimate = |(mine, theirs): &(&CellTotals<'_>, &CellTotals<'_>)| {
+            block_estimate(mine, theirs, self.scope, self.load, quantity)
         };
         let blocks: Vec<_> = pairs.iter().filter_map(estimate).collect();
         match blocks.is_empty() {
@@ -269,19 +273,25 @@ impl<'a> VariantSamples<'a> {
     }
 
     /// What of this variant lived beside a cell of another: in the same block, in the same batches.
-    fn beside(&self, other: &Cell<'_>) -> Option<&(Cell<'a>, Totals)> {
+    fn beside(&self, other: &Cell<'_>) -> Option<&CellTotals<'a>> {
         let beside =
-            |(cell, _): &&(Cell<'_>, Totals)| cell.block == other.block && cell.batches().eq(other.batches());
+            |one: &&CellTotals<'_>| one.cell.block == other.block && one.cell.batches().eq(other.batches());
         self.trials.iter().chain(&self.cells).find(beside)
     }
 
+    /// Logarithms of what single blocks say of a quantity.
+    pub(crate) fn log_values(&self, quantity: Quantity) -> Vec<f64> {
+        let log = |one: &CellTotals<'_>| one.log_figure(self.scope, self.load, quantity);
+        self.cells.iter().filter_map(log).collect()
+    }
+
     /// Its cells, one for each block, and what they add up to.
-    pub(crate) fn cells(&self) -> &[(Cell<'a>, Totals)] {
+    pub(crate) fn cells(&self) -> &[CellTotals<'a>] {
         &self.cells
     }
 
     /// A cell with its totals for each trial, rising by block.
-    pub(crate) fn trials(&self) -> &[(Cell<'a>, Totals)] {
+    pub(crate) fn trials(&self) -> &[CellTotals<'a>] {
         if self.trials.is_empty() { &self.cells } else { &self.trials }
     }
 
@@ -296,11 +306,11 @@ impl<'a> VariantSamples<'a> {
     }
 
     /// Requests beyond a quantile, cell by cell; of what is no quantile always enough.
-    fn beyond<'s>(&self, cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>, quantity: Quantity) -> Vec<u64>
+    fn beyond<'s>(&self, cells: impl Iterator<Item = &'s CellTotals<'a>>, quantity: Quantity) -> Vec<u64>
     where
         'a: 's,
     {
-        let count = |(cell, totals): &(Cell<'_>, Totals)| match quantity.statistic() {
+        let count = |CellTotals { cell, totals }: &CellTotals<'_>| match quantity.statistic() {
             Statistic::Quantile(q) if is_typical(quantity, self.load) => beyond(cell.good(self.scope), q),
             Statistic::Quantile(q) => beyond(totals.recorded, q),
             _ => BEYOND_IN_ALL,
@@ -310,7 +320,7 @@ impl<'a> VariantSamples<'a> {
 
     fn enough_per_block<'s>(
         &self,
-        cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>,
+        cells: impl Iterator<Item = &'s CellTotals<'a>>,
         quantity: Quantity,
     ) -> Result<u64, Absence>
     where
@@ -335,7 +345,7 @@ impl<'a> VariantSamples<'a> {
     /// Whether these cells hold enough requests for a cost.
     fn enough<'s>(
         &self,
-        cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>,
+        cells: impl Iterator<Item = &'s CellTotals<'a>>,
         quantity: Quantity,
     ) -> Result<(), Absence>
     where
@@ -346,6 +356,21 @@ impl<'a> VariantSamples<'a> {
     }
 }
 
+impl CellTotals<'_> {
+    /// The figure of a quantity; p50 by windows where it is a typical.
+    pub(crate) fn figure(&self, scope: Scope, load: Load, quantity: Quantity) -> Option<f64> {
+        match is_typical(quantity, load) {
+            true => self.cell.middle_p50(scope, quantity),
+            false => self.totals.get(quantity),
+        }
+    }
+
+    /// Its natural logarithm; `None` where it is 0.
+    pub(crate) fn log_figure(&self, scope: Scope, load: Load, quantity: Quantity) -> Option<f64> {
+        self.figure(scope, load, quantity).filter(|figure| *figure > 0.0).map(f64::ln)
+    }
+}
+
 /// How many of `count` requests lie beyond the `q` quantile by nearest rank.
 pub(crate) fn beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6).floor() as u64
@@ -353,14 +378,15 @@ pub(crate) fn beyond(count: u64, q: f64) -> u64 {
 
 /// What one block, or a part of one, says of `mine` against `theirs`.
 pub(crate) fn block_estimate(
-    mine: (&Cell<'_>, &Totals),
-    theirs: (&Cell<'_>, &Totals),
-    (scope, load): (Scope, Load),
+    mine: &CellTotals<'_>,
+    theirs: &CellTotals<'_>,
+    scope: Scope,
+    load: Load,
     quantity: Quantity,
 ) -> Option<BlockEstimate> {
     match is_typical(quantity, load) {
-        true => typical(mine.0, theirs.0, scope, quantity),
-        false => total(mine.0.block, mine.1.get(quantity)?, theirs.1.get(quantity)?),
+        true => typical(&mine.cell, &theirs.cell, scope, quantity),
+        false => total(mine.cell.block, mine.totals.get(quantity)?, theirs.totals.get(quantity)?),
     }
 }
 
@@ -373,10 +399,11 @@ pub(crate) fn block_estimate(
 fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Option<BlockEstimate> {
     let rounds = round_pairs(mine, theirs, scope, quantity);
     let middle = |compare: fn(f64, f64) -> f64| {
-        let values = rounds.iter().map(|(round, a, b)| (*round, compare(*a, *b)));
+        let compared = |(round, a, b): &(u32, f64, f64)| RoundValue { round: *round, value: compare(*a, *b) };
+        let values: Vec<RoundValue> = rounds.iter().map(compared).collect();
         match mine.pairing() {
-            Pairing::Duet => median(&means_of_swapped(values)),
-            _ => median(&values.map(|(_, value)| value).collect::<Vec<_>>()),
+            Pairing::Duet => median(&means_of_swapped(&values)),
+            _ => median(&values.iter().map(|one| one.value).collect::<Vec<_>>()),
         }
     };
     let (log_ratio, difference) = (middle(|a, b| (a / b).ln())?, middle(|a, b| a - b)?);
@@ -414,13 +441,14 @@ pub(crate) fn contrast_between(
 pub fn contrast(
     question: &Question,
     records: &Records<'_>,
-    (point, variant): (PointId, VariantId),
-    (scope, selection): (Scope, WindowSelection),
+    estimand: Estimand,
+    selection: WindowSelection,
     quantity: Quantity,
 ) -> Result<Contrast, Absence> {
-    let samples = |variant| VariantSamples::new(question, records, (point, variant), scope, selection);
+    let samples =
+        |variant| VariantSamples::new(question, records, Estimand { variant, ..estimand }, selection);
     let bridge = records.bridge.map(samples);
-    contrast_between(&samples(variant), &samples(VariantId(0)), bridge.as_ref(), quantity)
+    contrast_between(&samples(estimand.variant), &samples(VariantId(0)), bridge.as_ref(), quantity)
 }
 
 /// The headline of one variant at one point.
@@ -440,7 +468,8 @@ pub fn headlines(question: &Question, records: &Records<'_>) -> Vec<Headline> {
     for (point, facts) in question.points() {
         let Some(&scope) = facts.scopes().first() else { continue };
         let samples = |variant| {
-            VariantSamples::new(question, records, (point, variant), scope, WindowSelection::Measured)
+            let estimand = Estimand { point, variant, scope };
+            VariantSamples::new(question, records, estimand, WindowSelection::Measured)
         };
         let (baseline, bridge) = (samples(VariantId(0)), records.bridge.map(samples));
         for (variant, _) in question.variants().skip(1) {

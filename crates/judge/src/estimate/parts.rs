@@ -2,11 +2,10 @@
 //! is from a whole block. What parts within a block differ by is no property of a start; what blocks differ by beyond it is.
 
 use weighbridge_model::estimate::Quantity;
-use weighbridge_model::id::{PointId, VariantId};
 
-use super::{block_estimate, is_typical, pooling};
+use super::{Estimand, block_estimate, pooling};
 use crate::question::{Load, Question, Scope};
-use crate::records::{Cell, Records, Totals, WindowSelection};
+use crate::records::{CellPair, Records, WindowSelection};
 use crate::stats::components::{Components, one_way};
 use crate::stats::fisher;
 use crate::stats::interval::Mean;
@@ -61,32 +60,29 @@ pub struct StartLevels {
 impl CostParts {
     /// Cuts every block's rounds into at most 10 consecutive parts of near equal length, of an even number of rounds so
     /// that both orders are in each. `None` where no block has two parts.
-    pub fn new(
-        question: &Question,
-        records: &Records<'_>,
-        (point, variant): (PointId, VariantId),
-        scope: Scope,
-    ) -> Option<Self> {
-        let load = pooling(question, records, point);
-        let pairs = records.pairs(point, variant, WindowSelection::Measured);
-        let parts = |quantity| Self::for_quantity(&pairs, (scope, load), quantity);
+    pub fn new(question: &Question, records: &Records<'_>, estimand: Estimand) -> Option<Self> {
+        let load = pooling(question, records, estimand.point);
+        let pairs = records.pairs(estimand.point, estimand.variant, WindowSelection::Measured);
+        let parts = |quantity| Self::for_quantity(&pairs, estimand.scope, load, quantity);
         parts(question.headline).or_else(|| parts(Quantity::ResponseMean))
     }
 
     pub(crate) fn for_quantity(
-        pairs: &[(Cell<'_>, Cell<'_>)],
-        (scope, load): (Scope, Load),
+        pairs: &[CellPair<'_>],
+        scope: Scope,
+        load: Load,
         quantity: Quantity,
     ) -> Option<Self> {
         let mut parts = Self { quantity, costs: Vec::new(), levels: Vec::new(), rounds: 0.0 };
-        for (mine, theirs) in pairs {
-            let last = mine.windows.iter().chain(&theirs.windows).map(|window| window.round).max()?;
+        for CellPair { variant, baseline } in pairs {
+            let last = variant.windows.iter().chain(&baseline.windows).map(|window| window.round).max()?;
             let cuts = cuts(last + 1);
             let each = cuts.windows(2).filter_map(|ends| {
-                let part = [mine, theirs].map(|cell| cell.part(ends[0]..ends[1]));
-                let [mine, theirs] = part.each_ref().map(|cell| (cell, cell.totals(scope)));
-                let cost = block_estimate((mine.0, &mine.1), (theirs.0, &theirs.1), (scope, load), quantity)?;
-                Some((cost.log_ratio, level(theirs, (scope, load), quantity)? + 0.5 * cost.log_ratio))
+                let [variant, baseline] =
+                    [variant, baseline].map(|cell| cell.part(ends[0]..ends[1]).with_totals(scope));
+                let cost = block_estimate(&variant, &baseline, scope, load, quantity)?;
+                let level = baseline.log_figure(scope, load, quantity)?;
+                Some((cost.log_ratio, level + 0.5 * cost.log_ratio))
             });
             let (costs, levels): (Vec<f64>, Vec<f64>) = each.unzip();
             parts.costs.push(costs);
@@ -152,19 +148,6 @@ fn cuts(rounds: u32) -> Vec<u32> {
     let pairs = rounds / 2;
     let parts = pairs.min(VARIANCE_PARTS as u32).max(1);
     (0..=parts).map(|part| if part == parts { rounds } else { 2 * (part * pairs / parts) }).collect()
-}
-
-/// ln of the baseline's own figure in a part.
-pub(crate) fn level(
-    (cell, totals): (&Cell<'_>, Totals),
-    (scope, load): (Scope, Load),
-    quantity: Quantity,
-) -> Option<f64> {
-    let figure = match is_typical(quantity, load) {
-        true => cell.middle_p50(scope, quantity),
-        false => totals.get(quantity),
-    };
-    figure.filter(|figure| *figure > 0.0).map(f64::ln)
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]
         if scatter.is_empty() || !reach.holds(scatter, *place) {
             continue;
         }
-        let Some(near) = Near::new(scatter, (*place, reach.scale), cuts, &once) else { continue };
+        let Some(near) = Near::new(scatter, *place, reach.scale, cuts, &once) else { continue };
         for (curve, quantile) in curves.iter_mut().zip(quantiles) {
             curve[at] = near.quantiles(*quantile, &once).and_then(|values| values.first().copied());
         }
@@ -210,7 +210,7 @@ struct Near {
 }
 
 impl Near {
-    fn new(scatter: &Scatter, (place, scale): (f64, Scale), cuts: &[f64], once: &Draws) -> Option<Self> {
+    fn new(scatter: &Scatter, place: f64, scale: Scale, cuts: &[f64], once: &Draws) -> Option<Self> {
         let (low, high) = within(scatter, place, cuts);
         let count = neighbourhood(scatter.len()).min(high - low);
         if count == 0 {

@@ -115,19 +115,17 @@ impl Weighed {
         }
         let value = |draw: usize| {
             let (run, before) = found[draw];
-            (totals[draw] > 0.0).then(|| self.seek((run * RUN, before), wanted[draw], (draws, draw)))?
+            (totals[draw] > 0.0).then(|| {
+                self.seek(run * RUN, before, wanted[draw], |item| {
+                    item.weight * draws.times[item.block as usize][draw]
+                })
+            })?
         };
         (0..draws.len()).map(value).collect()
     }
 
     /// The value at which the weight passes `wanted`, from an item on before which so much lies.
-    fn seek(
-        &self,
-        (from, mut before): (usize, f64),
-        wanted: f64,
-        (draws, draw): (&Draws, usize),
-    ) -> Option<f64> {
-        let weight = |item: &Item| item.weight * draws.times[item.block as usize][draw];
+    fn seek(&self, from: usize, mut before: f64, wanted: f64, weight: impl Fn(&Item) -> f64) -> Option<f64> {
         let mut last: Option<(f64, f64)> = None;
         for item in &self.items[from..] {
             let own = weight(item);

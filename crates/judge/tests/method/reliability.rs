@@ -192,8 +192,10 @@ fn what_the_second_of_two_copies_costs_is_the_mean_over_runs_with_students_inter
     assert_eq!(two.quantities[0].position.as_ref().unwrap().interval(), None, "two runs have no interval");
     let said = quote(
         &calibration(found),
-        (Quantity::ResponseP50, Nanoseconds::from_secs(20)),
-        (&HostIdentity::default(), 1),
+        Quantity::ResponseP50,
+        Nanoseconds::from_secs(20),
+        &HostIdentity::default(),
+        1,
     );
     assert_eq!(said.position.map(|position| position.blocks), Some(3));
 }
@@ -223,7 +225,7 @@ fn a_report_quotes_its_own_headline_at_the_nearest_time() {
     let calibration = calibration(judged(&copies, &[]));
     let mut now = calibration.host.clone();
     let said = |measured: u64, headline| {
-        quote(&calibration, (headline, Nanoseconds::from_secs(measured)), (&now, 1_000 + 3_600))
+        quote(&calibration, headline, Nanoseconds::from_secs(measured), &now, 1_000 + 3_600)
     };
     let near = said(50, Quantity::ResponseP50);
     assert_eq!(near.detectable.unwrap().measured, Nanoseconds::from_secs(60));

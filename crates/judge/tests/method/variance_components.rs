@@ -4,6 +4,7 @@
 use crate::common;
 
 use common::{Place, Request, add_window, cost, good, noisy, normal, question, random, run, trial};
+use weighbridge_judge::estimate::Estimand;
 use weighbridge_judge::estimate::parts::CostParts;
 use weighbridge_judge::question::Scope;
 use weighbridge_judge::records::Records;
@@ -44,7 +45,8 @@ fn with_components(seed: u64, blocks: u32, (start, round, host): (f64, f64, f64)
 
 fn parts(question: &Question, trials: &[TrialRecord]) -> CostParts {
     let records = Records::new(trials);
-    CostParts::new(question, &records, (PointId(0), VariantId(1)), Scope::Only).expect("many parts")
+    let estimand = Estimand { point: PointId(0), variant: VariantId(1), scope: Scope::Only };
+    CostParts::new(question, &records, estimand).expect("many parts")
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::checks::tail::thin_tail;
-use weighbridge_judge::estimate::{BlockEstimate, Contrast, VariantSamples};
+use weighbridge_judge::estimate::{BlockEstimate, Contrast, Estimand, VariantSamples};
 use weighbridge_judge::question::Scope;
 use weighbridge_judge::records::{Records, WindowSelection};
 use weighbridge_judge::stats::bootstrap::{bca, studentised};
@@ -215,13 +215,8 @@ impl SimulatedRun<'_> {
         let question = question(self.law);
         let records = Records::new(&self.trials);
         (0..2).map(VariantId).any(|variant| {
-            let samples = VariantSamples::new(
-                &question,
-                &records,
-                (PointId(0), variant),
-                Scope::Only,
-                WindowSelection::Measured,
-            );
+            let estimand = Estimand { point: PointId(0), variant, scope: Scope::Only };
+            let samples = VariantSamples::new(&question, &records, estimand, WindowSelection::Measured);
             thin_tail(&samples, self.law.quantity).is_some()
         })
     }
@@ -238,13 +233,8 @@ fn note(outcome: &mut Outcome, at: usize, contrast: &Contrast) {
 pub fn estimate(law: &Law, trials: &[TrialRecord]) -> BlockEstimate {
     let (question, records) = (question(law), Records::new(trials));
     let samples = |id| {
-        VariantSamples::new(
-            &question,
-            &records,
-            (PointId(0), VariantId(id)),
-            Scope::Only,
-            WindowSelection::Measured,
-        )
+        let estimand = Estimand { point: PointId(0), variant: VariantId(id), scope: Scope::Only };
+        VariantSamples::new(&question, &records, estimand, WindowSelection::Measured)
     };
     let contrast = samples(1).against(&samples(0), law.quantity).expect("both variants were measured");
     contrast.blocks()[0]

@@ -73,14 +73,15 @@ impl VariantLevels {
     pub(crate) fn new(
         samples: &PointSamples<'_, '_>,
         variants: &[VariantId],
-        (quantity, is_baseline_usable): (Quantity, bool),
+        quantity: Quantity,
+        usable_baseline: Option<VariantId>,
     ) -> Self {
         let together = samples.lived_together(variants);
         let reference = |id: VariantId| {
             let beside = variants.iter().find(|other| samples.lived_together(&[id, **other]));
-            match variants.first() {
-                Some(first) if together => Reference::Variant(*first),
-                _ if is_baseline_usable => Reference::Variant(VariantId(0)),
+            match (variants.first(), usable_baseline) {
+                (Some(first), _) if together => Reference::Variant(*first),
+                (_, Some(baseline)) => Reference::Variant(baseline),
                 _ if is_counted(quantity) => Reference::Nothing,
                 _ => Reference::Variant(beside.copied().unwrap_or(id)),
             }

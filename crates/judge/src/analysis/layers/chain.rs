@@ -142,7 +142,7 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
             .filter_map(|at| Some(measure.exclusions[at].as_ref()?.reason_for_others(self.name(at))));
         let between = between.collect::<Vec<_>>().join(", ");
         let Some(from) = from else { return Err(between) };
-        let mut found = self.against(measure, (from, place))?;
+        let mut found = self.against(measure, from, place)?;
         if from + 1 < place {
             let against = format!("against `{}`, since {between}", self.name(from));
             found.remark = Some(found.remark.map_or(against.clone(), |more| format!("{against}; {more}")));
@@ -155,7 +155,7 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         let exclusion = |at: usize| Some(measure.exclusions[at].as_ref()?.reason_for_others(self.name(at)));
         let found = match ends.into_iter().find_map(exclusion) {
             Some(reason) => Err(reason),
-            None => self.against(measure, (0, self.last())),
+            None => self.against(measure, 0, self.last()),
         };
         stage_cost(measure.quantity, None, found.map_err(Some))
     }
@@ -164,7 +164,8 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
     fn against(
         &self,
         measure: &QuantityEstimates,
-        (from, to): (usize, usize),
+        from: usize,
+        to: usize,
     ) -> Result<StageDifference, String> {
         let (context, quantity) = (self.context, measure.quantity);
         let ids = [from, to].map(|place| self.chain.stages[place].0);
@@ -172,10 +173,10 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         let levels = levels.map_err(|gap| context.why_apart(self.question, gap, quantity))?;
         let named = |place: usize| {
             let (id, _) = self.chain.stages[place];
-            (self.name(place), context.samples.all[id.index()])
+            tail::Named { name: self.name(place), samples: context.samples.all[id.index()] }
         };
         let mut remark = context.crossing(self.question, &ids);
-        if let Some(few) = tail::thin_tail_remark(&[named(to), named(from)], quantity) {
+        if let Some(few) = tail::thin_tail_remark([named(to), named(from)], quantity) {
             append_reason(&mut remark, few);
         }
         Ok(StageDifference { from, estimates: estimates(&levels, context.samples.first_stage), remark })

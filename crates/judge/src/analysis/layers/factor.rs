@@ -13,7 +13,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::layering::{Additivity, Interaction, Slope};
 
 use super::Row;
-use super::lineup;
+use super::lineup::{self, Step};
 use super::sum::{adds_up, conclude};
 use crate::estimate::{estimate, mean_with_error};
 use crate::question::{AskedSizes, Question};
@@ -54,6 +54,12 @@ pub(super) struct PairCosts {
     pub first_stage: usize,
 }
 
+impl VariantPair {
+    fn step(&self) -> Step {
+        Step { lower: self.lower, upper: self.upper }
+    }
+}
+
 impl PairCosts {
     /// Of which two variants, where and of what: what chains share has the same.
     fn key(&self) -> (VariantId, VariantId, PointId, Quantity) {
@@ -80,7 +86,7 @@ pub(super) fn over(question: &Question, mut measured: Vec<PairCosts>) -> (Vec<In
     for pair in &pairs {
         for group in &groups {
             for quantity in looked_at(question) {
-                let find = |&point: &PointId| find(&measured, pair, (point, quantity));
+                let find = |&point: &PointId| find(&measured, pair, point, quantity);
                 let costs: Vec<&PairCosts> = group.points.iter().filter_map(find).collect();
                 interactions.extend(differences(question, group, &costs));
                 slopes.extend(slope(question, group, &costs));
@@ -106,7 +112,8 @@ fn pairs(measured: &[PairCosts]) -> Vec<&VariantPair> {
 fn find<'m>(
     measured: &'m [PairCosts],
     pair: &VariantPair,
-    (point, quantity): (PointId, Quantity),
+    point: PointId,
+    quantity: Quantity,
 ) -> Option<&'m PairCosts> {
     measured.iter().find(|one| one.key() == (pair.lower, pair.upper, point, quantity))
 }
@@ -121,15 +128,14 @@ fn setting_interactions(
     let pair = pairs[at];
     let mut seen = BTreeSet::new();
     let references = pairs[..at].iter().filter_map(|other| {
-        let changed =
-            lineup::changed_setting(question, (other.lower, other.upper), (pair.lower, pair.upper))?;
+        let changed = lineup::changed_setting(question, other.step(), pair.step())?;
         seen.insert(changed.key.clone()).then_some((*other, changed))
     });
     let mut found = Vec::new();
     for (earlier, changed) in references {
         for quantity in looked_at(question) {
             for (id, point) in question.points() {
-                let find = |pair| find(measured, pair, (id, quantity));
+                let find = |pair| find(measured, pair, id, quantity);
                 let (Some(from), Some(to)) = (find(earlier), find(pair)) else { continue };
                 let label = |value: &String| {
                     let mut label = point.label.clone();
@@ -243,11 +249,11 @@ fn slope(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Optio
     let lines = costs[0].costs.keys().filter_map(|block| {
         let costs: Vec<f64> =
             costs.iter().map(|measured| measured.costs.get(block).copied()).collect::<Option<_>>()?;
-        let points: Vec<(f64, f64, f64)> = sizes
+        let points: Vec<WeightedPoint> = sizes
             .iter()
             .zip(&costs)
             .zip(&weights)
-            .map(|((size, cost), weight)| (*size as f64, *cost, *weight))
+            .map(|((size, cost), weight)| WeightedPoint { x: *size as f64, y: *cost, weight: *weight })
             .collect();
         weighted_line(&points)
     });
@@ -269,14 +275,25 @@ fn slope(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Optio
     })
 }
 
-/// The line a + b·x of least squares through (x, y, weight): a and b. `None` where all x are one.
-fn weighted_line(points: &[(f64, f64, f64)]) -> Option<(f64, f64)> {
-    let sum = |term: fn(&(f64, f64, f64)) -> f64| points.iter().map(term).sum::<f64>();
-    let weight = sum(|(_, _, w)| *w);
-    let (x, y) = (sum(|(x, _, w)| w * x) / weight, sum(|(_, y, w)| w * y) / weight);
-    let spread: f64 = points.iter().map(|(at, _, w)| w * (at - x) * (at - x)).sum();
-    let slope = points.iter().map(|(at, value, w)| w * (at - x) * (value - y)).sum::<f64>() / spread;
-    slope.is_finite().then_some((y - slope * x, slope))
+/// A point of a line that is fitted.
+#[derive(Debug, Clone, Copy)]
+struct WeightedPoint {
+    x: f64,
+    y: f64,
+    weight: f64,
+}
+
+/// The line a + b·x of least squares through weighted points: a and b. `None` where all x are one.
+fn weighted_line(points: &[WeightedPoint]) -> Option<(f64, f64)> {
+    let sum = |term: fn(&WeightedPoint) -> f64| points.iter().map(term).sum::<f64>();
+    let weight = sum(|point| point.weight);
+    let mean_x = sum(|point| point.weight * point.x) / weight;
+    let mean_y = sum(|point| point.weight * point.y) / weight;
+    let squares: f64 =
+        points.iter().map(|point| point.weight * (point.x - mean_x) * (point.x - mean_x)).sum();
+    let products = points.iter().map(|point| point.weight * (point.x - mean_x) * (point.y - mean_y));
+    let slope = products.sum::<f64>() / squares;
+    slope.is_finite().then_some((mean_y - slope * mean_x, slope))
 }
 
 impl Row for Interaction {
@@ -291,12 +308,14 @@ mod tests {
 
     #[test]
     fn a_line_goes_through_points_on_it_and_heavy_ones_draw_it() {
-        let on_it = [(0.0, 3.0, 1.0), (10.0, 8.0, 0.2), (100.0, 53.0, 7.0)];
-        let (a, b) = weighted_line(&on_it).expect("a line");
+        let line = |points: [[f64; 3]; 3]| {
+            weighted_line(&points.map(|[x, y, weight]| WeightedPoint { x, y, weight }))
+        };
+        let (a, b) = line([[0.0, 3.0, 1.0], [10.0, 8.0, 0.2], [100.0, 53.0, 7.0]]).expect("a line");
         assert!((a - 3.0).abs() < 1e-9 && (b - 0.5).abs() < 1e-12, "{a} {b}");
-        assert_eq!(weighted_line(&[(1.0, 2.0, 1.0), (1.0, 3.0, 1.0)]), None);
+        assert_eq!(line([[1.0, 2.0, 1.0], [1.0, 3.0, 1.0], [1.0, 3.0, 0.0]]), None);
         // By hand: weights 1, 1, 2 at x 0, 1, 2 with y 0, 1, 0: mean x 1.25, y 0.25; b = −0.25/2.75, a = 0.25 − 1.25 b.
-        let (a, b) = weighted_line(&[(0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (2.0, 0.0, 2.0)]).expect("a line");
+        let (a, b) = line([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [2.0, 0.0, 2.0]]).expect("a line");
         let slope = -0.25 / 2.75;
         assert!((b - slope).abs() < 1e-12 && (a - (0.25 - 1.25 * slope)).abs() < 1e-12, "{a} {b}");
     }

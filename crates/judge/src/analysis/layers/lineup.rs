@@ -73,23 +73,31 @@ pub fn chains(question: &Question) -> Vec<Chain> {
 /// were all measured where there are such.
 pub fn single_layers(question: &Question) -> Vec<SingleLayers> {
     let all = members(question);
-    let largest_check = |&(whole, stack): &(Member, &Stack)| {
-        let bases = all.iter().filter(|(_, base)| stack.is_above(base));
-        let found = bases.filter_map(|base| singles(&all, *base, (whole, stack)));
+    let largest_check = |whole: &KnownMember<'_>| {
+        let bases = all.iter().filter(|base| whole.stack.is_above(base.stack));
+        let found = bases.filter_map(|base| singles(&all, *base, *whole));
         let is_measured = |member: Member| matches!(member, Member::Measured(_));
         found.max_by_key(|found| (found.members().all(is_measured), found.singles.len()))
     };
     all.iter().filter_map(largest_check).collect()
 }
 
+/// A variant of which it is known what it is.
+#[derive(Debug, Clone, Copy)]
+struct KnownMember<'q> {
+    member: Member,
+    stack: &'q Stack,
+}
+
 /// Variants of which it is known what they are, of several that are alike the first; then the absent ones.
-fn members(question: &Question) -> Vec<(Member, &Stack)> {
-    let measured = known(question).map(|id| (Member::Measured(id), stack(question, id)));
-    let mut all: Vec<(Member, &Stack)> = measured.collect();
+fn members(question: &Question) -> Vec<KnownMember<'_>> {
+    let measured =
+        known(question).map(|id| KnownMember { member: Member::Measured(id), stack: stack(question, id) });
+    let mut all: Vec<KnownMember<'_>> = measured.collect();
     for (at, absent) in question.absent.iter().enumerate() {
-        let is_new = !all.iter().any(|(_, other)| other.is_like(&absent.stack));
+        let is_new = !all.iter().any(|other| other.stack.is_like(&absent.stack));
         if is_new && !absent.stack.family.is_empty() {
-            all.push((Member::Absent(at), &absent.stack));
+            all.push(KnownMember { member: Member::Absent(at), stack: &absent.stack });
         }
     }
     all
@@ -103,7 +111,7 @@ fn known(question: &Question) -> impl Iterator<Item = VariantId> {
     question.variants().filter(is_first).map(|(id, _)| id)
 }
 
-/// A setting that two pairs have otherwise, and its values.
+/// A setting that two steps have otherwise, and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// The setting: `cores`, or a variable.
@@ -114,20 +122,26 @@ pub struct Changed {
     pub to: String,
 }
 
-/// The setting in which alone two pairs differ, each of a lower and an upper variant. `None` where they differ in something
+/// A variant and one above it, of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// The one below.
+    pub lower: VariantId,
+    /// The one above it.
+    pub upper: VariantId,
+}
+
+/// The setting in which alone two steps differ. `None` where they differ in something
 /// else, or in more.
-pub fn changed_setting(
-    question: &Question,
-    from: (VariantId, VariantId),
-    to: (VariantId, VariantId),
-) -> Option<Changed> {
-    let stack_of_variant = |id| stack(question, id);
-    let added = |(lower, upper)| {
-        stack_of_variant(upper).beyond(stack_of_variant(lower)).into_iter().map(|part| &part.id)
+pub fn changed_setting(question: &Question, from: Step, to: Step) -> Option<Changed> {
+    let added = |step: Step| {
+        let beyond = stack(question, step.upper).beyond(stack(question, step.lower));
+        beyond.into_iter().map(|element| &element.id)
     };
     added(from).eq(added(to)).then_some(())?;
-    let changed = stack_of_variant(from.0).changed(stack_of_variant(to.0))?;
-    (stack_of_variant(from.1).changed(stack_of_variant(to.1)).as_ref() == Some(&changed)).then_some(changed)
+    let changed = stack(question, from.lower).changed(stack(question, to.lower))?;
+    let above = stack(question, from.upper).changed(stack(question, to.upper));
+    (above.as_ref() == Some(&changed)).then_some(changed)
 }
 
 impl Stack {
@@ -200,18 +214,20 @@ fn bottom(question: &Question, id: VariantId) -> String {
 }
 
 /// The variants that have one part of `whole` each above `base`, if there is one for every part.
-fn singles(
-    all: &[(Member, &Stack)],
-    (base, below): (Member, &Stack),
-    (whole, above): (Member, &Stack),
-) -> Option<SingleLayers> {
+fn singles(all: &[KnownMember<'_>], base: KnownMember<'_>, whole: KnownMember<'_>) -> Option<SingleLayers> {
     let single = |part: &StackElement| {
-        let has_it_alone = |(_, stack): &&(Member, &Stack)| {
-            stack.is_above(below) && matches!(stack.beyond(below)[..], [own] if own.id == part.id)
+        let has_it_alone = |one: &&KnownMember<'_>| {
+            one.stack.is_above(base.stack)
+                && matches!(one.stack.beyond(base.stack)[..], [own] if own.id == part.id)
         };
-        all.iter().find(has_it_alone).map(|(member, _)| (*member, part.name.clone()))
+        all.iter().find(has_it_alone).map(|one| (one.member, part.name.clone()))
     };
-    let parts = above.beyond(below);
+    let parts = whole.stack.beyond(base.stack);
     let found: Option<Vec<_>> = (parts.len() > 1).then(|| parts.into_iter().map(single).collect())?;
-    Some(SingleLayers { family: below.name.clone(), base, singles: found?, whole })
+    Some(SingleLayers {
+        family: base.stack.name.clone(),
+        base: base.member,
+        singles: found?,
+        whole: whole.member,
+    })
 }

@@ -116,7 +116,8 @@ impl PointContext<'_, '_> {
 
     /// What the blocks say of these variants, in whose way nothing stands.
     fn levels(&self, ids: &[VariantId], quantity: Quantity) -> VariantLevels {
-        VariantLevels::new(&self.samples, ids, (quantity, self.exclusion(VariantId(0), quantity).is_none()))
+        let is_usable = |id: &VariantId| self.exclusion(*id, quantity).is_none();
+        VariantLevels::new(&self.samples, ids, quantity, Some(VariantId(0)).filter(is_usable))
     }
 
     /// That these variants did not live beside each other, where they did not.

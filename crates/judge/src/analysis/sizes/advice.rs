@@ -64,15 +64,17 @@ pub(super) fn advice(
         if at == 0 || at == places.len() { places[at.min(places.len() - 1)] } else { between(places, at) }
     };
     let in_class = |class: &Range<usize>| {
-        let sizes = (bound(class.start), bound(class.end));
-        let last = class.end == places.len();
-        let variant_levels = |(variant, requests): (usize, &Vec<Request<'_>>)| {
-            levels(requests, curves.median(variant).curve(), places, (class, sizes, last))
+        let part = CurvePart {
+            places: class.clone(),
+            from: bound(class.start),
+            to: bound(class.end),
+            is_last: class.end == places.len(),
         };
-        let base = curves
-            .base
-            .as_ref()
-            .map(|base| levels(&operation.base, &base.curves[MEDIAN], places, (class, sizes, last)));
+        let variant_levels = |(variant, requests): (usize, &Vec<Request<'_>>)| {
+            levels(requests, curves.median(variant).curve(), places, &part)
+        };
+        let base =
+            curves.base.as_ref().map(|base| levels(&operation.base, &base.curves[MEDIAN], places, &part));
         Class {
             levels: operation.by_variant.iter().enumerate().map(variant_levels).collect(),
             base: base.unwrap_or_default(),
@@ -107,23 +109,34 @@ fn classes(scatters: &[&Scatter], places: usize) -> Vec<Range<usize>> {
     (0..count).map(|class| class * places / count..(class + 1) * places / count).collect()
 }
 
+/// The part of a curve that is one class of sizes.
+struct CurvePart {
+    /// Which of the curve's places.
+    places: Range<usize>,
+    from: f64,
+    to: f64,
+    /// The last class holds its upper end, too.
+    is_last: bool,
+}
+
+impl CurvePart {
+    fn holds(&self, size: f64) -> bool {
+        size >= self.from && (size < self.to || (size == self.to && self.is_last))
+    }
+}
+
 /// Where a variant stands in a class, block by block.
-fn levels(
-    requests: &[Request<'_>],
-    curve: &[Option<f64>],
-    places: &[f64],
-    (class, (from, to), last): (&Range<usize>, (f64, f64), bool),
-) -> BlockLevels {
-    let known: Vec<f64> = curve[class.clone()].iter().copied().flatten().collect();
+fn levels(requests: &[Request<'_>], curve: &[Option<f64>], places: &[f64], part: &CurvePart) -> BlockLevels {
+    let known: Vec<f64> = curve[part.places.clone()].iter().copied().flatten().collect();
     let Some(level) = mean(&known) else { return BlockLevels::new() };
     let mut distances: BTreeMap<BatchId, Vec<f64>> = BTreeMap::new();
-    for (request, time) in good(requests, SizeTime::Service) {
-        let Observation { size, time, .. } = observation((request, time));
-        if size < from || size > to || (size == to && !last) || time <= 0.0 {
+    for timed in good(requests, SizeTime::Service) {
+        let Observation { size, time, .. } = observation(timed);
+        if !part.holds(size) || time <= 0.0 {
             continue;
         }
         if let Some(there) = on(curve, places, size) {
-            distances.entry(request.batch).or_default().push(time.ln() - there);
+            distances.entry(timed.request.batch).or_default().push(time.ln() - there);
         }
     }
     distances.into_iter().filter_map(|(batch, all)| Some((batch, level + median(&all)?))).collect()
@@ -358,7 +371,8 @@ mod tests {
             let batch = |one: &(u32, Sample)| BatchId { block: one.0, batch: 0 };
             let requests: Vec<Request<'_>> =
                 samples.iter().map(|one| Request { batch: batch(one), sample: &one.1 }).collect();
-            levels(&requests, &curve(factor), &places, (&(0..4), (100.0, 800.0), true))
+            let part = CurvePart { places: 0..4, from: 100.0, to: 800.0, is_last: true };
+            levels(&requests, &curve(factor), &places, &part)
         };
         let (fast, slow) = (told_levels(&all(&sizes, 100.0), 100.0), told_levels(&all(&[800], 110.0), 110.0));
         let ratio = class(vec![fast, slow]).behind(1, 0).unwrap();

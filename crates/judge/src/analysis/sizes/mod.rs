@@ -258,7 +258,7 @@ pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
         for (variant, requests) in operation.by_variant.iter().enumerate() {
             for time in SizeTime::ALL {
                 let mut pairs: Vec<(u64, u64)> = good(requests, time)
-                    .map(|(request, time)| (request.sample.size.get(), time.as_nanos()))
+                    .map(|timed| (timed.request.sample.size.get(), timed.time.as_nanos()))
                     .collect();
                 pairs.sort_unstable();
                 if pairs.is_empty() {
@@ -301,6 +301,13 @@ struct Request<'a> {
     sample: &'a Sample,
 }
 
+/// A request with one of its times.
+#[derive(Debug, Clone, Copy)]
+struct TimedRequest<'a> {
+    request: Request<'a>,
+    time: Nanoseconds,
+}
+
 /// The part of a block in which variants lived beside each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct BatchId {
@@ -315,7 +322,7 @@ fn operations<'a>(question: &'a Question, records: &Records<'a>) -> Vec<Operatio
     for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
         let scouts = if records.has_further(id) { SCOUTS } else { 0 };
         for (at, operation) in point.operations.iter().enumerate() {
-            let requests_of_variant = |variant| requests(records, (id, variant), OperationId(at as u16));
+            let requests_of_variant = |variant| requests(records, id, variant, OperationId(at as u16));
             let by_variant: Vec<_> =
                 question.variants().map(|(variant, _)| requests_of_variant(variant)).collect();
             if by_variant.iter().any(|requests| !requests.is_empty()) {
@@ -324,7 +331,7 @@ fn operations<'a>(question: &'a Question, records: &Records<'a>) -> Vec<Operatio
                     name: operation.clone(),
                     scouts,
                     by_variant,
-                    mtus: question.variants().map(|(variant, _)| mtu(records, (id, variant))).collect(),
+                    mtus: question.variants().map(|(variant, _)| mtu(records, id, variant)).collect(),
                     base: requests_of_variant(records.bridge.unwrap_or(VariantId(0))),
                 });
             }
@@ -335,7 +342,8 @@ fn operations<'a>(question: &'a Question, records: &Records<'a>) -> Vec<Operatio
 
 fn requests<'a>(
     records: &Records<'a>,
-    (point, variant): (PointId, VariantId),
+    point: PointId,
+    variant: VariantId,
     operation: OperationId,
 ) -> Vec<Request<'a>> {
     let trials =
@@ -349,23 +357,22 @@ fn requests<'a>(
         .collect()
 }
 
-fn mtu(records: &Records<'_>, (point, variant): (PointId, VariantId)) -> Option<u32> {
+fn mtu(records: &Records<'_>, point: PointId, variant: VariantId) -> Option<u32> {
     let cells = records.cells(point, variant, WindowSelection::Measured);
     let mut trials = cells.into_iter().flat_map(|cell| cell.trials);
     trials.find_map(|trial| trial.service.network.as_ref()?.mtu)
 }
 
 /// Good replies with the time asked for.
-fn good<'a>(requests: &'a [Request<'a>], time: SizeTime) -> impl Iterator<Item = (Request<'a>, Nanoseconds)> {
+fn good<'a>(requests: &'a [Request<'a>], time: SizeTime) -> impl Iterator<Item = TimedRequest<'a>> {
     let sample_time = move |sample: &Sample| match time {
         SizeTime::Response => Some(sample.response()),
         SizeTime::Service => Some(sample.service()),
         SizeTime::Relayed => sample.relayed.map(|relayed| relayed.duration),
     };
-    requests
-        .iter()
-        .filter(|request| request.sample.is_good())
-        .filter_map(move |request| Some((*request, sample_time(request.sample)?)))
+    requests.iter().filter(|request| request.sample.is_good()).filter_map(move |request| {
+        Some(TimedRequest { request: *request, time: sample_time(request.sample)? })
+    })
 }
 
 impl OperationRequests<'_> {
@@ -386,7 +393,7 @@ impl OperationRequests<'_> {
     }
 }
 
-fn observation((request, time): (Request<'_>, Nanoseconds)) -> Observation {
+fn observation(TimedRequest { request, time }: TimedRequest<'_>) -> Observation {
     Observation {
         block: request.batch.block,
         size: request.sample.size.get() as f64,

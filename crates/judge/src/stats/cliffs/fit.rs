@@ -42,7 +42,7 @@ impl Term {
     }
 
     /// Its mean over a bin: of stairs over the bin's range, since one may lie within; of the others at the mean size.
-    fn over(self, size: f64, (from, to): (f64, f64), unit: f64) -> f64 {
+    fn over(self, size: f64, from: f64, to: f64, unit: f64) -> f64 {
         match self.shape {
             Shape::Stairs(period) if to > from => {
                 // ∫ ⌈u⌉ du from 0 to u.
@@ -98,7 +98,7 @@ impl Data<'_> {
     /// A term's value in each bin.
     pub fn column(&self, term: Term, unit: f64) -> Vec<f64> {
         let each = self.size.iter().zip(self.range);
-        each.map(|(size, range)| term.over(*size, *range, unit)).collect()
+        each.map(|(size, range)| term.over(*size, range.0, range.1, unit)).collect()
     }
 }
 
@@ -276,9 +276,9 @@ mod tests {
     fn a_bin_over_a_stair_has_the_mean_of_both_sides() {
         let stairs = Term { shape: Shape::Stairs(10.0), place: 8.0 };
         assert_eq!([8.0, 8.1, 18.0, 18.1, 30.0].map(|size| stairs.at(size, 1.0)), [0.0, 1.0, 1.0, 2.0, 3.0]);
-        assert_eq!(stairs.over(15.0, (15.0, 15.0), 1.0), 1.0);
-        assert!((stairs.over(18.0, (16.0, 20.0), 1.0) - 1.5).abs() < 1e-12);
-        assert!((stairs.over(6.0, (4.0, 8.0), 1.0)).abs() < 1e-12);
+        assert_eq!(stairs.over(15.0, 15.0, 15.0, 1.0), 1.0);
+        assert!((stairs.over(18.0, 16.0, 20.0, 1.0) - 1.5).abs() < 1e-12);
+        assert!((stairs.over(6.0, 4.0, 8.0, 1.0)).abs() < 1e-12);
     }
 
     #[test]
