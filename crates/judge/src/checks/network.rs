@@ -143,5 +143,5 @@ pub(super) fn is_delayed(variant: &Variant) -> bool {
 
 /// The layers of a variant by their kind.
 fn kinds(variant: &Variant) -> Vec<&str> {
-    variant.stack.parts.iter().filter(|part| part.is_layer).map(StackElement::kind).collect()
+    variant.stack.elements.iter().filter(|element| element.is_layer).map(StackElement::kind).collect()
 }

@@ -5,8 +5,8 @@
 
 mod stack;
 
+pub use stack::{Family, Identity, Stack, StackElement};
 pub(crate) use stack::{RELAYED, names};
-pub use stack::{Stack, StackElement};
 
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::experiment::{self, Experiment, LoadModel, Sizes, WorkloadSpec};
@@ -50,7 +50,7 @@ pub struct Question {
 }
 
 /// A variant that could not be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Absent {
     /// Its name.
     pub name: String,
@@ -112,7 +112,7 @@ pub struct Blocks {
 }
 
 /// One variant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// Its name.
     pub name: String,

@@ -6,10 +6,10 @@ use crate::common;
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::analysis::layers::{LAYERS_INTERACT, lineup};
-use weighbridge_judge::question::{Stack, StackElement};
+use weighbridge_judge::question::{Family, Stack, StackElement};
 use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
-use weighbridge_model::experiment::Experiment;
+use weighbridge_model::experiment::{Experiment, Protocol, Target};
 use weighbridge_model::id::PointId;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Missing, StageCost};
@@ -18,15 +18,20 @@ use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::Summary;
 
+fn service(name: &str) -> Family {
+    let target = Target::Service { name: name.to_owned() };
+    Family { target, protocol: Protocol::Http1Json, unix: None, peer: None }
+}
+
 /// Variants of one family by what they have.
 fn layered(stacks: &[&[&str]]) -> Question {
     let names: Vec<String> = stacks.iter().map(|parts| format!("rust {}", parts.join(" "))).collect();
     let mut question = question(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for (variant, parts) in question.variants.iter_mut().zip(stacks) {
         variant.stack = Stack {
-            family: "service rust".to_owned(),
+            family: Some(service("rust")),
             name: "rust".to_owned(),
-            parts: parts.iter().copied().map(StackElement::layer).collect(),
+            elements: parts.iter().copied().map(StackElement::layer).collect(),
         };
     }
     question
@@ -137,7 +142,7 @@ fn layers_in_another_order_are_another_stack() {
 fn every_family_has_chains_of_its_own() {
     let mut question = layered(&[&[], &["veth"], &[], &["veth"]]);
     for variant in &mut question.variants[2..] {
-        variant.stack.family = "service go".to_owned();
+        variant.stack.family = Some(service("go"));
         variant.stack.name = "go".to_owned();
     }
     let chains = lineup::chains(&question);
@@ -594,7 +599,7 @@ fn differences_of_rates_and_of_tails_are_not_held_against_each_other() {
 /// A baseline of another family, three variants of a chain, and one more of them.
 fn in_batches(apart: &[u16]) -> (Question, Vec<TrialRecord>) {
     let mut question = layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]]);
-    question.variants[0].stack.family = "service go".to_owned();
+    question.variants[0].stack.family = Some(service("go"));
     let mut trials = Vec::new();
     for trial in blocks(&mut random(53), &TAKES, (6, 10, 60)) {
         match trial.variant.0 {
@@ -663,7 +668,7 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     let mut question = layered(&[&[], &["veth"], &["veth", "vxlan"], &[], &["veth"], &["veth", "vxlan"]]);
     for (at, variant) in question.variants.iter_mut().enumerate() {
         let cores = if at < 3 { 1 } else { 2 };
-        variant.stack.parts.push(StackElement::with_value("cores", cores));
+        variant.stack.elements.push(StackElement::with_value("cores", cores));
         variant.name = format!("{} cores {cores}", variant.name);
     }
     // veth takes 5 µs on one core and on two; vxlan 12 µs on one, and 4 µs on two, where another core does its work.
@@ -690,7 +695,7 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     );
     // Another collector too is another thing: chains that differ in two settings are not held against each other.
     for variant in &mut question.variants[3..] {
-        variant.stack.parts.push(StackElement::setting("GC=none"));
+        variant.stack.elements.push(StackElement::setting("GC=none"));
     }
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     assert_eq!(summary.layering.interactions, []);

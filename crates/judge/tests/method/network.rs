@@ -85,7 +85,7 @@ fn a_relay_in_user_space_without_its_null_path_is_a_note() {
     let mut trials = behind("delay");
     let judged = |trials: &[TrialRecord], null: &[&str]| {
         let mut question = question(&["null", "layered"]);
-        question.variants[0].stack.parts = null.iter().copied().map(StackElement::layer).collect();
+        question.variants[0].stack.elements = null.iter().copied().map(StackElement::layer).collect();
         summarise(&question, trials)
     };
     // The kernel's netem has no price of its own.
@@ -115,7 +115,7 @@ fn an_overlay_wants_what_it_stands_on_alone_beside_it() {
     ] {
         let mut question = question(&["base", "overlay"]);
         for (variant, layers) in question.variants.iter_mut().zip([base, overlay]) {
-            variant.stack.parts = layers.iter().copied().map(StackElement::layer).collect();
+            variant.stack.elements = layers.iter().copied().map(StackElement::layer).collect();
         }
         let summary = summarise(&question, &trials);
         let found = finding(&summary, NO_NULL_PATH);

@@ -57,7 +57,7 @@ pub fn chains(question: &Question) -> Vec<Chain> {
     let (mut chains, mut others): (Vec<_>, Vec<_>) =
         ways.iter().filter(|(_, way)| way.len() > 1).partition(|(id, _)| is_top(id));
     // Largest first, so that those on its way need none of their own.
-    others.sort_by_key(|(id, _)| Reverse(stack(question, **id).parts.len()));
+    others.sort_by_key(|(id, _)| Reverse(stack(question, **id).elements.len()));
     for other in others {
         if !chains.iter().any(|(_, chain)| chain.contains(other.0)) {
             chains.push(other);
@@ -96,7 +96,7 @@ fn members(question: &Question) -> Vec<KnownMember<'_>> {
     let mut all: Vec<KnownMember<'_>> = measured.collect();
     for (at, absent) in question.absent.iter().enumerate() {
         let is_new = !all.iter().any(|other| other.stack.is_like(&absent.stack));
-        if is_new && !absent.stack.family.is_empty() {
+        if is_new && absent.stack.family.is_some() {
             all.push(KnownMember { member: Member::Absent(at), stack: &absent.stack });
         }
     }
@@ -106,7 +106,7 @@ fn members(question: &Question) -> Vec<KnownMember<'_>> {
 fn known(question: &Question) -> impl Iterator<Item = VariantId> {
     let is_first = |(id, variant): &(VariantId, &crate::question::Variant)| {
         let mut before = question.variants[..id.index()].iter();
-        !variant.stack.family.is_empty() && !before.any(|other| other.stack.is_like(&variant.stack))
+        variant.stack.family.is_some() && !before.any(|other| other.stack.is_like(&variant.stack))
     };
     question.variants().filter(is_first).map(|(id, _)| id)
 }
@@ -175,13 +175,13 @@ fn is_above(question: &Question, above: VariantId, below: VariantId) -> bool {
 /// longest way of its own, then to one that has all but the innermost, then to the one that comes first in the experiment.
 fn ways(question: &Question) -> BTreeMap<VariantId, Vec<VariantId>> {
     let mut rising: Vec<VariantId> = known(question).collect();
-    rising.sort_by_key(|id| stack(question, *id).parts.len());
+    rising.sort_by_key(|id| stack(question, *id).elements.len());
     let mut ways: BTreeMap<VariantId, Vec<VariantId>> = BTreeMap::new();
     for top in rising {
         let below = ways.iter().filter(|(id, _)| is_above(question, top, **id));
         let rank = |(id, way): &(&VariantId, &Vec<VariantId>)| {
             let below = stack(question, **id);
-            (below.parts.len(), way.len(), stack(question, top).begins_with(below), Reverse(**id))
+            (below.elements.len(), way.len(), stack(question, top).begins_with(below), Reverse(**id))
         };
         let mut way = below.max_by_key(rank).map_or_else(Vec::new, |(_, way)| way.clone());
         way.push(top);
@@ -208,22 +208,23 @@ fn named(question: &Question, way: &[VariantId]) -> Chain {
 fn bottom(question: &Question, id: VariantId) -> String {
     let own = stack(question, id);
     let family = || question.variants.iter().filter(|other| other.stack.family == own.family);
-    let is_common =
-        |part: &StackElement| family().all(|other| other.stack.parts.iter().any(|p| p.id == part.id));
-    names(own.parts.iter().filter(|part| part.is_layer || !is_common(part)))
+    let is_common = |element: &StackElement| {
+        family().all(|other| other.stack.elements.iter().any(|p| p.id == element.id))
+    };
+    names(own.elements.iter().filter(|element| element.is_layer || !is_common(element)))
 }
 
-/// The variants that have one part of `whole` each above `base`, if there is one for every part.
+/// The variants that have one element of `whole` each above `base`, if there is one for every element.
 fn singles(all: &[KnownMember<'_>], base: KnownMember<'_>, whole: KnownMember<'_>) -> Option<SingleLayers> {
-    let single = |part: &StackElement| {
+    let single = |element: &StackElement| {
         let has_it_alone = |one: &&KnownMember<'_>| {
             one.stack.is_above(base.stack)
-                && matches!(one.stack.beyond(base.stack)[..], [own] if own.id == part.id)
+                && matches!(one.stack.beyond(base.stack)[..], [own] if own.id == element.id)
         };
-        all.iter().find(has_it_alone).map(|one| (one.member, part.name.clone()))
+        all.iter().find(has_it_alone).map(|one| (one.member, element.name.clone()))
     };
-    let parts = whole.stack.beyond(base.stack);
-    let found: Option<Vec<_>> = (parts.len() > 1).then(|| parts.into_iter().map(single).collect())?;
+    let elements = whole.stack.beyond(base.stack);
+    let found: Option<Vec<_>> = (elements.len() > 1).then(|| elements.into_iter().map(single).collect())?;
     Some(SingleLayers {
         family: base.stack.name.clone(),
         base: base.member,
