@@ -30,6 +30,7 @@ pub(crate) use setup::{not_paired, one_instance, one_service_core};
 pub(crate) use void_blocks::void_blocks;
 
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
+use weighbridge_model::finding;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::{Finding, Severity};
@@ -37,7 +38,7 @@ use weighbridge_model::summary::{Finding, Severity};
 /// What is noticed of one variant at one point, if anything.
 type Check = fn(&CheckContext<'_>) -> Option<Alarm>;
 
-/// All checks of a variant at a point, in the order in which their alarms are told.
+/// All checks of a variant at a point, in the order in which their alarms are reported.
 const CHECKS: [Check; 34] = [
     errors::no_good_reply,
     generator::late,
@@ -160,7 +161,7 @@ impl Alarm {
 
     /// As a reason of something else.
     pub(crate) fn reason(&self) -> String {
-        format!("{}: {}", self.name, self.evidence)
+        finding::reason(self.name, &self.evidence)
     }
 
     /// As a reason for which a verdict is withheld that would be given if the remedy were followed.

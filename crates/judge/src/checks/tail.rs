@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use weighbridge_model::estimate::{Quantity, Statistic};
+use weighbridge_model::finding;
 use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
@@ -67,7 +68,7 @@ pub(crate) struct Named<'n> {
 pub(crate) fn thin_tail_remark(variants: [Named<'_>; 2], quantity: Quantity) -> Option<String> {
     variants.into_iter().find_map(|Named { name, samples }| {
         let found = thin_tail(samples, quantity)?;
-        Some(format!("{FEW_TAIL_EVENTS} (`{name}`): {}", found.evidence()))
+        Some(finding::variant_reason(FEW_TAIL_EVENTS, name, &found.evidence()))
     })
 }
 

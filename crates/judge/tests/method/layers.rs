@@ -5,11 +5,12 @@ use crate::common;
 
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::analysis::layers::{LAYERS_INTERACT, lineup};
+use weighbridge_judge::analysis::layers::lineup;
 use weighbridge_judge::question::{Family, Stack, StackElement};
 use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::experiment::{Experiment, Protocol, Target};
+use weighbridge_model::finding::LAYERS_INTERACT;
 use weighbridge_model::id::PointId;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Missing, StageCost};

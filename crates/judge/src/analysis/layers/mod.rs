@@ -1,8 +1,8 @@
 //! What layers cost, one at a time and together.
 //!
 //! Variants that differ only in layers, and in settings priced like layers, form *chains*: [`lineup`] finds them in the
-//! question. At each point the stages of a chain are estimated (`chain`), single layers are held against the whole
-//! (`sum`), and over all points a stage's cost is held against the factors (`factor`). All of it is made of what single
+//! question. At each point the stages of a chain are estimated (`chain`), single layers are compared with the whole
+//! (`sum`), and over all points a stage's cost is compared with the factors (`factor`). All of it is made of what single
 //! blocks say (`blocks`): contrasts are taken within a block, intervals over blocks, and nothing is taken to be
 //! independent that shares a block.
 
@@ -15,6 +15,7 @@ mod sum;
 use std::borrow::Cow;
 
 use weighbridge_model::estimate::{Quantity, Unit, Verdict};
+use weighbridge_model::finding::LAYERS_INTERACT;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Layering, SumCheck};
@@ -31,9 +32,6 @@ pub(crate) use blocks::PointSamples;
 use blocks::{Gap, VariantLevels};
 use factor::PairCosts;
 use lineup::SingleLayers;
-
-/// The name of the finding.
-pub const LAYERS_INTERACT: &str = "layers interact";
 
 /// Whether a run has anything of the kind.
 pub(crate) fn is_asked(question: &Question, records: &Records<'_>) -> bool {
@@ -75,7 +73,7 @@ pub(crate) struct PointContext<'s, 'a> {
     pub why: &'s dyn Fn(Absence, Quantity) -> String,
 }
 
-/// Why nothing may be held against a variant's figure of a quantity.
+/// Why a variant's figure of a quantity may not be compared with another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Exclusion {
     /// The verdict table would not have it either.
@@ -85,7 +83,7 @@ pub(crate) enum Exclusion {
 }
 
 impl Exclusion {
-    /// As it is told of the variant itself.
+    /// As a reason of the variant itself.
     fn own_reason(&self, context: &PointContext<'_, '_>, quantity: Quantity) -> String {
         match self {
             Self::Objection(Objection { verdict, reason }) => format!("{}: {reason}", verdict.name()),
@@ -93,7 +91,7 @@ impl Exclusion {
         }
     }
 
-    /// As it is told of another one, which is named; the reason is told there.
+    /// As a reason of another variant, which is named; the reason itself stands there.
     fn reason_for_others(&self, name: &str) -> String {
         match self {
             Self::Objection(Objection { verdict: Verdict::Invalid, .. }) => format!("`{name}` is invalid"),

@@ -8,7 +8,7 @@ mod advice;
 mod cause;
 mod words;
 
-pub use words::{BEST_BY_SIZE, CLIFF, findings};
+pub use words::findings;
 
 use std::collections::BTreeSet;
 

@@ -1,15 +1,11 @@
 //! Cliffs and advice as findings, so that every report tells them in words.
 
+use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF};
 use weighbridge_model::quantity::{Bytes, display_nanos};
 use weighbridge_model::sizes::{CliffChange, OverSize, SizeAdvice, SizeCliff, SizeJudged, SizeRange};
 use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::subject;
-
-/// Name of the finding of a cliff.
-pub const CLIFF: &str = "cliff";
-/// Name of the finding of advice.
-pub const BEST_BY_SIZE: &str = "best by size";
 
 /// Everything that is said of times over size. `measured` says how many variants have times where a cliff lies.
 pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<Finding> {
@@ -18,7 +14,7 @@ pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<
     over.cliffs.iter().map(cliff).chain(cut_off).chain(over.advice.iter().map(advice)).collect()
 }
 
-/// A curve of which not everything is told.
+/// A curve of which not everything is reported.
 fn cut_off(judged: &SizeJudged) -> Finding {
     Finding {
         severity: Severity::Note,
