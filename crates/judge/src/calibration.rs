@@ -1,4 +1,4 @@
-//! The generator held against the truth: what each response would have been by the probe's own record.
+//! The generator compared with the truth: what each response would have been by the probe's own record.
 //!
 //! A probe serves one request after the other and records how long each occupied it. With the times at which requests
 //! were due, the recursion of a first-come-first-served queue gives every response; what was measured beyond it is the

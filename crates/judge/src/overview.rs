@@ -77,7 +77,7 @@ fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec
 /// Single requests that were kept of a variant at a point, with their blocks.
 struct Kept<'a> {
     samples: &'a [BlockSample<'a>],
-    /// Whether a relay told of its own requests, whose times are then looked at.
+    /// Whether a relay told of its own requests, whose times are then examined.
     relayed: bool,
 }
 

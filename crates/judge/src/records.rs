@@ -52,7 +52,7 @@ impl Block<'_> {
     }
 }
 
-/// Which windows of a cell are looked at.
+/// Which windows of a cell are examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WindowSelection {
     /// The measured windows.

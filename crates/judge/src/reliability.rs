@@ -26,7 +26,7 @@ use crate::stats::power::smallest_detectable;
 use crate::stats::sample::{mean, standard_deviation};
 use crate::thresholds::{LEVEL, POWER, ROUNDS_LEAST, RUNS_FOR_DEVIATION};
 
-/// Measured times for which the smallest detectable difference is told.
+/// Measured times for which the smallest detectable difference is reported.
 const MEASURED: [Nanoseconds; 3] =
     [Nanoseconds::from_secs(20), Nanoseconds::from_secs(60), Nanoseconds::from_secs(300)];
 

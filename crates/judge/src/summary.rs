@@ -90,7 +90,7 @@ pub(crate) fn summary_of_records(
         variants.extend(table.variants());
         findings.extend(table.findings());
         spreads.extend(table.spreads());
-        // Through a bridge variants are told apart that the experiment's chains do not hold.
+        // Through a bridge variants are distinguished that the experiment's chains do not hold.
         if bridge.is_none() {
             table.layers(&mut layers);
         }
@@ -305,7 +305,7 @@ impl<'a> Table<'a> {
         });
     }
 
-    /// The quantities of a scope. Bytes on a link are told where some variant has a link, or they are the headline.
+    /// The quantities of a scope. Bytes on a link are reported where some variant has a link, or they are the headline.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
         let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());

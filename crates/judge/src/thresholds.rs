@@ -52,21 +52,21 @@ pub const DRIFT_CHANGE: f64 = 0.05;
 pub const DRIFT_P: f64 = 0.01;
 /// p of "the order of the windows does not matter" below which carry-over is reported.
 pub const CARRY_OVER_P: f64 = 0.01;
-/// p of "the cost is the same however idle cores wait" below which the two are told apart, if the other lies outside the
+/// p of "the cost is the same however idle cores wait" below which the two are distinguished, if the other lies outside the
 /// cost's interval.
 pub const IDLE_CHECK_P: f64 = 0.01;
 /// Fewest blocks with a check of windows or of idle cores that can tell it from noise.
 pub const CHECKED_BLOCKS: usize = 3;
 /// Core latencies of which one is at least so many times the other are of two places …
 pub const CORE_LATENCY_LEVELS: f64 = 1.5;
-/// … which are told where the baseline's p50, or a variant's cost, differs by at least this between them, on the log scale.
+/// … which are reported where the baseline's p50, or a variant's cost, differs by at least this between them, on the log scale.
 pub const CORE_LATENCY_CHANGE: f64 = 0.03;
-/// p of "the cost is the same in both places" below which both costs are told.
+/// p of "the cost is the same in both places" below which both costs are reported.
 pub const CORE_LATENCY_P: f64 = 0.01;
 /// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its interval.
 pub const WINDOW_CHECK_P: f64 = 0.01;
 
-/// Fewest starts whose levels are told apart, and …
+/// Fewest starts whose levels are distinguished, and …
 pub const LEVEL_STARTS: usize = 6;
 /// … the error of "each level is one value" at which starts are still taken to lie on two levels.
 pub const LEVEL_P: f64 = 0.05;
@@ -74,7 +74,7 @@ pub const LEVEL_P: f64 = 0.05;
 pub const LEVEL_LEFT: f64 = 0.02;
 /// … what they may leave more for each start more, up to 20 starts.
 pub const LEVEL_LEFT_MORE: f64 = 0.0075;
-/// Change of the cost between windows that follow a freeze and a warm-up without one, on the log scale, that is told …
+/// Change of the cost between windows that follow a freeze and a warm-up without one, on the log scale, that is reported …
 pub const TURN_CHANGE: f64 = 0.05;
 /// … where its p over blocks is below this.
 pub const TURN_P: f64 = 0.01;
@@ -84,7 +84,7 @@ pub const TURN_REQUESTS: u64 = 20;
 pub const PAUSE_LEAST: Nanoseconds = Nanoseconds::from_millis(1);
 /// … and so many times the p50 of the slower of variant and baseline.
 pub const PAUSE_FACTOR: f64 = 20.0;
-/// Pauses are told where they take this share of the time more than the other's …
+/// Pauses are reported where they take this share of the time more than the other's …
 pub const PAUSE_SHARE: f64 = 0.01;
 /// … with a p over blocks below this.
 pub const PAUSE_P: f64 = 0.05;
@@ -121,7 +121,7 @@ pub const ADVICE_GAIN: f64 = 0.10;
 
 /// Probability with which the smallest detectable difference is found.
 pub const POWER: f64 = 0.8;
-/// Fewest runs whose standard deviation is told.
+/// Fewest runs whose standard deviation is reported.
 pub const RUNS_FOR_DEVIATION: usize = 3;
 
 // --- Steering ----------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ pub const DEPENDS_ON_PLACE: &str = "depends on core latency";
 /// Fewest windows of a variant in a place whose median stands for the block.
 const WINDOWS_IN_A_PLACE: usize = 5;
 
-/// The quantity that is looked at: windows tell no higher quantile.
+/// The quantity that is examined: windows tell no higher quantile.
 const QUANTITY: Quantity = Quantity::ResponseP50;
 
 /// Two levels of core latency in the measured windows of a point.

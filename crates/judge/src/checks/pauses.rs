@@ -60,7 +60,7 @@ impl Paused {
 /// Whether one of a variant and the baseline pauses and the other does not.
 ///
 /// A pause is the longest response of a window, where it is above 1 ms, 20 times the p50, and the longest that the other
-/// variant has in a middling block: the host stops both. It is told where pauses take at least 1 % of the time more than the
+/// variant has in a middling block: the host stops both. It is reported where pauses take at least 1 % of the time more than the
 /// other's, over blocks, p below 5 %.
 pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;

@@ -12,7 +12,7 @@ use crate::steer::{WarmWindow, is_warm};
 /// The name of the alarm of a warm-up that ended with its time.
 const NOT_WARM: &str = "not warm";
 
-/// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured windows is told
+/// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured windows is reported
 /// by `drift`.
 pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;

@@ -1,6 +1,6 @@
 //! Densities: the shares of a variant's replies in bins that are equally wide on the logarithmic scale.
 //!
-//! All variants of a point share their bins, so that densities can be held against each other. No kernel smooths them:
+//! All variants of a point share their bins, so that densities can be compared with each other. No kernel smooths them:
 //! what is drawn was counted.
 
 use weighbridge_model::detail::{Density, TimeKind};

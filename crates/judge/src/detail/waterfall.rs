@@ -5,7 +5,7 @@ use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::layering::{Chain, StageCost};
 use weighbridge_model::summary::Summary;
 
-/// One for each chain and quantity of which two stages or more have figures that may be held against each other; the
+/// One for each chain and quantity of which two stages or more have figures that may be compared with each other; the
 /// headline first.
 pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     let mut quantities = vec![summary.headline];

@@ -337,7 +337,7 @@ impl<'a> VariantSamples<'a> {
         }
     }
 
-    /// Whether it holds enough requests for a cost of this quantity, whatever it is held against.
+    /// Whether it holds enough requests for a cost of this quantity, whatever it is compared with.
     pub(crate) fn can_cost(&self, quantity: Quantity) -> Result<(), Absence> {
         self.enough(self.cells.iter(), quantity)
     }

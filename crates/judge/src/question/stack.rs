@@ -17,7 +17,7 @@ pub(crate) const RELAYED: [&str; 2] = ["delay", "loss"];
 /// What a variant is, and what it has that others may have not.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
-    /// All that variants must have in common to be told apart by layers and settings alone; `None` where nobody knows.
+    /// All that variants must have in common to be distinguished by layers and settings alone; `None` where nobody knows.
     pub family: Option<Family>,
     /// The same for a reader: `rust`, `go, grpc`.
     pub name: String,

@@ -22,7 +22,7 @@ const MOST: usize = 1000;
 /// Most places of a curve, beside those in gaps.
 const PLACES: usize = 100;
 
-/// How far off the nearest observation a curve is told: a share of the scatter's own range on its scale …
+/// How far off the nearest observation a curve is reported: a share of the scatter's own range on its scale …
 const NEAR: f64 = 0.02;
 /// … or so many steps between its sizes, where they are few: random sizes leave no gap of twice as many among a hundred in a
 /// hundred scatters.
@@ -115,7 +115,7 @@ impl Scale {
     }
 }
 
-/// How near to its own sizes a scatter's curve is told.
+/// How near to its own sizes a scatter's curve is reported.
 struct Reach {
     scale: Scale,
     most: f64,

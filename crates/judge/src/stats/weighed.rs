@@ -2,7 +2,7 @@
 //!
 //! A draw takes every item as often as its block is in it. Items are put in order once; sums of weights are kept for runs
 //! of them by block, so that what a draw needs of a run is one small product, made for all draws in one go, and only the
-//! run in which a quantile lies is looked at item by item. What is answered is what doing each draw by itself would answer.
+//! run in which a quantile lies is examined item by item. What is answered is what doing each draw by itself would answer.
 
 use super::scatter::Multiplicity;
 

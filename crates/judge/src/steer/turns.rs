@@ -57,7 +57,7 @@ impl TurnRule {
         }
     }
 
-    /// The lengths that are looked at closely, in their order.
+    /// The lengths that are examined closely, in their order.
     fn lengths(&self) -> impl Iterator<Item = Nanoseconds> {
         let longer = [TURN_LONGER, TURN_LONG, TURN_LONGEST]
             .into_iter()
@@ -74,7 +74,7 @@ impl TurnRule {
 /// The effect of a freeze on windows of a length, from logarithms of p50 behind a freeze less those without a break;
 /// `None` where there are too few.
 ///
-/// Its error is that of a median of normal values whose deviation is told by their median distance from it, which is too short
+/// Its error is that of a median of normal values whose deviation is estimated from their median distance from it, which is too short
 /// in samples so small (Croux and Rousseeuw, COMPSTAT 1992).
 pub fn turn_effect(window: Nanoseconds, changes: &[f64]) -> Option<TurnEffect> {
     if changes.len() < TURN_WINDOWS.min(3) {

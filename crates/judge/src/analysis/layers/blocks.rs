@@ -39,7 +39,7 @@ impl PointSamples<'_, '_> {
     }
 }
 
-/// What a variant is held against.
+/// What a variant is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reference {
     /// Another that lived beside it, or itself.

@@ -1,5 +1,5 @@
 //! One chain at one point: what each stage is and costs, quantity by quantity. What is usable is decided variant by variant
-//! and pair by pair: a stage that has no figure, or none that may be used, has no cost, and the one above it is held against
+//! and pair by pair: a stage that has no figure, or none that may be used, has no cost, and the one above it is compared with
 //! the next below.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
@@ -27,7 +27,7 @@ struct QuantityEstimates {
     quantity: Quantity,
     /// The stages' own figures, where they may be used.
     figures: Vec<Option<Estimate>>,
-    /// Why a stage can be held against nothing.
+    /// Why a stage can be compared with nothing.
     exclusions: Vec<Option<Exclusion>>,
     levels: VariantLevels,
 }

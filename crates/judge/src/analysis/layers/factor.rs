@@ -3,7 +3,7 @@
 //!
 //! Costs in one block share what the block was; so the interaction is their difference within a block, with
 //! an interval over blocks. Where the factor is the size, a line through the costs of a block says how much of them is per
-//! operation and how much per byte. Chains share their first stages: each pair is looked at once.
+//! operation and how much per byte. Chains share their first stages: each pair is examined once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,7 +154,7 @@ fn setting_interactions(
     found
 }
 
-/// Those that a factor is likely to change and whose differences can be held against each other, the headline first: a rate
+/// Those that a factor is likely to change and whose differences can be compared with each other, the headline first: a rate
 /// is one over a time, so that what it loses to a layer depends on what it was; and a tail is not made of tails.
 fn looked_at(question: &Question) -> Vec<Quantity> {
     let mut quantities = vec![question.headline];

@@ -1,5 +1,5 @@
 //! Which variants of a question form chains, and which are single layers of a whole: found from what they are made of,
-//! before anything is looked at that was measured.
+//! before anything is examined that was measured.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ impl SingleLayers {
 
 /// The chains of a question: one for each variant above which there is none, and one for each variant that is on none of
 /// these; so every variant stands above the largest one below it. A single pair at one point says nothing that its cost does
-/// not say, so it needs two steps, or another chain or point to be held against.
+/// not say, so it needs two steps, or another chain or point to be compared with.
 pub fn chains(question: &Question) -> Vec<Chain> {
     let ways = ways(question);
     let is_top = |top: &VariantId| !known(question).any(|other| is_above(question, other, *top));

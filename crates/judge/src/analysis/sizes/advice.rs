@@ -5,7 +5,7 @@
 //! slow variant do not meet other sizes than the many of a fast one. Variants that lived in different batches of a block
 //! are each set against the baseline of their own batch first. The variant with the lowest level leads; another is behind it
 //! where the ratio of their levels, a mean of logarithms over blocks, is above 1 (Student, Holm at 5 % over all comparisons
-//! of the advice) and does not lie within the margin; else it is not told apart. So the whole advice errs in at most one
+//! of the advice) and does not lie within the margin; else it is not distinguished. So the whole advice errs in at most one
 //! of twenty experiments.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,7 +168,7 @@ fn best(classes: &[Class], margin: f64) -> Option<Vec<Best>> {
     }
     let p: Vec<f64> = ratios.iter().map(|ratio| p_against_zero(*ratio)).collect();
     let mut corrected = holm(&p).into_iter();
-    // The interval of a distance that is told holds for all of them at once.
+    // The interval of a distance that is reported holds for all of them at once.
     let level = 1.0 - (1.0 - LEVEL) / ratios.len() as f64;
     let first = |order: &Vec<usize>| Best {
         first: order.first().copied().into_iter().collect(),
@@ -355,7 +355,7 @@ mod tests {
         );
     }
 
-    /// A slow variant answered few requests, and by chance large ones: it is held against the fast one's curve there.
+    /// A slow variant answered few requests, and by chance large ones: it is compared with the fast one's curve there.
     #[test]
     fn a_level_is_told_from_the_curve_not_from_the_sizes_that_happened() {
         let time = |size: u64, factor: f64| factor * (1000.0 + size as f64);

@@ -1,4 +1,4 @@
-//! What is asked of a term before it is told: it is sharp, it is worth telling, more than the median changes there, and
+//! What is asked of a term before it is reported: it is sharp, it is worth reporting, more than the median changes there, and
 //! there are enough sizes on either side of it to say so.
 
 use std::ops::RangeInclusive;
@@ -16,7 +16,7 @@ const STEP_BINS: usize = 3;
 const CORNER_BINS: usize = 6;
 /// … and the share of all observations.
 const CORNER_SHARE: f64 = 0.02;
-/// Bins on either side of a step in which quartiles are looked at …
+/// Bins on either side of a step in which quartiles are examined …
 const BESIDE: usize = 20;
 /// … and between it and another step, at least.
 const APART: usize = 6;

@@ -1,6 +1,6 @@
 //! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks, gentle bends and stairs.
 //!
-//! Plain linear algebra on columns. It knows neither blocks nor what is worth telling.
+//! Plain linear algebra on columns. It knows neither blocks nor what is worth reporting.
 
 /// What begins at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,7 +66,7 @@ const SMOOTH: [fn(f64) -> f64; 4] = [|_| 1.0, |u| u, f64::sqrt, |u| u.max(1e-12)
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub terms: Vec<Term>,
-    /// One for each smooth function that could be told apart, then one for each term; 0 for those that could not.
+    /// One for each smooth function that could be distinguished, then one for each term; 0 for those that could not.
     coefficients: Vec<f64>,
     /// What is left, times the weights' roots.
     pub rest: Vec<f64>,

@@ -10,7 +10,7 @@
 //! fitted by weighted least squares to medians of bins of size. Terms are added one after another where they gain most
 //! (forward selection of truncated powers, as MARS: Friedman 1991), places are moved until nothing is gained, and terms
 //! that no longer pay are taken out. Sizes must have been asked for in random order: only then is everything else that
-//! happens meanwhile noise over size and no cliff. Three things are asked of a cliff before it is told, since every curve
+//! happens meanwhile noise over size and no cliff. Three things are asked of a cliff before it is reported, since every curve
 //! is curved somewhere:
 //!
 //! - it gains more than 2 ln n + 12 squared standard errors over n bins (the most that chance gains over n places is
@@ -19,7 +19,7 @@
 //!   fits worse by 9. What bends gently stays in the fit and is not told;
 //! - all blocks together hold it: its height over its standard error, blocks resampled, has a p below 1 % by Student's t.
 //!
-//! Only the median is looked at, and each block's own level is taken out before.
+//! Only the median is examined, and each block's own level is taken out before.
 
 mod bins;
 mod evidence;
@@ -38,13 +38,13 @@ use super::student::two_sided_p;
 
 /// Squared standard errors that a term must gain, beside 2 ln n of n bins.
 const GAIN: f64 = 12.0;
-/// The p over blocks from which a cliff is told.
+/// The p over blocks from which a cliff is reported.
 const BLOCK_P: f64 = 0.01;
 /// The p over blocks that had no part in choosing sizes, from which a cliff is confirmed.
 const CONFIRM_P: f64 = 0.05;
 /// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
-/// The share of resamples that may put a cliff where none can be told, before it is told no longer.
+/// The share of resamples that may put a cliff where none can be reported, before it is reported no longer.
 const OUTSIDE: f64 = 0.05;
 
 /// What happens at a cliff.
@@ -112,7 +112,7 @@ pub struct Found {
     pub is_cut_off: bool,
 }
 
-/// Between which sizes cliffs are told: nearer to an end too few requests lie on one side.
+/// Between which sizes cliffs are reported: nearer to an end too few requests lie on one side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// Steps.

@@ -1,7 +1,7 @@
 //! Which terms a course has, and where: each is added where it gains most, and moved until nothing is gained.
 //!
 //! A term may lie wherever there are two bins to tell its sides apart, so that what happens near an end is fitted where it
-//! is and not by some other term elsewhere. Whether it is told is decided elsewhere.
+//! is and not by some other term elsewhere. Whether it is reported is decided elsewhere.
 
 use super::bins::{Bins, Single};
 use super::fit::{Data, Fit, Shape, Term};
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
         among.map(gain).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The ramp that a step at a gap is held against.
+    /// The ramp that a step at a gap is compared with.
     fn ramp(&self, gap: usize) -> Shape {
         let (below, above) = (gap.saturating_sub(RAMP_BINS), (gap + RAMP_BINS).min(self.gaps.len() - 1));
         let bins = (self.gaps[gap] - self.gaps[below]).max(self.gaps[above] - self.gaps[gap]);
@@ -316,7 +316,7 @@ impl<'a> Search<'a> {
     }
 
     /// Between which two sizes a step lies, so that the distances of single times from the course, each over its own
-    /// level, sum up to the least. Sizes of the two bins on either side are looked at.
+    /// level, sum up to the least. Sizes of the two bins on either side are examined.
     fn split(&self, fit: &Fit, step: usize, times: &Multiplicity) -> f64 {
         let (place, height) = (fit.terms[step].place, fit.height(step));
         let gap = self.gap(place);

@@ -1,6 +1,6 @@
 //! Where a curve may step or bend: stretches of sizes in which further observations would tell most.
 //!
-//! A suspicion costs a few requests and nothing is told of it, so less is asked of it than of a cliff: that a term gains
+//! A suspicion costs a few requests and nothing is reported of it, so less is asked of it than of a cliff: that a term gains
 //! more than chance would, whether it is sharp or not, and however many blocks there are.
 
 use super::super::scatter::Scatter;
@@ -11,10 +11,10 @@ use super::search::{Course, Search};
 const SUSPICION: f64 = 4.0;
 /// Gaps between bins on either side of a suspected step.
 const AROUND: usize = 2;
-/// A bend is looked at from its place over this factor to its place times it: its slopes on both sides place it.
+/// A bend is examined from its place over this factor to its place times it: its slopes on both sides place it.
 const REACH: f64 = 2.0;
 
-/// Of stairs so many are looked at.
+/// Of stairs so many are examined.
 const WHOLE: f64 = 3.0;
 
 /// A stretch of sizes.
