@@ -79,7 +79,7 @@ pub struct Cell<'a> {
     pub block: u32,
     /// The trials: one, save of the baseline where there are batches.
     pub trials: Vec<&'a TrialRecord>,
-    /// The windows seen through the selection, in the order they ran.
+    /// The selected windows, in the order they ran.
     pub windows: Vec<&'a WindowRecord>,
     point: PointId,
     selection: WindowSelection,
@@ -220,7 +220,7 @@ fn why_void(trial: &TrialRecord) -> Option<String> {
 }
 
 impl<'a> Block<'a> {
-    /// A variant's cell at a point; `None` where no window of it is seen through the selection.
+    /// A variant's cell at a point; `None` where no window of it is selected.
     pub fn cell(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Option<Cell<'a>> {
         self.cell_of(self.variant_trials(variant).collect(), point, selection)
     }
@@ -446,7 +446,7 @@ impl<'a> Cell<'a> {
         peaks.max().filter(|peak: &u64| *peak > 0).map(|peak| peak as f64)
     }
 
-    /// Merged histograms of a scope; empty through any selection but the measured windows'.
+    /// Merged histograms of a scope; empty of any selection but that of the measured windows.
     pub fn times(&self, scope: Scope) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
         if self.selection == WindowSelection::Measured {

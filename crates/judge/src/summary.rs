@@ -24,9 +24,10 @@ use crate::analysis::roles::roles_where_several;
 use crate::analysis::sizes::{self, SizeAnalysis};
 use crate::analysis::variance_components::{self, variance_components};
 use crate::checks::core_latency::{cores_moved, explains_levels};
-use crate::checks::idle::not_held;
 use crate::checks::tail::{Named, thin_tail_remark};
-use crate::checks::{self, CheckContext, Diagnosis, Impact, VariantTotals, diagnose, subject};
+use crate::checks::{
+    CheckContext, Diagnosis, Impact, RunContext, VariantTotals, diagnose, not_paired, run_findings, subject,
+};
 use crate::estimate::{Absence, Estimand, VariantSamples, contrast_between, headlines};
 use crate::question::{Point, Question, Scope, Transport, Variant};
 use crate::records::{Cell, Records, WindowSelection};
@@ -67,20 +68,16 @@ fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
     seen.into_iter().map(|(key, values)| (key, joined(values))).collect()
 }
 
-/// Judges what was records.
+/// Judges the records.
 pub(crate) fn summary_of_records(
     question: &Question,
     records: &Records<'_>,
     bridge: Option<&Bridge>,
     sizes: &SizeAnalysis<'_>,
 ) -> Summary {
-    let mut findings = checks::one_instance(question);
-    findings.extend(checks::one_service_core(question));
-    findings.extend(question.idle.as_ref().and_then(not_held));
-    findings.extend(checks::void_blocks(records));
-    findings.extend(checks::in_batches(question, records, bridge.map(|bridge| &bridge.name[..])));
+    let bridge_name = bridge.map(|bridge| &bridge.name[..]);
+    let mut findings = run_findings(&RunContext { question, records, bridge: bridge_name });
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
-    let mut pairings = Vec::new();
     let mut layers = Layers::new(question, records);
     for (id, point) in question.points() {
         let mut table = Table::new(question, records, id, point);
@@ -94,10 +91,7 @@ pub(crate) fn summary_of_records(
         if bridge.is_none() {
             table.layers(&mut layers);
         }
-        findings.extend(checks::not_paired(question, records, id));
-        if !records.used.is_empty() {
-            pairings.push(PointPairing { point: point.label.clone(), pairing: records.pairing(id) });
-        }
+        findings.extend(not_paired(question, records, id));
     }
     let (layering, interacting) = layers.end();
     findings.extend(interacting);
@@ -125,7 +119,7 @@ pub(crate) fn summary_of_records(
         },
         goal: goal(question, records),
         conditions: run.conditions,
-        pairings,
+        pairings: pairings(question, records),
         costs,
         variants,
         findings,
@@ -141,6 +135,16 @@ pub(crate) fn summary_of_records(
         idle: question.idle.clone(),
         calibration: None,
     }
+}
+
+/// How variants were put side by side at each point; nothing where no block counts.
+fn pairings(question: &Question, records: &Records<'_>) -> Vec<PointPairing> {
+    let points = question.points().filter(|_| !records.used.is_empty());
+    let pairing = |(id, point): (PointId, &Point)| PointPairing {
+        point: point.label.clone(),
+        pairing: records.pairing(id),
+    };
+    points.map(pairing).collect()
 }
 
 /// Whether the widest headline interval over variants and points meets the goal.

@@ -35,7 +35,7 @@ pub fn relays(question: &Question, records: &Records<'_>, variants: &[VariantSum
         let mut costs = Vec::new();
         let first = all.len();
         for relay in &relays {
-            let mut parts = relay.told(question, point);
+            let mut parts = relay.latency_parts(question, point);
             if records.bridge.is_none() && relay.variant != VariantId(0) {
                 relay.costs(question, &mut parts.parts);
             }
@@ -196,7 +196,7 @@ impl<'a> Relay<'a> {
         });
     }
 
-    fn told(&self, question: &Question, point: &Point) -> RelayParts {
+    fn latency_parts(&self, question: &Question, point: &Point) -> RelayParts {
         let first_stage = question.blocks.min as usize;
         let requests = |class: SizeClass| {
             let good = self.blocks.iter().flat_map(|block| &block.good);

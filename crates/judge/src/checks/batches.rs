@@ -3,16 +3,21 @@
 use weighbridge_model::id::VariantId;
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::question::Question;
-use crate::records::Records;
+use super::RunContext;
 
-/// What batches do to the costs, where there are several; `bridge` is the variant through which they are compared.
-pub(crate) fn in_batches(
-    question: &Question,
-    records: &Records<'_>,
-    bridge: Option<&str>,
-) -> Option<Finding> {
-    let finding = |name: &str, evidence, remedy: &str| Finding {
+/// The name of the finding where costs are against the baseline of each batch.
+const BATCHES: &str = "batches";
+/// The name of the finding where two variants are compared through the baseline.
+const THROUGH_THE_BASELINE: &str = "through the baseline";
+
+/// What batches do to the costs, where there are several.
+pub(super) fn in_batches(context: &RunContext<'_>) -> Vec<Finding> {
+    finding(context).into_iter().collect()
+}
+
+fn finding(context: &RunContext<'_>) -> Option<Finding> {
+    let &RunContext { question, records, bridge } = context;
+    let note = |name: &str, evidence, remedy: &str| Finding {
         severity: Severity::Note,
         name: name.to_owned(),
         subject: String::new(),
@@ -23,7 +28,7 @@ pub(crate) fn in_batches(
                   these matter most";
     if let Some(bridge) = bridge {
         let evidence = format!("measured in different batches: each cost is a ratio of ratios to `{bridge}`");
-        return Some(finding("through the baseline", evidence, remedy));
+        return Some(note(THROUGH_THE_BASELINE, evidence, remedy));
     }
     let batches = records.batches();
     let name = |id: &VariantId| Some(format!("`{}`", question.variants.get(id.index())?.name));
@@ -32,6 +37,6 @@ pub(crate) fn in_batches(
     let baseline = batches.values().flatten().next().and_then(name)?;
     (batches.len() > 1).then(|| {
         let evidence = format!("each cost is against {baseline} of its own batch: {}", each.join(" | "));
-        finding("batches", evidence, remedy)
+        note(BATCHES, evidence, remedy)
     })
 }

@@ -1,4 +1,4 @@
-//! What a check is given: one variant at one point, and what its records add up to.
+//! What a check is given: a run, or one variant at one point and what its records add up to.
 
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::id::{PointId, VariantId};
@@ -8,6 +8,14 @@ use weighbridge_model::record::TrialRecord;
 use crate::estimate::{Estimand, VariantSamples};
 use crate::question::{Question, Scope, Variant};
 use crate::records::{Cell, CellPair, Records, Times, WindowSelection, add};
+
+/// A run.
+pub(crate) struct RunContext<'c> {
+    pub question: &'c Question,
+    pub records: &'c Records<'c>,
+    /// The name of the variant through which the others are compared, where these never lived at the same time.
+    pub bridge: Option<&'c str>,
+}
 
 /// One variant at one point.
 pub(crate) struct CheckContext<'c> {

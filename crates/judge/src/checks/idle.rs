@@ -10,7 +10,7 @@ use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::summary::{Finding, Severity};
 
 use super::window_length::moved;
-use super::{Alarm, CheckContext, Impact};
+use super::{Alarm, CheckContext, Impact, RunContext};
 use crate::estimate::{Estimand, VariantSamples, contrast, contrast_between};
 use crate::records::WindowSelection;
 use crate::thresholds::IDLE_CHECK_P;
@@ -62,7 +62,11 @@ pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
 }
 
 /// What is to be known of a run whose idle cores could not be kept awake as it asked.
-pub fn not_held(idle: &IdleWait) -> Option<Finding> {
+pub(super) fn not_held(context: &RunContext<'_>) -> Vec<Finding> {
+    context.question.idle.iter().filter_map(cores_sleep).collect()
+}
+
+fn cores_sleep(idle: &IdleWait) -> Option<Finding> {
     let refused = idle.refused.as_ref().filter(|_| idle.asked != idle.was)?;
     Some(Finding {
         severity: Severity::Note,

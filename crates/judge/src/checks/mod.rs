@@ -1,6 +1,6 @@
 //! The self-check: what the records say against themselves.
 //!
-//! A check is a function in a file of this folder and a line of the list below. It compares what one variant's records at one
+//! A check is a function in a file of this folder and a line of a list below. It compares what one variant's records at one
 //! point add up to with a constant of [`crate::thresholds`], and says what was seen, what to do, and what that does to figures and
 //! verdicts. Nothing is repaired and nothing is left out.
 
@@ -24,10 +24,8 @@ mod void_blocks;
 mod warm;
 mod window_length;
 
-pub(crate) use batches::in_batches;
-pub(crate) use context::{CheckContext, VariantTotals};
-pub(crate) use setup::{not_paired, one_instance, one_service_core};
-pub(crate) use void_blocks::void_blocks;
+pub(crate) use context::{CheckContext, RunContext, VariantTotals};
+pub(crate) use setup::not_paired;
 
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::finding;
@@ -75,6 +73,23 @@ const CHECKS: [Check; 34] = [
     drift::through_the_run,
     two_levels::start_levels,
 ];
+
+/// What is noticed of a run as a whole.
+type RunCheck = fn(&RunContext<'_>) -> Vec<Finding>;
+
+/// All checks of a run, in the order in which their findings are reported.
+const RUN_CHECKS: [RunCheck; 5] = [
+    setup::one_instance,
+    setup::one_service_core,
+    idle::not_held,
+    void_blocks::void_blocks,
+    batches::in_batches,
+];
+
+/// What the set-up and the blocks of a run do not let anybody conclude.
+pub(crate) fn run_findings(context: &RunContext<'_>) -> Vec<Finding> {
+    RUN_CHECKS.iter().flat_map(|check| check(context)).collect()
+}
 
 /// Checks one variant at one point against itself, the host and the baseline.
 pub(crate) fn diagnose(context: &CheckContext<'_>) -> Diagnosis {

@@ -69,8 +69,8 @@ pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
     }
     let (mine, theirs): (Vec<_>, Vec<_>) =
         context.pairs().into_iter().map(|pair| (pair.variant, pair.baseline)).unzip();
-    let mine_more = || Some(("its", more(&mine, &theirs, point)?));
-    let theirs_more = || Some(("the baseline's", more(&theirs, &mine, point)?));
+    let mine_more = || Some(("its", pauses_in_excess(&mine, &theirs, point)?));
+    let theirs_more = || Some(("the baseline's", pauses_in_excess(&theirs, &mine, point)?));
     let (whose, said) = mine_more().or_else(theirs_more)?;
     Some(Alarm {
         impact: Impact::Note,
@@ -81,7 +81,7 @@ pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
 }
 
 /// What is to be said of the pauses of `ones`, where they have more than `others`.
-fn more(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String> {
+fn pauses_in_excess(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String> {
     let times = |cell: &Cell<'_>, time: fn(&OperationFigures) -> Nanoseconds| -> Vec<f64> {
         let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
         figures.map(|all| time(all).as_nanos() as f64).collect()

@@ -4,13 +4,13 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::summary::{Finding, Severity};
 
-use super::subject;
+use super::{RunContext, subject};
 use crate::question::{Lifetime, Question, Variant};
 use crate::records::Records;
 
 /// A note on every variant that somebody else runs.
-pub(crate) fn one_instance(question: &Question) -> Vec<Finding> {
-    let instances = question.variants.iter().filter(|variant| variant.lifetime == Lifetime::Instance);
+pub(super) fn one_instance(context: &RunContext<'_>) -> Vec<Finding> {
+    let instances = context.question.variants.iter().filter(|variant| variant.lifetime == Lifetime::Instance);
     let note = |variant: &Variant| Finding {
         severity: Severity::Note,
         name: "one instance".to_owned(),
@@ -22,14 +22,15 @@ pub(crate) fn one_instance(question: &Question) -> Vec<Finding> {
 }
 
 /// A note where nothing of a variant can run at the same time.
-pub(crate) fn one_service_core(question: &Question) -> Option<Finding> {
-    (question.cores.service == Some(1)).then(|| Finding {
+pub(super) fn one_service_core(context: &RunContext<'_>) -> Vec<Finding> {
+    let note = || Finding {
         severity: Severity::Note,
         name: "one service core".to_owned(),
         subject: String::new(),
         evidence: "costs are CPU costs, no parallelism".to_owned(),
         remedy: "use a host with more cores".to_owned(),
-    })
+    };
+    if context.question.cores.service == Some(1) { vec![note()] } else { Vec::new() }
 }
 
 /// Says of a point whose variants ran one after another that what the host did meanwhile is not shared.

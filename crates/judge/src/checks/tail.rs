@@ -50,9 +50,9 @@ pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Thi
         return None;
     }
     match quantity.statistic() {
-        Statistic::Quantile(_) => beyond(samples, quantity),
-        Statistic::Mean => apart(samples, quantity.is_response()),
-        Statistic::Other if quantity == Quantity::Throughput => apart(samples, false),
+        Statistic::Quantile(_) => windows_beyond(samples, quantity),
+        Statistic::Mean => outlying_windows(samples, quantity.is_response()),
+        Statistic::Other if quantity == Quantity::Throughput => outlying_windows(samples, false),
         Statistic::Other => None,
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
 }
 
 /// Windows whose longest response lies at or beyond the block's quantile.
-fn beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
+fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     let count = |cell: &Cell<'_>, value: f64| {
         let figures = cell.windows.iter().filter_map(|window| figures_of(window, samples.scope()));
         // The histogram's value stands for values up to a thousandth below it.
@@ -105,7 +105,7 @@ fn beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> 
 ///
 /// A window's distance is its mean over the block's median window, less one. Their median absolute deviation is taken over
 /// all blocks: one block may have but ten windows.
-fn apart(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
+fn outlying_windows(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
     let blocks = samples.trials().iter().map(|one| means(&one.cell, samples.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
     let sizes: Vec<f64> = distances.iter().map(|d| d.abs()).collect();

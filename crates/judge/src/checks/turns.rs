@@ -69,7 +69,7 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     let pairs = context.pairs();
     let found = |figure: Figure| {
         let moved = |pair: &CellPair<'_>| {
-            Some(broken(&pair.variant, slots, figure)? - broken(&pair.baseline, slots, figure)?)
+            Some(turn_effect(&pair.variant, slots, figure)? - turn_effect(&pair.baseline, slots, figure)?)
         };
         let moves: Vec<f64> = pairs.iter().filter_map(moved).collect();
         let mean = Mean::new(&moves).filter(|_| moves.len() >= BLOCKS_FOR_INTERVAL)?;
@@ -107,7 +107,7 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
 /// The last requests of a window have ever fewer beside them: of n requests in s slots they are (s − 1) ÷ 2n faster on
 /// average. Windows of a warm-up in which that is more than 2.5 % are not compared with the longer ones that are measured.
 /// Nor are windows in which the cores were in another place than through most of the warm-up's later half.
-fn broken(cell: &Cell<'_>, slots: u64, figure: Figure) -> Option<f64> {
+fn turn_effect(cell: &Cell<'_>, slots: u64, figure: Figure) -> Option<f64> {
     let mut warm = cell.warm_up();
     warm.retain(|window| window.figures.requests >= TURN_REQUESTS * slots.saturating_sub(1));
     let middle = |windows: &[&WindowRecord]| {

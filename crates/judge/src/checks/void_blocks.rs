@@ -2,10 +2,10 @@
 
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::records::Records;
+use super::RunContext;
 
 /// A note on every block that was thrown away.
-pub(crate) fn void_blocks(records: &Records<'_>) -> Vec<Finding> {
+pub(super) fn void_blocks(context: &RunContext<'_>) -> Vec<Finding> {
     let finding = |(block, reason): &(u32, String)| Finding {
         severity: Severity::Note,
         name: "void block".to_owned(),
@@ -13,5 +13,5 @@ pub(crate) fn void_blocks(records: &Records<'_>) -> Vec<Finding> {
         evidence: format!("block {block} counts for nothing: {reason}"),
         remedy: "none is needed where enough blocks are left".to_owned(),
     };
-    records.void.iter().map(finding).collect()
+    context.records.void.iter().map(finding).collect()
 }

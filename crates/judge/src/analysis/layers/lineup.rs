@@ -52,11 +52,11 @@ impl SingleLayers {
 /// these; so every variant stands above the largest one below it. A single pair at one point says nothing that its cost does
 /// not say, so it needs two steps, or another chain or point to be compared with.
 pub fn chains(question: &Question) -> Vec<Chain> {
-    let ways = ways(question);
+    let paths = paths(question);
     let is_top = |top: &VariantId| !known(question).any(|other| is_above(question, other, *top));
     let (mut chains, mut others): (Vec<_>, Vec<_>) =
-        ways.iter().filter(|(_, way)| way.len() > 1).partition(|(id, _)| is_top(id));
-    // Largest first, so that those on its way need none of their own.
+        paths.iter().filter(|(_, path)| path.len() > 1).partition(|(id, _)| is_top(id));
+    // Largest first, so that those on its path need none of their own.
     others.sort_by_key(|(id, _)| Reverse(stack(question, **id).elements.len()));
     for other in others {
         if !chains.iter().any(|(_, chain)| chain.contains(other.0)) {
@@ -64,9 +64,9 @@ pub fn chains(question: &Question) -> Vec<Chain> {
         }
     }
     let is_worth =
-        chains.len() > 1 || question.points.len() > 1 || chains.iter().any(|(_, way)| way.len() > 2);
+        chains.len() > 1 || question.points.len() > 1 || chains.iter().any(|(_, path)| path.len() > 2);
     chains.retain(|_| is_worth);
-    chains.into_iter().map(|(_, way)| named(question, way)).collect()
+    chains.into_iter().map(|(_, path)| chain_along(question, path)).collect()
 }
 
 /// The sum checks of a question: for each whole the base with the most singles above it that make it up, of variants that
@@ -171,37 +171,37 @@ fn is_above(question: &Question, above: VariantId, below: VariantId) -> bool {
     stack(question, above).is_above(stack(question, below))
 }
 
-/// The way down from every variant, from below: each time to the largest variant there is; of several to the one with the
-/// longest way of its own, then to one that has all but the innermost, then to the one that comes first in the experiment.
-fn ways(question: &Question) -> BTreeMap<VariantId, Vec<VariantId>> {
+/// The path down from every variant, from below: each time to the largest variant there is; of several to the one with the
+/// longest path of its own, then to one that has all but the innermost, then to the one that comes first in the experiment.
+fn paths(question: &Question) -> BTreeMap<VariantId, Vec<VariantId>> {
     let mut rising: Vec<VariantId> = known(question).collect();
     rising.sort_by_key(|id| stack(question, *id).elements.len());
-    let mut ways: BTreeMap<VariantId, Vec<VariantId>> = BTreeMap::new();
+    let mut paths: BTreeMap<VariantId, Vec<VariantId>> = BTreeMap::new();
     for top in rising {
-        let below = ways.iter().filter(|(id, _)| is_above(question, top, **id));
-        let rank = |(id, way): &(&VariantId, &Vec<VariantId>)| {
+        let below = paths.iter().filter(|(id, _)| is_above(question, top, **id));
+        let rank = |(id, path): &(&VariantId, &Vec<VariantId>)| {
             let below = stack(question, **id);
-            (below.elements.len(), way.len(), stack(question, top).begins_with(below), Reverse(**id))
+            (below.elements.len(), path.len(), stack(question, top).begins_with(below), Reverse(**id))
         };
-        let mut way = below.max_by_key(rank).map_or_else(Vec::new, |(_, way)| way.clone());
-        way.push(top);
-        ways.insert(top, way);
+        let mut path = below.max_by_key(rank).map_or_else(Vec::new, |(_, path)| path.clone());
+        path.push(top);
+        paths.insert(top, path);
     }
-    ways
+    paths
 }
 
-fn named(question: &Question, way: &[VariantId]) -> Chain {
-    let mut stages = vec![(way[0], bottom(question, way[0]))];
-    stages.extend(way.windows(2).map(|pair| (pair[1], stage_name(question, pair[0], pair[1]))));
+fn chain_along(question: &Question, path: &[VariantId]) -> Chain {
+    let mut stages = vec![(path[0], bottom(question, path[0]))];
+    stages.extend(path.windows(2).map(|pair| (pair[1], stage_name(question, pair[0], pair[1]))));
     let is_between = |place: usize, absent: &Stack| {
-        let is_above_last = |place: usize| absent.is_above(stack(question, way[place]));
-        stack(question, way[place]).is_above(absent) && place.checked_sub(1).is_none_or(is_above_last)
+        let is_above_last = |place: usize| absent.is_above(stack(question, path[place]));
+        stack(question, path[place]).is_above(absent) && place.checked_sub(1).is_none_or(is_above_last)
     };
-    let missing = (0..way.len()).flat_map(|place| {
+    let missing = (0..path.len()).flat_map(|place| {
         let there = question.absent.iter().enumerate();
         there.filter(move |(_, absent)| is_between(place, &absent.stack)).map(move |(at, _)| (place, at))
     });
-    Chain { family: stack(question, way[0]).name.clone(), missing: missing.collect(), stages }
+    Chain { family: stack(question, path[0]).name.clone(), missing: missing.collect(), stages }
 }
 
 /// What a lowest variant has: its layers, and settings that not every variant of its family has.

@@ -61,7 +61,7 @@ impl SharedBy {
         }
     }
 
-    fn said(self) -> String {
+    fn words(self) -> String {
         match self {
             Self::Single => String::new(),
             Self::Alone => "; no other variant has it there".to_owned(),
@@ -117,7 +117,7 @@ fn cliff(cliff: &SizeCliff, shared_by: SharedBy) -> Finding {
             show(height.point),
             show(height.lower),
             show(height.upper),
-            shared_by.said()
+            shared_by.words()
         ),
         remedy: shared_by.remedy(cliff.cause.as_deref()).to_owned(),
     }
