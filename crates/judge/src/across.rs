@@ -5,6 +5,7 @@
 //! program, same host, same load) is the caller's to know, and to say.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::finding::reason;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::RunToRun;
@@ -173,7 +174,10 @@ fn doubt(row: &mut Cost, first: ComparedRun<'_>, second: ComparedRun<'_>, compar
         }
         let bound = part.summary.findings.iter().find(|finding| finding.name == GENERATOR_BOUND);
         if let Some(finding) = bound.filter(|_| row.quantity == Quantity::Throughput) {
-            return refuse(Verdict::Withheld, format!("`{run}`: {}: {}", finding.name, finding.evidence));
+            return refuse(
+                Verdict::Withheld,
+                format!("`{run}`: {}", reason(&finding.name, &finding.evidence)),
+            );
         }
     }
 }

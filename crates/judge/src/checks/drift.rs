@@ -29,15 +29,15 @@ pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
         let found = pairs.iter().filter_map(|pair| shift(&log_ratios(pair)));
         found.map(|found| Change { size: found.change, p: found.p }).collect()
     };
-    let told = |found: Vec<Change>, what: &str| {
+    let described = |found: Vec<Change>, what: &str| {
         let (change, significant) = consistent(&found)?;
         let changed = format!("{what} by {} within a trial", Ratio::new(change.exp_m1()));
         Some((change, format!("{changed}, in {significant} of {} trials", found.len())))
     };
-    let (change, evidence) = told(trends(response_p50), "response p50 changed")
-        .or_else(|| told(trends(response_mean), "response mean changed"))
+    let (change, evidence) = described(trends(response_p50), "response p50 changed")
+        .or_else(|| described(trends(response_mean), "response mean changed"))
         .or_else(|| {
-            told(steps(), "response p50 against the baseline stepped").filter(|_| !context.is_baseline())
+            described(steps(), "response p50 against the baseline stepped").filter(|_| !context.is_baseline())
         })?;
     Some(Alarm {
         impact: Impact::Suspect,

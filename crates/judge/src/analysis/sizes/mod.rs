@@ -6,40 +6,32 @@
 
 mod advice;
 mod cause;
+mod medians;
+mod requests;
 mod words;
 
+use medians::{MEDIAN, Median, ratios};
+pub(crate) use medians::{QUANTILES, medians, quantiles, ratios_to_others};
+use requests::{BatchId, OperationRequests, Request, good, observation, operations};
 pub use words::findings;
 
 use std::collections::BTreeSet;
 
-use weighbridge_model::id::{OperationId, PointId, VariantId};
-use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::samples::Sample;
 use weighbridge_model::sizes::{
-    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeGuide, SizeJudged, SizeQuantile, SizeRatio,
-    SizeRatios, SizeSamples, SizeTime,
+    Bounded, CliffChange, OverSize, SizeCliff, SizeCurve, SizeJudged, SizeRatio, SizeRatios, SizeSamples,
+    SizeTime,
 };
 
-use crate::question::{AskedSizes, Point, Question};
-use crate::records::{Records, WindowSelection};
+use crate::question::Question;
+use crate::records::Records;
 use crate::stats::cliffs::{self, Change, Cliff, Found};
-use crate::stats::scatter::{Observation, Scatter, half_width, standard_error};
+use crate::stats::scatter::Scatter;
 use crate::stats::smooth::{Smooth, places, smooth};
-use crate::steer::SCOUTS;
-use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
-
-/// The quantiles of a curve: the median, the middle half, and nine in ten.
-pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
-/// Which of them is the median.
-const MEDIAN: usize = 2;
 
 /// What the guide of a segment is called, at first.
 pub const SEGMENT: &str = "segment";
 /// Bytes of a segment that are not payload: the heads of IPv4 and TCP with its time stamps.
 pub const SEGMENT_HEAD: u64 = 20 + 20 + 12;
-
-/// Most variants of which each can be the reference of all others: their pairs are kept.
-const REFERENCES: usize = 12;
 
 /// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for all of them.
 pub struct SizeAnalysis<'a> {
@@ -232,25 +224,6 @@ fn batches(requests: &[Request<'_>]) -> BTreeSet<BatchId> {
     requests.iter().map(|request| request.batch).collect()
 }
 
-/// The medians of all variants, in their order.
-pub(crate) fn medians<'a>(scatters: &'a [Scatter], smoothed: &'a [Smooth]) -> Vec<Median<'a>> {
-    scatters.iter().zip(smoothed).map(|(scatter, smooth)| Median { scatter, smooth }).collect()
-}
-
-/// Variant, reference and ratios of each pair without the baseline, the reference being the earlier; none where there are
-/// too many variants.
-pub(crate) fn ratios_to_others<'a>(
-    medians: &'a [Median<'a>],
-    ratios: impl Fn(usize, usize) -> Vec<Option<SizeRatio>> + 'a,
-) -> impl Iterator<Item = (usize, usize, Vec<Option<SizeRatio>>)> + 'a {
-    let count = if medians.len() > REFERENCES { 0 } else { medians.len() };
-    let pairs = (1..count).flat_map(move |reference| (reference + 1..count).map(move |v| (v, reference)));
-    let there = |at: usize| !medians[at].scatter.is_empty();
-    pairs
-        .filter(move |(variant, reference)| there(*variant) && there(*reference))
-        .map(move |(variant, reference)| (variant, reference, ratios(variant, reference)))
-}
-
 /// The single requests that curves are made of.
 pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
     let mut all = Vec::new();
@@ -278,127 +251,6 @@ pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
         }
     }
     all
-}
-
-/// The requests of one operation at one point, variant by variant.
-struct OperationRequests<'a> {
-    point: &'a Point,
-    name: String,
-    /// How many of the first blocks decided which sizes the others asked for besides; 0 where none were asked for: then
-    /// nothing was chosen, and every block may tell of a cliff.
-    scouts: usize,
-    by_variant: Vec<Vec<Request<'a>>>,
-    /// Largest packet of each variant's innermost link; `None` where it runs on the bare host.
-    mtus: Vec<Option<u32>>,
-    /// Those of the variant through which others of different batches are compared.
-    base: Vec<Request<'a>>,
-}
-
-/// One request of a variant.
-#[derive(Debug, Clone, Copy)]
-struct Request<'a> {
-    batch: BatchId,
-    sample: &'a Sample,
-}
-
-/// A request with one of its times.
-#[derive(Debug, Clone, Copy)]
-struct TimedRequest<'a> {
-    request: Request<'a>,
-    time: Nanoseconds,
-}
-
-/// The part of a block in which variants lived beside each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct BatchId {
-    block: u32,
-    batch: u32,
-}
-
-/// All operations whose requests were kept.
-fn operations<'a>(question: &'a Question, records: &Records<'a>) -> Vec<OperationRequests<'a>> {
-    let mut operations = Vec::new();
-    // Single requests of sizes in a list are kept for other reasons, and make no curve.
-    for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
-        let scouts = if records.has_further(id) { SCOUTS } else { 0 };
-        for (at, operation) in point.operations.iter().enumerate() {
-            let requests_of_variant = |variant| requests(records, id, variant, OperationId(at as u16));
-            let by_variant: Vec<_> =
-                question.variants().map(|(variant, _)| requests_of_variant(variant)).collect();
-            if by_variant.iter().any(|requests| !requests.is_empty()) {
-                operations.push(OperationRequests {
-                    point,
-                    name: operation.clone(),
-                    scouts,
-                    by_variant,
-                    mtus: question.variants().map(|(variant, _)| mtu(records, id, variant)).collect(),
-                    base: requests_of_variant(records.bridge.unwrap_or(VariantId(0))),
-                });
-            }
-        }
-    }
-    operations
-}
-
-fn requests<'a>(
-    records: &Records<'a>,
-    point: PointId,
-    variant: VariantId,
-    operation: OperationId,
-) -> Vec<Request<'a>> {
-    let trials =
-        records.cells(point, variant, WindowSelection::Measured).into_iter().flat_map(|cell| cell.trials);
-    let is_wanted = move |sample: &&Sample| sample.point == point && sample.operation == operation;
-    trials
-        .flat_map(|trial| {
-            let batch = BatchId { block: trial.block, batch: trial.batch };
-            trial.samples.iter().filter(is_wanted).map(move |sample| Request { batch, sample })
-        })
-        .collect()
-}
-
-fn mtu(records: &Records<'_>, point: PointId, variant: VariantId) -> Option<u32> {
-    let cells = records.cells(point, variant, WindowSelection::Measured);
-    let mut trials = cells.into_iter().flat_map(|cell| cell.trials);
-    trials.find_map(|trial| trial.service.network.as_ref()?.mtu)
-}
-
-/// Good replies with the time asked for.
-fn good<'a>(requests: &'a [Request<'a>], time: SizeTime) -> impl Iterator<Item = TimedRequest<'a>> {
-    let sample_time = move |sample: &Sample| match time {
-        SizeTime::Response => Some(sample.response()),
-        SizeTime::Service => Some(sample.service()),
-        SizeTime::Relayed => sample.relayed.map(|relayed| relayed.duration),
-    };
-    requests.iter().filter(|request| request.sample.is_good()).filter_map(move |request| {
-        Some(TimedRequest { request: *request, time: sample_time(request.sample)? })
-    })
-}
-
-impl OperationRequests<'_> {
-    fn scatters(&self, time: SizeTime) -> Vec<Scatter> {
-        self.by_variant.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
-    }
-
-    /// The guides of a variant: where it runs over links of its own, a segment is theirs and not loopback's.
-    fn guides(&self, question: &Question, variant: usize) -> Vec<SizeGuide> {
-        let own = |guide: &SizeGuide| match self.mtus[variant] {
-            Some(mtu) if guide.name.starts_with(SEGMENT) => SizeGuide {
-                name: format!("{SEGMENT} (MTU {mtu} of this variant's link, less heads)"),
-                bytes: Bytes::new(u64::from(mtu).saturating_sub(SEGMENT_HEAD)),
-            },
-            _ => guide.clone(),
-        };
-        question.guides.iter().map(own).collect()
-    }
-}
-
-fn observation(TimedRequest { request, time }: TimedRequest<'_>) -> Observation {
-    Observation {
-        block: request.batch.block,
-        size: request.sample.size.get() as f64,
-        time: time.as_nanos() as f64,
-    }
 }
 
 /// Places that nothing is smoothed over.
@@ -441,94 +293,4 @@ fn named(question: &Question, operation: &OperationRequests<'_>, variant: usize,
         before: cliff.before,
         cause: cause::cause(cliff, &operation.guides(question, variant)),
     }
-}
-
-pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
-    let times = |curve: &Vec<Option<f64>>| curve.iter().map(|log| log.map(f64::exp)).collect();
-    let each = QUANTILES.into_iter().zip(&smooth.curves);
-    each.map(|(quantile, curve)| SizeQuantile { quantile, time_ns: times(curve) }).collect()
-}
-
-/// A variant's median over size.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Median<'a> {
-    scatter: &'a Scatter,
-    smooth: &'a Smooth,
-}
-
-/// ln(median / another's median) with its standard error over blocks.
-#[derive(Debug, Clone, Copy)]
-struct LogRatio {
-    point: f64,
-    /// Absent below four blocks.
-    error: Option<f64>,
-    blocks: usize,
-}
-
-impl Median<'_> {
-    fn curve(&self) -> &[Option<f64>] {
-        &self.smooth.curves[MEDIAN]
-    }
-
-    fn value(&self, place: usize) -> Option<f64> {
-        self.curve()[place]
-    }
-
-    fn resampled(&self, place: usize) -> Option<&[f64]> {
-        Some(&*self.smooth.medians[place]).filter(|medians| !medians.is_empty())
-    }
-
-    /// The interval at each place; empty below four blocks.
-    fn intervals(&self) -> Vec<Option<(f64, f64)>> {
-        let blocks = self.scatter.blocks().len();
-        if blocks < BLOCKS_FOR_INTERVAL {
-            return Vec::new();
-        }
-        let interval = |place: usize| {
-            let half = half_width(standard_error(self.resampled(place)?, blocks)?, blocks, LEVEL);
-            self.value(place).map(|log| ((log - half).exp(), (log + half).exp()))
-        };
-        (0..self.curve().len()).map(interval).collect()
-    }
-
-    /// The ratio to another's median at each place.
-    pub(crate) fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
-        ratios(&[*self], &[*other])
-    }
-}
-
-/// The ratio of the product of some medians to that of others at each place.
-fn ratios(over: &[Median<'_>], under: &[Median<'_>]) -> Vec<Option<SizeRatio>> {
-    let ratio = |log: LogRatio| {
-        let half = log.error.map(|error| half_width(error, log.blocks, LEVEL));
-        let interval = half.map(|half| ((log.point - half).exp(), (log.point + half).exp()));
-        SizeRatio { point: log.point.exp(), interval }
-    };
-    (0..over[0].curve().len()).map(|place| log_ratio(over, under, place).map(ratio)).collect()
-}
-
-/// Where all were measured in the same blocks these are resampled together, so that what a block does to all of them
-/// cancels; else the errors add up.
-fn log_ratio(over: &[Median<'_>], under: &[Median<'_>], place: usize) -> Option<LogRatio> {
-    let all: Vec<(f64, &Median<'_>)> =
-        over.iter().map(|median| (1.0, median)).chain(under.iter().map(|median| (-1.0, median))).collect();
-    let block_count = |median: &Median<'_>| median.scatter.blocks().len();
-    let blocks = all.iter().map(|(_, median)| block_count(median)).min()?;
-    let point = all.iter().map(|(sign, median)| Some(sign * median.value(place)?)).sum::<Option<f64>>()?;
-    let error = || {
-        let resampled: Vec<(f64, &[f64], usize)> = all
-            .iter()
-            .map(|(sign, median)| Some((*sign, median.resampled(place)?, block_count(median))))
-            .collect::<Option<_>>()?;
-        if all.iter().all(|(_, median)| median.scatter.blocks() == all[0].1.scatter.blocks()) {
-            let ratio = |at: usize| resampled.iter().map(|(sign, values, _)| sign * values[at]).sum();
-            let ratios: Vec<f64> = (0..resampled[0].1.len()).map(ratio).collect();
-            return standard_error(&ratios, blocks);
-        }
-        let squares =
-            resampled.iter().map(|(_, values, blocks)| Some(standard_error(values, *blocks)?.powi(2)));
-        Some(squares.sum::<Option<f64>>()?.sqrt())
-    };
-    let error = if blocks < BLOCKS_FOR_INTERVAL { None } else { error() };
-    Some(LogRatio { point, error, blocks })
 }
