@@ -1,8 +1,8 @@
-//! Variants of two runs, which were not measured together: costs through a baseline that both runs hold, or with the
-//! variance that the host is known to have from run to run.
+//! Variants of two runs, which were not measured together: costs through a baseline that both runs hold, or
+//! with the variance that the host is known to have from run to run.
 //!
-//! Each run's blocks are its own; no block of one is ever paired with one of the other. Whether the two ways apply (same
-//! program, same host, same load) is the caller's to know, and to say.
+//! Each run's blocks are its own; no block of one is ever paired with one of the other. Whether the two ways
+//! apply (same program, same host, same load) is the caller's to know, and to say.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::finding::reason;
@@ -20,8 +20,8 @@ use crate::stats::interval::Mean;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 use crate::verdict::{conclude_from_mean, correct, cost_without_verdict};
 
-/// One run, as far as it is compared: of a shared baseline as variant 0 and the compared one as variant 1, or of the
-/// compared one alone.
+/// One run, as far as it is compared: of a shared baseline as variant 0 and the compared one as variant 1, or
+/// of the compared one alone.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedRun<'a> {
     /// What the run was asked, cut down to those variants.
@@ -44,9 +44,10 @@ struct BothLogs {
     second: Logs,
 }
 
-/// The second run's variant over the first's, each against its own run's share of the same baseline: with block
-/// log-ratios a and b of the runs, ln ratio = b̄ − ā, variances add, degrees of freedom by Welch and Satterthwaite.
-/// What changed on the host between the runs cancels as far as it changed baseline and variant by the same factor.
+/// The second run's variant over the first's, each against its own run's share of the same baseline: with
+/// block log-ratios a and b of the runs, ln ratio = b̄ − ā, variances add, degrees of freedom by Welch and
+/// Satterthwaite. What changed on the host between the runs cancels as far as it changed baseline and variant
+/// by the same factor.
 pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<Cost> {
     let records = [first, second].map(|part| Records::new(part.trials));
     table(first, second, VariantId(1), |point, scope, quantity| {
@@ -66,8 +67,8 @@ pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<
 }
 
 /// The second run's variant over the first's, with the host's deviation from run to run in the error:
-/// s_a²/n_a + s_b²/n_b + 2·s_run², of which the last part is one estimate with its own degrees of freedom. Quantities
-/// whose deviation was not calibrated are withheld.
+/// s_a²/n_a + s_b²/n_b + 2·s_run², of which the last part is one estimate with its own degrees of freedom.
+/// Quantities whose deviation was not calibrated are withheld.
 pub fn through_calibration(first: ComparedRun<'_>, second: ComparedRun<'_>, found: &[RunToRun]) -> Vec<Cost> {
     let records = [first, second].map(|part| Records::new(part.trials));
     table(first, second, VariantId(0), |point, scope, quantity| {

@@ -1,5 +1,5 @@
-//! What exports show beyond the summary: which windows count, what single blocks say, merged histograms. Values of blocks
-//! are those that estimates are made of; nothing here is an estimate of its own.
+//! What exports show beyond the summary: which windows count, what single blocks say, merged histograms.
+//! Values of blocks are those that estimates are made of; nothing here is an estimate of its own.
 
 use std::collections::BTreeMap;
 
@@ -74,8 +74,8 @@ fn outcomes(cells: &[&Cell<'_>], scope: Scope) -> Vec<OutcomeTimes> {
     all.filter_map(merged).collect()
 }
 
-/// Percentiles of response times as quantiles are taken of them: of good replies and timeouts, from 20 requests beyond
-/// on. The least and the greatest are there wherever anything is.
+/// Percentiles of response times as quantiles are taken of them: of good replies and timeouts, from 20
+/// requests beyond on. The least and the greatest are there wherever anything is.
 fn percentiles(cells: &[&Cell<'_>], scope: Scope) -> Vec<Percentile> {
     let mut merged: TimeHistogram = time_histogram();
     cells.iter().for_each(|cell| add(&mut merged, &cell.times(scope).response));

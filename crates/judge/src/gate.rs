@@ -21,8 +21,8 @@ struct Figure {
     interval: Option<(f64, f64)>,
 }
 
-/// Judges a gate on a run. A relative bound looks at every cost of the quantity over the whole workload, an absolute
-/// one at every variant's figure; each must pass.
+/// Judges a gate on a run. A relative bound looks at every cost of the quantity over the whole workload, an
+/// absolute one at every variant's figure; each must pass.
 pub fn judge(gate: &Gate, summary: &Summary) -> GateOutcome {
     let (figures, bound) = match (gate.subject, gate.bound) {
         (Subject::Errors, Bound::Absolute(bound)) => (errors(summary, |errors, _| errors), bound),

@@ -1,5 +1,5 @@
-//! What there is to say of a run in one row a variant: counts, and figures with their intervals where they have any. Of
-//! measured runs these are over blocks; of imported logs over their rows.
+//! What there is to say of a run in one row a variant: counts, and figures with their intervals where they
+//! have any. Of measured runs these are over blocks; of imported logs over their rows.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,8 @@ struct BlockSample<'a> {
     sample: &'a Sample,
 }
 
-/// Single requests of a variant's measured windows at a point, with their blocks; none where they were not kept.
+/// Single requests of a variant's measured windows at a point, with their blocks; none where they were not
+/// kept.
 fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec<BlockSample<'a>> {
     let trials =
         records.cells(point, variant, WindowSelection::Measured).into_iter().flat_map(|cell| cell.trials);
@@ -186,8 +187,8 @@ fn variant_row(
     }
 }
 
-/// The geometric mean of blocks' values: on the scale of logarithms no bound can be below zero. `None` where a value is not
-/// above it.
+/// The geometric mean of blocks' values: on the scale of logarithms no bound can be below zero. `None` where
+/// a value is not above it.
 fn figure_over_blocks(values: &[f64], first_stage: usize) -> Option<OverviewFigure> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;

@@ -1,8 +1,8 @@
-//! What runs of a variant beside copies of itself say of the host: how often two copies are called different, how small a
-//! difference is found, how far the variant lies from itself from run to run.
+//! What runs of a variant beside copies of itself say of the host: how often two copies are called different,
+//! how small a difference is found, how far the variant lies from itself from run to run.
 //!
-//! Pure. Each run was made and judged as any other; here the runs are counted. Which variant, how many runs and what was
-//! planted into a copy is the conductor's to choose.
+//! Pure. Each run was made and judged as any other; here the runs are counted. Which variant, how many runs
+//! and what was planted into a copy is the conductor's to choose.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Validity};
 use weighbridge_model::id::{PointId, VariantId};
@@ -197,8 +197,8 @@ fn share(hits: usize, tries: usize) -> Option<Share> {
     Some(Share { hits, of: tries, point: found.point, lower: found.lower, upper: found.upper, level: LEVEL })
 }
 
-/// How two copies differ in one quantity, over the blocks of all runs. Copies have the same truth in every run, so all
-/// blocks together are one sample.
+/// How two copies differ in one quantity, over the blocks of all runs. Copies have the same truth in every
+/// run, so all blocks together are one sample.
 fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
     let runs: Vec<&CalibrationRun> = copies.iter().filter(|run| run.quantity(quantity).is_some()).collect();
     let quantities: Vec<&RunQuantity> = runs.iter().filter_map(|run| run.quantity(quantity)).collect();
@@ -240,8 +240,8 @@ fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Opti
     })
 }
 
-/// What the second of two copies costs: over runs, of each run the mean over its blocks, as a ratio. Whether runs differ by
-/// more than their blocks say, which no run by itself can tell, is in this interval.
+/// What the second of two copies costs: over runs, of each run the mean over its blocks, as a ratio. Whether
+/// runs differ by more than their blocks say, which no run by itself can tell, is in this interval.
 fn position(runs: &[&RunQuantity]) -> Option<Estimate> {
     let runs: Vec<f64> = runs.iter().filter_map(|run| mean(&run.logs)).collect();
     let log = over_runs(&runs)?;
@@ -260,8 +260,8 @@ fn detectable(deviation: f64, blocks: u32, measured: Nanoseconds) -> Option<Dete
 
 /// The variant alone: how far its figure lies from itself from run to run.
 ///
-/// The deviation is that of the runs' means over blocks, so it holds the blocks' own spread (divided by their number) as
-/// well: whoever adds both counts a little twice, to the safe side.
+/// The deviation is that of the runs' means over blocks, so it holds the blocks' own spread (divided by their
+/// number) as well: whoever adds both counts a little twice, to the safe side.
 fn run_to_run(runs: &[&CalibrationRun], quantity: Quantity) -> Option<RunToRun> {
     let means: Vec<f64> = runs.iter().filter_map(|run| mean(&run.quantity(quantity)?.levels)).collect();
     if means.len() < RUNS_FOR_DEVIATION {
@@ -326,8 +326,9 @@ fn over_runs(points: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// What a later report says of a calibration: of its first variant, and of the report's own headline where the calibration
-/// has it. `measured` is the report's measured time, `now` the host as it is, `now_unix_s` the wall clock.
+/// What a later report says of a calibration: of its first variant, and of the report's own headline where
+/// the calibration has it. `measured` is the report's measured time, `now` the host as it is, `now_unix_s`
+/// the wall clock.
 pub fn quote(
     calibration: &HostCalibration,
     headline: Quantity,

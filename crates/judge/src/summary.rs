@@ -1,7 +1,7 @@
 //! The whole answer: every cost, figure and finding of a run, in the order of tables.
 //!
-//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`]; this module only
-//! puts them together and decides that `invalid` overrides.
+//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`];
+//! this module only puts them together and decides that `invalid` overrides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,8 +48,8 @@ pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
     summary_of_records(question, &records, None, &SizeAnalysis::new(question, &records))
 }
 
-/// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference of
-/// differences, through `bridge`.
+/// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference
+/// of differences, through `bridge`.
 pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &Bridge) -> Summary {
     let records = Records { bridge: Some(bridge.variant), ..Records::new(trials) };
     summary_of_records(question, &records, Some(bridge), &SizeAnalysis::new(question, &records))
@@ -309,7 +309,8 @@ impl<'a> Table<'a> {
         });
     }
 
-    /// The quantities of a scope. Bytes on a link are reported where some variant has a link, or they are the headline.
+    /// The quantities of a scope. Bytes on a link are reported where some variant has a link, or they are the
+    /// headline.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
         let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
@@ -336,7 +337,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Lets the diagnosis override: invalid figures, a generator that was the limit, a cost that depends on the window.
+    /// Lets the diagnosis override: invalid figures, a generator that was the limit, a cost that depends on
+    /// the window.
     fn doubt(&self, cost: &mut Cost, variant: VariantId) {
         let both = [VariantId(0), variant].map(|v| (v, &self.diagnoses[v.index()]));
         let name = |v: VariantId| &self.question.variants[v.index()].name;

@@ -1,8 +1,8 @@
 //! From an interval and a margin to a verdict, and Holm's correction over a table of them.
 //!
-//! With [l, u] the interval of ratio − 1 and m the margin: *no relevant difference* if −m ≤ l and u ≤ m (also when 0 is
-//! outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Figures are never changed
-//! here, and no verdict is ever revised by looking at more data.
+//! With [l, u] the interval of ratio − 1 and m the margin: *no relevant difference* if −m ≤ l and u ≤ m (also
+//! when 0 is outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Figures
+//! are never changed here, and no verdict is ever revised by looking at more data.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Verdict};
 use weighbridge_model::quantity::Ratio;
@@ -64,7 +64,8 @@ pub fn verdict_from_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
     }
 }
 
-/// min(two-sided p against 0, 2 × TOST p against ±m), both on the log scale: the margins are ln(1−m) and ln(1+m).
+/// min(two-sided p against 0, 2 × TOST p against ±m), both on the log scale: the margins are ln(1−m) and
+/// ln(1+m).
 ///
 /// At most 0.05 exactly where the 95 % interval gives a verdict other than `undecided`.
 pub fn p_value(log_mean: Mean, margin: Ratio) -> f64 {
@@ -110,8 +111,8 @@ pub fn conclude_from_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conc
     }
 }
 
-/// What the bootstrap-t interval of a ratio would say, where that is another verdict than the one given. A remark: with
-/// few or skewed blocks the two differ, and the reader is to know; the verdict stays.
+/// What the bootstrap-t interval of a ratio would say, where that is another verdict than the one given. A
+/// remark: with few or skewed blocks the two differ, and the reader is to know; the verdict stays.
 pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> Option<String> {
     let bounds = ratio.bootstrap?;
     let (lower, upper) = (bounds.lower - 1.0, bounds.upper - 1.0);
@@ -136,8 +137,8 @@ pub(crate) fn signed_percent(change: f64) -> String {
     if percent.abs() < 0.1 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") }
 }
 
-/// Holm at 5 % over one table (the costs of one point): every row but the headlines whose adjusted p is above 5 % becomes
-/// `undecided`. Invalid and withheld rows test nothing and are left out.
+/// Holm at 5 % over one table (the costs of one point): every row but the headlines whose adjusted p is above
+/// 5 % becomes `undecided`. Invalid and withheld rows test nothing and are left out.
 pub fn correct(table: &mut [Cost]) {
     let tested: Vec<usize> = (0..table.len())
         .filter(|&at| !table[at].headline && table[at].p.is_some())

@@ -1,8 +1,9 @@
-//! True throughput: bytes that good replies carried, over the whole time of the windows in which they did. It is no inverse
-//! of a time: it falls where connections stand idle and rises with requests in flight.
+//! True throughput: bytes that good replies carried, over the whole time of the windows in which they did. It
+//! is no inverse of a time: it falls where connections stand idle and rises with requests in flight.
 //!
-//! Where single requests are kept, windows of rounds that are whole among them count, so that bytes and time are of the
-//! same requests; where one size is asked for, good replies times that size. Else sizes are unknown and nothing is guessed.
+//! Where single requests are kept, windows of rounds that are whole among them count, so that bytes and time
+//! are of the same requests; where one size is asked for, good replies times that size. Else sizes are
+//! unknown and nothing is guessed.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use crate::estimate::estimate;
 use crate::question::{AskedSizes, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection};
 
-/// What every variant carried at every point; variants of which neither bytes nor sizes are known are left out.
+/// What every variant carried at every point; variants of which neither bytes nor sizes are known are left
+/// out.
 pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     let mut all = Vec::new();
     for (id, point) in question.points() {

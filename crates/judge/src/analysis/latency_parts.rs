@@ -1,10 +1,11 @@
-//! Where the time of relayed requests went: waiting at the client, outside the relay's own call, inside it; and of the call
-//! what the peer's server takes by itself and what the relay's client adds.
+//! Where the time of relayed requests went: waiting at the client, outside the relay's own call, inside it;
+//! and of the call what the peer's server takes by itself and what the relay's client adds.
 //!
-//! The first three are parts of every single request and sum up to its response time. Their means add up too; medians do
-//! not, and none is ever made by subtracting two. What the peer takes by itself another variant tells, in the same block and
-//! of the same rounds; the rest of the call is a difference of two means, blocks paired. Nothing here looks at a clock but
-//! through durations: the relay's clock and the generator's are never compared.
+//! The first three are parts of every single request and sum up to its response time. Their means add up too;
+//! medians do not, and none is ever made by subtracting two. What the peer takes by itself another variant
+//! tells, in the same block and of the same rounds; the rest of the call is a difference of two means, blocks
+//! paired. Nothing here looks at a clock but through durations: the relay's clock and the generator's are
+//! never compared.
 
 use std::collections::BTreeSet;
 

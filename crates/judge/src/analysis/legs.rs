@@ -1,7 +1,7 @@
 //! Where service times went, by the kernel's time stamps: legs of many windows put together.
 //!
-//! Plain sums and quantiles of merged histograms, for reading beside the figures that are estimated: no interval, no
-//! verdict, nothing compared.
+//! Plain sums and quantiles of merged histograms, for reading beside the figures that are estimated: no
+//! interval, no verdict, nothing compared.
 
 use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::legs::{KernelStamps, Leg, LegTimes, Legs, StampFigures, StampSummary};
@@ -10,7 +10,8 @@ use weighbridge_model::record::WindowFigures;
 
 use crate::thresholds::BEYOND_PER_BLOCK;
 
-/// Sums up the stamps of these windows, whose legs lie merged in `legs`. `None` where no window was asked for any.
+/// Sums up the stamps of these windows, whose legs lie merged in `legs`. `None` where no window was asked for
+/// any.
 pub fn stamps<'a>(windows: impl IntoIterator<Item = &'a WindowFigures>, legs: &Legs) -> Option<StampSummary> {
     let asked: Vec<&KernelStamps> = windows.into_iter().filter_map(|window| window.stamps.as_ref()).collect();
     let taken: Vec<&StampFigures> = asked

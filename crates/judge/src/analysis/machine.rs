@@ -1,8 +1,9 @@
-//! CPU by role over the run: how many cores the machine, the generator, the services and everything else kept busy.
+//! CPU by role over the run: how many cores the machine, the generator, the services and everything else kept
+//! busy.
 //!
-//! One figure a block, of all its batches together, and Student's t over blocks. The interval holds whatever the kernel's
-//! counting by ticks adds by chance; its rounding is reported beside. It is of the whole block: ticks are too coarse to tell
-//! one variant's windows from another's.
+//! One figure a block, of all its batches together, and Student's t over blocks. The interval holds whatever
+//! the kernel's counting by ticks adds by chance; its rounding is reported beside. It is of the whole block:
+//! ticks are too coarse to tell one variant's windows from another's.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! CPU per request and memory by role, variant by variant.
 //!
-//! The generator's part is its loop's time outside waiting, since it stays awake between replies. Time of no process that
-//! we started cannot be distinguished by variant: the whole machine's is in the summary's `cpu_roles`.
+//! The generator's part is its loop's time outside waiting, since it stays awake between replies. Time of no
+//! process that we started cannot be distinguished by variant: the whole machine's is in the summary's
+//! `cpu_roles`.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,9 @@
-//! Where the spread of a cost comes from: starts, rounds, and what pairing removed; carry-over and drift beside it.
+//! Where the spread of a cost comes from: starts, rounds, and what pairing removed; carry-over and drift
+//! beside it.
 //!
-//! The rounds of every block are cut into consecutive parts, the cost is estimated from each part as it is from a whole
-//! block, and a nested analysis of variance compares parts within blocks with blocks. Nothing here moves an estimate or
-//! a verdict, and no plan is changed while it runs.
+//! The rounds of every block are cut into consecutive parts, the cost is estimated from each part as it is
+//! from a whole block, and a nested analysis of variance compares parts within blocks with blocks. Nothing
+//! here moves an estimate or a verdict, and no plan is changed while it runs.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +60,8 @@ fn estimate(point: f64, lower: f64, upper: f64, blocks: u32) -> Estimate {
     Estimate { point, lower: Some(lower), upper: Some(upper), level: LEVEL, blocks, bootstrap: None }
 }
 
-/// How the same time would be divided better; `None` where it would not, or where the records do not tell the times.
+/// How the same time would be divided better; `None` where it would not, or where the records do not tell the
+/// times.
 fn advice(blocks: Blocks, records: &Records<'_>, parts: &CostParts, variances: &Variances) -> Option<Advice> {
     let times: Vec<(Nanoseconds, Nanoseconds)> = records.used.iter().filter_map(block_times).collect();
     let average = |time: fn(&(Nanoseconds, Nanoseconds)) -> Nanoseconds| {
@@ -86,8 +88,8 @@ fn advice(blocks: Blocks, records: &Records<'_>, parts: &CostParts, variances: &
     }
 }
 
-/// What a block spent on its starts and on everything around its measured windows, and what these took, from the first of
-/// a point to the last: its batches together.
+/// What a block spent on its starts and on everything around its measured windows, and what these took, from
+/// the first of a point to the last: its batches together.
 pub(crate) fn block_times(block: &Block<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
     let mut batches: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
     for trial in &block.trials {

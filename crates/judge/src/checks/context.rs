@@ -13,7 +13,8 @@ use crate::records::{Cell, CellPair, Records, Times, WindowSelection, add};
 pub(crate) struct RunContext<'c> {
     pub question: &'c Question,
     pub records: &'c Records<'c>,
-    /// The name of the variant through which the others are compared, where these never lived at the same time.
+    /// The name of the variant through which the others are compared, where these never lived at the same
+    /// time.
     pub bridge: Option<&'c str>,
 }
 

@@ -1,9 +1,9 @@
 //! Were the cores in two places?
 //!
-//! A request over loopback moves dozens of cache lines between the client's core and the service's. On a virtual machine
-//! the hypervisor moves virtual cores about: for some seconds they are neighbours, for others a line takes several times
-//! as long between them, and every time is another one. Whoever is compared shares that, round by round; figures of their own
-//! do not, and a cost can be another one in either place.
+//! A request over loopback moves dozens of cache lines between the client's core and the service's. On a
+//! virtual machine the hypervisor moves virtual cores about: for some seconds they are neighbours, for others
+//! a line takes several times as long between them, and every time is another one. Whoever is compared shares
+//! that, round by round; figures of their own do not, and a cost can be another one in either place.
 
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};
@@ -93,7 +93,8 @@ pub fn explains_levels(records: &Records<'_>, point: PointId) -> bool {
     distinct_places(records, point).is_some()
 }
 
-/// What is to be known of a run whose cores were in two places: of the point at which the baseline's p50 tells them apart most.
+/// What is to be known of a run whose cores were in two places: of the point at which the baseline's p50
+/// tells them apart most.
 pub fn cores_moved(question: &Question, records: &Records<'_>) -> Option<Finding> {
     let found = question.points().filter_map(|(id, point)| {
         let (places, p50s) = distinct_places(records, id)?;
@@ -116,8 +117,9 @@ pub fn cores_moved(question: &Question, records: &Records<'_>) -> Option<Finding
 
 /// Whether a variant's cost is another one in either place, by more than blocks differ by.
 ///
-/// A block gives the cost in each place in which both had five windows; the places' means over blocks are compared by Welch's
-/// t test. The cost's own interval is not asked: it is wide where blocks were in different places.
+/// A block gives the cost in each place in which both had five windows; the places' means over blocks are
+/// compared by Welch's t test. The cost's own interval is not asked: it is wide where blocks were in
+/// different places.
 pub(super) fn depends_on_place(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { records, point, scope, .. } = context;
     if context.is_baseline() {

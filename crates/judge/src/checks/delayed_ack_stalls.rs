@@ -1,13 +1,15 @@
-//! The plateau at 40 ms: Nagle's algorithm at one end of a connection and delayed acknowledgements at the other.
+//! The plateau at 40 ms: Nagle's algorithm at one end of a connection and delayed acknowledgements at the
+//! other.
 //!
-//! A server that writes a reply in two small parts (head, then body) with Nagle's algorithm on holds the second back until
-//! the first is acknowledged (RFC 896); the client's kernel holds that acknowledgement back in the hope of data to send it
-//! with (RFC 1122, §4.2.3.2), on Linux 40 ms at least (`TCP_DELACK_MIN`). The generator sees it happen: the reply's first part
-//! comes at once, and then it stands still. A service that itself takes 40 ms sends nothing meanwhile, and is passed over.
+//! A server that writes a reply in two small parts (head, then body) with Nagle's algorithm on holds the
+//! second back until the first is acknowledged (RFC 896); the client's kernel holds that acknowledgement back
+//! in the hope of data to send it with (RFC 1122, §4.2.3.2), on Linux 40 ms at least (`TCP_DELACK_MIN`). The
+//! generator sees it happen: the reply's first part comes at once, and then it stands still. A service that
+//! itself takes 40 ms sends nothing meanwhile, and is passed over.
 //!
-//! Between a relay and its peer nobody sees parts. There times pile up at 40 ms, with next to nothing just below: those of the
-//! relay's own calls, where it tells them, and else those of the client's. A peer that itself takes 40 ms looks alike, and
-//! the remedy says so.
+//! Between a relay and its peer nobody sees parts. There times pile up at 40 ms, with next to nothing just
+//! below: those of the relay's own calls, where it tells them, and else those of the client's. A peer that
+//! itself takes 40 ms looks alike, and the remedy says so.
 
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};

@@ -14,8 +14,8 @@ use crate::stats::sample::median;
 use crate::stats::steady::{drift, shift};
 use crate::thresholds::{DRIFT_CHANGE, DRIFT_P, RUN_DRIFT_BLOCKS};
 
-/// Whether a variant was still changing while it was measured: in more than half of its trials its p50 or its mean drifts,
-/// or the p50 steps against the baseline's, and the median change over a trial is above 5 %.
+/// Whether a variant was still changing while it was measured: in more than half of its trials its p50 or its
+/// mean drifts, or the p50 steps against the baseline's, and the median change over a trial is above 5 %.
 ///
 /// A step is looked for in the cost and not in the variant's own times: what the host does steps both alike.
 pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
@@ -58,8 +58,8 @@ struct Change {
     p: f64,
 }
 
-/// Changes within trials, of which more than half are significant in the direction of their median, which is above 5 %:
-/// the median, and how many.
+/// Changes within trials, of which more than half are significant in the direction of their median, which is
+/// above 5 %: the median, and how many.
 fn consistent(changes: &[Change]) -> Option<(f64, usize)> {
     let change = median(&changes.iter().map(|change| change.size).collect::<Vec<_>>())?;
     let agrees = |one: &&Change| one.p < DRIFT_P && one.size.signum() == change.signum();
@@ -83,8 +83,8 @@ fn log_ratios(pair: &CellPair<'_>) -> Vec<f64> {
     by_round(&pair.variant).into_iter().filter_map(ratio).collect()
 }
 
-/// Whether a variant's cost drifts through the run, from block to block: block estimates are then not alike, and their
-/// interval is of no one cost.
+/// Whether a variant's cost drifts through the run, from block to block: block estimates are then not alike,
+/// and their interval is of no one cost.
 pub(super) fn through_the_run(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, .. } = context;
     if context.is_baseline() {

@@ -1,4 +1,5 @@
-//! Was the generator, and not the variant, what the figures show: late, at its limit, or in the variant's way?
+//! Was the generator, and not the variant, what the figures show: late, at its limit, or in the variant's
+//! way?
 
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
@@ -48,8 +49,8 @@ pub(super) fn never_sent(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Suspect: busy > 85 % while the service's cores are < 90 % busy. Where nothing accounts for the service (a URL), it
-/// cannot be shown to be the limit, and counts as idle.
+/// Suspect: busy > 85 % while the service's cores are < 90 % busy. Where nothing accounts for the service (a
+/// URL), it cannot be shown to be the limit, and counts as idle.
 pub(super) fn generator_bound(context: &CheckContext<'_>) -> Option<Alarm> {
     let service_cores = context.question.cores.service;
     let windows = || context.totals.cells.iter().flat_map(|cell| &cell.windows);

@@ -1,7 +1,7 @@
 //! Limits of CPU time and memory: what a variant ran under and what they did, as notes beside its figures.
 //!
-//! A limit is a setting, not a defect: only a process that was killed at one makes figures invalid. Windows that are long
-//! enough for a quota are `steer`'s business.
+//! A limit is a setting, not a defect: only a process that was killed at one makes figures invalid. Windows
+//! that are long enough for a quota are `steer`'s business.
 
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, Throttling};

@@ -1,8 +1,8 @@
 //! The self-check: what the records say against themselves.
 //!
-//! A check is a function in a file of this folder and a line of a list below. It compares what one variant's records at one
-//! point add up to with a constant of [`crate::thresholds`], and says what was seen, what to do, and what that does to figures and
-//! verdicts. Nothing is repaired and nothing is left out.
+//! A check is a function in a file of this folder and a line of a list below. It compares what one variant's
+//! records at one point add up to with a constant of [`crate::thresholds`], and says what was seen, what to
+//! do, and what that does to figures and verdicts. Nothing is repaired and nothing is left out.
 
 mod batches;
 pub(crate) mod carry_over;
@@ -113,7 +113,8 @@ pub struct Alarm {
     pub remedy: &'static str,
 }
 
-/// What an alarm does to the figures and verdicts of its variant. All but a note make the figures suspect at least.
+/// What an alarm does to the figures and verdicts of its variant. All but a note make the figures suspect at
+/// least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Impact {
     /// Nothing: it is said beside them.

@@ -18,8 +18,8 @@ pub const LOST_ON_THE_WAY: &str = "lost on the way";
 /// The name of the finding.
 pub const NO_NULL_PATH: &str = "no null path";
 
-/// Layers at which packets are lost as they should be: because they are told to, or because the link is too slow for what
-/// is sent.
+/// Layers at which packets are lost as they should be: because they are told to, or because the link is too
+/// slow for what is sent.
 const LOSING: [&str; 2] = ["loss", "rate"];
 
 /// A variant must be what its name says: bytes on the wire over TCP, none in process.
@@ -76,7 +76,8 @@ fn loses<'t>(mut trials: impl Iterator<Item = &'t TrialRecord>) -> bool {
     })
 }
 
-/// A note: the hosts of a variant sent much again, as the generator's own sockets, which send little, cannot tell.
+/// A note: the hosts of a variant sent much again, as the generator's own sockets, which send little, cannot
+/// tell.
 pub(super) fn lost_on_the_way(context: &CheckContext<'_>) -> Option<Alarm> {
     let networks = context.totals.trials().filter_map(|trial| trial.service.network.as_ref());
     let hosts = networks.flat_map(|network| &network.segments);
@@ -91,8 +92,8 @@ pub(super) fn lost_on_the_way(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// A note: the cost of a variant holds that of something below its layers, which no variant of the run prices: of a relay or a
-/// switch in user space, or of the two hosts and what joins them.
+/// A note: the cost of a variant holds that of something below its layers, which no variant of the run
+/// prices: of a relay or a switch in user space, or of the two hosts and what joins them.
 pub(super) fn no_null_path(context: &CheckContext<'_>) -> Option<Alarm> {
     let CheckContext { question, variant, .. } = context;
     let is_relayed = context.totals.trials().any(|trial| {

@@ -1,7 +1,7 @@
 //! Pauses: windows that hold one long stop of a service, as a collector of garbage makes.
 //!
-//! A p50 does not see them and a total holds them whole; the finding says how many, how long and how often, so that nobody
-//! wonders why the two differ. What the host does stops both variants alike, and is not told.
+//! A p50 does not see them and a total holds them whole; the finding says how many, how long and how often,
+//! so that nobody wonders why the two differ. What the host does stops both variants alike, and is not told.
 
 use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
@@ -14,7 +14,8 @@ use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{mean, median, standard_deviation};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, PAUSE_FACTOR, PAUSE_LEAST, PAUSE_P, PAUSE_SHARE};
 
-/// Coefficient of variation of the time between pauses below which they are called regular; at random times it is 1.
+/// Coefficient of variation of the time between pauses below which they are called regular; at random times
+/// it is 1.
 const REGULAR: f64 = 0.35;
 
 /// Fewest times between pauses that tell whether they are regular.
@@ -59,9 +60,9 @@ impl Paused {
 
 /// Whether one of a variant and the baseline pauses and the other does not.
 ///
-/// A pause is the longest response of a window, where it is above 1 ms, 20 times the p50, and the longest that the other
-/// variant has in a middling block: the host stops both. It is reported where pauses take at least 1 % of the time more than the
-/// other's, over blocks, p below 5 %.
+/// A pause is the longest response of a window, where it is above 1 ms, 20 times the p50, and the longest
+/// that the other variant has in a middling block: the host stops both. It is reported where pauses take at
+/// least 1 % of the time more than the other's, over blocks, p below 5 %.
 pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;
     if context.is_baseline() {

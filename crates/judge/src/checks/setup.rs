@@ -1,4 +1,5 @@
-//! What the set-up itself does not let anybody conclude: who is measured, on which cores, and how variants are put side by side.
+//! What the set-up itself does not let anybody conclude: who is measured, on which cores, and how variants
+//! are put side by side.
 
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;

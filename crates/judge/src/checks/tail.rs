@@ -1,8 +1,9 @@
-//! Totals that hang on a few events: a mean, a throughput or a far quantile whose block estimates are made by less than
-//! five windows each. Their blocks are not near normal, and their intervals cover less than they say.
+//! Totals that hang on a few events: a mean, a throughput or a far quantile whose block estimates are made by
+//! less than five windows each. Their blocks are not near normal, and their intervals cover less than they
+//! say.
 //!
-//! Events are counted by window, which is what records keep: several slow requests in one window are one event, as those of
-//! one stall are. Nothing is left out of an estimate because of it.
+//! Events are counted by window, which is what records keep: several slow requests in one window are one
+//! event, as those of one stall are. Nothing is left out of an estimate because of it.
 
 use std::collections::BTreeMap;
 
@@ -43,8 +44,8 @@ impl ThinTail {
     }
 }
 
-/// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not, where it is
-/// typical, and where windows cannot tell (CPU, bytes, memory).
+/// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not,
+/// where it is typical, and where windows cannot tell (CPU, bytes, memory).
 pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     if is_typical(quantity, samples.load()) || samples.trials().is_empty() {
         return None;
@@ -101,10 +102,11 @@ fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Th
     (blocks > 0 && events < TAIL_EVENTS).then_some(ThinTail { events, weight: None })
 }
 
-/// Windows whose mean stands apart from the block's others, where these make a good part of the spread and weigh something.
+/// Windows whose mean stands apart from the block's others, where these make a good part of the spread and
+/// weigh something.
 ///
-/// A window's distance is its mean over the block's median window, less one. Their median absolute deviation is taken over
-/// all blocks: one block may have but ten windows.
+/// A window's distance is its mean over the block's median window, less one. Their median absolute deviation
+/// is taken over all blocks: one block may have but ten windows.
 fn outlying_windows(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
     let blocks = samples.trials().iter().map(|one| means(&one.cell, samples.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
@@ -123,7 +125,8 @@ fn distances(means: &[f64]) -> Vec<f64> {
     middle.map_or_else(Vec::new, |middle| means.iter().map(|mean| mean / middle - 1.0).collect())
 }
 
-/// The mean time of each round's windows of a cell (several in one round together), so that a round is one event.
+/// The mean time of each round's windows of a cell (several in one round together), so that a round is one
+/// event.
 fn means(cell: &Cell<'_>, scope: Scope, response: bool) -> Vec<f64> {
     let mut rounds: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for window in &cell.windows {

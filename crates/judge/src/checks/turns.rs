@@ -1,7 +1,8 @@
 //! Does a service answer in short turns, each behind a freeze, as it does when it runs without a break?
 //!
-//! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed; measured windows
-//! begin after one. Both are in the records, and comparing them costs no time. Nothing here moves an estimate.
+//! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed;
+//! measured windows begin after one. Both are in the records, and comparing them costs no time. Nothing here
+//! moves an estimate.
 
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
@@ -19,8 +20,8 @@ use crate::thresholds::{BLOCKS_FOR_INTERVAL, CORE_LATENCY_LEVELS, TURN_CHANGE, T
 /// Fewest windows of a warm-up's later half, and of a block, that are compared.
 const WINDOWS: usize = 5;
 
-/// Why windows are longer than usual, or why there are none: this variant answered otherwise behind a freeze when the first
-/// block looked.
+/// Why windows are longer than usual, or why there are none: this variant answered otherwise behind a freeze
+/// when the first block looked.
 pub(super) fn needs_longer_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, point, variant, .. } = context;
     let mut trials = records.used.iter().flat_map(|block| &block.trials);
@@ -50,12 +51,12 @@ pub(super) fn needs_longer_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the later half of the
-/// warm-up, which has none (in a duet: in windows beside the other than in the warm-up, alone): over blocks, the p50 or the
-/// mean moves by more than 5 %, p below 1 %.
+/// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the
+/// later half of the warm-up, which has none (in a duet: in windows beside the other than in the warm-up,
+/// alone): over blocks, the p50 or the mean moves by more than 5 %, p below 1 %.
 ///
-/// `None` in open load, whose warm-up is another load, and where variants share windows request by request: nothing is frozen, and a
-/// request stands beside other variants' instead of behind its own.
+/// `None` in open load, whose warm-up is another load, and where variants share windows request by request:
+/// nothing is frozen, and a request stands beside other variants' instead of behind its own.
 pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, point, .. } = context;
     if context.is_baseline() {
@@ -104,9 +105,10 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
 
 /// ln of the figure in the median measured window over that in the median window of the warm-up's later half.
 ///
-/// The last requests of a window have ever fewer beside them: of n requests in s slots they are (s − 1) ÷ 2n faster on
-/// average. Windows of a warm-up in which that is more than 2.5 % are not compared with the longer ones that are measured.
-/// Nor are windows in which the cores were in another place than through most of the warm-up's later half.
+/// The last requests of a window have ever fewer beside them: of n requests in s slots they are (s − 1) ÷ 2n
+/// faster on average. Windows of a warm-up in which that is more than 2.5 % are not compared with the longer
+/// ones that are measured. Nor are windows in which the cores were in another place than through most of the
+/// warm-up's later half.
 fn turn_effect(cell: &Cell<'_>, slots: u64, figure: Figure) -> Option<f64> {
     let mut warm = cell.warm_up();
     warm.retain(|window| window.figures.requests >= TURN_REQUESTS * slots.saturating_sub(1));

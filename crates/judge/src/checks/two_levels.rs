@@ -62,7 +62,8 @@ pub(super) fn start_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Starts on two levels, in words, with the mean response of variant and baseline on the lower and on the upper ones.
+/// Starts on two levels, in words, with the mean response of variant and baseline on the lower and on the
+/// upper ones.
 fn levels_in_words(found: &StartLevels, pairs: &[CellPair<'_>], scope: Scope, costs: &[Vec<f64>]) -> String {
     let middle = 0.5 * (found.low + found.high);
     let mean_responses = |upper: bool| {

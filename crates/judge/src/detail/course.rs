@@ -1,7 +1,7 @@
 //! Windows over the time of the run: one dot each, and quartiles of stretches of them.
 //!
-//! A stretch never reaches over two trials of a variant: what changed between them is no course. Stretches are examined,
-//! never decided by; drift and steps are the business of `steadiness`.
+//! A stretch never reaches over two trials of a variant: what changed between them is no course. Stretches
+//! are examined, never decided by; drift and steps are the business of `steadiness`.
 
 use weighbridge_model::detail::{Course, DotKind, Samples, Span};
 use weighbridge_model::id::{PointId, VariantId};

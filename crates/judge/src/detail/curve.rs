@@ -1,7 +1,7 @@
 //! Percentile curves: quantiles of each block at equal steps of log(1 − q), and their estimates over blocks.
 //!
-//! A curve passes through the summary's p90 and p99, since it is made as they are. It also does so at p50 where that is
-//! a total; where it is a typical, the two differ, and the summary's decides.
+//! A curve passes through the summary's p90 and p99, since it is made as they are. It also does so at p50
+//! where that is a total; where it is a typical, the two differ, and the summary's decides.
 
 use weighbridge_model::detail::{Curve, TimeKind};
 use weighbridge_model::histogram::TimeHistogram;
@@ -59,7 +59,8 @@ fn curve(blocks: &[&TimeHistogram], first_stage: usize) -> Line {
     (points, band)
 }
 
-/// Several quantiles, rising, in one pass: what `value_at_quantile` answers, which would pass over everything for each.
+/// Several quantiles, rising, in one pass: what `value_at_quantile` answers, which would pass over everything
+/// for each.
 fn quantiles(histogram: &TimeHistogram, levels: &[f64]) -> Vec<f64> {
     let mut recorded = histogram.iter_recorded();
     let (mut value, mut seen) = (histogram.min(), 0);

@@ -1,7 +1,7 @@
 //! Densities: the shares of a variant's replies in bins that are equally wide on the logarithmic scale.
 //!
-//! All variants of a point share their bins, so that densities can be compared with each other. No kernel smooths them:
-//! what is drawn was counted.
+//! All variants of a point share their bins, so that densities can be compared with each other. No kernel
+//! smooths them: what is drawn was counted.
 
 use weighbridge_model::detail::{Density, TimeKind};
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};

@@ -1,7 +1,7 @@
 //! What charts draw beside the summary's own figures, so that `report` computes no statistic.
 //!
-//! Curves are estimates over blocks, with their intervals; densities are of all blocks that count, merged; courses and
-//! dots are of single windows. Nothing in here is decided by.
+//! Curves are estimates over blocks, with their intervals; densities are of all blocks that count, merged;
+//! courses and dots are of single windows. Nothing in here is decided by.
 
 mod course;
 mod curve;

@@ -1,13 +1,14 @@
 //! Block estimates, and the estimates made of them: the only place where two variants meet.
 //!
 //! Two estimands, never mixed. The *typical* (p50 in closed load) is the median over a block's rounds of the
-//! log-ratio, and of the difference, of the windows' p50 (in a duet over every two rounds, between which cores were
-//! swapped). A *total* (everything else) pools all measured windows of a
-//! variant in a block, nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the
-//! mean of block log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
+//! log-ratio, and of the difference, of the windows' p50 (in a duet over every two rounds, between which
+//! cores were swapped). A *total* (everything else) pools all measured windows of a variant in a block,
+//! nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the mean of block
+//! log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
 //!
-//! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two variants that never
-//! did are compared through a third that lived beside both: log-ratios and differences are subtracted block by block.
+//! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two
+//! variants that never did are compared through a third that lived beside both: log-ratios and differences
+//! are subtracted block by block.
 
 pub mod parts;
 
@@ -97,14 +98,14 @@ pub struct VariantSamples<'a> {
 }
 
 impl Contrast {
-    /// A contrast of block estimates, rising by block; `first_stage` is the number of blocks whose spread counts
-    /// (see [`Mean::with_first_stage`]).
+    /// A contrast of block estimates, rising by block; `first_stage` is the number of blocks whose spread
+    /// counts (see [`Mean::with_first_stage`]).
     pub fn new(blocks: Vec<BlockEstimate>, first_stage: usize) -> Self {
         Self { blocks, first_stage }
     }
 
-    /// This contrast over another, both against the same third variant: the difference of log-ratios, and of differences,
-    /// of every block that both have.
+    /// This contrast over another, both against the same third variant: the difference of log-ratios, and of
+    /// differences, of every block that both have.
     pub fn over(&self, other: &Self) -> Result<Self, Absence> {
         let block = |mine: &BlockEstimate| {
             let theirs = other.blocks.iter().find(|block| block.block == mine.block)?;
@@ -157,8 +158,8 @@ impl Contrast {
         self.log_mean().map(|mean| mean.interval(LEVEL).exp())
     }
 
-    /// Half-width of the ratio's interval, relative to the ratio (0.01: known to within a factor of 1.01 either
-    /// way); `None` below 4 blocks.
+    /// Half-width of the ratio's interval, relative to the ratio (0.01: known to within a factor of 1.01
+    /// either way); `None` below 4 blocks.
     pub fn half_width(&self) -> Option<f64> {
         self.log_mean().map(|mean| mean.interval(LEVEL).half_width().exp_m1())
     }
@@ -169,8 +170,8 @@ pub(crate) fn mean_with_error(values: &[f64], first_stage: usize) -> Option<Mean
     (values.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::with_first_stage(values, stage)).flatten()
 }
 
-/// The bootstrap-t interval of block values, from 10 blocks on. It takes all blocks alike, also where Stein's rule decided
-/// how many there are; so it is shown and decides nothing.
+/// The bootstrap-t interval of block values, from 10 blocks on. It takes all blocks alike, also where Stein's
+/// rule decided how many there are; so it is shown and decides nothing.
 fn bootstrap(values: &[f64]) -> Option<Bounds> {
     let enough = (values.len() >= BLOCKS_FOR_BOOTSTRAP).then_some(values)?;
     let interval = studentised(enough, LEVEL)?;
@@ -228,8 +229,8 @@ impl<'a> VariantSamples<'a> {
         Self { scope, load, first_stage: question.blocks.min as usize, cells, trials, throughput }
     }
 
-    /// The same with p50 estimated from single windows, as where they are paired by round, whatever the load: for checks, whose
-    /// windows have no histograms.
+    /// The same with p50 estimated from single windows, as where they are paired by round, whatever the load:
+    /// for checks, whose windows have no histograms.
     pub(crate) fn by_windows(self) -> Self {
         Self { load: Load::Closed, ..self }
     }
@@ -240,8 +241,8 @@ impl<'a> VariantSamples<'a> {
         Ok(estimate(&values, self.first_stage))
     }
 
-    /// What single blocks say of a quantity: block and value, never none. A block's typical is the median of its
-    /// windows' p50.
+    /// What single blocks say of a quantity: block and value, never none. A block's typical is the median of
+    /// its windows' p50.
     pub fn values(&self, quantity: Quantity) -> Result<Vec<(u32, f64)>, Absence> {
         self.enough_per_block(self.cells.iter(), quantity)?;
         let block_value =
@@ -252,8 +253,8 @@ impl<'a> VariantSamples<'a> {
 
     /// This variant against `baseline`, block by block.
     ///
-    /// A block counts where both were measured in one batch of it. Needs, for a quantile, 20 requests beyond it in every
-    /// block and 100 in all, of both variants.
+    /// A block counts where both were measured in one batch of it. Needs, for a quantile, 20 requests beyond
+    /// it in every block and 100 in all, of both variants.
     pub fn against(&self, baseline: &VariantSamples<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
         let pairs: Vec<_> =
             self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.cell)?))).collect();
@@ -390,12 +391,12 @@ pub(crate) fn block_estimate(
     }
 }
 
-/// The typical of one block: medians over rounds. Where a variant has several windows in a round (the baseline, from
-/// five variants on), the median of their p50 stands for the round.
+/// The typical of one block: medians over rounds. Where a variant has several windows in a round (the
+/// baseline, from five variants on), the median of their p50 stands for the round.
 ///
-/// In a duet a round also says by how much its cores differ, once added and once taken away in every two rounds. Their mean
-/// is free of it, so it is these means of which the median is taken: of the rounds themselves it would lie anywhere between
-/// two clusters.
+/// In a duet a round also says by how much its cores differ, once added and once taken away in every two
+/// rounds. Their mean is free of it, so it is these means of which the median is taken: of the rounds
+/// themselves it would lie anywhere between two clusters.
 fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Option<BlockEstimate> {
     let rounds = round_pairs(mine, theirs, scope, quantity);
     let middle = |compare: fn(f64, f64) -> f64| {
@@ -424,7 +425,8 @@ fn total(block: u32, mine: f64, theirs: f64) -> Option<BlockEstimate> {
     positive.then(|| BlockEstimate { block, log_ratio: (mine / theirs).ln(), difference: mine - theirs })
 }
 
-/// `mine` against `baseline`; where they never lived beside each other, through `bridge`, which did beside both.
+/// `mine` against `baseline`; where they never lived beside each other, through `bridge`, which did beside
+/// both.
 pub(crate) fn contrast_between(
     mine: &VariantSamples<'_>,
     baseline: &VariantSamples<'_>,

@@ -1,5 +1,6 @@
-//! A cost part by part: the rounds of every block are cut into consecutive parts, and the cost is estimated from each part as it
-//! is from a whole block. What parts within a block differ by is no property of a start; what blocks differ by beyond it is.
+//! A cost part by part: the rounds of every block are cut into consecutive parts, and the cost is estimated
+//! from each part as it is from a whole block. What parts within a block differ by is no property of a start;
+//! what blocks differ by beyond it is.
 
 use weighbridge_model::estimate::Quantity;
 
@@ -40,7 +41,8 @@ pub struct Variances {
     pub start: f64,
     /// Variance of the cost of one round, as far as it survives averaging over a part.
     pub round: f64,
-    /// Variance from block to block of what variant and baseline have in common, 0 where the estimate is below.
+    /// Variance from block to block of what variant and baseline have in common, 0 where the estimate is
+    /// below.
     pub block: f64,
 }
 
@@ -58,8 +60,8 @@ pub struct StartLevels {
 }
 
 impl CostParts {
-    /// Cuts every block's rounds into at most 10 consecutive parts of near equal length, of an even number of rounds so
-    /// that both orders are in each. `None` where no block has two parts.
+    /// Cuts every block's rounds into at most 10 consecutive parts of near equal length, of an even number of
+    /// rounds so that both orders are in each. `None` where no block has two parts.
     pub fn new(question: &Question, records: &Records<'_>, estimand: Estimand) -> Option<Self> {
         let load = pooling(question, records, estimand.point);
         let pairs = records.pairs(estimand.point, estimand.variant, WindowSelection::Measured);
@@ -94,8 +96,8 @@ impl CostParts {
 
     /// The variances, by the method of moments. `None` below two blocks.
     ///
-    /// Of the cost z = S + e and of the level m = B + S' + e', with starts independent: Var S' = Var S / 4 where variant
-    /// and baseline vary alike, so σ²_block = σ²_between(m) − σ²_between(z)/4.
+    /// Of the cost z = S + e and of the level m = B + S' + e', with starts independent: Var S' = Var S / 4
+    /// where variant and baseline vary alike, so σ²_block = σ²_between(m) − σ²_between(z)/4.
     pub fn variances(&self) -> Option<Variances> {
         let (cost, level) = (one_way(&self.costs)?, one_way(&self.levels)?);
         let rounds_per_part = self.rounds / cost.size;
@@ -107,10 +109,10 @@ impl CostParts {
         })
     }
 
-    /// Whether the starts lie on two levels: the variance between blocks is certain, and two values, each of at least two
-    /// starts, explain all of it (what is left is no more than parts within a block differ, F test at 5 %) or nearly all
-    /// (they leave less than the best cut leaves of starts that vary smoothly), while a single start stands out by less
-    /// than the levels are apart. `None` below 6 starts.
+    /// Whether the starts lie on two levels: the variance between blocks is certain, and two values, each of
+    /// at least two starts, explain all of it (what is left is no more than parts within a block differ, F
+    /// test at 5 %) or nearly all (they leave less than the best cut leaves of starts that vary smoothly),
+    /// while a single start stands out by less than the levels are apart. `None` below 6 starts.
     ///
     /// A rule for a flag, not a test of a law: starts that vary smoothly leave a spread within each level.
     pub fn start_levels(&self) -> Option<StartLevels> {

@@ -1,7 +1,7 @@
 //! What the judge is asked: the experiment as far as it bears on estimates and verdicts.
 //!
-//! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no record of
-//! a measurement is in here, and the judge learns nothing of the run from anywhere else.
+//! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no
+//! record of a measurement is in here, and the judge learns nothing of the run from anywhere else.
 
 mod stack;
 
@@ -27,7 +27,8 @@ pub struct Question {
     pub headline: Quantity,
     /// The margin of relevance, of ratio − 1.
     pub margin: Ratio,
-    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` where the plan has no such goal.
+    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` where the plan has no such
+    /// goal.
     pub until: Option<Ratio>,
     /// Fewest and most blocks; the fewest are the first stage.
     pub blocks: Blocks,
@@ -187,8 +188,8 @@ pub enum Placement {
 }
 
 impl Question {
-    /// The question that an experiment asks. Its variants are taken to travel over TCP, but for those whose operations run
-    /// in the service's own process.
+    /// The question that an experiment asks. Its variants are taken to travel over TCP, but for those whose
+    /// operations run in the service's own process.
     pub fn new(experiment: &Experiment, run: Run, cores: Cores) -> Self {
         let variant = |v: &experiment::Variant| Variant {
             name: v.name.clone(),
@@ -317,7 +318,8 @@ impl Scope {
         matches!(self, Self::All | Self::Only)
     }
 
-    /// Whether a quantity is shown for it: CPU, bytes and memory belong to no single one of several operations.
+    /// Whether a quantity is shown for it: CPU, bytes and memory belong to no single one of several
+    /// operations.
     pub const fn has(self, quantity: Quantity) -> bool {
         let whole_only = matches!(
             quantity,

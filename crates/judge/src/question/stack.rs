@@ -17,7 +17,8 @@ pub(crate) const RELAYED: [&str; 2] = ["delay", "loss"];
 /// What a variant is, and what it has that others may have not.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
-    /// All that variants must have in common to be distinguished by layers and settings alone; `None` where nobody knows.
+    /// All that variants must have in common to be distinguished by layers and settings alone; `None` where
+    /// nobody knows.
     pub family: Option<Family>,
     /// The same for a reader: `rust`, `go, grpc`.
     pub name: String,
@@ -72,7 +73,8 @@ pub struct StackElement {
     pub name: String,
     /// Whether packets or the service pass through it; else it is a setting.
     pub is_layer: bool,
-    /// Name and value of a setting that another variant may have otherwise, as `cores` and `1`. None of what is hidden.
+    /// Name and value of a setting that another variant may have otherwise, as `cores` and `1`. None of what
+    /// is hidden.
     pub value: Option<(String, String)>,
 }
 
@@ -131,8 +133,8 @@ impl Stack {
         }
     }
 
-    /// The same where a relay of ours carries its packets though no layer is called so: it stands below what it does to
-    /// them.
+    /// The same where a relay of ours carries its packets though no layer is called so: it stands below what
+    /// it does to them.
     pub(crate) fn relayed(mut self) -> Self {
         let is_relay = |element: &StackElement| element.is_layer && element.kind() == "relay";
         let is_done_by_one = |element: &StackElement| element.is_layer && RELAYED.contains(&element.kind());
@@ -192,7 +194,8 @@ fn is_within<'p>(
     few.into_iter().all(|element| many.any(|own| own.id == element.id))
 }
 
-/// What a layer is made of, from the client's end inward: one that holds another layer is that one and something more.
+/// What a layer is made of, from the client's end inward: one that holds another layer is that one and
+/// something more.
 fn elements_of(layer: &Layer) -> Vec<StackElement> {
     match layer {
         Layer::Ovs(Ovs { tunnel: Some(tunnel) }) => {
@@ -205,7 +208,8 @@ fn elements_of(layer: &Layer) -> Vec<StackElement> {
         }
         Layer::Container(container) => {
             let Container { engine, network, publish, .. } = container;
-            // The network that is there anyway is no part of it: this host's, or that of the layers before it.
+            // The network that is there anyway is no part of it: this host's, or that of the layers before
+            // it.
             let within = Container { network: ContainerNetwork::Host, publish: None, ..*container };
             let within = one_element(&Layer::Container(within));
             if *network != ContainerNetwork::Published {

@@ -87,15 +87,16 @@ impl<'a> Cell<'a> {
         self.trials.iter().map(|trial| trial.batch)
     }
 
-    /// The same cell with only the windows of some rounds. Figures that need a trial's histograms or its memory are
-    /// absent from it.
+    /// The same cell with only the windows of some rounds. Figures that need a trial's histograms or its
+    /// memory are absent from it.
     pub fn part(&self, rounds: std::ops::Range<u32>) -> Self {
         let within = |window: &&'a WindowRecord| rounds.contains(&window.round);
         let windows = self.windows.iter().copied().filter(within).collect();
         Self { trials: Vec::new(), windows, ..*self }
     }
 
-    /// The same cell with only these of its windows; figures that need a trial's histograms or its memory are absent.
+    /// The same cell with only these of its windows; figures that need a trial's histograms or its memory are
+    /// absent.
     pub(crate) fn with(&self, windows: Vec<&'a WindowRecord>) -> Self {
         Self { trials: Vec::new(), windows, ..*self }
     }
@@ -140,8 +141,8 @@ impl<'a> Cell<'a> {
         counts
     }
 
-    /// Windows of its trials that are asked well and count in no figure: longer ones, those of further sizes, and those in which
-    /// idle cores waited the other way.
+    /// Windows of its trials that are asked well and count in no figure: longer ones, those of further sizes,
+    /// and those in which idle cores waited the other way.
     pub fn other_windows(&self) -> impl Iterator<Item = &'a WindowRecord> {
         let windows = self.trials.iter().flat_map(|trial| &trial.windows);
         let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::Extra | WindowKind::IdleCheck);
@@ -155,8 +156,8 @@ impl<'a> Cell<'a> {
         traffic
     }
 
-    /// The windows' times, summed: first sent to last done of each; of windows that several variants share, the whole
-    /// window, since few requests of one variant lie far from both its ends.
+    /// The windows' times, summed: first sent to last done of each; of windows that several variants share,
+    /// the whole window, since few requests of one variant lie far from both its ends.
     pub fn time(&self) -> Nanoseconds {
         let time = |w: &WindowRecord| match self.pairing {
             Pairing::Requests => w.figures.health.wall,
@@ -169,8 +170,8 @@ impl<'a> Cell<'a> {
 
     /// CPU time of the variant's own processes per request answered; `None` where it was not accounted.
     ///
-    /// Sums over sums. Each role counts the requests of its own interval (thaw to freeze), which is longer than
-    /// the window by its lead-in.
+    /// Sums over sums. Each role counts the requests of its own interval (thaw to freeze), which is longer
+    /// than the window by its lead-in.
     pub fn cpu_per_request(&self) -> Option<f64> {
         let mut roles: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for role in self.windows.iter().flat_map(|w| &w.cpu).filter(|role| role.role != UNATTRIBUTED) {
@@ -200,8 +201,8 @@ impl<'a> Cell<'a> {
         per(traffic.segments_out + traffic.segments_in, self.answered())
     }
 
-    /// Bytes on the link of the client's host per request answered, lead-ins and longer windows among both; `None` where
-    /// there is no such link.
+    /// Bytes on the link of the client's host per request answered, lead-ins and longer windows among both;
+    /// `None` where there is no such link.
     fn wire_bytes_per_request(&self) -> Option<f64> {
         let networks = self.trials.iter().filter_map(|trial| trial.service.network.as_ref());
         let here = |crossed: &&Crossed| crossed.point == self.point;
@@ -210,7 +211,8 @@ impl<'a> Cell<'a> {
         per(bytes, crossed.iter().map(|crossed| crossed.requests).sum())
     }
 
-    /// The largest resident memory of the variant's processes at the point, roles summed; `None` where it is not known.
+    /// The largest resident memory of the variant's processes at the point, roles summed; `None` where it is
+    /// not known.
     fn memory_peak(&self) -> Option<f64> {
         let here = |trial: &&TrialRecord| {
             trial.memory.iter().filter(|role| role.point == self.point).map(|role| role.peak.get()).sum()
@@ -235,7 +237,8 @@ impl<'a> Cell<'a> {
         CellTotals { totals: self.totals(scope), cell: self }
     }
 
-    /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to give.
+    /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to
+    /// give.
     pub fn totals(&self, scope: Scope) -> Totals {
         // A histogram is a quarter of a megabyte: none is made of what was not recorded in one.
         let recorded = self.selection == WindowSelection::Measured
@@ -256,7 +259,8 @@ impl<'a> Cell<'a> {
         totals
     }
 
-    /// Sum of times over count: good replies exactly from the windows, timeouts (lower bounds) from the histograms.
+    /// Sum of times over count: good replies exactly from the windows, timeouts (lower bounds) from the
+    /// histograms.
     fn mean(&self, scope: Scope, quantity: Quantity, timeouts: Option<&Times>) -> Option<f64> {
         let pick: fn(&OperationFigures) -> Nanoseconds = match quantity.is_response() {
             true => |f| f.response_sum,
@@ -293,8 +297,8 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A middling window's p50 in nanoseconds; in a duet of the means of every two rounds, between which cores were swapped.
-    /// `None` where no window has a good reply.
+    /// A middling window's p50 in nanoseconds; in a duet of the means of every two rounds, between which
+    /// cores were swapped. `None` where no window has a good reply.
     pub fn middle_p50(&self, scope: Scope, quantity: Quantity) -> Option<f64> {
         let windows = self.medians_by_round(scope, quantity).into_iter();
         let in_round =
@@ -326,8 +330,8 @@ pub(crate) struct RoundValue {
     pub value: f64,
 }
 
-/// The mean of every two rounds between which cores were swapped, in their order; a round whose other half has no figure
-/// stands for both.
+/// The mean of every two rounds between which cores were swapped, in their order; a round whose other half
+/// has no figure stands for both.
 pub(crate) fn means_of_swapped(values: &[RoundValue]) -> Vec<f64> {
     let pairs = values.chunk_by(|a, b| a.round / 2 == b.round / 2);
     pairs.map(|pair| pair.iter().map(|one| one.value).sum::<f64>() / pair.len() as f64).collect()

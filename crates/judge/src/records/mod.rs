@@ -1,7 +1,7 @@
 //! Trials put into blocks: what counts, what is void, and the sums of one variant in one block.
 //!
-//! A *cell* is one variant at one point in one block. This module adds up and merges; it never compares two variants, and
-//! never averages a percentile.
+//! A *cell* is one variant at one point in one block. This module adds up and merges; it never compares two
+//! variants, and never averages a percentile.
 
 mod cell;
 mod times;
@@ -69,8 +69,9 @@ pub enum Longer {
 }
 
 impl<'a> Records<'a> {
-    /// Sorts trials into blocks. A block with a void trial, with more than 10 % of its CPU time stolen, or with an
-    /// aborted measured window is void as a whole: what is left of it was not measured under the same conditions.
+    /// Sorts trials into blocks. A block with a void trial, with more than 10 % of its CPU time stolen, or
+    /// with an aborted measured window is void as a whole: what is left of it was not measured under the same
+    /// conditions.
     pub fn new(trials: &'a [TrialRecord]) -> Self {
         let mut blocks: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
         for trial in trials {
@@ -86,14 +87,14 @@ impl<'a> Records<'a> {
         records
     }
 
-    /// How variants were put side by side at a point. A run decides that once; where blocks differ all the same, what
-    /// pairs least is said.
+    /// How variants were put side by side at a point. A run decides that once; where blocks differ all the
+    /// same, what pairs least is said.
     pub fn pairing(&self, point: PointId) -> Pairing {
         self.used.iter().map(|block| block.pairing(point)).max().unwrap_or_default()
     }
 
-    /// The nominal length of windows that the first block chose at a point; `None` where the experiment names one, or no
-    /// block chose.
+    /// The nominal length of windows that the first block chose at a point; `None` where the experiment names
+    /// one, or no block chose.
     pub fn window(&self, point: PointId) -> Option<Nanoseconds> {
         let mut trials = self.used.iter().flat_map(|block| &block.trials);
         trials.find_map(|trial| trial.preparations.get(point.index())?.window)
@@ -120,8 +121,8 @@ impl<'a> Records<'a> {
         self.used.iter().filter_map(|block| block.cell(point, variant, selection)).collect()
     }
 
-    /// A cell for each trial of a variant at a point, in the order of blocks and batches: what happens within a trial is not
-    /// mixed with what changed between two.
+    /// A cell for each trial of a variant at a point, in the order of blocks and batches: what happens within
+    /// a trial is not mixed with what changed between two.
     pub fn trial_cells(
         &self,
         point: PointId,
@@ -131,8 +132,8 @@ impl<'a> Records<'a> {
         self.used.iter().flat_map(|block| block.trial_cells(point, variant, selection)).collect()
     }
 
-    /// Pairs of cells of a variant and of the baseline that lived beside it, from the blocks in which both were measured.
-    /// None where the two are compared through another: they never lived beside each other.
+    /// Pairs of cells of a variant and of the baseline that lived beside it, from the blocks in which both
+    /// were measured. None where the two are compared through another: they never lived beside each other.
     pub fn pairs(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<CellPair<'a>> {
         let pair = |block: &Block<'a>| {
             let own = block.cell(point, variant, selection)?;

@@ -1,7 +1,7 @@
 //! How often something happens, from a count: Clopper and Pearson's exact interval of a share.
 //!
-//! Plain mathematics by the incomplete beta function. It assumes independent trials with one probability; whether the
-//! trials were independent is the caller's to know.
+//! Plain mathematics by the incomplete beta function. It assumes independent trials with one probability;
+//! whether the trials were independent is the caller's to know.
 
 use super::special::incomplete_beta;
 
@@ -16,11 +16,13 @@ pub struct Proportion {
     pub upper: f64,
 }
 
-/// The exact two-sided interval of a probability after `hits` in `of` trials (Clopper & Pearson 1934): the lower bound is
-/// the p at which so many hits or more have probability (1 − level)/2, the upper one that at which so few or fewer have.
-/// With a tail of the binomial law as I_p(k, n − k + 1) these are quantiles of beta distributions.
+/// The exact two-sided interval of a probability after `hits` in `of` trials (Clopper & Pearson 1934): the
+/// lower bound is the p at which so many hits or more have probability (1 − level)/2, the upper one that at
+/// which so few or fewer have. With a tail of the binomial law as I_p(k, n − k + 1) these are quantiles of
+/// beta distributions.
 ///
-/// It holds the truth at least as often as `level` says, for every p. `None` of no trial, or of more hits than trials.
+/// It holds the truth at least as often as `level` says, for every p. `None` of no trial, or of more hits
+/// than trials.
 pub fn clopper_pearson(hits: u32, tries: u32, level: f64) -> Option<Proportion> {
     if tries == 0 || hits > tries {
         return None;

@@ -1,8 +1,9 @@
 //! Weighted quantiles of the same items in many draws of their blocks at once.
 //!
-//! A draw takes every item as often as its block is in it. Items are put in order once; sums of weights are kept for runs
-//! of them by block, so that what a draw needs of a run is one small product, made for all draws in one go, and only the
-//! run in which a quantile lies is examined item by item. What is answered is what doing each draw by itself would answer.
+//! A draw takes every item as often as its block is in it. Items are put in order once; sums of weights are
+//! kept for runs of them by block, so that what a draw needs of a run is one small product, made for all
+//! draws in one go, and only the run in which a quantile lies is examined item by item. What is answered is
+//! what doing each draw by itself would answer.
 
 use super::scatter::Multiplicity;
 
@@ -95,8 +96,9 @@ impl Weighed {
         weights.iter().zip(&offs).map(|(weight, off)| (*weight > 0.0).then(|| off / weight)).collect()
     }
 
-    /// The quantile in each draw: where the weight passes the share q of all, an item's own counted half (Hazen's rule).
-    /// Between two values in proportion, so that it is smooth in q. `None` without any weight.
+    /// The quantile in each draw: where the weight passes the share q of all, an item's own counted half
+    /// (Hazen's rule). Between two values in proportion, so that it is smooth in q. `None` without any
+    /// weight.
     pub fn quantiles(&self, q: f64, draws: &Draws) -> Vec<Option<f64>> {
         let (mut totals, mut run_sums) = (Vec::new(), Vec::new());
         draws.sums(&self.weight, &mut totals);
@@ -201,7 +203,8 @@ mod tests {
         }
     }
 
-    /// The quantile by the definition: middles of the weights written out, and a straight line between two of them.
+    /// The quantile by the definition: middles of the weights written out, and a straight line between two of
+    /// them.
     fn by_itself(items: &[Item], times: &Multiplicity, q: f64) -> f64 {
         let mut present: Vec<(f64, f64)> = items
             .iter()

@@ -18,8 +18,9 @@ pub struct IdleCheckRule {
 }
 
 impl IdleCheckRule {
-    /// An even number of rounds, so that two variants come first equally often, within a tenth of the measured time on
-    /// average over blocks; 0 in a block that runs none, and in a run too few of whose blocks could for anything to be said.
+    /// An even number of rounds, so that two variants come first equally often, within a tenth of the
+    /// measured time on average over blocks; 0 in a block that runs none, and in a run too few of whose
+    /// blocks could for anything to be said.
     pub fn rounds(&self) -> u32 {
         let allowed = self.measured.as_secs_f64() * IDLE_CHECK_SHARE;
         let fit = allowed / self.round.as_secs_f64().max(1e-9);

@@ -1,8 +1,8 @@
 //! Which sizes a block asks for besides those of the range, where these are adaptive.
 //!
-//! The first blocks that count are *scouts*: their single requests say where a curve may step or bend, and every block
-//! after them asks for further sizes there, others in each block. What the scouts say is said once, so the other blocks have
-//! no part in choosing what they are asked, and can confirm what is found.
+//! The first blocks that count are *scouts*: their single requests say where a curve may step or bend, and
+//! every block after them asks for further sizes there, others in each block. What the scouts say is said
+//! once, so the other blocks have no part in choosing what they are asked, and can confirm what is found.
 
 use weighbridge_model::experiment::SizeSpread;
 use weighbridge_model::id::PointId;

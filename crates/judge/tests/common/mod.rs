@@ -208,7 +208,8 @@ pub fn question(variants: &[&str]) -> Question {
     }
 }
 
-/// Blocks of rounds of two variants with AB and BA in turn; `requests(variant, block, round)` says what a window carried.
+/// Blocks of rounds of two variants with AB and BA in turn; `requests(variant, block, round)` says what a
+/// window carried.
 pub fn run(
     blocks: u32,
     rounds: u32,

@@ -1,5 +1,5 @@
-//! Batches: what happens to the host between two of them is in no cost, and two variants of different batches are told
-//! apart through the baseline alone.
+//! Batches: what happens to the host between two of them is in no cost, and two variants of different batches
+//! are told apart through the baseline alone.
 
 use crate::common;
 
@@ -189,7 +189,8 @@ fn intervals_cover_as_they_say_whatever_the_host_does_between_batches() {
     assert!(covered.iter().all(|hits| (554..=586).contains(hits)), "{covered:?} of {RUNS}");
 }
 
-/// One and a half cores busy in one batch, one in the other, half as long; a generator of 0.9 and services of 0.4.
+/// One and a half cores busy in one batch, one in the other, half as long; a generator of 0.9 and services of
+/// 0.4.
 fn with_roles(mut trials: Vec<TrialRecord>) -> Vec<TrialRecord> {
     let millis = Nanoseconds::from_millis;
     for trial in &mut trials {

@@ -1,5 +1,5 @@
-//! Layers: planted costs of steps are found with intervals that cover them, steps add up to the whole, single layers are
-//! held against all together, and costs against the size.
+//! Layers: planted costs of steps are found with intervals that cover them, steps add up to the whole, single
+//! layers are held against all together, and costs against the size.
 
 use crate::common;
 
@@ -42,7 +42,8 @@ const CHAIN: [&[&str]; 4] = [&[], &["veth"], &["veth", "vxlan"], &["veth", "vxla
 /// What a request takes in each of them, in nanoseconds.
 const TAKES: [f64; 4] = [100_000.0, 104_000.0, 111_000.0, 150_000.0];
 
-/// Blocks of all variants whose requests take so long: blocks differ by 3 % in common, starts by 0.5 %, requests by 5 %.
+/// Blocks of all variants whose requests take so long: blocks differ by 3 % in common, starts by 0.5 %,
+/// requests by 5 %.
 fn blocks(
     random: &mut ChaCha8Rng,
     takes: &[f64],
@@ -100,7 +101,8 @@ fn a_chain_goes_from_bare_to_the_whole_stack_and_each_stage_has_its_layers_name(
 
 #[test]
 fn every_variant_stands_above_the_largest_below_it() {
-    // The way down goes through what lacks the innermost; what is on no way has a chain of its own, shared beginnings and all.
+    // The way down goes through what lacks the innermost; what is on no way has a chain of its own, shared
+    // beginnings and all.
     let square =
         layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"], &["veth", "haproxy"]]);
     let (long, own) = (
@@ -206,7 +208,8 @@ fn intervals_of_steps_cover_the_planted_costs() {
         for (at, quantity) in [Quantity::ResponseP50, Quantity::ResponseMean].into_iter().enumerate() {
             let stages = chain.stages[1..].iter().map(|stage| of(&stage.costs, quantity));
             for (step, cost) in stages.chain([of(&chain.whole, quantity)]).enumerate() {
-                // Ratios, since blocks differ in common: they cancel there, and the planted ratio is the truth.
+                // Ratios, since blocks differ in common: they cancel there, and the planted ratio is the
+                // truth.
                 let truth = if step < 3 { TAKES[step + 1] / TAKES[step] } else { TAKES[3] / TAKES[0] };
                 let (lower, upper) = cost.ratio.expect("a ratio").interval().expect("an interval");
                 hits[4 * at + step] += usize::from(lower <= truth && truth <= upper);
@@ -522,8 +525,8 @@ fn a_cost_per_byte_is_told_from_a_cost_per_operation() {
 fn two_variants_at_two_sizes_are_held_against_each_other() {
     let sizes = [64, 4_000_000];
     let question = with_sizes(layered(&[&["veth"], &["veth", "vxlan"]]), &sizes);
-    // 8 µs of 100 µs, and 30 µs of 2 ms: within 2 % of the long request, and not of the short one, nor of the cost.
-    // Starts alike: 0.5 % of 2 ms would hide what is asked for.
+    // 8 µs of 100 µs, and 30 µs of 2 ms: within 2 % of the long request, and not of the short one, nor of the
+    // cost. Starts alike: 0.5 % of 2 ms would hide what is asked for.
     let at = |takes: [u64; 2]| {
         let mut trials = Vec::new();
         for (block, variant) in (0..6).flat_map(|block| [(block, 0_u16), (block, 1)]) {
@@ -672,7 +675,8 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
         variant.stack.elements.push(StackElement::with_value("cores", cores));
         variant.name = format!("{} cores {cores}", variant.name);
     }
-    // veth takes 5 µs on one core and on two; vxlan 12 µs on one, and 4 µs on two, where another core does its work.
+    // veth takes 5 µs on one core and on two; vxlan 12 µs on one, and 4 µs on two, where another core does
+    // its work.
     let takes = [100e3, 105e3, 117e3, 90e3, 95e3, 99e3];
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     let found = |stage: &str| {
@@ -694,7 +698,8 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
             .contains("what `vxlan` adds to response p50 of `rust veth cores 2` depends on `cores`: from 1 to 2 it changes by -"),
         "{finding:?}"
     );
-    // Another collector too is another thing: chains that differ in two settings are not held against each other.
+    // Another collector too is another thing: chains that differ in two settings are not held against each
+    // other.
     for variant in &mut question.variants[3..] {
         variant.stack.elements.push(StackElement::setting("GC=none"));
     }

@@ -1,5 +1,5 @@
-//! Layers: packets that took another way make a variant invalid, and where packets are lost on purpose segments that are
-//! sent again speak against nothing.
+//! Layers: packets that took another way make a variant invalid, and where packets are lost on purpose
+//! segments that are sent again speak against nothing.
 
 use crate::common;
 

@@ -1,5 +1,5 @@
-//! Runs of copies in, what they say of the host out; variants of two runs against each other. Figures are held against
-//! closed forms over the values that went in.
+//! Runs of copies in, what they say of the host out; variants of two runs against each other. Figures are
+//! held against closed forms over the values that went in.
 
 use crate::common;
 
@@ -21,7 +21,8 @@ use weighbridge_model::summary::Cost;
 /// Rounds of a block.
 const ROUNDS: u32 = 20;
 
-/// A run of blocks in which every request of a variant takes what `time(block, round, variant)` says, in nanoseconds.
+/// A run of blocks in which every request of a variant takes what `time(block, round, variant)` says, in
+/// nanoseconds.
 fn run_of(blocks: u32, mut time: impl FnMut(u32, u32, u16) -> f64) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for block in 0..blocks {
@@ -133,8 +134,8 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
     close(mean.round, round, 0.05);
     close(Some(mean.deviation), (start * start + round * round / f64::from(ROUNDS)).sqrt(), 0.1);
     assert_eq!((mean.blocks, mean.detectable.len()), (240, 3));
-    // The closed form over the components that were found. In these records variants run side by side: a round takes
-    // 100 requests of 1 ms.
+    // The closed form over the components that were found. In these records variants run side by side: a
+    // round takes 100 requests of 1 ms.
     let (start, round) = (mean.start.unwrap().get(), mean.round.unwrap().get());
     let each = 0.1;
     for found in &mean.detectable {
@@ -155,7 +156,8 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
 
 #[test]
 fn the_variant_alone_is_held_against_itself_from_run_to_run() {
-    // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies move along, so their cost is none.
+    // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies move along, so their cost is
+    // none.
     let runs: Vec<CalibrationRun> =
         [1.0, 1.1, 0.9].map(|level| look(&asked(), &run_of(6, |_, _, _| 1e6 * level))).into();
     let found = judged(&runs, &[]);
@@ -251,7 +253,8 @@ fn measured_time_is_that_of_the_rounds() {
 
 // --- Two runs ----------------------------------------------------------------------------------------------------
 
-/// A run in which a baseline is at `level` and the variant `cost` above it, plus ± `step` from block to block.
+/// A run in which a baseline is at `level` and the variant `cost` above it, plus ± `step` from block to
+/// block.
 fn stored(names: [&str; 2], (level, cost, step): (f64, f64, f64)) -> (Question, Vec<TrialRecord>) {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
     let trials = run_of(6, |block, _, variant| match variant {

@@ -1,5 +1,5 @@
-//! Where spread comes from, levels of starts, drift through a run, totals that hang on few events: whole records in, what
-//! the summary says out.
+//! Where spread comes from, levels of starts, drift through a run, totals that hang on few events: whole
+//! records in, what the summary says out.
 
 use crate::common;
 
@@ -19,8 +19,8 @@ fn finding<'a>(summary: &'a Summary, name: &str) -> Option<&'a str> {
     summary.findings.iter().find(|finding| finding.name == name).map(|finding| finding.evidence.as_str())
 }
 
-/// Runs in which a start moves the variant by `start`, a round by `round` and the host by `host`, all standard deviations
-/// of the logarithm; requests themselves do not vary.
+/// Runs in which a start moves the variant by `start`, a round by `round` and the host by `host`, all
+/// standard deviations of the logarithm; requests themselves do not vary.
 fn with_components(seed: u64, blocks: u32, (start, round, host): (f64, f64, f64)) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let mut trials = Vec::new();

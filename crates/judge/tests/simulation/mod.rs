@@ -1,6 +1,6 @@
-//! Simulated runs whose truth is known, judged by the judge's own code: windows' figures become block estimates by
-//! [`VariantSamples::against`], these intervals by [`Contrast`], [`BlockRule`] stops, [`thin_tail`] flags. Nothing of the method is
-//! written a second time here; only requests are made up.
+//! Simulated runs whose truth is known, judged by the judge's own code: windows' figures become block
+//! estimates by [`VariantSamples::against`], these intervals by [`Contrast`], [`BlockRule`] stops,
+//! [`thin_tail`] flags. Nothing of the method is written a second time here; only requests are made up.
 
 #![allow(dead_code)] // the fast form and the long one use their own parts
 
@@ -118,8 +118,8 @@ pub enum Bootstrap {
     LeftOut,
 }
 
-/// Simulates the runs of `numbers`, each from a seed of its own, so that the outcome does not depend on how they are
-/// shared out among threads.
+/// Simulates the runs of `numbers`, each from a seed of its own, so that the outcome does not depend on how
+/// they are shared out among threads.
 pub fn simulate(law: &Law, truth: Truth, numbers: std::ops::Range<u64>, look: Look) -> Outcome {
     let mut outcome = Outcome::default();
     for number in numbers {

@@ -1,9 +1,10 @@
-//! Variants of one family, block by block, on one scale: each against one of them, so that what lies between two is a
-//! difference within a block and the steps of a chain add up to the whole, to the last bit of a sum.
+//! Variants of one family, block by block, on one scale: each against one of them, so that what lies between
+//! two is a difference within a block and the steps of a chain add up to the whole, to the last bit of a sum.
 //!
-//! In closed load p50 is a median over rounds, and medians of differences do not add up. So a step is not taken between its
-//! two variants alone but between their costs against the lowest of the chain, each paired with it round by round: these are
-//! the costs of the verdict table, and what a round's drift does to all cancels.
+//! In closed load p50 is a median over rounds, and medians of differences do not add up. So a step is not
+//! taken between its two variants alone but between their costs against the lowest of the chain, each paired
+//! with it round by round: these are the costs of the verdict table, and what a round's drift does to all
+//! cancels.
 
 use std::collections::BTreeMap;
 
@@ -67,9 +68,9 @@ type ByBlock = Result<BTreeMap<u32, Level>, Absence>;
 pub(crate) struct VariantLevels(BTreeMap<VariantId, (Reference, ByBlock)>);
 
 impl VariantLevels {
-    /// These variants, whose figures may be used: against the first of them where all lived in one batch; else against the
-    /// baseline, which lived in each, if its figures may be used too. What is counted needs no reference then. Anything else
-    /// is against the first of its own batch.
+    /// These variants, whose figures may be used: against the first of them where all lived in one batch;
+    /// else against the baseline, which lived in each, if its figures may be used too. What is counted needs
+    /// no reference then. Anything else is against the first of its own batch.
     pub(crate) fn new(
         samples: &PointSamples<'_, '_>,
         variants: &[VariantId],

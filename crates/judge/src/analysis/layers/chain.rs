@@ -1,6 +1,6 @@
-//! One chain at one point: what each stage is and costs, quantity by quantity. What is usable is decided variant by variant
-//! and pair by pair: a stage that has no figure, or none that may be used, has no cost, and the one above it is compared with
-//! the next below.
+//! One chain at one point: what each stage is and costs, quantity by quantity. What is usable is decided
+//! variant by variant and pair by pair: a stage that has no figure, or none that may be used, has no cost,
+//! and the one above it is compared with the next below.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::id::VariantId;

@@ -1,9 +1,10 @@
-//! Whether a stage's cost depends on a factor: one of the points, as size, connections and rate, or a setting in which two
-//! pairs differ, as cores.
+//! Whether a stage's cost depends on a factor: one of the points, as size, connections and rate, or a setting
+//! in which two pairs differ, as cores.
 //!
 //! Costs in one block share what the block was; so the interaction is their difference within a block, with
-//! an interval over blocks. Where the factor is the size, a line through the costs of a block says how much of them is per
-//! operation and how much per byte. Chains share their first stages: each pair is examined once.
+//! an interval over blocks. Where the factor is the size, a line through the costs of a block says how much
+//! of them is per operation and how much per byte. Chains share their first stages: each pair is examined
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +119,8 @@ fn find<'m>(
     measured.iter().find(|one| one.key() == (pair.lower, pair.upper, point, quantity))
 }
 
-/// What the upper of a pair costs more, against the first pair that has one setting otherwise, setting by setting.
+/// What the upper of a pair costs more, against the first pair that has one setting otherwise, setting by
+/// setting.
 fn setting_interactions(
     question: &Question,
     pairs: &[&VariantPair],
@@ -154,8 +156,9 @@ fn setting_interactions(
     found
 }
 
-/// Those that a factor is likely to change and whose differences can be compared with each other, the headline first: a rate
-/// is one over a time, so that what it loses to a layer depends on what it was; and a tail is not made of tails.
+/// Those that a factor is likely to change and whose differences can be compared with each other, the
+/// headline first: a rate is one over a time, so that what it loses to a layer depends on what it was; and a
+/// tail is not made of tails.
 fn looked_at(question: &Question) -> Vec<Quantity> {
     let mut quantities = vec![question.headline];
     let more = [
@@ -205,8 +208,9 @@ struct FactorComparison<'m> {
 }
 
 impl FactorComparison<'_> {
-    /// What the upper one costs more in the second. Relevant is what would be where the figures below are smaller: a few µs more
-    /// are much of a short request, though little of a long one, and it is the cost that is asked after.
+    /// What the upper one costs more in the second. Relevant is what would be where the figures below are
+    /// smaller: a few µs more are much of a short request, though little of a long one, and it is the cost
+    /// that is asked after.
     fn interaction(&self, question: &Question) -> Option<Interaction> {
         let ((from, from_label), (to, to_label)) = (&self.from, &self.to);
         let values: Vec<f64> =
@@ -314,7 +318,8 @@ mod tests {
         let (a, b) = line([[0.0, 3.0, 1.0], [10.0, 8.0, 0.2], [100.0, 53.0, 7.0]]).expect("a line");
         assert!((a - 3.0).abs() < 1e-9 && (b - 0.5).abs() < 1e-12, "{a} {b}");
         assert_eq!(line([[1.0, 2.0, 1.0], [1.0, 3.0, 1.0], [1.0, 3.0, 0.0]]), None);
-        // By hand: weights 1, 1, 2 at x 0, 1, 2 with y 0, 1, 0: mean x 1.25, y 0.25; b = −0.25/2.75, a = 0.25 − 1.25 b.
+        // By hand: weights 1, 1, 2 at x 0, 1, 2 with y 0, 1, 0: mean x 1.25, y 0.25; b = −0.25/2.75, a = 0.25
+        // − 1.25 b.
         let (a, b) = line([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [2.0, 0.0, 2.0]]).expect("a line");
         let slope = -0.25 / 2.75;
         assert!((b - slope).abs() < 1e-12 && (a - (0.25 - 1.25 * slope)).abs() < 1e-12, "{a} {b}");

@@ -1,5 +1,5 @@
-//! Which variants of a question form chains, and which are single layers of a whole: found from what they are made of,
-//! before anything is examined that was measured.
+//! Which variants of a question form chains, and which are single layers of a whole: found from what they are
+//! made of, before anything is examined that was measured.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -48,9 +48,9 @@ impl SingleLayers {
     }
 }
 
-/// The chains of a question: one for each variant above which there is none, and one for each variant that is on none of
-/// these; so every variant stands above the largest one below it. A single pair at one point says nothing that its cost does
-/// not say, so it needs two steps, or another chain or point to be compared with.
+/// The chains of a question: one for each variant above which there is none, and one for each variant that is
+/// on none of these; so every variant stands above the largest one below it. A single pair at one point says
+/// nothing that its cost does not say, so it needs two steps, or another chain or point to be compared with.
 pub fn chains(question: &Question) -> Vec<Chain> {
     let paths = paths(question);
     let is_top = |top: &VariantId| !known(question).any(|other| is_above(question, other, *top));
@@ -69,8 +69,8 @@ pub fn chains(question: &Question) -> Vec<Chain> {
     chains.into_iter().map(|(_, path)| chain_along(question, path)).collect()
 }
 
-/// The sum checks of a question: for each whole the base with the most singles above it that make it up, of variants that
-/// were all measured where there are such.
+/// The sum checks of a question: for each whole the base with the most singles above it that make it up, of
+/// variants that were all measured where there are such.
 pub fn single_layers(question: &Question) -> Vec<SingleLayers> {
     let all = members(question);
     let largest_check = |whole: &KnownMember<'_>| {
@@ -171,8 +171,9 @@ fn is_above(question: &Question, above: VariantId, below: VariantId) -> bool {
     stack(question, above).is_above(stack(question, below))
 }
 
-/// The path down from every variant, from below: each time to the largest variant there is; of several to the one with the
-/// longest path of its own, then to one that has all but the innermost, then to the one that comes first in the experiment.
+/// The path down from every variant, from below: each time to the largest variant there is; of several to the
+/// one with the longest path of its own, then to one that has all but the innermost, then to the one that
+/// comes first in the experiment.
 fn paths(question: &Question) -> BTreeMap<VariantId, Vec<VariantId>> {
     let mut rising: Vec<VariantId> = known(question).collect();
     rising.sort_by_key(|id| stack(question, *id).elements.len());

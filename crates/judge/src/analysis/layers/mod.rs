@@ -1,10 +1,10 @@
 //! What layers cost, one at a time and together.
 //!
-//! Variants that differ only in layers, and in settings priced like layers, form *chains*: [`lineup`] finds them in the
-//! question. At each point the stages of a chain are estimated (`chain`), single layers are compared with the whole
-//! (`sum`), and over all points a stage's cost is compared with the factors (`factor`). All of it is made of what single
-//! blocks say (`blocks`): contrasts are taken within a block, intervals over blocks, and nothing is taken to be
-//! independent that shares a block.
+//! Variants that differ only in layers, and in settings priced like layers, form *chains*: [`lineup`] finds
+//! them in the question. At each point the stages of a chain are estimated (`chain`), single layers are
+//! compared with the whole (`sum`), and over all points a stage's cost is compared with the factors
+//! (`factor`). All of it is made of what single blocks say (`blocks`): contrasts are taken within a block,
+//! intervals over blocks, and nothing is taken to be independent that shares a block.
 
 mod blocks;
 mod chain;
@@ -250,8 +250,8 @@ fn sum_finding(check: &SumCheck) -> Option<Finding> {
     (!rows.is_empty()).then(|| finding(subject(&check.whole, &check.point), evidence, remedy))
 }
 
-/// One finding for each pair of stages and factor: the first quantity that shows it, the headline where it does, for every value of
-/// the other factors at which it does.
+/// One finding for each pair of stages and factor: the first quantity that shows it, the headline where it
+/// does, for every value of the other factors at which it does.
 fn factor_findings(interactions: &[Interaction]) -> Vec<Finding> {
     let is_told = |one: &&Interaction| one.verdict == Additivity::Interaction && one.stage != factor::WHOLE;
     let pair_and_factor = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.factor.clone());

@@ -1,8 +1,8 @@
 //! Whether single layers add up: each alone above one variant, against all of them together.
 //!
-//! A block says what each single layer costs and what all cost together; the interaction is the latter less the sum of the
-//! former, in that block. All these costs share the variant below, and the block; so they are not independent, and no
-//! errors are added up: the interval is over the blocks' interactions.
+//! A block says what each single layer costs and what all cost together; the interaction is the latter less
+//! the sum of the former, in that block. All these costs share the variant below, and the block; so they are
+//! not independent, and no errors are added up: the interval is over the blocks' interactions.
 
 use std::collections::BTreeMap;
 
@@ -77,8 +77,8 @@ fn rows(
     (rows, unchecked)
 }
 
-/// Whether costs that do not interact add up in a quantity: times and what is used. A rate is one over a time, and the tail
-/// of a sum is not the sum of tails.
+/// Whether costs that do not interact add up in a quantity: times and what is used. A rate is one over a
+/// time, and the tail of a sum is not the sum of tails.
 pub(super) fn adds_up(quantity: Quantity) -> bool {
     let is_tail = matches!(quantity.statistic(), Statistic::Quantile(q) if q > 0.5);
     quantity != Quantity::Throughput && !is_tail

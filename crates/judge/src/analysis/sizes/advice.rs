@@ -1,12 +1,13 @@
 //! Which variant to take for which sizes: ranges over which the same variants are best, ties said.
 //!
-//! The sizes are cut into at most ten classes of about as many requests. In each block a variant's level in a class is the
-//! mean of its median curve over the class plus the median distance of the block's requests from that curve; so few requests of a
-//! slow variant do not meet other sizes than the many of a fast one. Variants that lived in different batches of a block
-//! are each set against the baseline of their own batch first. The variant with the lowest level leads; another is behind it
-//! where the ratio of their levels, a mean of logarithms over blocks, is above 1 (Student, Holm at 5 % over all comparisons
-//! of the advice) and does not lie within the margin; else it is not distinguished. So the whole advice errs in at most one
-//! of twenty experiments.
+//! The sizes are cut into at most ten classes of about as many requests. In each block a variant's level in a
+//! class is the mean of its median curve over the class plus the median distance of the block's requests from
+//! that curve; so few requests of a slow variant do not meet other sizes than the many of a fast one.
+//! Variants that lived in different batches of a block are each set against the baseline of their own batch
+//! first. The variant with the lowest level leads; another is behind it where the ratio of their levels, a
+//! mean of logarithms over blocks, is above 1 (Student, Holm at 5 % over all comparisons of the advice) and
+//! does not lie within the margin; else it is not distinguished. So the whole advice errs in at most one of
+//! twenty experiments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -214,8 +215,8 @@ impl Class {
         there.into_iter().map(|(variant, _)| variant).collect()
     }
 
-    /// ln(level / leader's level) over the blocks that both were measured in, beside each other or each beside the baseline;
-    /// `None` below four.
+    /// ln(level / leader's level) over the blocks that both were measured in, beside each other or each
+    /// beside the baseline; `None` below four.
     fn behind(&self, variant: usize, leader: usize) -> Option<Mean> {
         let (mine, theirs, base) = (&self.levels[variant], &self.levels[leader], &self.base);
         let ratio = |(batch, level): (&BatchId, &f64)| {
@@ -301,8 +302,8 @@ mod tests {
         let noisy = levels_of_blocks(&[0.9, -0.5, 0.7, 0.4]);
         let found = best(&[class(vec![far, fast, near, noisy])], 0.02).unwrap();
         assert_eq!(found[0].first, [1, 2, 3], "{found:?}");
-        // The ratio's logarithms are 0.50, 0.51, 0.49, 0.51: mean 0.5025, s/√n = 0.009574/2; the closed form of t with
-        // 3 degrees of freedom has its quantile at 1 − 0.05/6 at 4.8567.
+        // The ratio's logarithms are 0.50, 0.51, 0.49, 0.51: mean 0.5025, s/√n = 0.009574/2; the closed form
+        // of t with 3 degrees of freedom has its quantile at 1 − 0.05/6 at 4.8567.
         let lead = found[0].lead.unwrap();
         assert!((lead - ((0.5025 - 4.8567 * 0.004_787_f64).exp() - 1.0)).abs() < 1e-3, "{lead}");
     }
@@ -355,7 +356,8 @@ mod tests {
         );
     }
 
-    /// A slow variant answered few requests, and by chance large ones: it is compared with the fast one's curve there.
+    /// A slow variant answered few requests, and by chance large ones: it is compared with the fast one's
+    /// curve there.
     #[test]
     fn a_level_is_told_from_the_curve_not_from_the_sizes_that_happened() {
         let time = |size: u64, factor: f64| factor * (1000.0 + size as f64);

@@ -19,8 +19,8 @@ pub(crate) fn medians<'a>(scatters: &'a [Scatter], smoothed: &'a [Smooth]) -> Ve
     scatters.iter().zip(smoothed).map(|(scatter, smooth)| Median { scatter, smooth }).collect()
 }
 
-/// Variant, reference and ratios of each pair without the baseline, the reference being the earlier; none where there are
-/// too many variants.
+/// Variant, reference and ratios of each pair without the baseline, the reference being the earlier; none
+/// where there are too many variants.
 pub(crate) fn ratios_to_others<'a>(
     medians: &'a [Median<'a>],
     ratios: impl Fn(usize, usize) -> Vec<Option<SizeRatio>> + 'a,
@@ -97,8 +97,8 @@ pub(super) fn ratios(over: &[Median<'_>], under: &[Median<'_>]) -> Vec<Option<Si
     (0..over[0].curve().len()).map(|place| log_ratio(over, under, place).map(ratio)).collect()
 }
 
-/// Where all were measured in the same blocks these are resampled together, so that what a block does to all of them
-/// cancels; else the errors add up.
+/// Where all were measured in the same blocks these are resampled together, so that what a block does to all
+/// of them cancels; else the errors add up.
 fn log_ratio(over: &[Median<'_>], under: &[Median<'_>], place: usize) -> Option<LogRatio> {
     let all: Vec<(f64, &Median<'_>)> =
         over.iter().map(|median| (1.0, median)).chain(under.iter().map(|median| (-1.0, median))).collect();

@@ -1,8 +1,9 @@
-//! Times over size, from single requests to curves, cliffs and advice. The mathematics are in [`crate::stats::smooth`] and
-//! [`crate::stats::cliffs`]; here they are given the requests of a run and their answers get names.
+//! Times over size, from single requests to curves, cliffs and advice. The mathematics are in
+//! [`crate::stats::smooth`] and [`crate::stats::cliffs`]; here they are given the requests of a run and their
+//! answers get names.
 //!
-//! Figures are of good replies of blocks that count; failures are counted beside. Cliffs and advice are of service time:
-//! waiting for a free connection is no property of a size.
+//! Figures are of good replies of blocks that count; failures are counted beside. Cliffs and advice are of
+//! service time: waiting for a free connection is no property of a size.
 
 mod advice;
 mod cause;
@@ -33,7 +34,8 @@ pub const SEGMENT: &str = "segment";
 /// Bytes of a segment that are not payload: the heads of IPv4 and TCP with its time stamps.
 pub const SEGMENT_HEAD: u64 = 20 + 20 + 12;
 
-/// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for all of them.
+/// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for
+/// all of them.
 pub struct SizeAnalysis<'a> {
     question: &'a Question,
     operations: Vec<OperationAnalysis<'a>>,
@@ -102,7 +104,8 @@ impl<'a> SizeAnalysis<'a> {
         scatters.filter(|scatter| !scatter.is_empty()).count()
     }
 
-    /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other variants.
+    /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other
+    /// variants.
     pub fn curves(&self) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         let (mut all, mut ratios) = (Vec::new(), Vec::new());
         for analysis in &self.operations {
@@ -203,7 +206,8 @@ impl Curves {
         Median { scatter: &self.scatters[variant], smooth: &self.smoothed[variant] }
     }
 
-    /// A variant's median over another's at each place; of different batches each over the baseline of its own.
+    /// A variant's median over another's at each place; of different batches each over the baseline of its
+    /// own.
     fn ratios(&self, variant: usize, reference: usize) -> Vec<Option<SizeRatio>> {
         let [mine, theirs] = [variant, reference].map(|at| self.beside_of[at]);
         let base = |at: Option<usize>| {

@@ -15,8 +15,8 @@ use crate::steer::SCOUTS;
 pub(super) struct OperationRequests<'a> {
     pub point: &'a Point,
     pub name: String,
-    /// How many of the first blocks decided which sizes the others asked for besides; 0 where none were asked for: then
-    /// nothing was chosen, and every block may tell of a cliff.
+    /// How many of the first blocks decided which sizes the others asked for besides; 0 where none were asked
+    /// for: then nothing was chosen, and every block may tell of a cliff.
     pub scouts: usize,
     pub by_variant: Vec<Vec<Request<'a>>>,
     /// Largest packet of each variant's innermost link; `None` where it runs on the bare host.

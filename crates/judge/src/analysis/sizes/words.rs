@@ -7,7 +7,8 @@ use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::subject;
 
-/// Everything that is said of times over size. `measured` says how many variants have times where a cliff lies.
+/// Everything that is said of times over size. `measured` says how many variants have times where a cliff
+/// lies.
 pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<Finding> {
     let cliff = |one: &SizeCliff| cliff(one, SharedBy::new(one, &over.cliffs, measured(one)));
     let cut_off = over.judged.iter().filter(|judged| judged.cut_off).map(cut_off);

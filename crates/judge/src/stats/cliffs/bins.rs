@@ -1,5 +1,5 @@
-//! Stretches of sizes with the median of their times: what segments are fitted to, so that no single slow request can
-//! pull a fit.
+//! Stretches of sizes with the median of their times: what segments are fitted to, so that no single slow
+//! request can pull a fit.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::stats::scatter::{Multiplicity, Scatter};
 const MOST: usize = 240;
 /// Fewest observations of a bin, where there are enough.
 const FEWEST: usize = 8;
-/// So many times as many as a bin has lie between it and the nearer end, at least, where bins are not at their fewest: near
-/// an end they are finer, so that a cliff that lies there is seen.
+/// So many times as many as a bin has lie between it and the nearer end, at least, where bins are not at
+/// their fewest: near an end they are finer, so that a cliff that lies there is seen.
 const TAPER: usize = 4;
 /// Bins on either side over which the spread is smoothed.
 const NEIGHBOURS: usize = 6;
@@ -46,8 +46,8 @@ pub(super) struct Single {
 }
 
 impl Bins {
-    /// Bins that end at each of `cuts` (sizes), so that none holds both sides of a step. `None` where there are too few
-    /// sizes for a curve to have parts.
+    /// Bins that end at each of `cuts` (sizes), so that none holds both sides of a step. `None` where there
+    /// are too few sizes for a curve to have parts.
     pub fn new(scatter: &Scatter, cuts: &[f64]) -> Option<Self> {
         let times: Vec<f64> = scatter.levelled().into_iter().map(f64::exp).collect();
         let groups = groups(&scatter.size, cuts);
@@ -85,7 +85,8 @@ impl Bins {
         self.size.len()
     }
 
-    /// The same bins with a quartile of each in place of its median. Of a normal law its standard error is 1.3626 · σ/√n.
+    /// The same bins with a quartile of each in place of its median. Of a normal law its standard error is
+    /// 1.3626 · σ/√n.
     pub fn quartile(&self, quantile: f64) -> Self {
         let error = self.error.iter().map(|error| 1.3626 / 1.2533 * error).collect();
         Self { time: self.quantiles(quantile), error, ..self.clone() }
@@ -125,9 +126,10 @@ impl Bins {
         self.members.iter().enumerate().map(bin_median).collect()
     }
 
-    /// The standard error of a median of n, 1.2533 · σ/√n (of a normal law), with σ from the median absolute deviation.
-    /// Relative deviations are smoothed over neighbours: of eight values one is a poor estimate. All are then scaled by
-    /// what the second differences of the medians say, so that laws far from normal do not pass for exact.
+    /// The standard error of a median of n, 1.2533 · σ/√n (of a normal law), with σ from the median absolute
+    /// deviation. Relative deviations are smoothed over neighbours: of eight values one is a poor estimate.
+    /// All are then scaled by what the second differences of the medians say, so that laws far from normal do
+    /// not pass for exact.
     fn errors(&self) -> Vec<f64> {
         let relative: Vec<f64> = self
             .members
@@ -165,7 +167,8 @@ impl Bins {
     }
 }
 
-/// Observations by bin, sizes rising: of about equal count, finer towards both ends, none with two sides of a cut.
+/// Observations by bin, sizes rising: of about equal count, finer towards both ends, none with two sides of a
+/// cut.
 fn groups(size: &[f64], cuts: &[f64]) -> Vec<Range<usize>> {
     let most = size.len().div_ceil(MOST).max(FEWEST);
     let is_cut = |at: usize| cuts.iter().any(|cut| (size[at - 1]..size[at]).contains(cut));

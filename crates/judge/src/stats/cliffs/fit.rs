@@ -1,4 +1,5 @@
-//! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks, gentle bends and stairs.
+//! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks, gentle bends and
+//! stairs.
 //!
 //! Plain linear algebra on columns. It knows neither blocks nor what is worth reporting.
 
@@ -41,7 +42,8 @@ impl Term {
         }
     }
 
-    /// Its mean over a bin: of stairs over the bin's range, since one may lie within; of the others at the mean size.
+    /// Its mean over a bin: of stairs over the bin's range, since one may lie within; of the others at the
+    /// mean size.
     fn over(self, size: f64, from: f64, to: f64, unit: f64) -> f64 {
         match self.shape {
             Shape::Stairs(period) if to > from => {
@@ -58,15 +60,16 @@ impl Term {
     }
 }
 
-/// The smooth part: level, and what grows with the size, with its root and with its logarithm. A transfer's time is level +
-/// size/rate; the others take up what is curved without a corner.
+/// The smooth part: level, and what grows with the size, with its root and with its logarithm. A transfer's
+/// time is level + size/rate; the others take up what is curved without a corner.
 const SMOOTH: [fn(f64) -> f64; 4] = [|_| 1.0, |u| u, f64::sqrt, |u| u.max(1e-12).ln()];
 
 /// A course fitted to bins.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub terms: Vec<Term>,
-    /// One for each smooth function that could be distinguished, then one for each term; 0 for those that could not.
+    /// One for each smooth function that could be distinguished, then one for each term; 0 for those that
+    /// could not.
     coefficients: Vec<f64>,
     /// What is left, times the weights' roots.
     pub rest: Vec<f64>,
@@ -160,7 +163,8 @@ impl Fit {
     }
 }
 
-/// Weighted least squares of plain columns: a coefficient for each, 0 for one that cannot be told from those before.
+/// Weighted least squares of plain columns: a coefficient for each, 0 for one that cannot be told from those
+/// before.
 pub(super) fn coefficients(columns: &[Vec<f64>], values: &[f64], errors: &[f64]) -> Vec<f64> {
     let weighted =
         |column: &[f64]| column.iter().zip(errors).map(|(value, error)| value / error).collect::<Vec<_>>();
@@ -177,7 +181,8 @@ pub(super) fn coefficients(columns: &[Vec<f64>], values: &[f64], errors: &[f64])
     back(&triangle, &along)
 }
 
-/// A column less its part along others, of norm 1; those parts and its norm. `None` where next to nothing is left.
+/// A column less its part along others, of norm 1; those parts and its norm. `None` where next to nothing is
+/// left.
 fn orthogonal(mut column: Vec<f64>, basis: &[Vec<f64>]) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     let before = dot(&column, &column).sqrt();
     let mut along = vec![0.0; basis.len()];
