@@ -43,7 +43,7 @@ fn rejudge(run: &Path, into: &Path) -> Result<(), Box<dyn Error>> {
     let question = Question {
         guides: stored.over_size.guides,
         idle: stored.idle,
-        ..Question::of(&experiment, facts, cores)
+        ..Question::new(&experiment, facts, cores)
     };
     let trials: Vec<_> = folder.load_blocks()?.into_iter().flatten().collect();
     let (summary, detail) = whole(&question, &trials);

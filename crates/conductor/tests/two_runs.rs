@@ -104,7 +104,7 @@ impl Made {
         let name = writer.folder().path().file_name().expect("a name").to_string_lossy().into_owned();
         let run = judge::Run { title: self.title.to_owned(), name, ..judge::Run::default() };
         let cores = Cores { service: Some(1), placement: Placement::Apart };
-        let summary = judge::summarise(&Question::of(&experiment, run, cores), &trials);
+        let summary = judge::summarise(&Question::new(&experiment, run, cores), &trials);
         writer.write_summary(&summary).expect("written");
         RunFolder::open(writer.folder().path()).expect("a run folder")
     }

@@ -1,7 +1,8 @@
 //! The long form of the coverage simulation: its tables stand in docs/STUDY.md.
 //!
-//! `cargo run --release -p weighbridge-judge --example coverage -- [RUNS] [A/A RUNS] [PART OF A LAW'S NAME]`, by default
-//! 4000 and 10000 of every law. The same numbers give the same tables, on any machine and any number of cores.
+//! `cargo run --release -p weighbridge-judge --example coverage -- [RUNS] [A/A RUNS] [PART OF A LAW'S NAME]`,
+//! by default 4000 and 10000 of every law. The same numbers give the same tables, on any machine and any
+//! number of cores.
 
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;

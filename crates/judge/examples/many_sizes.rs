@@ -1,5 +1,6 @@
-//! How long judging a run over many sizes takes, and its memory: 10 variants with 25,000 requests each, in so many blocks.
-//! `cargo run --release -p weighbridge-judge --example many_sizes -- [BLOCKS [REQUESTS]]`; docs/PERFORMANCE.md has its figures.
+//! How long judging a run over many sizes takes, and its memory: 10 variants with 25,000 requests each, in so
+//! many blocks. `cargo run --release -p weighbridge-judge --example many_sizes -- [BLOCKS [REQUESTS]]`;
+//! docs/PERFORMANCE.md has its figures.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,30 +1,29 @@
-//! Variants of two runs, which were not measured together: costs through a baseline that both runs hold, or with the
-//! variance that the host is known to have from run to run.
+//! Variants of two runs, which were not measured together: costs through a baseline that both runs hold, or
+//! with the variance that the host is known to have from run to run.
 //!
-//! Each run's blocks are its own; no block of one is ever paired with one of the other. Whether the two ways apply (same
-//! program, same host, same load) is the caller's to know, and to say.
+//! Each run's blocks are its own; no block of one is ever paired with one of the other. Whether the two ways
+//! apply (same program, same host, same load) is the caller's to know, and to say.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::finding::reason;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::RunToRun;
 use weighbridge_model::summary::{Cost, Summary};
 
-use crate::analysis::spread::level;
-use crate::checks::GENERATOR_BOUND;
-use crate::estimate::{Absence, Side};
-use crate::gather::{Gathered, Lens};
+use crate::checks::generator::GENERATOR_BOUND;
+use crate::estimate::{Absence, Estimand, VariantSamples};
 use crate::question::{Question, Scope};
+use crate::records::{Records, WindowSelection};
 use crate::reliability::run_deviation;
 use crate::stats::interval::Mean;
-use crate::summary::unjudged;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
-use crate::verdict::{correct, of_mean};
+use crate::verdict::{conclude_from_mean, correct, cost_without_verdict};
 
-/// One run, as far as it is compared: of a shared baseline as variant 0 and the compared one as variant 1, or of the
-/// compared one alone.
+/// One run, as far as it is compared: of a shared baseline as variant 0 and the compared one as variant 1, or
+/// of the compared one alone.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'a> {
+pub struct ComparedRun<'a> {
     /// What the run was asked, cut down to those variants.
     pub question: &'a Question,
     /// Its trials, cut down and numbered likewise.
@@ -39,53 +38,58 @@ struct Logs {
     blocks: u32,
 }
 
-/// What can be said of one quantity.
-type Said = Result<(Logs, Logs), String>;
+/// One quantity of both runs.
+struct BothLogs {
+    first: Logs,
+    second: Logs,
+}
 
-/// The second run's variant over the first's, each against its own run's share of the same baseline: with block
-/// log-ratios a and b of the runs, ln ratio = b̄ − ā, variances add, degrees of freedom by Welch and Satterthwaite.
-/// What changed on the host between the runs cancels as far as it changed baseline and variant by the same factor.
-pub fn through_baseline(first: Part<'_>, second: Part<'_>) -> Vec<Cost> {
-    let gathered = [first, second].map(|part| Gathered::new(part.trials));
-    table((first, second), VariantId(1), |(id, scope), quantity| {
-        let of = |part: Part<'_>, gathered: &Gathered<'_>| {
-            let side = |variant| Side::new(part.question, gathered, (id, variant), scope, Lens::Measured);
-            let contrast = side(VariantId(1)).against(&side(VariantId(0)), quantity);
+/// The second run's variant over the first's, each against its own run's share of the same baseline: with
+/// block log-ratios a and b of the runs, ln ratio = b̄ − ā, variances add, degrees of freedom by Welch and
+/// Satterthwaite. What changed on the host between the runs cancels as far as it changed baseline and variant
+/// by the same factor.
+pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<Cost> {
+    let records = [first, second].map(|part| Records::new(part.trials));
+    table(first, second, VariantId(1), |point, scope, quantity| {
+        let logs = |part: ComparedRun<'_>, records: &Records<'_>| {
+            let samples = |variant| {
+                let estimand = Estimand { point, variant, scope };
+                VariantSamples::new(part.question, records, estimand, WindowSelection::Measured)
+            };
+            let contrast = samples(VariantId(1)).against(&samples(VariantId(0)), quantity);
             let contrast = contrast.map_err(|absence: Absence| absence.to_string())?;
             let blocks = contrast.blocks().len() as u32;
             let mean = contrast.log_mean().ok_or_else(|| few(blocks))?;
             Ok::<_, String>(Logs { mean, blocks })
         };
-        Ok((of(first, &gathered[0])?, of(second, &gathered[1])?))
+        Ok(BothLogs { first: logs(first, &records[0])?, second: logs(second, &records[1])? })
     })
 }
 
 /// The second run's variant over the first's, with the host's deviation from run to run in the error:
-/// s_a²/n_a + s_b²/n_b + 2·s_run², of which the last part is one estimate with its own degrees of freedom. Quantities
-/// whose deviation was not calibrated are withheld.
-pub fn through_calibration(first: Part<'_>, second: Part<'_>, found: &[RunToRun]) -> Vec<Cost> {
-    let gathered = [first, second].map(|part| Gathered::new(part.trials));
-    table((first, second), VariantId(0), |(id, scope), quantity| {
+/// s_a²/n_a + s_b²/n_b + 2·s_run², of which the last part is one estimate with its own degrees of freedom.
+/// Quantities whose deviation was not calibrated are withheld.
+pub fn through_calibration(first: ComparedRun<'_>, second: ComparedRun<'_>, found: &[RunToRun]) -> Vec<Cost> {
+    let records = [first, second].map(|part| Records::new(part.trials));
+    table(first, second, VariantId(0), |point, scope, quantity| {
         let run = run_deviation(found, quantity).filter(|_| scope.is_whole());
         let run =
             run.ok_or("its deviation from run to run was not calibrated; put both into one experiment")?;
-        let of = |part: Part<'_>, gathered: &Gathered<'_>| {
-            let side = Side::new(part.question, gathered, (id, VariantId(0)), scope, Lens::Measured);
-            side.figure(quantity).map_err(|absence: Absence| absence.to_string())?;
-            let logs: Vec<f64> = side
-                .cells()
-                .iter()
-                .filter_map(|(cell, totals)| level((cell, *totals), (scope, side.load()), quantity))
-                .collect();
+        let logs = |part: ComparedRun<'_>, records: &Records<'_>| {
+            let estimand = Estimand { point, variant: VariantId(0), scope };
+            let samples = VariantSamples::new(part.question, records, estimand, WindowSelection::Measured);
+            samples.figure(quantity).map_err(|absence: Absence| absence.to_string())?;
+            let logs = samples.log_values(quantity);
             let blocks = logs.len() as u32;
             let stage = (part.question.blocks.min as usize).max(BLOCKS_FOR_INTERVAL);
             let enough = logs.len() >= BLOCKS_FOR_INTERVAL;
             let mean = Mean::with_first_stage(&logs, stage).filter(|_| enough).ok_or_else(|| few(blocks))?;
             Ok::<_, String>(Logs { mean, blocks })
         };
-        let (a, b) = (of(first, &gathered[0])?, of(second, &gathered[1])?);
+        let (first, second) = (logs(first, &records[0])?, logs(second, &records[1])?);
         let both = std::f64::consts::SQRT_2 * run.deviation.get();
-        Ok((Logs { mean: a.mean.widened(both, f64::from(run.runs) - 1.0), ..a }, b))
+        let mean = first.mean.widened(both, f64::from(run.runs) - 1.0);
+        Ok(BothLogs { first: Logs { mean, ..first }, second })
     })
 }
 
@@ -95,9 +99,10 @@ fn few(blocks: u32) -> String {
 
 /// Costs of every point, scope and quantity, the headline first, with Holm's correction over each point.
 fn table(
-    (first, second): (Part<'_>, Part<'_>),
+    first: ComparedRun<'_>,
+    second: ComparedRun<'_>,
     compared: VariantId,
-    said: impl Fn((PointId, Scope), Quantity) -> Said,
+    logs: impl Fn(PointId, Scope, Quantity) -> Result<BothLogs, String>,
 ) -> Vec<Cost> {
     let mut costs = Vec::new();
     for (id, point) in first.question.points() {
@@ -105,15 +110,15 @@ fn table(
         for scope in point.scopes() {
             for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
                 let name = &second.question.variants[compared.index()].name;
-                let mut row = unjudged((point, scope), name, (quantity, first.question.headline));
-                match said((id, scope), quantity) {
+                let mut row = cost_without_verdict(point, scope, name, quantity, first.question.headline);
+                match logs(id, scope, quantity) {
                     Err(reason) => row.reason = Some(reason),
                     Ok(logs) => {
                         let figure = figure(first, &row, compared);
                         fill(&mut row, logs, first.question, figure);
                     }
                 }
-                doubt(&mut row, (first, second), compared);
+                doubt(&mut row, first, second, compared);
                 rows.push(row);
             }
         }
@@ -125,7 +130,7 @@ fn table(
 }
 
 /// The first run's own figure of the row, which a ratio is made a difference by.
-fn figure(first: Part<'_>, row: &Cost, compared: VariantId) -> Option<f64> {
+fn figure(first: ComparedRun<'_>, row: &Cost, compared: VariantId) -> Option<f64> {
     let name = &first.question.variants[compared.index()].name;
     let variant = first.summary.variants.iter().find(|v| v.name == *name && v.point == row.point)?;
     let own =
@@ -133,27 +138,28 @@ fn figure(first: Part<'_>, row: &Cost, compared: VariantId) -> Option<f64> {
     Some(variant.figures.iter().find(own)?.estimate?.point)
 }
 
-fn fill(row: &mut Cost, (a, b): (Logs, Logs), question: &Question, figure: Option<f64>) {
-    let mean = b.mean.minus(a.mean);
+fn fill(row: &mut Cost, logs: BothLogs, question: &Question, figure: Option<f64>) {
+    let BothLogs { first, second } = logs;
+    let mean = second.mean.minus(first.mean);
     let interval = mean.interval(LEVEL).exp();
-    let estimate = |of: &dyn Fn(f64) -> f64| Estimate {
-        point: of(interval.point),
-        lower: Some(of(interval.lower)),
-        upper: Some(of(interval.upper)),
+    let estimate = |scaled: &dyn Fn(f64) -> f64| Estimate {
+        point: scaled(interval.point),
+        lower: Some(scaled(interval.lower)),
+        upper: Some(scaled(interval.upper)),
         level: LEVEL,
-        blocks: a.blocks + b.blocks,
+        blocks: first.blocks + second.blocks,
         bootstrap: None,
     };
     row.ratio = Some(estimate(&|ratio| ratio));
     // No block holds both variants: the difference is that of the ratio, at the first run's level.
     row.difference = figure.map(|figure| estimate(&|ratio| figure * (ratio - 1.0)));
-    let conclusion = of_mean(mean, row.quantity, question.margin);
+    let conclusion = conclude_from_mean(mean, row.quantity, question.margin);
     (row.verdict, row.effect, row.reason, row.p) =
         (conclusion.verdict, conclusion.effect, conclusion.reason, conclusion.p);
 }
 
 /// Lets what either run says against its own figures override.
-fn doubt(row: &mut Cost, (first, second): (Part<'_>, Part<'_>), compared: VariantId) {
+fn doubt(row: &mut Cost, first: ComparedRun<'_>, second: ComparedRun<'_>, compared: VariantId) {
     let mut refuse = |verdict: Verdict, reason: String| {
         (row.verdict, row.effect, row.reason) = (verdict, None, Some(reason));
     };
@@ -169,7 +175,10 @@ fn doubt(row: &mut Cost, (first, second): (Part<'_>, Part<'_>), compared: Varian
         }
         let bound = part.summary.findings.iter().find(|finding| finding.name == GENERATOR_BOUND);
         if let Some(finding) = bound.filter(|_| row.quantity == Quantity::Throughput) {
-            return refuse(Verdict::Withheld, format!("`{run}`: {}: {}", finding.name, finding.evidence));
+            return refuse(
+                Verdict::Withheld,
+                format!("`{run}`: {}", reason(&finding.name, &finding.evidence)),
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The generator held against the truth: what each response would have been by the probe's own record.
+//! The generator compared with the truth: what each response would have been by the probe's own record.
 //!
-//! A probe serves one request after the other and records how long each occupied it. With the times at which requests
-//! were due, the recursion of a first-come-first-served queue gives every response; what was measured beyond it is the
-//! error of generator, kernel and wire together. Pure: nothing is measured here.
+//! A probe serves one request after the other and records how long each occupied it. With the times at which
+//! requests were due, the recursion of a first-come-first-served queue gives every response; what was
+//! measured beyond it is the error of generator, kernel and wire together. Pure: nothing is measured here.
 
 use weighbridge_model::calibration::{ErrorCurve, ErrorQuantile};
 use weighbridge_model::quantity::Nanoseconds;
@@ -30,9 +30,9 @@ impl Replayed {
     }
 }
 
-/// Replays one window. `occupied[k]` is the whole time that the probe's k-th request occupied it. The k-th request that
-/// was done is the k-th that was served, because the probe serves one at a time; so by Lindley's recursion
-/// freeₖ = max(freeₖ₋₁, dueₖ) + occupiedₖ and truthₖ = freeₖ − dueₖ.
+/// Replays one window. `occupied[k]` is the whole time that the probe's k-th request occupied it. The k-th
+/// request that was done is the k-th that was served, because the probe serves one at a time; so by Lindley's
+/// recursion freeₖ = max(freeₖ₋₁, dueₖ) + occupiedₖ and truthₖ = freeₖ − dueₖ.
 ///
 /// Returns `None` where the counts differ: a request was lost or is missing in the record.
 pub fn replay(requests: &[RequestRecord], occupied: &[Nanoseconds]) -> Option<Vec<Replayed>> {
@@ -51,7 +51,8 @@ pub fn replay(requests: &[RequestRecord], occupied: &[Nanoseconds]) -> Option<Ve
     Some(replayed.collect())
 }
 
-/// The error curve of replayed requests; `None` of none at all. What lies beyond the law of no delay is left open.
+/// The error curve of replayed requests; `None` of none at all. What lies beyond the law of no delay is left
+/// open.
 pub fn error_curve(law: &str, shape: &str, replayed: &[Replayed]) -> Option<ErrorCurve> {
     let mut errors: Vec<i64> = replayed.iter().map(|one| one.error()).collect();
     let mut truths: Vec<u64> = replayed.iter().map(|one| one.truth.as_nanos()).collect();
@@ -91,8 +92,9 @@ fn supported(sorted: &[i64], q: f64) -> Option<ErrorQuantile> {
     (sorted.len() as f64 * (1.0 - q) >= BEYOND).then(|| quantile(sorted, q))
 }
 
-/// Quantile `q` of sorted values with its interval: the count below the true quantile is binomial(n, q), so its ends
-/// are the values at n·q ± 1.96·√(n·q·(1−q)) (normal approximation; David & Nagaraja, Order Statistics, section 7.1).
+/// Quantile `q` of sorted values with its interval: the count below the true quantile is binomial(n, q), so
+/// its ends are the values at n·q ± 1.96·√(n·q·(1−q)) (normal approximation; David & Nagaraja, Order
+/// Statistics, section 7.1).
 fn quantile(sorted: &[i64], q: f64) -> ErrorQuantile {
     let n = sorted.len() as f64;
     let spread = NORMAL_95 * (n * q * (1.0 - q)).sqrt();

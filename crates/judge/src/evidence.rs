@@ -1,5 +1,5 @@
-//! What exports show beyond the summary: which windows count, what single blocks say, merged histograms. Values of blocks
-//! are those that estimates are made of; nothing here is an estimate of its own.
+//! What exports show beyond the summary: which windows count, what single blocks say, merged histograms.
+//! Values of blocks are those that estimates are made of; nothing here is an estimate of its own.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
 
-use crate::estimate::{Side, beyond};
-use crate::gather::{Cell, Gathered, Lens, add, quantile};
+use crate::estimate::{Estimand, VariantSamples, beyond};
 use crate::question::{Point, Question, Scope};
+use crate::records::{Cell, Records, WindowSelection, add, quantile};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
 /// The percentiles of a distribution, in percent.
@@ -22,28 +22,29 @@ const PERCENTS: [f64; 10] = [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 9
 
 /// The evidence of a run.
 pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
-    let gathered = Gathered::new(trials);
+    let records = Records::new(trials);
     let mut operations = Vec::new();
     for (point, facts) in question.points() {
-        for (variant, of) in question.variants() {
+        for (variant, variant_facts) in question.variants() {
             for scope in facts.scopes() {
-                let side = Side::new(question, &gathered, (point, variant), scope, Lens::Measured);
-                operations.push(operation((facts, &of.name), scope, &side));
+                let estimand = Estimand { point, variant, scope };
+                let samples = VariantSamples::new(question, &records, estimand, WindowSelection::Measured);
+                operations.push(operation(facts, &variant_facts.name, scope, &samples));
             }
         }
     }
     Evidence {
         operations,
-        windows: windows(question, &gathered, trials),
-        samples: samples(question, &gathered, trials),
+        windows: windows(question, &records, trials),
+        samples: samples(question, &records, trials),
     }
 }
 
-fn operation((point, variant): (&Point, &str), scope: Scope, side: &Side<'_>) -> OperationEvidence {
-    let cells: Vec<&Cell<'_>> = side.cells().iter().map(|(cell, _)| cell).collect();
+fn operation(point: &Point, variant: &str, scope: Scope, samples: &VariantSamples<'_>) -> OperationEvidence {
+    let cells: Vec<&Cell<'_>> = samples.cells().iter().map(|one| &one.cell).collect();
     let mut blocks = Vec::new();
     for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
-        let values = side.values(quantity).unwrap_or_default().into_iter();
+        let values = samples.values(quantity).unwrap_or_default().into_iter();
         blocks.extend(values.map(|(block, value)| BlockValue { quantity, block, value }));
     }
     OperationEvidence {
@@ -64,7 +65,7 @@ fn outcomes(cells: &[&Cell<'_>], scope: Scope) -> Vec<OutcomeTimes> {
     let merged = |outcome| {
         let mut merged = OutcomeTimes { outcome, response: time_histogram(), service: time_histogram() };
         for cell in cells {
-            let times = cell.times_of(scope, outcome);
+            let times = cell.times_with_outcome(scope, outcome);
             add(&mut merged.response, &times.response);
             add(&mut merged.service, &times.service);
         }
@@ -73,8 +74,8 @@ fn outcomes(cells: &[&Cell<'_>], scope: Scope) -> Vec<OutcomeTimes> {
     all.filter_map(merged).collect()
 }
 
-/// Percentiles of response times as quantiles are taken of them: of good replies and timeouts, from 20 requests beyond
-/// on. The least and the greatest are there wherever anything is.
+/// Percentiles of response times as quantiles are taken of them: of good replies and timeouts, from 20
+/// requests beyond on. The least and the greatest are there wherever anything is.
 fn percentiles(cells: &[&Cell<'_>], scope: Scope) -> Vec<Percentile> {
     let mut merged: TimeHistogram = time_histogram();
     cells.iter().for_each(|cell| add(&mut merged, &cell.times(scope).response));
@@ -88,8 +89,8 @@ fn percentiles(cells: &[&Cell<'_>], scope: Scope) -> Vec<Percentile> {
     PERCENTS.map(at).into()
 }
 
-fn windows(question: &Question, gathered: &Gathered<'_>, trials: &[TrialRecord]) -> Vec<WindowEvidence> {
-    let void: BTreeMap<u32, &String> = gathered.void.iter().map(|(block, reason)| (*block, reason)).collect();
+fn windows(question: &Question, records: &Records<'_>, trials: &[TrialRecord]) -> Vec<WindowEvidence> {
+    let void: BTreeMap<u32, &String> = records.void.iter().map(|(block, reason)| (*block, reason)).collect();
     let name = |variant: VariantId| Some(question.variants.get(variant.index())?.name.clone());
     let label = |point: PointId| Some(question.points.get(point.index())?.label.clone());
     let each = trials.iter().flat_map(|trial| {
@@ -106,8 +107,8 @@ fn windows(question: &Question, gathered: &Gathered<'_>, trials: &[TrialRecord])
     each.collect()
 }
 
-fn samples(question: &Question, gathered: &Gathered<'_>, trials: &[TrialRecord]) -> Vec<SampleEvidence> {
-    let void: BTreeMap<u32, &String> = gathered.void.iter().map(|(block, reason)| (*block, reason)).collect();
+fn samples(question: &Question, records: &Records<'_>, trials: &[TrialRecord]) -> Vec<SampleEvidence> {
+    let void: BTreeMap<u32, &String> = records.void.iter().map(|(block, reason)| (*block, reason)).collect();
     let mut all = Vec::new();
     for trial in trials {
         let Some(variant) = question.variants.get(trial.variant.index()) else { continue };

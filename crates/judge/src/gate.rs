@@ -21,8 +21,8 @@ struct Figure {
     interval: Option<(f64, f64)>,
 }
 
-/// Judges a gate on a run. A relative bound looks at every cost of the quantity over the whole workload, an absolute
-/// one at every variant's figure; each must pass.
+/// Judges a gate on a run. A relative bound looks at every cost of the quantity over the whole workload, an
+/// absolute one at every variant's figure; each must pass.
 pub fn judge(gate: &Gate, summary: &Summary) -> GateOutcome {
     let (figures, bound) = match (gate.subject, gate.bound) {
         (Subject::Errors, Bound::Absolute(bound)) => (errors(summary, |errors, _| errors), bound),
@@ -121,10 +121,11 @@ fn absolutes(summary: &Summary, quantity: Quantity) -> Vec<Figure> {
 }
 
 /// Failures of every window that was asked well, those that are in no figure among them.
-fn errors(summary: &Summary, of: fn(f64, f64) -> f64) -> Vec<Figure> {
+fn errors(summary: &Summary, combine: fn(f64, f64) -> f64) -> Vec<Figure> {
     let figure = |variant: &weighbridge_model::summary::VariantSummary| {
         let other = variant.other_windows;
-        let value = of((variant.errors + other.errors) as f64, (variant.requests + other.requests) as f64);
+        let value =
+            combine((variant.errors + other.errors) as f64, (variant.requests + other.requests) as f64);
         Figure { name: named(&variant.name, &variant.point, "errors"), interval: Some((value, value)) }
     };
     summary.variants.iter().map(figure).collect()

@@ -1,6 +1,6 @@
-//! Rows that another program measured, as a run: figures and curves, and no verdict. Its series were measured one after
-//! another, each once: there are no blocks, so there is no interval either, and what changed between two series is in
-//! every comparison of them.
+//! Rows that another program measured, as a run: figures and curves, and no verdict. Its series were measured
+//! one after another, each once: there are no blocks, so there is no interval either, and what changed
+//! between two series is in every comparison of them.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::ppbench::{Fault, Series};
@@ -118,8 +118,8 @@ fn retried(series: &Series<'_>) -> Option<Finding> {
     })
 }
 
-/// Errors by the kind that a fault is, as far as the log tells: what failed did so for any reason, and a time that is not
-/// above 0 is no error of the service.
+/// Errors by the kind that a fault is, as far as the log tells: what failed did so for any reason, and a time
+/// that is not above 0 is no error of the service.
 fn by_kind(series: &Series<'_>) -> ErrorCounts {
     let faults = series.faults();
     let status = series.rows().filter(|row| row.has_other_status()).count() as u64;
@@ -205,7 +205,7 @@ fn time_of(series: &Series<'_>) -> SizeTime {
 }
 
 fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
-    let of = |series: &Series<'_>| {
+    let size_samples = |series: &Series<'_>| {
         let mut pairs: Vec<(u64, u64)> = good(series)
             .map(|(size, time)| (size, Nanoseconds::from_secs_f64(time / 1e9).as_nanos()))
             .collect();
@@ -221,7 +221,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             failed: series.faults().total(),
         }
     };
-    series.iter().map(of).collect()
+    series.iter().map(size_samples).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Records in, summary out: estimates, verdicts, diagnosis, advice, next step. Pure.
 //!
-//! No clock, no input or output, no randomness: the same records give the same summary on every machine. The crate
-//! refuses to render anything, to measure anything and to carry out the steps that it names.
+//! No clock, no input or output, no randomness: the same records give the same summary on every machine. The
+//! crate refuses to render anything, to measure anything and to carry out the steps that it names.
 //!
-//! The way through it: [`gather`] puts trials into blocks, [`estimate`] makes block estimates of them, [`verdict`]
-//! concludes, [`checks`] say what speaks against it, [`analysis`] says what else there is to know,
-//! [`summary::summarise`] puts all of it in order, and [`steer`] answers what to run next. Every number that decides something stands in [`thresholds`].
+//! The way through it: [`records`] puts trials into blocks, [`estimate`] makes block estimates of them,
+//! [`verdict`] concludes, [`checks`] say what speaks against it, [`analysis`] says what else there is to
+//! know, [`summary::summarise`] puts all of it in order, and [`steer`] answers what to run next. Every number
+//! that decides something stands in [`thresholds`].
 
 pub mod across;
 pub mod analysis;
@@ -15,11 +16,11 @@ pub mod detail;
 pub mod estimate;
 pub mod evidence;
 pub mod gate;
-pub mod gather;
 pub mod imported;
 pub mod messages;
 pub mod overview;
 pub mod question;
+pub mod records;
 pub mod reliability;
 pub mod single;
 pub mod stats;
@@ -31,6 +32,6 @@ pub mod verdict;
 pub use detail::{detail, whole};
 pub use evidence::evidence;
 pub use question::{
-    Absent, AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
+    Absent, AskedSizes, Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant,
 };
 pub use summary::{Bridge, summarise, summarise_through};

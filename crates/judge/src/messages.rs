@@ -1,8 +1,8 @@
 //! Times of the messages of streams, for `weigh load URL`.
 //!
-//! Replies of a stream are timed one by one as they come. Of messages that the client streams nothing tells when the
-//! server has one: there the call's time is divided by them. That is a share of the call and no latency, and the two
-//! never stand in one figure.
+//! Replies of a stream are timed one by one as they come. Of messages that the client streams nothing tells
+//! when the server has one: there the call's time is divided by them. That is a share of the call and no
+//! latency, and the two never stand in one figure.
 
 use weighbridge_model::experiment::CallStream;
 use weighbridge_model::histogram::TimeHistogram;
@@ -15,7 +15,8 @@ use crate::single::{Times, times};
 /// Figures of the messages of one call, of good calls alone where they are shares of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageTimes {
-    /// The operation: that of the messages where they are timed by themselves, the call's where they are shares of it.
+    /// The operation: that of the messages where they are timed by themselves, the call's where they are
+    /// shares of it.
     pub operation: OperationId,
     /// What `times` are of.
     pub basis: MessageBasis,
@@ -27,10 +28,10 @@ pub struct MessageTimes {
     pub times: Times,
 }
 
-/// Messages of every call that streams, in the order of the workload; calls that never came to one are left out.
-/// `took` is the time in which they all came.
+/// Messages of every call that streams, in the order of the workload; calls that never came to one are left
+/// out. `took` is the time in which they all came.
 pub fn messages(tallies: &Tallies, streams: &[CallStream], took: Nanoseconds) -> Vec<MessageTimes> {
-    let of = |stream: &CallStream| match stream.replies {
+    let message_times = |stream: &CallStream| match stream.replies {
         Some(operation) => {
             let histogram = tallies.messages_of(operation)?;
             let (count, basis) = (histogram.len(), MessageBasis::BetweenReplies);
@@ -39,11 +40,11 @@ pub fn messages(tallies: &Tallies, streams: &[CallStream], took: Nanoseconds) ->
         }
         None => shares(tallies, stream, took),
     };
-    streams.iter().filter_map(of).collect()
+    streams.iter().filter_map(message_times).collect()
 }
 
-/// The call's service time, divided by the messages it sends. It sends the same number each time, so that a quantile
-/// of the shares is the share of the quantile.
+/// The call's service time, divided by the messages it sends. It sends the same number each time, so that a
+/// quantile of the shares is the share of the quantile.
 fn shares(tallies: &Tallies, stream: &CallStream, took: Nanoseconds) -> Option<MessageTimes> {
     let calls: &TimeHistogram = &tallies.get(stream.operation, Outcome::Ok)?.service;
     let sent = (stream.sent > 0).then_some(stream.sent)?;

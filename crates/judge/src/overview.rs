@@ -1,5 +1,5 @@
-//! What there is to say of a run in one row a variant: counts, and figures with their intervals where they have any. Of
-//! measured runs these are over blocks; of imported logs over their rows.
+//! What there is to say of a run in one row a variant: counts, and figures with their intervals where they
+//! have any. Of measured runs these are over blocks; of imported logs over their rows.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use weighbridge_model::sizes::SizeTime;
 use weighbridge_model::summary::{Summary, VariantSummary};
 
 use crate::estimate::{beyond, estimate};
-use crate::gather::{Gathered, Lens};
 use crate::question::Question;
+use crate::records::{Records, WindowSelection};
 use crate::stats::ranks::quantile_interval;
 use crate::stats::sample::{ascending, median, quantile_nearest_rank};
 use crate::thresholds::LEVEL;
@@ -25,44 +25,66 @@ const UPPER: f64 = 0.9;
 /// Requests beyond a quantile from which on a block has one.
 const BEYOND: u64 = 20;
 
-/// Smallest and largest size that each point asks for, in the order of points; `None` of workloads without sizes.
-pub type AskedSizes = [Option<(Bytes, Bytes)>];
+/// The smallest and the largest size that a point asks for, or that its requests had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeBounds {
+    /// The smallest.
+    pub min: Bytes,
+    /// The largest.
+    pub max: Bytes,
+}
 
-/// The rows of a measured run.
+/// The rows of a measured run. `sizes` are those that each point asks for; `None` of workloads without sizes.
 pub fn measured(
     question: &Question,
     trials: &[TrialRecord],
     summary: &Summary,
-    sizes: &AskedSizes,
+    sizes: &[Option<SizeBounds>],
 ) -> Vec<OverviewRow> {
-    let gathered = Gathered::new(trials);
+    let records = Records::new(trials);
     let row = |variant: &VariantSummary| {
         let point = question.points().find(|(_, point)| point.label == variant.point).map(|(id, _)| id);
         let id = question.variants().find(|(_, known)| known.name == variant.name).map(|(id, _)| id);
-        let samples = point.zip(id).map(|(point, id)| samples(&gathered, point, id)).unwrap_or_default();
+        let samples = point.zip(id).map(|(point, id)| samples(&records, point, id)).unwrap_or_default();
         let asked = point.and_then(|point| sizes.get(point.index()).copied().flatten());
-        of_variant(summary, variant, &samples, asked)
+        variant_row(summary, variant, &samples, asked)
     };
     summary.variants.iter().map(row).collect()
 }
 
-/// Single requests of a variant's measured windows at a point, with their blocks; none where they were not kept.
-fn samples<'a>(gathered: &Gathered<'a>, point: PointId, variant: VariantId) -> Vec<(u32, &'a Sample)> {
-    let trials = gathered.cells(point, variant, Lens::Measured).into_iter().flat_map(|cell| cell.trials);
-    let of = move |sample: &&Sample| sample.is_measured(point);
-    trials.flat_map(|trial| trial.samples.iter().filter(of).map(move |one| (trial.block, one))).collect()
+/// A single request with the number of its block.
+struct BlockSample<'a> {
+    block: u32,
+    sample: &'a Sample,
+}
+
+/// Single requests of a variant's measured windows at a point, with their blocks; none where they were not
+/// kept.
+fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec<BlockSample<'a>> {
+    let trials =
+        records.cells(point, variant, WindowSelection::Measured).into_iter().flat_map(|cell| cell.trials);
+    let is_measured = move |sample: &&Sample| sample.is_measured(point);
+    trials
+        .flat_map(|trial| {
+            trial
+                .samples
+                .iter()
+                .filter(is_measured)
+                .map(move |sample| BlockSample { block: trial.block, sample })
+        })
+        .collect()
 }
 
 /// Single requests that were kept of a variant at a point, with their blocks.
 struct Kept<'a> {
-    samples: &'a [(u32, &'a Sample)],
-    /// Whether a relay told of its own requests, whose times are then looked at.
+    samples: &'a [BlockSample<'a>],
+    /// Whether a relay told of its own requests, whose times are then examined.
     relayed: bool,
 }
 
 impl<'a> Kept<'a> {
-    fn of(samples: &'a [(u32, &'a Sample)]) -> Self {
-        Self { samples, relayed: samples.iter().any(|(_, sample)| sample.relayed.is_some()) }
+    fn new(samples: &'a [BlockSample<'a>]) -> Self {
+        Self { samples, relayed: samples.iter().any(|one| one.sample.relayed.is_some()) }
     }
 
     /// Bytes of the body and time in nanoseconds of a good reply.
@@ -83,60 +105,61 @@ impl<'a> Kept<'a> {
         first_stage: usize,
     ) -> Option<OverviewFigure> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for (block, sample) in self.samples {
+        for BlockSample { block, sample } in self.samples {
             if let Some((bytes, time)) = self.figures(sample) {
                 blocks.entry(*block).or_default().push(value(bytes, time));
             }
         }
-        let of = |values: &Vec<f64>| {
+        let block_quantile = |values: &Vec<f64>| {
             let enough = q <= 0.5 || beyond(values.len() as u64, q) >= BEYOND;
             enough.then(|| quantile_nearest_rank(values, q)).flatten()
         };
-        let values: Option<Vec<f64>> = blocks.values().map(of).collect();
-        of_blocks(&values.filter(|values| !values.is_empty())?, first_stage)
+        let values: Option<Vec<f64>> = blocks.values().map(block_quantile).collect();
+        figure_over_blocks(&values.filter(|values| !values.is_empty())?, first_stage)
     }
 
     /// The smallest and the largest size.
-    fn sizes(&self) -> Option<(Bytes, Bytes)> {
-        let sizes = || self.samples.iter().map(|(_, sample)| sample.size);
-        sizes().min().zip(sizes().max())
+    fn sizes(&self) -> Option<SizeBounds> {
+        let sizes = || self.samples.iter().map(|one| one.sample.size);
+        Some(SizeBounds { min: sizes().min()?, max: sizes().max()? })
     }
 
     /// Requests that the relay had to repeat; `None` where none told.
     fn retried(&self) -> Option<u64> {
         let is_retried = |sample: &Sample| sample.relayed.is_some_and(|relay| relay.retries > 0);
-        self.relayed.then(|| self.samples.iter().filter(|(_, sample)| is_retried(sample)).count() as u64)
+        self.relayed.then(|| self.samples.iter().filter(|one| is_retried(one.sample)).count() as u64)
     }
 }
 
-fn of_variant(
+fn variant_row(
     summary: &Summary,
     variant: &VariantSummary,
-    samples: &[(u32, &Sample)],
-    asked: Option<(Bytes, Bytes)>,
+    samples: &[BlockSample<'_>],
+    asked: Option<SizeBounds>,
 ) -> OverviewRow {
-    let kept = Kept::of(samples);
+    let kept = Kept::new(samples);
     let time = if kept.relayed { SizeTime::Relayed } else { SizeTime::Service };
     let first_stage = summary.blocks.min as usize;
     let figure = |quantity: Quantity| {
-        let of = |operation: &str| {
+        let figure_of_operation = |operation: &str| {
             let mut all = variant.figures.iter();
             all.find(|figure| figure.quantity == quantity && figure.operation == operation)
         };
-        let whole = of("all").or_else(|| variant.figures.iter().find(|figure| figure.quantity == quantity));
+        let whole = figure_of_operation("all")
+            .or_else(|| variant.figures.iter().find(|figure| figure.quantity == quantity));
         whole.and_then(|figure| figure.estimate.as_ref()).map(shown)
     };
     let (median_ns, p90_ns) = match time {
         SizeTime::Relayed => {
-            let of = |q: f64| kept.over_blocks(q, &|_, time| time, first_stage);
-            (of(0.5), of(UPPER))
+            let quantile = |q: f64| kept.over_blocks(q, &|_, time| time, first_stage);
+            (quantile(0.5), quantile(UPPER))
         }
         _ => (figure(Quantity::ServiceP50), figure(Quantity::ServiceP90)),
     };
     let rate = |bytes: f64, time: f64| bytes * 1e9 / time;
     // Of one size the median of the rates is the rate of the median time.
-    let of_one = || {
-        let size = asked.filter(|(from, to)| from == to).map(|(size, _)| size.get() as f64)?;
+    let from_one_size = || {
+        let size = asked.filter(|sizes| sizes.min == sizes.max).map(|sizes| sizes.min.get() as f64)?;
         median_ns.map(|time| inverse(size * 1e9, time))
     };
     let asked = kept.sizes().or(asked);
@@ -154,19 +177,19 @@ fn of_variant(
         requests: variant.requests,
         failed: variant.errors,
         retried: kept.retried(),
-        size_from_bytes: asked.map(|(from, _)| from.get()),
-        size_to_bytes: asked.map(|(_, to)| to.get()),
+        size_from_bytes: asked.map(|sizes| sizes.min.get()),
+        size_to_bytes: asked.map(|sizes| sizes.max.get()),
         time,
         median_ns,
         p90_ns,
-        transfer_median_bytes_per_s: kept.over_blocks(0.5, &rate, first_stage).or_else(of_one),
+        transfer_median_bytes_per_s: kept.over_blocks(0.5, &rate, first_stage).or_else(from_one_size),
         throughput_per_s: figure(Quantity::Throughput),
     }
 }
 
-/// The geometric mean of blocks' values: on the scale of logarithms no bound can be below zero. `None` where a value is not
-/// above it.
-fn of_blocks(values: &[f64], first_stage: usize) -> Option<OverviewFigure> {
+/// The geometric mean of blocks' values: on the scale of logarithms no bound can be below zero. `None` where
+/// a value is not above it.
+fn figure_over_blocks(values: &[f64], first_stage: usize) -> Option<OverviewFigure> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
     }
@@ -179,20 +202,20 @@ fn shown(estimate: &Estimate) -> OverviewFigure {
 }
 
 /// `over` divided by a figure above zero: its bounds change places.
-fn inverse(over: f64, of: OverviewFigure) -> OverviewFigure {
+fn inverse(over: f64, under: OverviewFigure) -> OverviewFigure {
     OverviewFigure {
-        point: over / of.point,
-        lower: of.upper.map(|b| over / b),
-        upper: of.lower.map(|b| over / b),
+        point: over / under.point,
+        lower: under.upper.map(|b| over / b),
+        upper: under.lower.map(|b| over / b),
     }
 }
 
 /// The rows of an imported log: one a series, by its name in the run.
 pub fn imported(series: &[Series<'_>], run: &str) -> Vec<OverviewRow> {
-    series.iter().map(|series| of_series(series, run)).collect()
+    series.iter().map(|series| series_row(series, run)).collect()
 }
 
-fn of_series(series: &Series<'_>, run: &str) -> OverviewRow {
+fn series_row(series: &Series<'_>, run: &str) -> OverviewRow {
     let times: Vec<f64> = series.good().map(|row| row.time_ms() * 1e6).collect();
     let rates: Vec<f64> =
         series.good().map(|row| row.transfer_bytes_per_s()).filter(|rate| rate.is_finite()).collect();
@@ -264,13 +287,13 @@ mod tests {
     fn values_of_blocks_have_bounds_above_zero_and_below_four_blocks_no_interval() {
         // e^1 … e^4: mean 2.5, s = 1.291, t(3) = 3.182446: 2.5 ± 2.054 on the scale of logarithms.
         let values: Vec<f64> = (1..=4).map(|power| f64::from(power).exp()).collect();
-        let found = of_blocks(&values, 4).expect("four blocks");
+        let found = figure_over_blocks(&values, 4).expect("four blocks");
         let half = 3.182_446_305 * (5.0_f64 / 3.0).sqrt() / 2.0;
         let (lower, upper) = found.interval().expect("four blocks are enough");
         for (got, wanted) in [(found.point, 2.5), (lower, 2.5 - half), (upper, 2.5 + half)] {
             assert!((got.ln() - wanted).abs() < 1e-6, "{got} {wanted}");
         }
-        let three = of_blocks(&values[..3], 4).expect("three values");
+        let three = figure_over_blocks(&values[..3], 4).expect("three values");
         assert!((three.point.ln() - 2.0).abs() < 1e-9 && three.interval().is_none(), "{three:?}");
     }
 

@@ -1,8 +1,8 @@
-//! What runs of a variant beside copies of itself say of the host: how often two copies are called different, how small a
-//! difference is found, how far the variant lies from itself from run to run.
+//! What runs of a variant beside copies of itself say of the host: how often two copies are called different,
+//! how small a difference is found, how far the variant lies from itself from run to run.
 //!
-//! Pure. Each run was made and judged as any other; here the runs are counted. Which variant, how many runs and what was
-//! planted into a copy is the conductor's to choose.
+//! Pure. Each run was made and judged as any other; here the runs are counted. Which variant, how many runs
+//! and what was planted into a copy is the conductor's to choose.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Validity};
 use weighbridge_model::id::{PointId, VariantId};
@@ -13,10 +13,11 @@ use weighbridge_model::reliability::{
     QuantitySpread, RunToRun, Share, VariantReliability,
 };
 
-use crate::analysis::spread::{Parts, block_times, level};
-use crate::estimate::{Contrast, Side};
-use crate::gather::{Gathered, Lens};
+use crate::analysis::variance_components::block_times;
+use crate::estimate::parts::CostParts;
+use crate::estimate::{Contrast, Estimand, VariantSamples};
 use crate::question::{Question, Scope};
+use crate::records::{Records, WindowSelection};
 use crate::stats::binomial::clopper_pearson;
 use crate::stats::chi_square::deviation_interval;
 use crate::stats::components::one_way;
@@ -25,16 +26,16 @@ use crate::stats::power::smallest_detectable;
 use crate::stats::sample::{mean, standard_deviation};
 use crate::thresholds::{LEVEL, POWER, ROUNDS_LEAST, RUNS_FOR_DEVIATION};
 
-/// Measured times for which the smallest detectable difference is told.
+/// Measured times for which the smallest detectable difference is reported.
 const MEASURED: [Nanoseconds; 3] =
     [Nanoseconds::from_secs(20), Nanoseconds::from_secs(60), Nanoseconds::from_secs(300)];
 
 /// What is kept of one run of a variant (the baseline) and a copy.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct CalibrationRun {
     /// The headline; `None` where it gave no interval or must not be used.
     headline: Option<Contrast>,
-    quantities: Vec<QuantityLook>,
+    quantities: Vec<RunQuantity>,
     /// Rounds of a block, on average.
     rounds: f64,
     /// One round, switches included, on average over blocks.
@@ -45,7 +46,7 @@ pub struct Look {
 
 /// One quantity of one run.
 #[derive(Debug, Clone)]
-struct QuantityLook {
+struct RunQuantity {
     quantity: Quantity,
     /// ln(copy / variant), block by block.
     logs: Vec<f64>,
@@ -55,35 +56,33 @@ struct QuantityLook {
     levels: Vec<f64>,
 }
 
-impl Look {
+impl CalibrationRun {
     /// Looks at the first point of a run of two variants: the variant itself, and a copy.
-    pub fn of(question: &Question, trials: &[TrialRecord], validity: Validity) -> Self {
-        let gathered = Gathered::new(trials);
+    pub fn new(question: &Question, trials: &[TrialRecord], validity: Validity) -> Self {
+        let records = Records::new(trials);
         let point = PointId(0);
         let scope = question.points.first().map_or(Scope::Only, |point| point.scopes()[0]);
-        let side = |variant| Side::new(question, &gathered, (point, variant), scope, Lens::Measured);
-        let (variant, copy) = (side(VariantId(0)), side(VariantId(1)));
+        let samples = |variant| {
+            let estimand = Estimand { point, variant, scope };
+            VariantSamples::new(question, &records, estimand, WindowSelection::Measured)
+        };
+        let (variant, copy) = (samples(VariantId(0)), samples(VariantId(1)));
         let usable =
             |contrast: &Contrast| contrast.ratio_interval().is_some() && validity != Validity::Invalid;
-        let pairs = gathered.pairs(point, VariantId(1), Lens::Measured);
-        let look = |quantity: Quantity| {
+        let pairs = records.pairs(point, VariantId(1), WindowSelection::Measured);
+        let run_quantity = |quantity: Quantity| {
             let contrast = copy.against(&variant, quantity).ok()?;
-            let parts = Parts::of_quantity(&pairs, (scope, variant.load()), quantity);
-            // A whole cell's figure, as a block's level.
-            let levels = variant
-                .cells()
-                .iter()
-                .filter_map(|(cell, totals)| level((cell, *totals), (scope, variant.load()), quantity));
-            Some(QuantityLook {
+            let parts = CostParts::for_quantity(&pairs, scope, variant.load(), quantity);
+            Some(RunQuantity {
                 quantity,
                 logs: contrast.log_ratios(),
                 parts: parts.map(|parts| parts.costs).unwrap_or_default(),
-                levels: levels.collect(),
+                levels: variant.log_values(quantity),
             })
         };
-        let times: Vec<_> = gathered.used.iter().filter_map(block_times).collect();
+        let times: Vec<_> = records.used.iter().filter_map(block_times).collect();
         let measured: Nanoseconds = times.iter().map(|(_, measured)| *measured).sum();
-        let rounds = f64::from(rounds_of(&gathered)) / gathered.used.len().max(1) as f64;
+        let rounds = f64::from(rounds_of(&records)) / records.used.len().max(1) as f64;
         let count = rounds * times.len() as f64;
         let figures = || trials.iter().flat_map(|trial| &trial.windows).map(|window| &window.figures);
         let began = figures().map(|figures| figures.started).min();
@@ -92,7 +91,7 @@ impl Look {
             headline: copy.against(&variant, question.headline).ok().filter(usable),
             quantities: match validity {
                 Validity::Invalid => Vec::new(),
-                _ => Quantity::ALL.into_iter().filter(|q| scope.has(*q)).filter_map(look).collect(),
+                _ => Quantity::ALL.into_iter().filter(|q| scope.has(*q)).filter_map(run_quantity).collect(),
             },
             rounds,
             each: Nanoseconds::from_nanos((measured.as_nanos() as f64 / count.max(1.0)) as u64),
@@ -107,11 +106,11 @@ impl Look {
 
     /// The variant's own figure of a quantity: exp of the mean logarithm over blocks.
     pub fn figure(&self, quantity: Quantity) -> Option<f64> {
-        mean(&self.of_quantity(quantity)?.levels).map(f64::exp)
+        mean(&self.quantity(quantity)?.levels).map(f64::exp)
     }
 
-    fn of_quantity(&self, quantity: Quantity) -> Option<&QuantityLook> {
-        self.quantities.iter().find(|look| look.quantity == quantity)
+    fn quantity(&self, quantity: Quantity) -> Option<&RunQuantity> {
+        self.quantities.iter().find(|run| run.quantity == quantity)
     }
 
     fn measured(&self, blocks: u32) -> Nanoseconds {
@@ -120,18 +119,18 @@ impl Look {
 }
 
 /// Rounds of all blocks that count.
-fn rounds_of(gathered: &Gathered<'_>) -> u32 {
-    let last = |block: &crate::gather::Block<'_>| {
+fn rounds_of(records: &Records<'_>) -> u32 {
+    let last = |block: &crate::records::Block<'_>| {
         let windows = block.trials.iter().flat_map(|trial| &trial.windows);
         let rounds = windows.filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1);
         rounds.max().unwrap_or(0)
     };
-    gathered.used.iter().map(last).sum()
+    records.used.iter().map(last).sum()
 }
 
 /// Time of rounds of a run, over all blocks that count: what a quoted detectable difference is chosen by.
 pub fn measured_time(trials: &[TrialRecord]) -> Nanoseconds {
-    Gathered::new(trials).used.iter().filter_map(block_times).map(|(_, measured)| measured).sum()
+    Records::new(trials).used.iter().filter_map(block_times).map(|(_, measured)| measured).sum()
 }
 
 /// All runs of one variant.
@@ -140,7 +139,7 @@ pub struct Runs<'a> {
     /// The variant's name.
     pub variant: &'a str,
     /// Runs of two copies.
-    pub copies: &'a [Look],
+    pub copies: &'a [CalibrationRun],
     /// Runs with a slower copy.
     pub slower: &'a [SlowerRun],
     /// How the copy was made slower, and by how much was asked for.
@@ -153,7 +152,7 @@ pub struct Runs<'a> {
 #[derive(Debug, Clone)]
 pub struct SlowerRun {
     /// What the run showed.
-    pub look: Look,
+    pub run: CalibrationRun,
     /// What was really planted, in nanoseconds; `None` where the headline does not show it one to one.
     pub truth: Option<f64>,
 }
@@ -161,25 +160,27 @@ pub struct SlowerRun {
 /// Counts the runs of one variant and sums up what they show.
 pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
     let blocks = question.blocks.min;
-    let all: Vec<&Look> = runs.copies.iter().chain(runs.slower.iter().map(|run| &run.look)).collect();
-    let average =
-        |of: &dyn Fn(&Look) -> f64| all.iter().map(|look| of(look)).sum::<f64>() / all.len().max(1) as f64;
-    let excluded = |look: &Look| {
-        let (lower, upper) = look.headline()?.0.interval()?;
+    let all: Vec<&CalibrationRun> =
+        runs.copies.iter().chain(runs.slower.iter().map(|slower| &slower.run)).collect();
+    let average = |value: &dyn Fn(&CalibrationRun) -> f64| {
+        all.iter().map(|run| value(run)).sum::<f64>() / all.len().max(1) as f64
+    };
+    let excluded = |run: &CalibrationRun| {
+        let (lower, upper) = run.headline()?.0.interval()?;
         Some(lower > 1.0 || upper < 1.0)
     };
     let verdicts: Vec<bool> = runs.copies.iter().filter_map(excluded).collect();
-    let unusable = all.iter().filter(|look| look.headline.is_none()).count() as u32;
+    let unusable = all.iter().filter(|run| run.headline.is_none()).count() as u32;
     let mut quantities: Vec<QuantitySpread> =
         Quantity::ALL.into_iter().filter_map(|quantity| spread_of(runs.copies, quantity, blocks)).collect();
     quantities.sort_by_key(|spread| spread.quantity != question.headline);
-    let began = all.iter().filter_map(|look| look.span).map(|(began, _)| began).min();
-    let ended = all.iter().filter_map(|look| look.span).map(|(_, ended)| ended).max();
+    let began = all.iter().filter_map(|run| run.span).map(|(began, _)| began).min();
+    let ended = all.iter().filter_map(|run| run.span).map(|(_, ended)| ended).max();
     VariantReliability {
         variant: runs.variant.to_owned(),
         blocks,
-        rounds: average(&|look| look.rounds),
-        measured: Nanoseconds::from_nanos(average(&|look| look.measured(blocks).as_nanos() as f64) as u64),
+        rounds: average(&|run| run.rounds),
+        measured: Nanoseconds::from_nanos(average(&|run| run.measured(blocks).as_nanos() as f64) as u64),
         false_alarms: share(verdicts.iter().filter(|alarm| **alarm).count(), verdicts.len()),
         lost: runs.lost + unusable,
         quantities,
@@ -190,36 +191,36 @@ pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
 }
 
 /// A share with its exact interval; `None` of no try.
-fn share(hits: usize, of: usize) -> Option<Share> {
-    let (hits, of) = (hits as u32, of as u32);
-    let found = clopper_pearson(hits, of, LEVEL)?;
-    Some(Share { hits, of, point: found.point, lower: found.lower, upper: found.upper, level: LEVEL })
+fn share(hits: usize, tries: usize) -> Option<Share> {
+    let (hits, tries) = (hits as u32, tries as u32);
+    let found = clopper_pearson(hits, tries, LEVEL)?;
+    Some(Share { hits, of: tries, point: found.point, lower: found.lower, upper: found.upper, level: LEVEL })
 }
 
-/// How two copies differ in one quantity, over the blocks of all runs. Copies have the same truth in every run, so all
-/// blocks together are one sample.
-fn spread_of(copies: &[Look], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
-    let looks: Vec<(&Look, &QuantityLook)> =
-        copies.iter().filter_map(|look| Some((look, look.of_quantity(quantity)?))).collect();
-    let logs: Vec<f64> = looks.iter().flat_map(|(_, look)| look.logs.iter().copied()).collect();
-    let levels: Vec<f64> = looks.iter().flat_map(|(_, look)| look.levels.iter().copied()).collect();
+/// How two copies differ in one quantity, over the blocks of all runs. Copies have the same truth in every
+/// run, so all blocks together are one sample.
+fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
+    let runs: Vec<&CalibrationRun> = copies.iter().filter(|run| run.quantity(quantity).is_some()).collect();
+    let quantities: Vec<&RunQuantity> = runs.iter().filter_map(|run| run.quantity(quantity)).collect();
+    let logs: Vec<f64> = quantities.iter().flat_map(|run| run.logs.iter().copied()).collect();
+    let levels: Vec<f64> = quantities.iter().flat_map(|run| run.levels.iter().copied()).collect();
     let deviation = standard_deviation(&logs)?;
-    let parts: Vec<Vec<f64>> = looks.iter().flat_map(|(_, look)| look.parts.iter().cloned()).collect();
-    let count = looks.len() as f64;
-    let rounds = looks.iter().map(|(look, _)| look.rounds).sum::<f64>() / count;
-    let each = looks.iter().map(|(look, _)| look.each.as_secs_f64()).sum::<f64>() / count;
+    let parts: Vec<Vec<f64>> = quantities.iter().flat_map(|run| run.parts.iter().cloned()).collect();
+    let count = runs.len() as f64;
+    let rounds = runs.iter().map(|run| run.rounds).sum::<f64>() / count;
+    let each = runs.iter().map(|run| run.each.as_secs_f64()).sum::<f64>() / count;
     let components = one_way(&parts).map(|found| {
         let round = found.within * rounds / found.size;
         (found.between.max(0.0), round)
     });
     let detectable = match components {
         Some((start, round)) => {
-            let of = |measured: Nanoseconds| {
+            let detectable_in = |measured: Nanoseconds| {
                 let fit = measured.as_secs_f64() / (f64::from(blocks) * each);
                 let fit = if fit.is_finite() { fit.max(f64::from(ROUNDS_LEAST)) } else { return None };
                 detectable((start + round / fit).sqrt(), blocks, measured)
             };
-            MEASURED.into_iter().filter_map(of).collect()
+            MEASURED.into_iter().filter_map(detectable_in).collect()
         }
         None => {
             let measured = Nanoseconds::from_secs_f64(each * rounds * f64::from(blocks));
@@ -235,14 +236,14 @@ fn spread_of(copies: &[Look], quantity: Quantity, blocks: u32) -> Option<Quantit
         start: components.map(|(start, _)| Ratio::new(start.sqrt())),
         round: components.map(|(_, round)| Ratio::new(round.sqrt())),
         detectable,
-        position: position(&looks),
+        position: position(&quantities),
     })
 }
 
-/// What the second of two copies costs: over runs, of each run the mean over its blocks, as a ratio. Whether runs differ by
-/// more than their blocks say, which no run by itself can tell, is in this interval.
-fn position(looks: &[(&Look, &QuantityLook)]) -> Option<Estimate> {
-    let runs: Vec<f64> = looks.iter().filter_map(|(_, look)| mean(&look.logs)).collect();
+/// What the second of two copies costs: over runs, of each run the mean over its blocks, as a ratio. Whether
+/// runs differ by more than their blocks say, which no run by itself can tell, is in this interval.
+fn position(runs: &[&RunQuantity]) -> Option<Estimate> {
+    let runs: Vec<f64> = runs.iter().filter_map(|run| mean(&run.logs)).collect();
     let log = over_runs(&runs)?;
     Some(Estimate {
         point: log.point.exp(),
@@ -259,10 +260,10 @@ fn detectable(deviation: f64, blocks: u32, measured: Nanoseconds) -> Option<Dete
 
 /// The variant alone: how far its figure lies from itself from run to run.
 ///
-/// The deviation is that of the runs' means over blocks, so it holds the blocks' own spread (divided by their number) as
-/// well: whoever adds both counts a little twice, to the safe side.
-fn run_to_run(looks: &[&Look], quantity: Quantity) -> Option<RunToRun> {
-    let means: Vec<f64> = looks.iter().filter_map(|look| mean(&look.of_quantity(quantity)?.levels)).collect();
+/// The deviation is that of the runs' means over blocks, so it holds the blocks' own spread (divided by their
+/// number) as well: whoever adds both counts a little twice, to the safe side.
+fn run_to_run(runs: &[&CalibrationRun], quantity: Quantity) -> Option<RunToRun> {
+    let means: Vec<f64> = runs.iter().filter_map(|run| mean(&run.quantity(quantity)?.levels)).collect();
     if means.len() < RUNS_FOR_DEVIATION {
         return None;
     }
@@ -283,7 +284,7 @@ fn planted(headline: Quantity, runs: &Runs<'_>) -> Option<Planted> {
         .slower
         .iter()
         .filter_map(|run| {
-            let (ratio, difference) = run.look.headline()?;
+            let (ratio, difference) = run.run.headline()?;
             Some(PlantedRun { ratio, difference, truth: run.truth })
         })
         .collect();
@@ -314,7 +315,7 @@ fn planted(headline: Quantity, runs: &Runs<'_>) -> Option<Planted> {
 fn over_runs(points: &[f64]) -> Option<Estimate> {
     let point = mean(points)?;
     let enough = points.len() >= RUNS_FOR_DEVIATION;
-    let interval = Mean::of(points).filter(|_| enough).map(|mean| mean.interval(LEVEL));
+    let interval = Mean::new(points).filter(|_| enough).map(|mean| mean.interval(LEVEL));
     Some(Estimate {
         point,
         lower: interval.map(|i| i.lower),
@@ -325,17 +326,20 @@ fn over_runs(points: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// What a later report says of a calibration: of its first variant, and of the report's own headline where the calibration
-/// has it. `measured` is the report's measured time, `now` the host as it is, `now_unix_s` the wall clock.
+/// What a later report says of a calibration: of its first variant, and of the report's own headline where
+/// the calibration has it. `measured` is the report's measured time, `now` the host as it is, `now_unix_s`
+/// the wall clock.
 pub fn quote(
     calibration: &HostCalibration,
-    (headline, measured): (Quantity, Nanoseconds),
-    (now, now_unix_s): (&HostIdentity, u64),
+    headline: Quantity,
+    measured: Nanoseconds,
+    now: &HostIdentity,
+    now_unix_s: u64,
 ) -> CalibrationQuote {
     let variant = calibration.variants.first();
     let spread = variant.and_then(|variant| {
-        let of = |quantity| variant.quantities.iter().find(|spread| spread.quantity == quantity);
-        of(headline).or_else(|| of(calibration.headline))
+        let quantity_spread = |quantity| variant.quantities.iter().find(|spread| spread.quantity == quantity);
+        quantity_spread(headline).or_else(|| quantity_spread(calibration.headline))
     });
     let away = |found: &Detectable| {
         (found.measured.as_secs_f64().max(1e-9).ln() - measured.as_secs_f64().max(1e-9).ln()).abs()

@@ -14,7 +14,7 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::Finding;
 
-use crate::checks::plateau::stood_still;
+use crate::checks::delayed_ack_stalls::replies_stalled;
 use crate::thresholds::{
     BEYOND_PER_BLOCK, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
 };
@@ -132,7 +132,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
         lag_p99: (!tallies.lag.is_empty()).then(|| quantile(&tallies.lag, 0.99)),
         validity: Validity::Valid,
         reasons: Vec::new(),
-        findings: stood_still(sum(|w| w.held_up), good).iter().map(|alarm| alarm.finding("")).collect(),
+        findings: replies_stalled(sum(|w| w.held_up), good).iter().map(|alarm| alarm.finding("")).collect(),
     };
     check(&mut single, windows, tallies, good);
     if let Some(sharing) = sharing {
@@ -146,21 +146,21 @@ fn histograms<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> (TimeHistogra
     let (mut response, mut service) = (time_histogram(), time_histogram());
     for tally in tallies {
         if matches!(tally.outcome, Outcome::Ok | Outcome::Error(ErrorKind::Timeout)) {
-            crate::gather::add(&mut response, &tally.response);
-            crate::gather::add(&mut service, &tally.service);
+            crate::records::add(&mut response, &tally.response);
+            crate::records::add(&mut service, &tally.service);
         }
     }
     (response, service)
 }
 
 fn handshakes(tallies: &Tallies) -> Vec<HandshakeTimes> {
-    let of = |kind: HandshakeKind| {
+    let handshake_times = |kind: HandshakeKind| {
         let times = tallies.handshakes.get(kind)?;
         let (mean, max) = (times.mean().round() as u64, times.max());
         let (mean, max) = (Nanoseconds::from_nanos(mean), Nanoseconds::from_nanos(max));
         Some(HandshakeTimes { kind, count: times.len(), mean, max })
     };
-    HandshakeKind::ALL.into_iter().filter_map(of).collect()
+    HandshakeKind::ALL.into_iter().filter_map(handshake_times).collect()
 }
 
 /// Each operation by itself, where there are several.

@@ -1,44 +1,37 @@
 //! The whole answer: every cost, figure and finding of a run, in the order of tables.
 //!
-//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`] and
-//! [`crate::checks::steadiness`]; this module only puts them together and decides that `invalid` overrides.
+//! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`];
+//! this module only puts them together and decides that `invalid` overrides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use weighbridge_model::estimate::{Quantity, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
-use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord, WindowKind};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, SCHEMA_VERSION, SampleCounts,
-    Severity, Spread, Summary, VariantSummary,
+    Spread, Summary, VariantSummary,
 };
 
-use crate::analysis::carried;
-use crate::analysis::layering::{Here, Layers, Sides};
+use crate::analysis::goodput;
+use crate::analysis::latency_parts;
+use crate::analysis::layers::{Layers, PointContext, PointSamples};
 use crate::analysis::legs::stamps;
 use crate::analysis::machine;
-use crate::analysis::parts;
-use crate::analysis::sizes::{self, Looked};
-use crate::analysis::spread::{in_words, spread};
-use crate::checks::core_latency::{cores_moved, depends_on_place, explains_levels};
-use crate::checks::idle::{depends_on_idle, not_held};
-use crate::checks::pauses::pauses;
-use crate::checks::settled::{
-    DEPENDS_ON_COMPANY, DEPENDS_ON_TURNS, depends_on_turns, needs_longer_turns, not_warm,
+use crate::analysis::roles::roles_where_several;
+use crate::analysis::sizes::{self, SizeAnalysis};
+use crate::analysis::variance_components::{self, variance_components};
+use crate::checks::core_latency::{cores_moved, explains_levels};
+use crate::checks::tail::{Named, thin_tail_remark};
+use crate::checks::{
+    CheckContext, Diagnosis, Impact, RunContext, VariantTotals, diagnose, not_paired, run_findings, subject,
 };
-use crate::checks::steadiness::{
-    DEPENDS_ON_WINDOW, carried_over, depends_on_window, drifting, on_two_levels, on_two_starts, run_drifting,
-};
-use crate::checks::tail::{few_tail_events, remark};
-use crate::checks::{Diagnosis, diagnose, subject};
-use crate::detail::told_apart;
-use crate::estimate::{Absence, Side, between, headlines};
-use crate::gather::{Cell, Gathered, Lens};
-use crate::question::{Life, Point, Question, Scope, Transport, Variant};
-use crate::verdict::{bootstrap_differs, conclude, correct};
+use crate::estimate::{Absence, Estimand, VariantSamples, contrast_between, headlines};
+use crate::question::{Point, Question, Scope, Transport, Variant};
+use crate::records::{Cell, Records, WindowSelection};
+use crate::verdict::{append_reason, bootstrap_differs, conclude, correct, cost_without_verdict};
 
 /// A variant beside which all others lived, though these did not live beside each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,15 +44,15 @@ pub struct Bridge {
 
 /// Judges a run.
 pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
-    let gathered = Gathered::new(trials);
-    judged(question, &gathered, (None, &Looked::new(question, &gathered)))
+    let records = Records::new(trials);
+    summary_of_records(question, &records, None, &SizeAnalysis::new(question, &records))
 }
 
-/// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference of
-/// differences, through `bridge`.
+/// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference
+/// of differences, through `bridge`.
 pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &Bridge) -> Summary {
-    let gathered = Gathered { bridge: Some(bridge.variant), ..Gathered::new(trials) };
-    judged(question, &gathered, (Some(bridge), &Looked::new(question, &gathered)))
+    let records = Records { bridge: Some(bridge.variant), ..Records::new(trials) };
+    summary_of_records(question, &records, Some(bridge), &SizeAnalysis::new(question, &records))
 }
 
 /// What a variant's run-time said in each of its trials.
@@ -75,62 +68,37 @@ fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
     seen.into_iter().map(|(key, values)| (key, joined(values))).collect()
 }
 
-/// A row of the table before anything is known of it.
-pub(crate) fn unjudged(
-    (point, scope): (&Point, Scope),
-    variant: &str,
-    (quantity, headline): (Quantity, Quantity),
-) -> Cost {
-    Cost {
-        point: point.label.clone(),
-        variant: variant.to_owned(),
-        operation: point.name(scope).to_owned(),
-        quantity,
-        unit: quantity.unit(),
-        difference: None,
-        ratio: None,
-        verdict: Verdict::Withheld,
-        effect: None,
-        reason: None,
-        p: None,
-        headline: quantity == headline && scope.is_whole(),
-    }
-}
-
-/// Judges what was gathered.
-pub(crate) fn judged(
+/// Judges the records.
+pub(crate) fn summary_of_records(
     question: &Question,
-    gathered: &Gathered<'_>,
-    (bridge, looked): (Option<&Bridge>, &Looked<'_>),
+    records: &Records<'_>,
+    bridge: Option<&Bridge>,
+    sizes: &SizeAnalysis<'_>,
 ) -> Summary {
-    let mut findings = limits(question);
-    findings.extend(void_blocks(gathered));
-    findings.extend(in_batches(question, gathered, bridge));
+    let bridge_name = bridge.map(|bridge| &bridge.name[..]);
+    let mut findings = run_findings(&RunContext { question, records, bridge: bridge_name });
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
-    let mut pairings = Vec::new();
-    let mut layers = Layers::new(question, gathered);
+    let mut layers = Layers::new(question, records);
     for (id, point) in question.points() {
-        let mut table = Table::new(question, gathered, id, point);
-        table.bridge = bridge.map(|bridge| (bridge, table.sides_of(bridge.variant)));
+        let mut table = Table::new(question, records, id, point);
+        table.bridge = bridge
+            .map(|bridge| (bridge, samples_by_scope(question, records, id, bridge.variant, &table.scopes)));
         costs.extend(table.costs());
         variants.extend(table.variants());
         findings.extend(table.findings());
         spreads.extend(table.spreads());
-        // Through a bridge variants are told apart that the experiment's chains do not hold.
+        // Through a bridge variants are distinguished that the experiment's chains do not hold.
         if bridge.is_none() {
             table.layers(&mut layers);
         }
-        findings.extend(not_paired(question, gathered, (id, point)));
-        if !gathered.used.is_empty() {
-            pairings.push(PointPairing { point: point.label.clone(), pairing: gathered.pairing(id) });
-        }
+        findings.extend(not_paired(question, records, id));
     }
     let (layering, interacting) = layers.end();
     findings.extend(interacting);
-    let over_size = looked.over_size();
-    findings.extend(sizes::findings(&over_size, &|cliff| looked.measured(cliff)));
-    findings.extend(spreads.iter().map(spread_finding).chain(cores_moved(question, gathered)));
-    let relays = parts::relays(question, gathered, &variants);
+    let over_size = sizes.over_size();
+    findings.extend(sizes::findings(&over_size, &|cliff| sizes.measured(cliff)));
+    findings.extend(spreads.iter().map(variance_components::finding).chain(cores_moved(question, records)));
+    let relays = latency_parts::relays(question, records, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
     let run = question.run.clone();
     Summary {
@@ -144,24 +112,24 @@ pub(crate) fn judged(
         headline: question.headline,
         margin: question.margin,
         blocks: BlockCounts {
-            used: gathered.used.len() as u32,
-            void: gathered.void.len() as u32,
+            used: records.used.len() as u32,
+            void: records.void.len() as u32,
             min: question.blocks.min,
             max: question.blocks.max,
         },
-        goal: goal(question, gathered),
+        goal: goal(question, records),
         conditions: run.conditions,
-        pairings,
+        pairings: pairings(question, records),
         costs,
         variants,
         findings,
-        cpu_roles: machine::roles(question, gathered),
+        cpu_roles: machine::roles(question, records),
         spread: spreads,
         over_size,
         tags: run.tags,
         relays,
-        carried: carried::carried(question, gathered),
-        roles: told_apart(question, gathered),
+        carried: goodput::goodput(question, records),
+        roles: roles_where_several(question, records),
         layering,
         unavailable: run.unavailable,
         idle: question.idle.clone(),
@@ -169,172 +137,76 @@ pub(crate) fn judged(
     }
 }
 
+/// How variants were put side by side at each point; nothing where no block counts.
+fn pairings(question: &Question, records: &Records<'_>) -> Vec<PointPairing> {
+    let points = question.points().filter(|_| !records.used.is_empty());
+    let pairing = |(id, point): (PointId, &Point)| PointPairing {
+        point: point.label.clone(),
+        pairing: records.pairing(id),
+    };
+    points.map(pairing).collect()
+}
+
 /// Whether the widest headline interval over variants and points meets the goal.
-fn goal(question: &Question, gathered: &Gathered<'_>) -> Option<Goal> {
+fn goal(question: &Question, records: &Records<'_>) -> Option<Goal> {
     let until = question.until?;
     let widths: Option<Vec<f64>> =
-        headlines(question, gathered).iter().map(|h| h.contrast.as_ref().ok()?.half_width()).collect();
+        headlines(question, records).iter().map(|h| h.contrast.as_ref().ok()?.half_width()).collect();
     let widest = widths.and_then(|widths| widths.into_iter().reduce(f64::max));
     // Stein's n meets the goal exactly; the last bit must not undo that.
     let reached = widest.is_some_and(|width| width <= until.get() * (1.0 + 1e-9));
     Some(Goal { until, half_width: widest.map(Ratio::new), reached })
 }
 
-fn spread_finding(spread: &Spread) -> Finding {
-    let (evidence, remedy) = in_words(spread);
-    Finding {
-        severity: Severity::Note,
-        name: "spread".to_owned(),
-        subject: subject(&spread.variant, &spread.point),
-        evidence,
-        remedy,
-    }
-}
-
-/// What the set-up itself does not let anybody conclude.
-fn limits(question: &Question) -> Vec<Finding> {
-    let note = |name: &str, subject: &str, evidence: &str, remedy: &str| Finding {
-        severity: Severity::Note,
-        name: name.to_owned(),
-        subject: subject.to_owned(),
-        evidence: evidence.to_owned(),
-        remedy: remedy.to_owned(),
-    };
-    let instances = question.variants.iter().filter(|variant| variant.life == Life::Instance);
-    let mut notes: Vec<_> = instances
-        .map(|variant| {
-            let evidence = "this instance: restart variance not included";
-            note("one instance", &variant.name, evidence, "let it be started here, as `service` or `command`")
-        })
-        .collect();
-    if question.cores.service == Some(1) {
-        let evidence = "costs are CPU costs, no parallelism";
-        notes.push(note("one service core", "", evidence, "use a host with more cores"));
-    }
-    notes.extend(question.idle.as_ref().and_then(not_held));
-    notes
-}
-
-/// Says of a point whose variants ran one after another that what the host did meanwhile is not shared.
-fn not_paired(
+/// One variant at one point, scope by scope.
+fn samples_by_scope<'a>(
     question: &Question,
-    gathered: &Gathered<'_>,
-    (id, point): (PointId, &Point),
-) -> Option<Finding> {
-    let alone = question.variants.len() < 2;
-    (gathered.pairing(id) == Pairing::Sequential && !alone).then(|| Finding {
-        severity: Severity::Warning,
-        name: "not paired".to_owned(),
-        subject: subject("", &point.label).trim().to_owned(),
-        evidence: "variants ran one after another in each block: windows were not paired, and drift of the host is in the costs"
-            .to_owned(),
-        remedy: "more blocks average it out; where windows can hold 200 requests within 1 s, they pair".to_owned(),
-    })
-}
-
-fn void_blocks(gathered: &Gathered<'_>) -> Vec<Finding> {
-    let finding = |(block, reason): &(u32, String)| Finding {
-        severity: Severity::Note,
-        name: "void block".to_owned(),
-        subject: String::new(),
-        evidence: format!("block {block} counts for nothing: {reason}"),
-        remedy: "none is needed where enough blocks are left".to_owned(),
+    records: &Records<'a>,
+    point: PointId,
+    variant: VariantId,
+    scopes: &[Scope],
+) -> Vec<VariantSamples<'a>> {
+    let samples = |&scope: &Scope| {
+        let estimand = Estimand { point, variant, scope };
+        VariantSamples::new(question, records, estimand, WindowSelection::Measured)
     };
-    gathered.void.iter().map(finding).collect()
+    scopes.iter().map(samples).collect()
 }
 
-/// What batches do to the costs, where there are several.
-fn in_batches(question: &Question, gathered: &Gathered<'_>, bridge: Option<&Bridge>) -> Option<Finding> {
-    let finding = |name: &str, evidence, remedy: &str| Finding {
-        severity: Severity::Note,
-        name: name.to_owned(),
-        subject: String::new(),
-        evidence,
-        remedy: remedy.to_owned(),
-    };
-    let remedy = "two variants of different batches are told apart only through the baseline: raise `together` where \
-                  these matter most";
-    if let Some(bridge) = bridge {
-        let evidence =
-            format!("measured in different batches: each cost is a ratio of ratios to `{}`", bridge.name);
-        return Some(finding("through the baseline", evidence, remedy));
-    }
-    let batches = gathered.batches();
-    let name = |id: &VariantId| Some(format!("`{}`", question.variants.get(id.index())?.name));
-    let members = |ids: &Vec<VariantId>| ids.iter().skip(1).filter_map(name).collect::<Vec<_>>().join(", ");
-    let each: Vec<_> = batches.values().map(members).collect();
-    let baseline = batches.values().flatten().next().and_then(name)?;
-    (batches.len() > 1).then(|| {
-        let evidence = format!("each cost is against {baseline} of its own batch: {}", each.join(" | "));
-        finding("batches", evidence, remedy)
-    })
-}
-
-/// Adds to a reason.
-pub(crate) fn append(reason: &mut Option<String>, more: String) {
-    *reason = Some(match reason.take() {
-        Some(first) => format!("{first}; {more}"),
-        None => more,
-    });
-}
-
-/// One point: every variant's sides and diagnosis.
+/// One point: every variant's samples and diagnosis.
 struct Table<'a> {
     question: &'a Question,
-    gathered: &'a Gathered<'a>,
+    records: &'a Records<'a>,
     id: PointId,
     point: &'a Point,
     scopes: Vec<Scope>,
     /// By variant, then by scope.
-    sides: Vec<Vec<Side<'a>>>,
+    samples: Vec<Vec<VariantSamples<'a>>>,
     diagnoses: Vec<Diagnosis>,
-    /// Through which costs are estimated, with its sides by scope.
-    bridge: Option<(&'a Bridge, Vec<Side<'a>>)>,
+    /// Through which costs are estimated, with its samples by scope.
+    bridge: Option<(&'a Bridge, Vec<VariantSamples<'a>>)>,
 }
 
 impl<'a> Table<'a> {
-    fn new(question: &'a Question, gathered: &'a Gathered<'a>, id: PointId, point: &'a Point) -> Self {
+    fn new(question: &'a Question, records: &'a Records<'a>, id: PointId, point: &'a Point) -> Self {
         let scopes = point.scopes();
-        let sides = |variant| {
-            let side = |&scope| Side::new(question, gathered, (id, variant), scope, Lens::Measured);
-            scopes.iter().map(side).collect()
-        };
-        let sides: Vec<Vec<Side<'a>>> = question.variants().map(|(variant, _)| sides(variant)).collect();
-        // Levels that have been explained are not told a second time.
-        let moved = explains_levels(gathered, id);
-        let diagnoses = question
-            .variants()
-            .map(|(variant, _)| {
-                let mut diagnosis = diagnose(question, gathered, id, variant);
-                diagnosis.alarms.extend(drifting(gathered, id, variant));
-                diagnosis.alarms.extend(not_warm(gathered, id, variant));
-                diagnosis.alarms.extend(needs_longer_turns(question, gathered, id, variant));
-                if !moved {
-                    diagnosis.alarms.extend(on_two_levels(gathered, id, variant));
-                }
-                diagnosis.alarms.extend(few_tail_events(&sides[variant.index()][0]));
-                if variant != VariantId(0) {
-                    diagnosis.alarms.extend(carried_over(gathered, id, variant));
-                    diagnosis.alarms.extend(depends_on_window(question, gathered, id, variant, scopes[0]));
-                    diagnosis.alarms.extend(depends_on_turns(question, gathered, id, variant));
-                    diagnosis.alarms.extend(depends_on_idle(question, gathered, id, variant, scopes[0]));
-                    diagnosis.alarms.extend(depends_on_place(gathered, id, variant, scopes[0]));
-                    diagnosis.alarms.extend(pauses(gathered, id, variant));
-                    diagnosis.alarms.extend(run_drifting(question, gathered, (id, variant), scopes[0]));
-                    if !moved {
-                        diagnosis.alarms.extend(on_two_starts(question, gathered, (id, variant), scopes[0]));
-                    }
-                }
-                diagnosis
+        let samples = |(variant, _)| samples_by_scope(question, records, id, variant, &scopes);
+        let samples: Vec<Vec<VariantSamples<'a>>> = question.variants().map(samples).collect();
+        let levels_explained = explains_levels(records, id);
+        let diagnosis = |(variant, _): (VariantId, &Variant)| {
+            diagnose(&CheckContext {
+                question,
+                records,
+                point: id,
+                variant,
+                scope: scopes[0],
+                samples: &samples[variant.index()][0],
+                totals: VariantTotals::new(records, id, variant),
+                levels_explained,
             })
-            .collect();
-        Self { question, gathered, id, point, scopes, sides, diagnoses, bridge: None }
-    }
-
-    fn sides_of(&self, variant: VariantId) -> Vec<Side<'a>> {
-        let side =
-            |&scope| Side::new(self.question, self.gathered, (self.id, variant), scope, Lens::Measured);
-        self.scopes.iter().map(side).collect()
+        };
+        let diagnoses = question.variants().map(diagnosis).collect();
+        Self { question, records, id, point, scopes, samples, diagnoses, bridge: None }
     }
 
     /// Costs variant by variant, the headline first, with Holm's correction over all of them.
@@ -343,7 +215,7 @@ impl<'a> Table<'a> {
         for (variant, _) in self.question.variants().skip(1) {
             let mut rows = Vec::new();
             for (at, &scope) in self.scopes.iter().enumerate() {
-                rows.extend(self.quantities(scope).map(|quantity| self.cost(variant, (at, scope), quantity)));
+                rows.extend(self.quantities(scope).map(|quantity| self.cost(variant, at, quantity)));
             }
             rows.sort_by_key(|row| !row.headline);
             costs.extend(rows);
@@ -352,11 +224,13 @@ impl<'a> Table<'a> {
         costs
     }
 
-    fn cost(&self, variant: VariantId, (at, scope): (usize, Scope), quantity: Quantity) -> Cost {
-        let bridge = self.bridge.as_ref().map(|(_, sides)| &sides[at]);
-        let contrast = between(&self.sides[variant.index()][at], &self.sides[0][at], bridge, quantity);
+    fn cost(&self, variant: VariantId, at: usize, quantity: Quantity) -> Cost {
+        let scope = self.scopes[at];
+        let bridge = self.bridge.as_ref().map(|(_, samples)| &samples[at]);
+        let contrast =
+            contrast_between(&self.samples[variant.index()][at], &self.samples[0][at], bridge, quantity);
         let name = &self.question.variants[variant.index()].name;
-        let mut cost = unjudged((self.point, scope), name, (quantity, self.question.headline));
+        let mut cost = cost_without_verdict(self.point, scope, name, quantity, self.question.headline);
         match contrast {
             Err(absence) => cost.reason = Some(self.why_absent(absence, quantity)),
             Ok(contrast) => {
@@ -369,11 +243,14 @@ impl<'a> Table<'a> {
                 cost.reason = conclusion.reason;
                 cost.p = conclusion.p;
                 if let Some(remark) = bootstrap_differs(&ratio, self.question.margin, cost.verdict) {
-                    append(&mut cost.reason, remark);
+                    append_reason(&mut cost.reason, remark);
                 }
                 self.few_events(&mut cost, variant, at);
                 if let Some((bridge, _)) = &self.bridge {
-                    append(&mut cost.reason, format!("in different batches: through `{}`", bridge.name));
+                    append_reason(
+                        &mut cost.reason,
+                        format!("in different batches: through `{}`", bridge.name),
+                    );
                 }
             }
         }
@@ -383,8 +260,11 @@ impl<'a> Table<'a> {
 
     /// Where the spread of every variant's headline comes from.
     fn spreads(&self) -> Vec<Spread> {
-        let of = |(variant, _)| spread(self.question, self.gathered, (self.id, variant), self.scopes[0]);
-        self.question.variants().skip(1).filter_map(of).collect()
+        let components = |(variant, _)| {
+            let estimand = Estimand { point: self.id, variant, scope: self.scopes[0] };
+            variance_components(self.question, self.records, estimand)
+        };
+        self.question.variants().skip(1).filter_map(components).collect()
     }
 
     fn why_absent(&self, absence: Absence, quantity: Quantity) -> String {
@@ -417,11 +297,11 @@ impl<'a> Table<'a> {
             return;
         }
         let why = |absence, quantity| self.why_absent(absence, quantity);
-        layers.add(&Here {
+        layers.add(&PointContext {
             id: self.id,
-            sides: Sides {
-                all: self.sides.iter().map(|sides| &sides[0]).collect(),
-                batches: self.gathered.batches().into_values().collect(),
+            samples: PointSamples {
+                all: self.samples.iter().map(|samples| &samples[0]).collect(),
+                batches: self.records.batches().into_values().collect(),
                 first_stage: self.question.blocks.min as usize,
             },
             diagnoses: &self.diagnoses,
@@ -429,9 +309,10 @@ impl<'a> Table<'a> {
         });
     }
 
-    /// The quantities of a scope. Bytes on a link are told where some variant has a link, or they are the headline.
+    /// The quantities of a scope. Bytes on a link are reported where some variant has a link, or they are the
+    /// headline.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
-        let trials = self.gathered.used.iter().flat_map(|block| &block.trials);
+        let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
         let has_links = networks.any(|network| !network.crossed.is_empty())
             || self.question.headline == Quantity::WireBytesPerOperation;
@@ -447,14 +328,17 @@ impl<'a> Table<'a> {
 
     /// Says of a cost that it hangs on few events, of the variant or of the baseline.
     fn few_events(&self, cost: &mut Cost, variant: VariantId, at: usize) {
-        let side =
-            |v: VariantId| (self.question.variants[v.index()].name.as_str(), &self.sides[v.index()][at]);
-        if let Some(remark) = remark(&[side(variant), side(VariantId(0))], cost.quantity) {
-            append(&mut cost.reason, remark);
+        let named = |id: VariantId| Named {
+            name: &self.question.variants[id.index()].name,
+            samples: &self.samples[id.index()][at],
+        };
+        if let Some(remark) = thin_tail_remark([named(variant), named(VariantId(0))], cost.quantity) {
+            append_reason(&mut cost.reason, remark);
         }
     }
 
-    /// Lets the diagnosis override: invalid figures, a generator that was the limit, a cost that depends on the window.
+    /// Lets the diagnosis override: invalid figures, a generator that was the limit, a cost that depends on
+    /// the window.
     fn doubt(&self, cost: &mut Cost, variant: VariantId) {
         let both = [VariantId(0), variant].map(|v| (v, &self.diagnoses[v.index()]));
         let name = |v: VariantId| &self.question.variants[v.index()].name;
@@ -466,18 +350,14 @@ impl<'a> Table<'a> {
             cost.reason = Some(format!("`{}`: {}", name(v), objection.reason));
             return;
         }
-        if let Some(turns) = both[1].1.alarm(DEPENDS_ON_TURNS)
-            && self.gathered.window(self.id).is_some()
-        {
+        if let Some(alarm) = both[1].1.with(Impact::CostsWithheld).next() {
             cost.verdict = Verdict::Withheld;
             cost.effect = None;
-            cost.reason = Some(format!("{}: {}; {}", turns.name, turns.evidence, turns.remedy));
+            cost.reason = Some(alarm.reason_with_remedy());
             return;
         }
-        let doubts =
-            [DEPENDS_ON_WINDOW, DEPENDS_ON_TURNS, DEPENDS_ON_COMPANY].map(|name| both[1].1.alarm(name));
-        for alarm in doubts.into_iter().flatten().filter(|_| cost.headline) {
-            append(&mut cost.reason, format!("{}: {}", alarm.name, alarm.evidence));
+        for alarm in both[1].1.with(Impact::HeadlineSuspect).filter(|_| cost.headline) {
+            append_reason(&mut cost.reason, alarm.reason());
         }
     }
 
@@ -486,7 +366,7 @@ impl<'a> Table<'a> {
     }
 
     fn variant(&self, variant: VariantId) -> VariantSummary {
-        let cells = self.gathered.cells(self.id, variant, Lens::Measured);
+        let cells = self.records.cells(self.id, variant, WindowSelection::Measured);
         let (mut errors, mut traffic) = (ErrorCounts::default(), Traffic::default());
         for cell in &cells {
             errors.add(cell.errors());
@@ -503,7 +383,7 @@ impl<'a> Table<'a> {
             errors: errors.total(),
             errors_by_kind: errors,
             other_windows: other_windows(&cells),
-            samples: self.samples(&cells),
+            samples: self.sample_counts(&cells),
             connects: cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum(),
             not_sent: cells.iter().map(|cell| cell.not_sent()).sum(),
             windows: cells.iter().map(|cell| cell.windows.len() as u64).sum(),
@@ -522,7 +402,7 @@ impl<'a> Table<'a> {
     }
 
     /// How many requests are kept one by one.
-    fn samples(&self, cells: &[Cell<'_>]) -> Option<SampleCounts> {
+    fn sample_counts(&self, cells: &[Cell<'_>]) -> Option<SampleCounts> {
         let mut counts = SampleCounts::default();
         for trial in cells.iter().flat_map(|cell| &cell.trials) {
             counts.kept += trial.samples.iter().filter(|sample| sample.point == self.id).count() as u64;
@@ -534,9 +414,10 @@ impl<'a> Table<'a> {
 
     /// The batches in which a variant was measured; none where all variants lived at once.
     fn batches(&self, variant: VariantId) -> Vec<u32> {
-        let batches = self.gathered.batches();
-        let of = |(number, members): (&u32, &Vec<VariantId>)| members.contains(&variant).then_some(*number);
-        if batches.len() > 1 { batches.iter().filter_map(of).collect() } else { Vec::new() }
+        let batches = self.records.batches();
+        let number_if_member =
+            |(number, members): (&u32, &Vec<VariantId>)| members.contains(&variant).then_some(*number);
+        if batches.len() > 1 { batches.iter().filter_map(number_if_member).collect() } else { Vec::new() }
     }
 
     /// Where the time went in the measured windows of every block that counts.
@@ -549,9 +430,9 @@ impl<'a> Table<'a> {
 
     fn figures(&self, variant: VariantId) -> Vec<Figure> {
         let mut figures = Vec::new();
-        for (&scope, side) in self.scopes.iter().zip(&self.sides[variant.index()]) {
+        for (&scope, samples) in self.scopes.iter().zip(&self.samples[variant.index()]) {
             for quantity in self.quantities(scope) {
-                let (estimate, reason) = match side.figure(quantity) {
+                let (estimate, reason) = match samples.figure(quantity) {
                     Ok(estimate) => (Some(estimate), None),
                     Err(absence) => (None, Some(self.why_absent(absence, quantity))),
                 };
@@ -563,11 +444,11 @@ impl<'a> Table<'a> {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let of = |(variant, diagnosis): (&Variant, &Diagnosis)| {
+        let findings = |(variant, diagnosis): (&Variant, &Diagnosis)| {
             let subject = subject(&variant.name, &self.point.label);
             diagnosis.alarms.iter().map(|alarm| alarm.finding(&subject)).collect::<Vec<_>>()
         };
-        self.question.variants.iter().zip(&self.diagnoses).flat_map(of).collect()
+        self.question.variants.iter().zip(&self.diagnoses).flat_map(findings).collect()
     }
 }
 

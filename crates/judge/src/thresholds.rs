@@ -23,7 +23,8 @@ pub const FAMILY_ERROR: f64 = 0.05;
 
 /// The generator's lateness (lag p99) that never matters.
 pub const LAG_FLOOR: Nanoseconds = Nanoseconds::from_micros(100);
-/// The generator's lateness (lag p99), as a share of the response p50, that invalidates; not below [`LAG_FLOOR`].
+/// The generator's lateness (lag p99), as a share of the response p50, that invalidates; not below
+/// [`LAG_FLOOR`].
 pub const LAG_SHARE: f64 = 0.10;
 /// Share of a block's CPU time taken by the hypervisor that voids the block.
 pub const STEAL_SHARE: f64 = 0.10;
@@ -38,43 +39,48 @@ pub const BUSY_SHARE: f64 = 0.85;
 pub const SERVICE_BUSY_SHARE: f64 = 0.90;
 /// Share of segments retransmitted.
 pub const RETRANSMIT_SHARE: f64 = 0.0001;
-/// Segments that the hosts of a variant sent again for each new one, above which packets are lost on the way. Some are sent again
-/// because the way stood still between windows, fewer than this.
+/// Segments that the hosts of a variant sent again for each new one, above which packets are lost on the way.
+/// Some are sent again because the way stood still between windows, fewer than this.
 pub const LOST_SHARE: f64 = 0.02;
 /// Share of requests that failed; also the difference between two variants' shares.
 pub const ERROR_SHARE: f64 = 0.01;
 
 // --- Steadiness --------------------------------------------------------------------------------------------------
 
-/// Change of a variant's p50 from a trial's first window to its last, on the log scale, that is called drift …
+/// Change of a variant's p50 from a trial's first window to its last, on the log scale, that is called drift
+/// …
 pub const DRIFT_CHANGE: f64 = 0.05;
 /// … where Mann–Kendall's p is below this in most trials.
 pub const DRIFT_P: f64 = 0.01;
 /// p of "the order of the windows does not matter" below which carry-over is reported.
 pub const CARRY_OVER_P: f64 = 0.01;
-/// p of "the cost is the same however idle cores wait" below which the two are told apart, if the other lies outside the
-/// cost's interval.
+/// p of "the cost is the same however idle cores wait" below which the two are distinguished, if the other
+/// lies outside the cost's interval.
 pub const IDLE_CHECK_P: f64 = 0.01;
 /// Fewest blocks with a check of windows or of idle cores that can tell it from noise.
 pub const CHECKED_BLOCKS: usize = 3;
 /// Core latencies of which one is at least so many times the other are of two places …
 pub const CORE_LATENCY_LEVELS: f64 = 1.5;
-/// … which are told where the baseline's p50, or a variant's cost, differs by at least this between them, on the log scale.
+/// … which are reported where the baseline's p50, or a variant's cost, differs by at least this between them,
+/// on the log scale.
 pub const CORE_LATENCY_CHANGE: f64 = 0.03;
-/// p of "the cost is the same in both places" below which both costs are told.
+/// p of "the cost is the same in both places" below which both costs are reported.
 pub const CORE_LATENCY_P: f64 = 0.01;
-/// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its interval.
+/// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its
+/// interval.
 pub const WINDOW_CHECK_P: f64 = 0.01;
 
-/// Fewest starts whose levels are told apart, and …
+/// Fewest starts whose levels are distinguished, and …
 pub const LEVEL_STARTS: usize = 6;
 /// … the error of "each level is one value" at which starts are still taken to lie on two levels.
 pub const LEVEL_P: f64 = 0.05;
-/// What two levels may leave of the variance between starts to be two levels all the same, with so few starts, and …
+/// What two levels may leave of the variance between starts to be two levels all the same, with so few
+/// starts, and …
 pub const LEVEL_LEFT: f64 = 0.02;
 /// … what they may leave more for each start more, up to 20 starts.
 pub const LEVEL_LEFT_MORE: f64 = 0.0075;
-/// Change of the cost between windows that follow a freeze and a warm-up without one, on the log scale, that is told …
+/// Change of the cost between windows that follow a freeze and a warm-up without one, on the log scale, that
+/// is reported …
 pub const TURN_CHANGE: f64 = 0.05;
 /// … where its p over blocks is below this.
 pub const TURN_P: f64 = 0.01;
@@ -84,26 +90,27 @@ pub const TURN_REQUESTS: u64 = 20;
 pub const PAUSE_LEAST: Nanoseconds = Nanoseconds::from_millis(1);
 /// … and so many times the p50 of the slower of variant and baseline.
 pub const PAUSE_FACTOR: f64 = 20.0;
-/// Pauses are told where they take this share of the time more than the other's …
+/// Pauses are reported where they take this share of the time more than the other's …
 pub const PAUSE_SHARE: f64 = 0.01;
 /// … with a p over blocks below this.
 pub const PAUSE_P: f64 = 0.05;
 /// Fewest blocks whose costs are tested for a drift through the run, at [`DRIFT_P`].
 pub const RUN_DRIFT_BLOCKS: usize = 8;
 
-/// Replies that stood still for as long as a delayed acknowledgement takes (`HELD_UP` of the records), and calls of a relay that
-/// took as long, are a plateau from this share of all on …
-pub const PLATEAU_SHARE: f64 = 0.05;
+/// Replies that stood still for as long as a delayed acknowledgement takes (`HELD_UP` of the records), and
+/// calls of a relay that took as long, are a plateau from this share of all on …
+pub const DELAYED_ACK_SHARE: f64 = 0.05;
 /// … and this many, since a busy host holds up a few for as long; …
-pub const PLATEAU_LEAST: u64 = 10;
+pub const DELAYED_ACK_LEAST: u64 = 10;
 /// … calls where at most so many times as many lie in as wide a stretch just below.
-pub const PLATEAU_BELOW: f64 = 0.10;
+pub const DELAYED_ACK_BELOW: f64 = 0.10;
 
 // --- Tail --------------------------------------------------------------------------------------------------------
 
 /// Tail events a block, on average, below which a total that hangs on them is flagged.
 pub const TAIL_EVENTS: f64 = 5.0;
-/// A window is a tail event of a mean where it lies so many robust standard deviations above the block's median window.
+/// A window is a tail event of a mean where it lies so many robust standard deviations above the block's
+/// median window.
 pub const TAIL_DEVIATIONS: f64 = 5.0;
 /// A mean hangs on its tail events where they make more than this share of the windows' sum of squares …
 pub const TAIL_SPREAD: f64 = 0.25;
@@ -113,7 +120,7 @@ pub const TAIL_WEIGHT: f64 = 0.001;
 // --- Spread ------------------------------------------------------------------------------------------------------
 
 /// Parts that a block's rounds are cut into, at most, to see how far they agree.
-pub const SPREAD_PARTS: usize = 10;
+pub const VARIANCE_PARTS: usize = 10;
 /// A division of the time is advised where it makes the interval narrower by at least this share.
 pub const ADVICE_GAIN: f64 = 0.10;
 
@@ -121,7 +128,7 @@ pub const ADVICE_GAIN: f64 = 0.10;
 
 /// Probability with which the smallest detectable difference is found.
 pub const POWER: f64 = 0.8;
-/// Fewest runs whose standard deviation is told.
+/// Fewest runs whose standard deviation is reported.
 pub const RUNS_FOR_DEVIATION: usize = 3;
 
 // --- Steering ----------------------------------------------------------------------------------------------------
@@ -152,7 +159,8 @@ pub const CHECK_SHARE: f64 = 0.10;
 pub const IDLE_CHECK_SHARE: f64 = 0.10;
 /// Fewest rounds of an idle check.
 pub const IDLE_CHECK_ROUNDS: u32 = 4;
-/// Shortest warm-up of a variant, whatever the experiment says: it also finds the pace that windows are made by.
+/// Shortest warm-up of a variant, whatever the experiment says: it also finds the pace that windows are made
+/// by.
 pub const WARM_UP_LEAST: Nanoseconds = Nanoseconds::from_millis(20);
 /// Warm-up windows of a variant before it can be called warm.
 pub const WARM_WINDOWS: usize = 20;
@@ -162,8 +170,8 @@ pub const WARM_CHANGE: f64 = 0.01;
 pub const WARM_NOISE: f64 = 0.10;
 /// … the line drawn out to this long where that half is shorter.
 pub const WARM_SPAN: Nanoseconds = Nanoseconds::from_millis(500);
-/// Longest warm-up of a variant that still becomes faster, or still works when it is asked nothing, as a multiple of the
-/// asked one …
+/// Longest warm-up of a variant that still becomes faster, or still works when it is asked nothing, as a
+/// multiple of the asked one …
 pub const WARM_UP_SETTLING: u64 = 60;
 /// … but not more than this, unless ten times the asked one is more.
 pub const WARM_UP_LONGEST: Nanoseconds = Nanoseconds::from_secs(60);

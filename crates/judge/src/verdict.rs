@@ -1,17 +1,42 @@
 //! From an interval and a margin to a verdict, and Holm's correction over a table of them.
 //!
-//! With [l, u] the interval of ratio − 1 and m the margin: *no relevant difference* if −m ≤ l and u ≤ m (also when 0 is
-//! outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Figures are never changed
-//! here, and no verdict is ever revised by looking at more data.
+//! With [l, u] the interval of ratio − 1 and m the margin: *no relevant difference* if −m ≤ l and u ≤ m (also
+//! when 0 is outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Figures
+//! are never changed here, and no verdict is ever revised by looking at more data.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Verdict};
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::summary::Cost;
 
 use crate::estimate::Contrast;
+use crate::question::{Point, Scope};
 use crate::stats::interval::Mean;
 use crate::stats::multiple::{holm, p_against_zero, p_equivalence};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR, LEVEL};
+
+/// A row of the table before anything is known of it.
+pub(crate) fn cost_without_verdict(
+    point: &Point,
+    scope: Scope,
+    variant: &str,
+    quantity: Quantity,
+    headline: Quantity,
+) -> Cost {
+    Cost {
+        point: point.label.clone(),
+        variant: variant.to_owned(),
+        operation: point.name(scope).to_owned(),
+        quantity,
+        unit: quantity.unit(),
+        difference: None,
+        ratio: None,
+        verdict: Verdict::Withheld,
+        effect: None,
+        reason: None,
+        p: None,
+        headline: quantity == headline && scope.is_whole(),
+    }
+}
 
 /// What one contrast concludes on its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +52,7 @@ pub struct Conclusion {
 }
 
 /// The verdict of [`lower`, `upper`], bounds of ratio − 1, with margin `margin`.
-pub fn of_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
+pub fn verdict_from_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
     if -margin <= lower && upper <= margin {
         Verdict::NoRelevantDifference
     } else if lower > 0.0 {
@@ -39,7 +64,8 @@ pub fn of_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
     }
 }
 
-/// min(two-sided p against 0, 2 × TOST p against ±m), both on the log scale: the margins are ln(1−m) and ln(1+m).
+/// min(two-sided p against 0, 2 × TOST p against ±m), both on the log scale: the margins are ln(1−m) and
+/// ln(1+m).
 ///
 /// At most 0.05 exactly where the 95 % interval gives a verdict other than `undecided`.
 pub fn p_value(log_mean: Mean, margin: Ratio) -> f64 {
@@ -68,14 +94,14 @@ pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Concl
         let reason = format!("{blocks} blocks; an interval needs {BLOCKS_FOR_INTERVAL}");
         return Conclusion { verdict: Verdict::Undecided, effect: None, reason: Some(reason), p: None };
     };
-    of_mean(mean, quantity, margin)
+    conclude_from_mean(mean, quantity, margin)
 }
 
 /// What a mean log-ratio with its error concludes.
-pub fn of_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
+pub fn conclude_from_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
     let interval = mean.interval(LEVEL).exp();
     let (lower, upper) = (interval.lower - 1.0, interval.upper - 1.0);
-    let verdict = of_interval(lower, upper, margin.get());
+    let verdict = verdict_from_interval(lower, upper, margin.get());
     let measurable = verdict == Verdict::NoRelevantDifference && (lower > 0.0 || upper < 0.0);
     Conclusion {
         verdict,
@@ -85,16 +111,24 @@ pub fn of_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
     }
 }
 
-/// What the bootstrap-t interval of a ratio would say, where that is another verdict than the one given. A remark: with
-/// few or skewed blocks the two differ, and the reader is to know; the verdict stays.
+/// What the bootstrap-t interval of a ratio would say, where that is another verdict than the one given. A
+/// remark: with few or skewed blocks the two differ, and the reader is to know; the verdict stays.
 pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> Option<String> {
     let bounds = ratio.bootstrap?;
     let (lower, upper) = (bounds.lower - 1.0, bounds.upper - 1.0);
-    let other = of_interval(lower, upper, margin.get());
+    let other = verdict_from_interval(lower, upper, margin.get());
     (other != verdict).then(|| {
         let (lower, upper) = (signed_percent(lower), signed_percent(upper));
         format!("bootstrap-t [{lower}, {upper}] alone would say `{}`", other.name())
     })
+}
+
+/// Adds to a reason.
+pub(crate) fn append_reason(reason: &mut Option<String>, more: String) {
+    *reason = Some(match reason.take() {
+        Some(first) => format!("{first}; {more}"),
+        None => more,
+    });
 }
 
 /// `+1.0 %`; two decimals below 0.1 %.
@@ -103,8 +137,8 @@ pub(crate) fn signed_percent(change: f64) -> String {
     if percent.abs() < 0.1 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") }
 }
 
-/// Holm at 5 % over one table (the costs of one point): every row but the headlines whose adjusted p is above 5 % becomes
-/// `undecided`. Invalid and withheld rows test nothing and are left out.
+/// Holm at 5 % over one table (the costs of one point): every row but the headlines whose adjusted p is above
+/// 5 % becomes `undecided`. Invalid and withheld rows test nothing and are left out.
 pub fn correct(table: &mut [Cost]) {
     let tested: Vec<usize> = (0..table.len())
         .filter(|&at| !table[at].headline && table[at].p.is_some())
@@ -162,7 +196,7 @@ mod tests {
             (0.0, 0.03, Undecided),
             (-0.03, 0.0, Undecided),
         ] {
-            assert_eq!(of_interval(lower, upper, 0.02), verdict, "[{lower}, {upper}]");
+            assert_eq!(verdict_from_interval(lower, upper, 0.02), verdict, "[{lower}, {upper}]");
         }
     }
 

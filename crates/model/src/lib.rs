@@ -9,6 +9,7 @@ pub mod estimate;
 pub mod event;
 pub mod evidence;
 pub mod experiment;
+pub mod finding;
 pub mod gate;
 pub mod hex;
 pub mod histogram;

@@ -3,6 +3,7 @@
 //! report, which the last lines name: a screen of headlines and figures is read, five hundred lines are not.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::finding::{self, BEST_BY_SIZE, CLIFF, LAYERS_INTERACT};
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
 use crate::style::{Style, Tone};
@@ -20,10 +21,9 @@ const NO_MARK: &str = "  ";
 /// With more pairs than these only the headline of each is told.
 const PAIRS_MOST: usize = 6;
 /// Findings of which each is a result of its own.
-const RESULTS: [&str; 2] = ["cliff", "layers interact"];
-/// The finding that says which variant is best at which size, and how many of them stand with the verdict: of each point
-/// and operation there is one.
-const BEST_BY_SIZE: &str = "best by size";
+const RESULTS: [&str; 2] = [CLIFF, LAYERS_INTERACT];
+/// How many findings that say which variant is best at which size stand with the verdict: of each point and operation there
+/// is one.
 const ADVICE_MOST: usize = 3;
 
 /// The result of one run for people, with a final newline.
@@ -203,10 +203,7 @@ impl Page<'_> {
     /// A reason that a finding below tells whole is told by its name alone.
     fn in_short<'r>(&self, reason: &'r str) -> &'r str {
         let told = |name: &str| self.summary.findings.iter().any(|finding| finding.name == name);
-        match reason.split_once(": ") {
-            Some((short, _)) if told(short.split(" (").next().unwrap_or(short)) => short,
-            _ => reason,
-        }
+        finding::head(reason).filter(|head| told(head.name)).map_or(reason, |head| head.text)
     }
 
     fn cost_row(&self, cost: &Cost, names: Names) -> Vec<Cell> {

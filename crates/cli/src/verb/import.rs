@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use serde_json::json;
 use weighbridge_conductor::utc_now;
 use weighbridge_judge::Run;
-use weighbridge_judge::gather::Gathered;
 use weighbridge_judge::imported::imported;
+use weighbridge_judge::records::Records;
 use weighbridge_model::experiment::{Experiment, LoadSpec, PingpongOperation, Point, Variant};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series, Table};
@@ -183,8 +183,8 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
     let (summary, experiment) =
         (folder.summary()?, Experiment::parse("experiment.toml", &folder.experiment()?)?);
     let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
-    let gathered = Gathered::new(&trials);
-    let counting: Vec<&TrialRecord> = gathered.used.iter().flat_map(|block| &block.trials).copied().collect();
+    let records = Records::new(&trials);
+    let counting: Vec<&TrialRecord> = records.used.iter().flat_map(|block| &block.trials).copied().collect();
     let mut rows = Vec::new();
     for trial in &counting {
         let variant = &experiment.variants[trial.variant.index()];

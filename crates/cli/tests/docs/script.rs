@@ -115,7 +115,7 @@ fn the_documented_script_finds_the_headline_from_the_files_alone() {
 
     let cores = Cores { service: Some(1), placement: Placement::Apart };
     let trials: Vec<_> = trials.into_iter().flatten().collect();
-    let summary = summarise(&Question::of(&experiment, Run::default(), cores), &trials);
+    let summary = summarise(&Question::new(&experiment, Run::default(), cores), &trials);
     assert_eq!((summary.blocks.used, summary.blocks.void), (6, 1));
     let ratio = summary.costs[0].ratio.expect("a ratio");
     let (lower, upper) = ratio.interval().expect("an interval");

@@ -97,7 +97,7 @@ impl Block<'_, '_> {
             Pairing::Sequential => {
                 let each = Arrangement { extent, ..arrangement }.round_time(&paces(bound));
                 let each = self.with_further(point, each);
-                let windows = RoundRule { variants: 1, ..rule }.of_length(each);
+                let windows = RoundRule { variants: 1, ..rule }.fitting(each);
                 self.one_after_another(point, bound, extent, windows)
             }
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use weighbridge_judge as judge;
 use weighbridge_judge::Absent;
-use weighbridge_judge::reliability::{Look, Runs, SlowerRun, reliability};
+use weighbridge_judge::reliability::{CalibrationRun, Runs, SlowerRun, reliability};
 use weighbridge_lab::doctor::noise::{NoiseWatch, Quiet, sources};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::{CoreError, CoreLayout, Pinned};
@@ -280,7 +280,7 @@ impl Warnings {
 /// What has been seen of one variant.
 #[derive(Debug, Default)]
 struct Watched {
-    copies: Vec<Look>,
+    copies: Vec<CalibrationRun>,
     slower: Vec<SlowerRun>,
     lost: u32,
     delta: Option<Nanoseconds>,
@@ -374,7 +374,7 @@ impl CalibrationRuns<'_> {
         at: usize,
         other: Other,
         sink: &mut dyn FnMut(&TimedEvent),
-    ) -> Result<(Look, Option<f64>), ReliabilityError> {
+    ) -> Result<(CalibrationRun, Option<f64>), ReliabilityError> {
         let record = self.folder.join("record");
         let prepared = self.pair(number, at, other, &record)?;
         let experiment = prepared.experiment.clone();
@@ -391,7 +391,7 @@ impl CalibrationRuns<'_> {
         let Finished { summary, folder, .. } = measured.map_err(called_off)?;
         let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
         let question = question(&experiment, Some(self.cores), judge::Run::default());
-        let look = Look::of(&question, &trials, summary.validity);
+        let look = CalibrationRun::new(&question, &trials, summary.validity);
         let truth = match other {
             Other::Copy => None,
             Other::Slower(by) => self.truth(by, &record)?,
@@ -495,12 +495,12 @@ impl CalibrationRuns<'_> {
 }
 
 impl Watched {
-    fn take(&mut self, other: Other, look: Look, truth: Option<f64>) {
+    fn take(&mut self, other: Other, look: CalibrationRun, truth: Option<f64>) {
         match other {
             Other::Copy => self.copies.push(look),
             Other::Slower(by) => {
                 self.delta = Some(by);
-                self.slower.push(SlowerRun { look, truth });
+                self.slower.push(SlowerRun { run: look, truth });
             }
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use weighbridge_judge::across::{Part, through_baseline, through_calibration};
+use weighbridge_judge::across::{ComparedRun, through_baseline, through_calibration};
 use weighbridge_judge::reliability::changed;
 use weighbridge_judge::{self as judge, Question};
 use weighbridge_model::estimate::{Validity, Verdict};
@@ -129,8 +129,8 @@ impl Stored {
 }
 
 impl Cut {
-    fn part(&self) -> Part<'_> {
-        Part { question: &self.question, trials: &self.trials, summary: &self.summary }
+    fn part(&self) -> ComparedRun<'_> {
+        ComparedRun { question: &self.question, trials: &self.trials, summary: &self.summary }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A stored run in one row a variant: what `weigh summary` shows. Reads the record and hands it to the judge.
 
-use weighbridge_judge::overview::measured;
+use weighbridge_judge::overview::{SizeBounds, measured};
+use weighbridge_model::experiment::WorkloadSpec;
 use weighbridge_model::overview::OverviewRow;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_store::RunFolder;
@@ -16,7 +17,12 @@ pub fn overview(folder: &RunFolder) -> Result<Vec<OverviewRow>, CompareError> {
     let (summary, experiment) = (folder.summary()?, experiment_of(folder)?);
     let has_spread = experiment.points.iter().any(|point| point.workload.spread().is_some());
     let trials: Vec<TrialRecord> = if has_spread { trials_of(folder)? } else { Vec::new() };
-    let sizes: Vec<_> = experiment.points.iter().map(|point| point.workload.size_range()).collect();
+    let sizes: Vec<_> = experiment.points.iter().map(|point| bounds(&point.workload)).collect();
     let question = question_of(summary.clone(), &experiment);
     Ok(measured(&question, &trials, &summary, &sizes))
+}
+
+/// The smallest and the largest size that a workload asks for; `None` where it asks for none.
+fn bounds(workload: &WorkloadSpec) -> Option<SizeBounds> {
+    workload.size_range().map(|(min, max)| SizeBounds { min, max })
 }

@@ -112,7 +112,7 @@ impl Prepared {
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {
             let variant = self.experiment.variants.remove(at);
             self.launch_specs.remove(at);
-            self.unavailable.push(Absent::of(&variant, reason.clone()));
+            self.unavailable.push(Absent::new(&variant, reason.clone()));
         }
         enough(&self.experiment, &self.unavailable)?;
         self.batches = batches(&self.experiment);
@@ -162,7 +162,7 @@ pub(crate) fn prepare(
             Err(_) if options.control.is_interrupted() => return Err(PrepareError::Interrupted),
             Err(reason) => {
                 (builder.say)(Event::Unavailable { variant: variant.name.clone(), reason: reason.clone() });
-                unavailable.push(Absent::of(&variant, reason));
+                unavailable.push(Absent::new(&variant, reason));
             }
         }
     }

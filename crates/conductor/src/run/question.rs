@@ -19,7 +19,7 @@ pub(crate) fn question(
 ) -> judge::Question {
     let conditions = experiment.points.iter().map(conditions).collect();
     let run = judge::Run { conditions, tags: experiment.tags.clone(), ..run };
-    judge::Question::of(experiment, run, judged_cores(experiment, cores))
+    judge::Question::new(experiment, run, judged_cores(experiment, cores))
 }
 
 /// Services that we place are apart from the client unless there is one core; where a URL's server runs is its

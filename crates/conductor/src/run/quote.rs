@@ -27,7 +27,7 @@ pub(crate) fn quoted(
     let host = identity_of(facts)?;
     let calibration = Calibrations::at(folder?).for_run(&host.key, title).ok()??;
     let now = utc_now().unix_ns() / 1_000_000_000;
-    Some(quote(&calibration, (headline, measured_time(trials)), (&host, now)))
+    Some(quote(&calibration, headline, measured_time(trials), &host, now))
 }
 
 /// What is kept of this host.

@@ -71,7 +71,7 @@ pub(crate) fn measure(
         batches: prepared.batches.clone(),
         question: asked(prepared, &folder_name(writer.folder()), started, options.quick, &facts),
         warned: BTreeSet::new(),
-        void_before: judge::gather::Gathered::new(&done).void.len() as u32,
+        void_before: judge::records::Records::new(&done).void.len() as u32,
         times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
         trials: done,
         began: monotonic_now(),
@@ -341,7 +341,7 @@ impl RunLoop<'_> {
 
     /// Blocks that count, blocks that do not, and why the last of these does not.
     fn counts(&self) -> (u32, u32, String) {
-        let gathered = judge::gather::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         let reason = gathered.void.last().map(|(_, reason)| reason.clone()).unwrap_or_default();
         (gathered.used.len() as u32, gathered.void.len() as u32, reason)
     }
@@ -361,7 +361,7 @@ impl RunLoop<'_> {
     /// How the blocks that count put the variants side by side, point by point, and the length of windows that the first
     /// of them chose; nothing where there are none.
     fn prior(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
-        let gathered = judge::gather::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         match gathered.used.is_empty() {
             true => (Vec::new(), Vec::new()),
             false => {
@@ -396,13 +396,13 @@ impl RunLoop<'_> {
     }
 
     fn log_ratios(&self) -> Vec<Vec<f64>> {
-        let gathered = judge::gather::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         let headlines = judge::estimate::headlines(&self.question, &gathered);
         headlines.iter().filter_map(|h| h.contrast.as_ref().ok().map(|c| c.log_ratios())).collect()
     }
 
     fn interim(&self) -> Vec<Interim> {
-        let gathered = judge::gather::Gathered::new(&self.trials);
+        let gathered = judge::records::Records::new(&self.trials);
         let headlines = judge::estimate::headlines(&self.question, &gathered);
         let interim = |headline: &judge::estimate::Headline| {
             let contrast = headline.contrast.as_ref().ok()?;

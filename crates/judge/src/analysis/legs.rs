@@ -1,7 +1,7 @@
 //! Where service times went, by the kernel's time stamps: legs of many windows put together.
 //!
-//! Plain sums and quantiles of merged histograms, for reading beside the figures that are estimated: no interval, no
-//! verdict, nothing compared.
+//! Plain sums and quantiles of merged histograms, for reading beside the figures that are estimated: no
+//! interval, no verdict, nothing compared.
 
 use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::legs::{KernelStamps, Leg, LegTimes, Legs, StampFigures, StampSummary};
@@ -10,7 +10,8 @@ use weighbridge_model::record::WindowFigures;
 
 use crate::thresholds::BEYOND_PER_BLOCK;
 
-/// Sums up the stamps of these windows, whose legs lie merged in `legs`. `None` where no window was asked for any.
+/// Sums up the stamps of these windows, whose legs lie merged in `legs`. `None` where no window was asked for
+/// any.
 pub fn stamps<'a>(windows: impl IntoIterator<Item = &'a WindowFigures>, legs: &Legs) -> Option<StampSummary> {
     let asked: Vec<&KernelStamps> = windows.into_iter().filter_map(|window| window.stamps.as_ref()).collect();
     let taken: Vec<&StampFigures> = asked
@@ -21,17 +22,17 @@ pub fn stamps<'a>(windows: impl IntoIterator<Item = &'a WindowFigures>, legs: &L
         })
         .collect();
     let round_trip = taken.iter().filter_map(|figures| figures.round_trip).min();
-    let outside = of_leg(Leg::Outside, &taken, legs);
+    let outside = leg_times(Leg::Outside, &taken, legs);
     (!asked.is_empty()).then(|| StampSummary {
         requests: taken.iter().map(|figures| figures.requests).sum(),
         unmatched: taken.iter().map(|figures| figures.unmatched).sum(),
         unavailable: unavailable(&asked),
         clock_error: taken.iter().map(|figures| figures.clock_error).max().unwrap_or_default(),
         round_trip,
-        client_send: of_leg(Leg::ClientSend, &taken, legs),
+        client_send: leg_times(Leg::ClientSend, &taken, legs),
         outside,
         server_at_most: outside.zip(round_trip).map(|(outside, wire)| less(outside, wire)),
-        client_receive: of_leg(Leg::ClientReceive, &taken, legs),
+        client_receive: leg_times(Leg::ClientReceive, &taken, legs),
     })
 }
 
@@ -50,7 +51,7 @@ fn unavailable(asked: &[&KernelStamps]) -> Option<String> {
     })
 }
 
-fn of_leg(leg: Leg, taken: &[&StampFigures], legs: &Legs) -> Option<LegTimes> {
+fn leg_times(leg: Leg, taken: &[&StampFigures], legs: &Legs) -> Option<LegTimes> {
     let times = legs.get(leg)?;
     let sum: Nanoseconds = taken.iter().map(|figures| figures.legs[leg as usize].sum).sum();
     let requests: u64 = taken.iter().map(|figures| figures.requests).sum();

@@ -1,8 +1,9 @@
-//! CPU by role over the run: how many cores the machine, the generator, the services and everything else kept busy.
+//! CPU by role over the run: how many cores the machine, the generator, the services and everything else kept
+//! busy.
 //!
-//! One figure a block, of all its batches together, and Student's t over blocks. The interval holds whatever the kernel's
-//! counting by ticks adds by chance; its rounding is told beside. It is of the whole block: ticks are too coarse to tell
-//! one variant's windows from another's.
+//! One figure a block, of all its batches together, and Student's t over blocks. The interval holds whatever
+//! the kernel's counting by ticks adds by chance; its rounding is reported beside. It is of the whole block:
+//! ticks are too coarse to tell one variant's windows from another's.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +12,18 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::CpuRoles;
 
 use crate::estimate::estimate;
-use crate::gather::{Block, Gathered};
 use crate::question::Question;
+use crate::records::{Block, Records};
 
 /// The roles; `None` where no block tells them.
-pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Option<CpuRoles> {
-    let blocks: Vec<MachineCpu> = gathered.used.iter().filter_map(of_block).collect();
+pub fn roles(question: &Question, records: &Records<'_>) -> Option<CpuRoles> {
+    let blocks: Vec<MachineCpu> = records.used.iter().filter_map(block_cpu).collect();
     if blocks.is_empty() {
         return None;
     }
-    let cores = |of: fn(&MachineCpu) -> f64| {
-        let values: Vec<f64> = blocks.iter().map(|block| of(block) / block.span.as_nanos() as f64).collect();
+    let cores = |time: fn(&MachineCpu) -> f64| {
+        let values: Vec<f64> =
+            blocks.iter().map(|block| time(block) / block.span.as_nanos() as f64).collect();
         estimate(&values, question.blocks.min as usize)
     };
     let rounding = |block: &MachineCpu| block.resolution.as_nanos() as f64 / block.span.as_nanos() as f64;
@@ -37,14 +39,14 @@ pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Option<CpuRoles> {
 }
 
 /// The stretches of a block's batches, added up. `None` where one of them does not tell.
-fn of_block(block: &Block<'_>) -> Option<MachineCpu> {
+fn block_cpu(block: &Block<'_>) -> Option<MachineCpu> {
     let mut batches: BTreeMap<u32, Option<MachineCpu>> = BTreeMap::new();
     for trial in &block.trials {
         // Every trial of a batch repeats it.
         batches.entry(trial.batch).or_insert(trial.machine);
     }
     let stretches: Vec<MachineCpu> = batches.into_values().collect::<Option<_>>()?;
-    let sum = |of: fn(&MachineCpu) -> Nanoseconds| stretches.iter().map(of).sum();
+    let sum = |time: fn(&MachineCpu) -> Nanoseconds| stretches.iter().map(time).sum();
     let whole = MachineCpu {
         span: sum(|one| one.span),
         busy: sum(|one| one.busy),

@@ -1,10 +1,11 @@
-//! What a run says beyond costs and verdicts: layers, sizes, where the spread comes from, relays, bytes carried, legs of a
-//! service time, and CPU time by role.
+//! What a run says beyond costs and verdicts: layers, sizes, where the spread comes from, relays, bytes
+//! carried, legs of a service time, and CPU time by role.
 
-pub mod carried;
-pub mod layering;
+pub mod goodput;
+pub mod latency_parts;
+pub mod layers;
 pub mod legs;
 pub mod machine;
-pub mod parts;
+pub mod roles;
 pub mod sizes;
-pub mod spread;
+pub mod variance_components;

@@ -1,18 +1,18 @@
 //! Were the cores in two places?
 //!
-//! A request over loopback moves dozens of cache lines between the client's core and the service's. On a virtual machine
-//! the hypervisor moves virtual cores about: for some seconds they are neighbours, for others a line takes several times
-//! as long between them, and every time is another one. Whoever is compared shares that, round by round; figures of their own
-//! do not, and a cost can be another one in either place.
+//! A request over loopback moves dozens of cache lines between the client's core and the service's. On a
+//! virtual machine the hypervisor moves virtual cores about: for some seconds they are neighbours, for others
+//! a line takes several times as long between them, and every time is another one. Whoever is compared shares
+//! that, round by round; figures of their own do not, and a cost can be another one in either place.
 
-use weighbridge_model::estimate::{Quantity, Validity};
+use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::checks::{Alarm, subject};
-use crate::gather::{Cell, Gathered, Lens};
+use super::{Alarm, CheckContext, Impact, subject};
 use crate::question::{Question, Scope};
+use crate::records::{Cell, Records, WindowSelection};
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::median;
@@ -26,22 +26,22 @@ pub const DEPENDS_ON_PLACE: &str = "depends on core latency";
 /// Fewest windows of a variant in a place whose median stands for the block.
 const WINDOWS_IN_A_PLACE: usize = 5;
 
-/// The quantity that is looked at: windows tell no higher quantile.
+/// The quantity that is examined: windows tell no higher quantile.
 const QUANTITY: Quantity = Quantity::ResponseP50;
 
 /// Two levels of core latency in the measured windows of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TwoPlaces {
+pub struct CorePlaces {
     /// Latencies near and far, in nanoseconds.
     latencies: [f64; 2],
     /// The share of windows that were far.
     far: f64,
 }
 
-impl TwoPlaces {
+impl CorePlaces {
     /// Where the cores were in two places while a point was measured.
-    pub fn seen(gathered: &Gathered<'_>, point: PointId) -> Option<Self> {
-        let cells = gathered.cells(point, VariantId(0), Lens::Measured);
+    pub fn seen(records: &Records<'_>, point: PointId) -> Option<Self> {
+        let cells = records.cells(point, VariantId(0), WindowSelection::Measured);
         let windows = cells.iter().flat_map(|cell| &cell.windows);
         let logs: Vec<f64> = windows.filter_map(|window| log(window.core_latency?)).collect();
         let found = two_levels(&logs)?;
@@ -73,14 +73,14 @@ fn log(latency: Nanoseconds) -> Option<f64> {
 }
 
 /// The places of a point and the baseline's p50 in each, where the two differ.
-fn told_apart(gathered: &Gathered<'_>, point: PointId) -> Option<(TwoPlaces, [f64; 2])> {
-    let places = TwoPlaces::seen(gathered, point)?;
-    let cells = gathered.cells(point, VariantId(0), Lens::Measured);
-    let of_place = |place: usize| {
+fn distinct_places(records: &Records<'_>, point: PointId) -> Option<(CorePlaces, [f64; 2])> {
+    let places = CorePlaces::seen(records, point)?;
+    let cells = records.cells(point, VariantId(0), WindowSelection::Measured);
+    let middle_p50 = |place: usize| {
         let p50s: Vec<f64> = cells.iter().filter_map(|cell| places.p50s(cell, Scope::All)[place]).collect();
         median(&p50s)
     };
-    let p50s = [of_place(0)?, of_place(1)?];
+    let p50s = [middle_p50(0)?, middle_p50(1)?];
     (change(&p50s) >= CORE_LATENCY_CHANGE).then_some((places, p50s))
 }
 
@@ -89,28 +89,18 @@ fn change([near, far]: &[f64; 2]) -> f64 {
 }
 
 /// Whether levels of windows and of starts at a point are those of the places that the cores were in.
-pub fn explains_levels(gathered: &Gathered<'_>, point: PointId) -> bool {
-    told_apart(gathered, point).is_some()
+pub fn explains_levels(records: &Records<'_>, point: PointId) -> bool {
+    distinct_places(records, point).is_some()
 }
 
-/// What is to be known of a run whose cores were in two places: of the point at which the baseline's p50 tells them apart most.
-pub fn cores_moved(question: &Question, gathered: &Gathered<'_>) -> Option<Finding> {
+/// What is to be known of a run whose cores were in two places: of the point at which the baseline's p50
+/// tells them apart most.
+pub fn cores_moved(question: &Question, records: &Records<'_>) -> Option<Finding> {
     let found = question.points().filter_map(|(id, point)| {
-        let places = TwoPlaces::seen(gathered, id)?;
-        let cells = gathered.cells(id, VariantId(0), Lens::Measured);
-        let of_place = |place: usize| {
-            let p50s: Vec<f64> =
-                cells.iter().filter_map(|cell| places.p50s(cell, Scope::All)[place]).collect();
-            median(&p50s)
-        };
-        let p50s = [of_place(0)?, of_place(1)?];
+        let (places, p50s) = distinct_places(records, id)?;
         Some((places, p50s, subject(&question.variants.first()?.name, &point.label)))
     });
-    let change = |p50s: &[f64; 2]| (p50s[1] / p50s[0]).ln().abs();
     let (places, p50s, subject) = found.max_by(|a, b| change(&a.1).total_cmp(&change(&b.1)))?;
-    if change(&p50s) < CORE_LATENCY_CHANGE {
-        return None;
-    }
     let ([near, far], [near_latency, far_latency]) =
         (p50s.map(display_nanos), places.latencies.map(display_nanos));
     let share = Ratio::new(((1.0 - places.far) * 100.0).round() / 100.0);
@@ -127,24 +117,25 @@ pub fn cores_moved(question: &Question, gathered: &Gathered<'_>) -> Option<Findi
 
 /// Whether a variant's cost is another one in either place, by more than blocks differ by.
 ///
-/// A block gives the cost in each place in which both had five windows; the places' means over blocks are compared by Welch's
-/// t test. The cost's own interval is not asked: it is wide where blocks were in different places.
-pub fn depends_on_place(
-    gathered: &Gathered<'_>,
-    point: PointId,
-    variant: VariantId,
-    scope: Scope,
-) -> Option<Alarm> {
-    let places = TwoPlaces::seen(gathered, point)?;
+/// A block gives the cost in each place in which both had five windows; the places' means over blocks are
+/// compared by Welch's t test. The cost's own interval is not asked: it is wide where blocks were in
+/// different places.
+pub(super) fn depends_on_place(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { records, point, scope, .. } = context;
+    if context.is_baseline() {
+        return None;
+    }
+    let places = CorePlaces::seen(records, point)?;
     let mut logs = [Vec::new(), Vec::new()];
-    for (mine, theirs) in gathered.pairs(point, variant, Lens::Measured) {
-        let both = places.p50s(&mine, scope).into_iter().zip(places.p50s(&theirs, scope));
+    for pair in context.pairs() {
+        let variant = places.p50s(&pair.variant, scope).into_iter();
+        let both = variant.zip(places.p50s(&pair.baseline, scope));
         for (logs, (mine, theirs)) in logs.iter_mut().zip(both) {
             logs.extend(mine.zip(theirs).map(|(mine, theirs)| (mine / theirs).ln()));
         }
     }
     let enough = logs.iter().all(|logs| logs.len() >= CHECKED_BLOCKS);
-    let costs = [Mean::of(&logs[0]).filter(|_| enough)?, Mean::of(&logs[1])?];
+    let costs = [Mean::new(&logs[0]).filter(|_| enough)?, Mean::new(&logs[1])?];
     let change = difference(costs[0], costs[1]);
     if change.point.abs() < CORE_LATENCY_CHANGE || p_against_zero(change) >= CORE_LATENCY_P {
         return None;
@@ -156,7 +147,7 @@ pub fn depends_on_place(
     });
     let [near_latency, far_latency] = places.latencies.map(display_nanos);
     Some(Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: DEPENDS_ON_PLACE,
         evidence: format!(
             "{QUANTITY} against the baseline: {near} where a cache line took {near_latency} between the cores, {far} where it took {far_latency}"
@@ -181,8 +172,8 @@ mod tests {
     /// Against Welch's formulas worked out by hand: variances of the means 5/12 and 47/12.
     #[test]
     fn the_difference_of_two_means_is_welchs() {
-        let of = |values: &[f64]| Mean::of(values).expect("several");
-        let found = difference(of(&[1.0, 2.0, 3.0, 4.0]), of(&[3.0, 5.0, 7.0, 12.0]));
+        let mean = |values: &[f64]| Mean::new(values).expect("several");
+        let found = difference(mean(&[1.0, 2.0, 3.0, 4.0]), mean(&[3.0, 5.0, 7.0, 12.0]));
         assert!((found.point / found.error - 2.087_291).abs() < 1e-6, "{found:?}");
         assert!((found.degrees - 3.662_125).abs() < 1e-6, "{found:?}");
     }

@@ -1,20 +1,19 @@
 //! Does a cost depend on how idle cores wait?
 //!
-//! A service that answers one request at a time is idle between two, and so is its core. Waking that core is in every
-//! response time, for each variant as often as it sleeps. A run measures with idle cores kept awake, or as the host has
-//! it, and a few rounds the other way: where the headline is another one there, both are told. Neither is wrong: the one
-//! is what a lightly loaded machine shows, the other what the software costs.
+//! A service that answers one request at a time is idle between two, and so is its core. Waking that core is
+//! in every response time, for each variant as often as it sleeps. A run measures with idle cores kept awake,
+//! or as the host has it, and a few rounds the other way: where the headline is another one there, both are
+//! reported. Neither is wrong: the one is what a lightly loaded machine shows, the other what the software
+//! costs.
 
-use weighbridge_model::estimate::Validity;
-use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::id::VariantId;
 use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::checks::Alarm;
-use crate::checks::steadiness::moved;
-use crate::estimate::{Side, between, contrast};
-use crate::gather::{Gathered, Lens};
-use crate::question::{Question, Scope};
+use super::window_length::moved;
+use super::{Alarm, CheckContext, Impact, RunContext};
+use crate::estimate::{Estimand, VariantSamples, contrast, contrast_between};
+use crate::records::WindowSelection;
 use crate::thresholds::IDLE_CHECK_P;
 use crate::verdict::signed_percent;
 
@@ -23,31 +22,33 @@ pub const DEPENDS_ON_IDLE: &str = "depends on idle cores";
 
 /// Whether a variant's headline cost moves beyond its interval where idle cores wait the other way.
 ///
-/// p50 is taken from single windows on both sides, also where the cost itself is pooled; of another quantile, which needs a
-/// trial's histograms, nothing is said. As in the window check, each block's check is held against the same block, and the
-/// differences must be significant.
-pub fn depends_on_idle(
-    question: &Question,
-    gathered: &Gathered<'_>,
-    point: PointId,
-    variant: VariantId,
-    scope: Scope,
-) -> Option<Alarm> {
+/// p50 is taken from single windows on both sides, also where the cost itself is pooled; of another quantile,
+/// which needs a trial's histograms, nothing is said. As in the window check, each block's check is compared
+/// with the same block, and the differences must be significant.
+pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { question, records, variant, .. } = context;
+    if context.is_baseline() {
+        return None;
+    }
     let waited = question.idle.as_ref()?.was;
-    let of = |lens| {
-        let side = |variant| Side::new(question, gathered, (point, variant), scope, lens).by_windows();
-        between(&side(variant), &side(VariantId(0)), None, question.headline).ok()
+    let cost_in = |selection| {
+        let samples = |variant| {
+            let estimand = Estimand { variant, ..context.estimand() };
+            VariantSamples::new(question, records, estimand, selection).by_windows()
+        };
+        contrast_between(&samples(variant), &samples(VariantId(0)), None, question.headline).ok()
     };
-    let change = moved(&of(Lens::Measured)?, &of(Lens::IdleCheck)?, IDLE_CHECK_P)?;
+    let change =
+        moved(&cost_in(WindowSelection::Measured)?, &cost_in(WindowSelection::IdleCheck)?, IDLE_CHECK_P)?;
     let headline =
-        contrast(question, gathered, (point, variant), (scope, Lens::Measured), question.headline).ok()?;
+        contrast(question, records, context.estimand(), WindowSelection::Measured, question.headline).ok()?;
     let log = headline.log_mean()?.point;
     let cost = |idle: Idle| {
         let log = if idle == waited { log } else { log + change };
         signed_percent(log.exp_m1())
     };
     Some(Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: DEPENDS_ON_IDLE,
         evidence: format!(
             "{} against the baseline: with cores {} {}; {} {}",
@@ -62,7 +63,11 @@ pub fn depends_on_idle(
 }
 
 /// What is to be known of a run whose idle cores could not be kept awake as it asked.
-pub fn not_held(idle: &IdleWait) -> Option<Finding> {
+pub(super) fn not_held(context: &RunContext<'_>) -> Vec<Finding> {
+    context.question.idle.iter().filter_map(cores_sleep).collect()
+}
+
+fn cores_sleep(idle: &IdleWait) -> Option<Finding> {
     let refused = idle.refused.as_ref().filter(|_| idle.asked != idle.was)?;
     Some(Finding {
         severity: Severity::Note,

@@ -1,13 +1,12 @@
 //! Limits of CPU time and memory: what a variant ran under and what they did, as notes beside its figures.
 //!
-//! A limit is a setting, not a defect: only a process that was killed at one makes figures invalid. Windows that are long
-//! enough for a quota are `steer`'s business.
+//! A limit is a setting, not a defect: only a process that was killed at one makes figures invalid. Windows
+//! that are long enough for a quota are `steer`'s business.
 
-use weighbridge_model::estimate::Validity;
 use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, Throttling, TrialRecord};
+use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, Throttling};
 
-use crate::checks::Alarm;
+use super::{Alarm, CheckContext, Impact};
 
 /// The name of the note.
 pub const CPU_QUOTA: &str = "cpu quota";
@@ -18,21 +17,21 @@ pub const MEMORY_LIMIT: &str = "memory limit";
 /// The name of the finding where something was killed for want of memory.
 pub const OUT_OF_MEMORY: &str = "out of memory";
 
-/// What the limit of memory of these trials of one variant did; `None` without one.
-pub(crate) fn memory<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> Option<Alarm> {
-    let facts: Vec<MemoryFacts> = trials.filter_map(|trial| trial.service.memory).collect();
+/// What the limit of memory did; `None` without one.
+pub(super) fn memory(context: &CheckContext<'_>) -> Option<Alarm> {
+    let facts: Vec<MemoryFacts> = context.totals.trials().filter_map(|trial| trial.service.memory).collect();
     let limit = facts.iter().map(|facts| facts.limit).min()?;
     let held = match facts.iter().filter_map(|facts| facts.peak).max() {
         Some(peak) => format!("{peak} at most was held, the files that it read among them"),
         None => "the kernel does not tell what was held".to_owned(),
     };
-    let sum = |of: fn(&MemoryFacts) -> u64| facts.iter().map(of).sum::<u64>();
+    let sum = |count: fn(&MemoryFacts) -> u64| facts.iter().map(count).sum::<u64>();
     let (met, killed) = (sum(|facts| facts.met), sum(|facts| facts.killed));
     let evidence = format!("{limit} of memory; {held}; the limit was met {met} times");
     Some(match killed {
-        0 => Alarm { validity: Validity::Valid, name: MEMORY_LIMIT, evidence, remedy: "" },
+        0 => Alarm { impact: Impact::Note, name: MEMORY_LIMIT, evidence, remedy: "" },
         _ => Alarm {
-            validity: Validity::Invalid,
+            impact: Impact::Invalid,
             name: OUT_OF_MEMORY,
             evidence: format!("{evidence}, and {killed} of its processes were killed for it"),
             remedy: "give `memory` more, or the service a smaller heap",
@@ -40,9 +39,9 @@ pub(crate) fn memory<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> Optio
     })
 }
 
-/// What the quota of these trials of one variant did; `None` without one.
-pub(crate) fn quota<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> Option<Alarm> {
-    let facts: Vec<QuotaFacts> = trials.filter_map(|trial| trial.service.quota).collect();
+/// What the quota of CPU time did; `None` without one.
+pub(super) fn quota(context: &CheckContext<'_>) -> Option<Alarm> {
+    let facts: Vec<QuotaFacts> = context.totals.trials().filter_map(|trial| trial.service.quota).collect();
     let tightest = facts.iter().min_by(|a, b| a.quota.cores().get().total_cmp(&b.quota.cores().get()))?;
     let known: Vec<Throttling> = facts.iter().filter_map(|facts| facts.throttling).collect();
     let (cores, time, period) = (tightest.quota.cores().get(), tightest.quota.time, tightest.quota.period);
@@ -56,11 +55,11 @@ pub(crate) fn quota<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> Option
         QuotaOrigin::Experiment => "",
         QuotaOrigin::Host => "say `cpu` in the experiment if it is meant, or lift the quota",
     };
-    Some(Alarm { validity: Validity::Valid, name: CPU_QUOTA, evidence, remedy })
+    Some(Alarm { impact: Impact::Note, name: CPU_QUOTA, evidence, remedy })
 }
 
 fn effect(known: &[Throttling]) -> String {
-    let sum = |of: fn(&Throttling) -> u64| known.iter().map(of).sum::<u64>();
+    let sum = |count: fn(&Throttling) -> u64| known.iter().map(count).sum::<u64>();
     let held: Nanoseconds = known.iter().map(|throttling| throttling.time).sum();
     match (sum(|t| t.periods), sum(|t| t.throttled)) {
         _ if known.is_empty() => "the kernel does not tell how often it was held up".to_owned(),

@@ -1,16 +1,13 @@
-//! Layers: whether the packets of a trial went where its variant says.
+//! Did the packets go where the variant says, and did they arrive?
 //!
 //! The lab reads the counters and says what it did not see there; here that becomes a finding.
 
-use weighbridge_model::estimate::Validity;
-use weighbridge_model::id::VariantId;
 use weighbridge_model::record::TrialRecord;
 
-use crate::analysis::layering::{Part, RELAYED};
-use crate::checks::Alarm;
-use crate::gather::Gathered;
-use crate::question::{Question, Variant};
-use crate::thresholds::LOST_SHARE;
+use super::{Alarm, CheckContext, Impact};
+use crate::question::{RELAYED, StackElement, Transport, Variant};
+use crate::records::Cell;
+use crate::thresholds::{LOST_SHARE, RETRANSMIT_SHARE};
 
 /// The name of the finding.
 pub const ANOTHER_WAY: &str = "another way";
@@ -21,17 +18,35 @@ pub const LOST_ON_THE_WAY: &str = "lost on the way";
 /// The name of the finding.
 pub const NO_NULL_PATH: &str = "no null path";
 
-/// Layers at which packets are lost as they should be: because they are told to, or because the link is too slow for what
-/// is sent.
+/// Layers at which packets are lost as they should be: because they are told to, or because the link is too
+/// slow for what is sent.
 const LOSING: [&str; 2] = ["loss", "rate"];
 
+/// A variant must be what its name says: bytes on the wire over TCP, none in process.
+pub(super) fn wrong_transport(context: &CheckContext<'_>) -> Option<Alarm> {
+    let transport = context.variant_facts().map_or(Transport::Uncounted, |variant| variant.transport);
+    let bytes: u64 =
+        context.totals.cells.iter().map(Cell::traffic).map(|t| t.sent.get() + t.received.get()).sum();
+    let evidence = match (transport, bytes) {
+        (Transport::Tcp, 0) => "not one byte was counted on its connections".to_owned(),
+        (Transport::InProcess, 1..) => format!("{bytes} bytes were counted on connections of a direct call"),
+        _ => return None,
+    };
+    Some(Alarm {
+        impact: Impact::Suspect,
+        name: "not what it says",
+        evidence,
+        remedy: "check the variant's protocol: what ran is not what its name says",
+    })
+}
+
 /// Invalid: the links of a trial do not show that its packets passed the variant's layers.
-pub(crate) fn another_way<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> Option<Alarm> {
-    let networks = trials.filter_map(|trial| trial.service.network.as_ref());
+pub(super) fn another_way(context: &CheckContext<'_>) -> Option<Alarm> {
+    let networks = context.totals.trials().filter_map(|trial| trial.service.network.as_ref());
     let unproved: Vec<&str> = networks.filter_map(|network| network.unproved.as_deref()).collect();
     let first = unproved.first()?;
     Some(Alarm {
-        validity: Validity::Invalid,
+        impact: Impact::Invalid,
         name: ANOTHER_WAY,
         evidence: match unproved.len() {
             1 => format!("in one trial {first}"),
@@ -41,22 +56,35 @@ pub(crate) fn another_way<'t>(trials: impl Iterator<Item = &'t TrialRecord>) -> 
     })
 }
 
+pub(super) fn retransmits(context: &CheckContext<'_>) -> Option<Alarm> {
+    let traffic = || context.totals.cells.iter().map(Cell::traffic);
+    let again: u64 = traffic().map(|t| t.retransmits).sum();
+    let sent: u64 = traffic().map(|t| t.segments_out).sum();
+    (again as f64 > RETRANSMIT_SHARE * sent as f64).then(|| Alarm {
+        impact: if loses(context.totals.trials()) { Impact::Note } else { Impact::Suspect },
+        name: "retransmits",
+        evidence: format!("{again} of {sent} segments were sent again"),
+        remedy: "look for loss or a full buffer between client and service",
+    })
+}
+
 /// Whether layers of these trials lose packets, so that segments sent again are no defect of the host.
-pub(crate) fn loses<'t>(mut trials: impl Iterator<Item = &'t TrialRecord>) -> bool {
+fn loses<'t>(mut trials: impl Iterator<Item = &'t TrialRecord>) -> bool {
     trials.any(|trial| {
         let layers = trial.service.network.iter().flat_map(|network| &network.layers);
         layers.into_iter().any(|facts| LOSING.contains(&facts.layer.as_str()))
     })
 }
 
-/// A note: the hosts of a variant sent much again, as the generator's own sockets, which send little, cannot tell.
-pub(crate) fn lost_on_the_way<'t>(trials: impl Iterator<Item = &'t TrialRecord> + Clone) -> Option<Alarm> {
-    let networks = trials.clone().filter_map(|trial| trial.service.network.as_ref());
+/// A note: the hosts of a variant sent much again, as the generator's own sockets, which send little, cannot
+/// tell.
+pub(super) fn lost_on_the_way(context: &CheckContext<'_>) -> Option<Alarm> {
+    let networks = context.totals.trials().filter_map(|trial| trial.service.network.as_ref());
     let hosts = networks.flat_map(|network| &network.segments);
     let (sent, again) = hosts.fold((0, 0), |(sent, again), host| (sent + host.sent, again + host.again));
     let is_much = again as f64 > LOST_SHARE * sent as f64;
-    (is_much && !loses(trials)).then(|| Alarm {
-        validity: Validity::Valid,
+    (is_much && !loses(context.totals.trials())).then(|| Alarm {
+        impact: Impact::Note,
         name: LOST_ON_THE_WAY,
         evidence: format!("{again} segments were sent again by the variant's hosts, beside {sent} that were new"),
         remedy: "a reply that is lost takes 200 ms and more: read its high quantiles and mean, and compare again at a lower \
@@ -64,14 +92,11 @@ pub(crate) fn lost_on_the_way<'t>(trials: impl Iterator<Item = &'t TrialRecord> 
     })
 }
 
-/// A note: the cost of a variant holds that of something below its layers, which no variant of the run prices: of a relay or a
-/// switch in user space, or of the two hosts and what joins them.
-pub(crate) fn no_null_path<'t>(
-    question: &Question,
-    variant: VariantId,
-    mut trials: impl Iterator<Item = &'t TrialRecord>,
-) -> Option<Alarm> {
-    let is_relayed = trials.any(|trial| {
+/// A note: the cost of a variant holds that of something below its layers, which no variant of the run
+/// prices: of a relay or a switch in user space, or of the two hosts and what joins them.
+pub(super) fn no_null_path(context: &CheckContext<'_>) -> Option<Alarm> {
+    let CheckContext { question, variant, .. } = context;
+    let is_relayed = context.totals.trials().any(|trial| {
         let network = trial.service.network.as_ref();
         network.is_some_and(|network| {
             let mut kinds = network.layers.iter().map(|facts| &facts.layer[..]);
@@ -83,7 +108,7 @@ pub(crate) fn no_null_path<'t>(
     let is_null_of_relay =
         |kinds: &Vec<&str>| kinds.contains(&"relay") && !kinds.iter().any(|kind| RELAYED.contains(kind));
     let alarm = |evidence: &str, remedy| Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: NO_NULL_PATH,
         evidence: evidence.to_owned(),
         remedy,
@@ -113,19 +138,11 @@ pub(crate) fn no_null_path<'t>(
 }
 
 /// Whether a variant's packets are held back on purpose.
-pub(crate) fn is_delayed(variant: &Variant) -> bool {
+pub(super) fn is_delayed(variant: &Variant) -> bool {
     kinds(variant).contains(&"delay")
-}
-
-/// Whether a relay of ours carried the packets of a variant, though perhaps no layer of it is called so.
-pub(crate) fn is_relayed(gathered: &Gathered<'_>, variant: VariantId) -> bool {
-    let trials = gathered.used.iter().flat_map(|block| &block.trials);
-    let mut networks =
-        trials.filter(|trial| trial.variant == variant).filter_map(|trial| trial.service.network.as_ref());
-    networks.any(|network| network.relayed.is_some())
 }
 
 /// The layers of a variant by their kind.
 fn kinds(variant: &Variant) -> Vec<&str> {
-    variant.stack.parts.iter().filter(|part| part.is_layer).map(Part::kind).collect()
+    variant.stack.elements.iter().filter(|element| element.is_layer).map(StackElement::kind).collect()
 }

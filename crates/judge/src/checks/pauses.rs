@@ -1,21 +1,21 @@
 //! Pauses: windows that hold one long stop of a service, as a collector of garbage makes.
 //!
-//! A p50 does not see them and a total holds them whole; the finding says how many, how long and how often, so that nobody
-//! wonders why the two differ. What the host does stops both variants alike, and is not told.
+//! A p50 does not see them and a total holds them whole; the finding says how many, how long and how often,
+//! so that nobody wonders why the two differ. What the host does stops both variants alike, and is not told.
 
-use weighbridge_model::estimate::Validity;
-use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
 use weighbridge_model::record::{OperationFigures, WindowKind, WindowRecord};
 
-use crate::checks::Alarm;
-use crate::gather::{Cell, Gathered, Lens};
+use super::{Alarm, CheckContext, Impact};
+use crate::records::Cell;
 use crate::stats::interval::Mean;
 use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{mean, median, standard_deviation};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, PAUSE_FACTOR, PAUSE_LEAST, PAUSE_P, PAUSE_SHARE};
 
-/// Coefficient of variation of the time between pauses below which they are called regular; at random times it is 1.
+/// Coefficient of variation of the time between pauses below which they are called regular; at random times
+/// it is 1.
 const REGULAR: f64 = 0.35;
 
 /// Fewest times between pauses that tell whether they are regular.
@@ -60,16 +60,21 @@ impl Paused {
 
 /// Whether one of a variant and the baseline pauses and the other does not.
 ///
-/// A pause is the longest response of a window, where it is above 1 ms, 20 times the p50, and the longest that the other
-/// variant has in a middling block: the host stops both. It is told where pauses take at least 1 % of the time more than the
-/// other's, over blocks, p below 5 %.
-pub fn pauses(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Option<Alarm> {
-    let (mine, theirs): (Vec<_>, Vec<_>) = gathered.pairs(point, variant, Lens::Measured).into_iter().unzip();
-    let mine_more = || Some(("its", more(&mine, &theirs, point)?));
-    let theirs_more = || Some(("the baseline's", more(&theirs, &mine, point)?));
+/// A pause is the longest response of a window, where it is above 1 ms, 20 times the p50, and the longest
+/// that the other variant has in a middling block: the host stops both. It is reported where pauses take at
+/// least 1 % of the time more than the other's, over blocks, p below 5 %.
+pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { point, .. } = context;
+    if context.is_baseline() {
+        return None;
+    }
+    let (mine, theirs): (Vec<_>, Vec<_>) =
+        context.pairs().into_iter().map(|pair| (pair.variant, pair.baseline)).unzip();
+    let mine_more = || Some(("its", pauses_in_excess(&mine, &theirs, point)?));
+    let theirs_more = || Some(("the baseline's", pauses_in_excess(&theirs, &mine, point)?));
     let (whose, said) = mine_more().or_else(theirs_more)?;
     Some(Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: "pauses",
         evidence: format!("{whose} {said}"),
         remedy: "mean, throughput and far quantiles hold them, p50 does not; give every block time for five",
@@ -77,7 +82,7 @@ pub fn pauses(gathered: &Gathered<'_>, point: PointId, variant: VariantId) -> Op
 }
 
 /// What is to be said of the pauses of `ones`, where they have more than `others`.
-fn more(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String> {
+fn pauses_in_excess(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String> {
     let times = |cell: &Cell<'_>, time: fn(&OperationFigures) -> Nanoseconds| -> Vec<f64> {
         let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
         figures.map(|all| time(all).as_nanos() as f64).collect()
@@ -87,10 +92,11 @@ fn more(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String
     let longest = |cell: &Cell<'_>| times(cell, |all| all.response_max).into_iter().fold(0.0, f64::max);
     let host = median(&others.iter().map(longest).collect::<Vec<_>>())?;
     let limit = (PAUSE_FACTOR * usual).max(PAUSE_LEAST.as_nanos() as f64).max(host * BEYOND_THE_HOST);
-    let of = |cell: &Cell<'_>| Paused::new(cell, point, limit);
-    let (ones, others): (Vec<_>, Vec<_>) = (ones.iter().map(of).collect(), others.iter().map(of).collect());
+    let paused = |cell: &Cell<'_>| Paused::new(cell, point, limit);
+    let (ones, others): (Vec<_>, Vec<_>) =
+        (ones.iter().map(paused).collect(), others.iter().map(paused).collect());
     let excess: Vec<f64> = ones.iter().zip(&others).map(|(one, other)| one.share() - other.share()).collect();
-    let excess = Mean::of(&excess).filter(|_| excess.len() >= BLOCKS_FOR_INTERVAL)?;
+    let excess = Mean::new(&excess).filter(|_| excess.len() >= BLOCKS_FOR_INTERVAL)?;
     let few: usize = others.iter().map(|paused| paused.lengths.len()).sum();
     (excess.point >= PAUSE_SHARE && p_against_zero(excess) < PAUSE_P)
         .then(|| format!("{}; the other has {few}", in_words(&ones)))
@@ -98,7 +104,8 @@ fn more(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String
 
 /// How many, how long, how often.
 fn in_words(blocks: &[Paused]) -> String {
-    let all = |of: fn(&Paused) -> &Vec<f64>| -> Vec<f64> { blocks.iter().flat_map(of).copied().collect() };
+    let all =
+        |pick: fn(&Paused) -> &Vec<f64>| -> Vec<f64> { blocks.iter().flat_map(pick).copied().collect() };
     let (lengths, between) = (all(|paused| &paused.lengths), all(|paused| &paused.between));
     let running: f64 = blocks.iter().map(|paused| paused.running).sum();
     let share = Ratio::new(lengths.iter().sum::<f64>() / running.max(1.0));

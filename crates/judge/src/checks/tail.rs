@@ -1,37 +1,39 @@
-//! Totals that hang on a few events: a mean, a throughput or a far quantile whose block estimates are made by less than
-//! five windows each. Their blocks are not near normal, and their intervals cover less than they say.
+//! Totals that hang on a few events: a mean, a throughput or a far quantile whose block estimates are made by
+//! less than five windows each. Their blocks are not near normal, and their intervals cover less than they
+//! say.
 //!
-//! Events are counted by window, which is what records keep: several slow requests in one window are one event, as those of
-//! one stall are. Nothing is left out of an estimate because of it.
+//! Events are counted by window, which is what records keep: several slow requests in one window are one
+//! event, as those of one stall are. Nothing is left out of an estimate because of it.
 
 use std::collections::BTreeMap;
 
-use weighbridge_model::estimate::{Quantity, Statistic, Validity};
+use weighbridge_model::estimate::{Quantity, Statistic};
+use weighbridge_model::finding;
 use weighbridge_model::quantity::Ratio;
 
-use crate::checks::Alarm;
-use crate::estimate::{Side, is_typical};
-use crate::gather::{Cell, figures_of};
+use super::{Alarm, CheckContext, Impact};
+use crate::estimate::{VariantSamples, is_typical};
 use crate::question::Scope;
+use crate::records::{Cell, figures_of};
 use crate::stats::sample::median;
 use crate::thresholds::{TAIL_DEVIATIONS, TAIL_EVENTS, TAIL_SPREAD, TAIL_WEIGHT};
 
 /// The name of the finding and of the remark on a cost.
-pub const FEW_TAIL_EVENTS: &str = "few tail events";
+const FEW_TAIL_EVENTS: &str = "few tail events";
 
 /// The factor that makes the median absolute deviation of a normal sample its standard deviation.
 const NORMAL_DEVIATION: f64 = 1.4826;
 
 /// The tail of one quantity of one variant, where it is thin.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thin {
+pub struct ThinTail {
     /// Windows a block that hold it, on average.
     pub events: f64,
     /// Of a mean or throughput: the share of the mean that they make; of a quantile `None`.
     pub weight: Option<Ratio>,
 }
 
-impl Thin {
+impl ThinTail {
     /// What was seen, in words.
     pub fn evidence(&self) -> String {
         let events = format!("{:.1} windows a block", self.events);
@@ -42,35 +44,44 @@ impl Thin {
     }
 }
 
-/// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not, where it is
-/// typical, and where windows cannot tell (CPU, bytes, memory).
-pub fn thin(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
-    if is_typical(quantity, side.load()) || side.lives().is_empty() {
+/// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not,
+/// where it is typical, and where windows cannot tell (CPU, bytes, memory).
+pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
+    if is_typical(quantity, samples.load()) || samples.trials().is_empty() {
         return None;
     }
     match quantity.statistic() {
-        Statistic::Quantile(_) => beyond(side, quantity),
-        Statistic::Mean => apart(side, quantity.is_response()),
-        Statistic::Other if quantity == Quantity::Throughput => apart(side, false),
+        Statistic::Quantile(_) => windows_beyond(samples, quantity),
+        Statistic::Mean => outlying_windows(samples, quantity.is_response()),
+        Statistic::Other if quantity == Quantity::Throughput => outlying_windows(samples, false),
         Statistic::Other => None,
     }
 }
 
-/// What is said of a cost that hangs on few events: of the first of these variants, each with its name, of which it is so.
-pub fn remark(sides: &[(&str, &Side<'_>)], quantity: Quantity) -> Option<String> {
-    sides.iter().find_map(|(name, side)| {
-        let found = thin(side, quantity)?;
-        Some(format!("{FEW_TAIL_EVENTS} (`{name}`): {}", found.evidence()))
+/// A variant with its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'n> {
+    pub name: &'n str,
+    pub samples: &'n VariantSamples<'n>,
+}
+
+/// What is said of a cost that hangs on few events: of the first of these variants of which it is so.
+pub(crate) fn thin_tail_remark(variants: [Named<'_>; 2], quantity: Quantity) -> Option<String> {
+    variants.into_iter().find_map(|Named { name, samples }| {
+        let found = thin_tail(samples, quantity)?;
+        Some(finding::variant_reason(FEW_TAIL_EVENTS, name, &found.evidence()))
     })
 }
 
-/// The finding of one variant: every quantity of it that is [`thin`].
-pub fn few_tail_events(side: &Side<'_>) -> Option<Alarm> {
-    let found = Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin(side, quantity)?)));
+/// The finding of one variant: every quantity of it that is [`thin_tail`].
+pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
+    let samples = context.samples;
+    let found =
+        Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin_tail(samples, quantity)?)));
     let told: Vec<String> =
         found.map(|(quantity, thin)| format!("{quantity}: {}", thin.evidence())).collect();
     (!told.is_empty()).then(|| Alarm {
-        validity: Validity::Valid,
+        impact: Impact::Note,
         name: FEW_TAIL_EVENTS,
         evidence: told.join("; "),
         remedy: "intervals of these may cover less than they say; allow a larger budget, so that each block sees more of them",
@@ -78,33 +89,35 @@ pub fn few_tail_events(side: &Side<'_>) -> Option<Alarm> {
 }
 
 /// Windows whose longest response lies at or beyond the block's quantile.
-fn beyond(side: &Side<'_>, quantity: Quantity) -> Option<Thin> {
-    let count = |(cell, value): (&Cell<'_>, f64)| {
-        let figures = cell.windows.iter().filter_map(|window| figures_of(window, side.scope()));
+fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
+    let count = |cell: &Cell<'_>, value: f64| {
+        let figures = cell.windows.iter().filter_map(|window| figures_of(window, samples.scope()));
         // The histogram's value stands for values up to a thousandth below it.
         figures.filter(|figures| figures.response_max.as_nanos() as f64 >= value * 0.999).count()
     };
-    let values = side.lives().iter().filter_map(|(cell, totals)| Some((cell, totals.get(quantity)?)));
-    let (blocks, events) = values.map(count).fold((0, 0), |(blocks, all), n| (blocks + 1, all + n));
+    let trials = samples.trials().iter();
+    let counts = trials.filter_map(|one| Some(count(&one.cell, one.totals.get(quantity)?)));
+    let (blocks, events) = counts.fold((0, 0), |(blocks, all), n| (blocks + 1, all + n));
     let events = events as f64 / f64::from(blocks.max(1));
-    (blocks > 0 && events < TAIL_EVENTS).then_some(Thin { events, weight: None })
+    (blocks > 0 && events < TAIL_EVENTS).then_some(ThinTail { events, weight: None })
 }
 
-/// Windows whose mean stands apart from the block's others, where these make a good part of the spread and weigh something.
+/// Windows whose mean stands apart from the block's others, where these make a good part of the spread and
+/// weigh something.
 ///
-/// A window's distance is its mean over the block's median window, less one. Their median absolute deviation is taken over
-/// all blocks: one block may have but ten windows.
-fn apart(side: &Side<'_>, response: bool) -> Option<Thin> {
-    let blocks = side.lives().iter().map(|(cell, _)| means(cell, side.scope(), response));
+/// A window's distance is its mean over the block's median window, less one. Their median absolute deviation
+/// is taken over all blocks: one block may have but ten windows.
+fn outlying_windows(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
+    let blocks = samples.trials().iter().map(|one| means(&one.cell, samples.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
     let sizes: Vec<f64> = distances.iter().map(|d| d.abs()).collect();
     let far = TAIL_DEVIATIONS * NORMAL_DEVIATION * median(&sizes)?;
     let tail = || distances.iter().filter(|distance| **distance > far);
     let squares = |distances: &mut dyn Iterator<Item = &f64>| distances.map(|d| d * d).sum::<f64>();
-    let events = tail().count() as f64 / side.lives().len() as f64;
+    let events = tail().count() as f64 / samples.trials().len() as f64;
     let weight = tail().sum::<f64>() / (distances.len() as f64 + distances.iter().sum::<f64>());
     let hangs = squares(&mut tail()) > TAIL_SPREAD * squares(&mut distances.iter()) && weight >= TAIL_WEIGHT;
-    (hangs && events < TAIL_EVENTS).then_some(Thin { events, weight: Some(Ratio::new(weight)) })
+    (hangs && events < TAIL_EVENTS).then_some(ThinTail { events, weight: Some(Ratio::new(weight)) })
 }
 
 fn distances(means: &[f64]) -> Vec<f64> {
@@ -112,7 +125,8 @@ fn distances(means: &[f64]) -> Vec<f64> {
     middle.map_or_else(Vec::new, |middle| means.iter().map(|mean| mean / middle - 1.0).collect())
 }
 
-/// The mean time of each round's windows of a cell (several in one round together), so that a round is one event.
+/// The mean time of each round's windows of a cell (several in one round together), so that a round is one
+/// event.
 fn means(cell: &Cell<'_>, scope: Scope, response: bool) -> Vec<f64> {
     let mut rounds: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for window in &cell.windows {

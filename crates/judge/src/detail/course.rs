@@ -1,20 +1,20 @@
 //! Windows over the time of the run: one dot each, and quartiles of stretches of them.
 //!
-//! A stretch never reaches over two lives of a variant: what changed between them is no course. Stretches are looked at,
-//! never decided by; drift and steps are the business of `steadiness`.
+//! A stretch never reaches over two trials of a variant: what changed between them is no course. Stretches
+//! are examined, never decided by; drift and steps are the business of `steadiness`.
 
 use weighbridge_model::detail::{Course, DotKind, Samples, Span};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{WindowKind, WindowRecord};
 
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::Question;
+use crate::records::{Cell, Records, WindowSelection};
 use crate::stats::sample::quantile_nearest_rank;
 
-/// Most stretches of one life.
+/// Most stretches of one trial.
 const MOST_SPANS: usize = 12;
-/// Windows of a stretch, where a life has so many.
+/// Windows of a stretch, where a trial has so many.
 const SPAN_WINDOWS: usize = 8;
 /// Kinds of windows that get dots. Lead-ins are too short to say anything.
 const DOTS: [(WindowKind, DotKind); 3] = [
@@ -24,29 +24,33 @@ const DOTS: [(WindowKind, DotKind); 3] = [
 ];
 
 /// One course for each variant at each point.
-pub fn courses(question: &Question, gathered: &Gathered<'_>) -> Vec<Course> {
-    let Some(start) = start(gathered) else { return Vec::new() };
+pub fn courses(question: &Question, records: &Records<'_>) -> Vec<Course> {
+    let Some(start) = start(records) else { return Vec::new() };
     let mut courses = Vec::new();
     for (point, facts) in question.points() {
-        for (variant, of) in question.variants() {
-            let lives = gathered.lives(point, variant, Lens::Measured);
-            let mut spans: Vec<Span> = lives.iter().flat_map(|life| of_life(life, start)).collect();
+        for (variant, variant_facts) in question.variants() {
+            let trials = records.trial_cells(point, variant, WindowSelection::Measured);
+            let mut spans: Vec<Span> = trials.iter().flat_map(|trial| spans_of_trial(trial, start)).collect();
             spans.sort_by_key(|span| span.from);
             if !spans.is_empty() {
-                courses.push(Course { variant: of.name.clone(), point: facts.label.clone(), spans });
+                courses.push(Course {
+                    variant: variant_facts.name.clone(),
+                    point: facts.label.clone(),
+                    spans,
+                });
             }
         }
     }
     courses
 }
 
-fn of_life(life: &Cell<'_>, start: Timestamp) -> Vec<Span> {
+fn spans_of_trial(trial: &Cell<'_>, start: Timestamp) -> Vec<Span> {
     let mut windows: Vec<&WindowRecord> =
-        life.windows.iter().copied().filter(|window| window.figures.all.is_some()).collect();
+        trial.windows.iter().copied().filter(|window| window.figures.all.is_some()).collect();
     windows.sort_by_key(|window| window.figures.started);
     let spans = (windows.len() / SPAN_WINDOWS).clamp(1, MOST_SPANS);
     let bounds = |at: usize| at * windows.len() / spans;
-    (0..spans).filter_map(|at| span(life.block, &windows[bounds(at)..bounds(at + 1)], start)).collect()
+    (0..spans).filter_map(|at| span(trial.block, &windows[bounds(at)..bounds(at + 1)], start)).collect()
 }
 
 fn span(block: u32, windows: &[&WindowRecord], start: Timestamp) -> Option<Span> {
@@ -64,16 +68,16 @@ fn span(block: u32, windows: &[&WindowRecord], start: Timestamp) -> Option<Span>
 }
 
 /// One list of dots for each variant, point and kind of window that there is.
-pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<Samples> {
-    let Some(start) = start(gathered) else { return Vec::new() };
+pub fn samples(question: &Question, records: &Records<'_>) -> Vec<Samples> {
+    let Some(start) = start(records) else { return Vec::new() };
     let mut samples = Vec::new();
     for (point, facts) in question.points() {
-        for (variant, of) in question.variants() {
+        for (variant, variant_facts) in question.variants() {
             for (window, kind) in DOTS {
-                let dots = dots(gathered, (point, variant), window, start);
+                let dots = dots(records, point, variant, window, start);
                 if !dots.is_empty() {
                     samples.push(Samples {
-                        variant: of.name.clone(),
+                        variant: variant_facts.name.clone(),
                         point: facts.label.clone(),
                         operation: facts
                             .scopes()
@@ -92,14 +96,15 @@ pub fn samples(question: &Question, gathered: &Gathered<'_>) -> Vec<Samples> {
 }
 
 fn dots(
-    gathered: &Gathered<'_>,
-    (point, variant): (PointId, VariantId),
+    records: &Records<'_>,
+    point: PointId,
+    variant: VariantId,
     kind: WindowKind,
     start: Timestamp,
 ) -> Vec<(u64, u64)> {
     let mine = |window: &&WindowRecord| (window.point, window.variant, window.kind) == (point, variant, kind);
     let dot = |window: &WindowRecord| Some((window.figures.started.since(start).as_nanos(), p50(window)?));
-    let mut dots: Vec<_> = windows(gathered).filter(mine).filter_map(dot).collect();
+    let mut dots: Vec<_> = windows(records).filter(mine).filter_map(dot).collect();
     dots.sort_unstable();
     dots
 }
@@ -109,10 +114,10 @@ fn p50(window: &WindowRecord) -> Option<u64> {
 }
 
 /// All windows of blocks that count.
-fn windows<'a>(gathered: &'a Gathered<'_>) -> impl Iterator<Item = &'a WindowRecord> {
-    gathered.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows)
+fn windows<'a>(records: &'a Records<'_>) -> impl Iterator<Item = &'a WindowRecord> {
+    records.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows)
 }
 
-fn start(gathered: &Gathered<'_>) -> Option<Timestamp> {
-    windows(gathered).map(|window| window.figures.started).min()
+fn start(records: &Records<'_>) -> Option<Timestamp> {
+    windows(records).map(|window| window.figures.started).min()
 }

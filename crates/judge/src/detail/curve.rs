@@ -1,33 +1,33 @@
 //! Percentile curves: quantiles of each block at equal steps of log(1 − q), and their estimates over blocks.
 //!
-//! A curve passes through the summary's p90 and p99, since it is made as they are. It also does so at p50 where that is
-//! a total; where it is a typical, the two differ, and the summary's decides.
+//! A curve passes through the summary's p90 and p99, since it is made as they are. It also does so at p50
+//! where that is a total; where it is a typical, the two differ, and the summary's decides.
 
 use weighbridge_model::detail::{Curve, TimeKind};
 use weighbridge_model::histogram::TimeHistogram;
 
 use crate::estimate::{beyond, estimate};
-use crate::gather::{Gathered, Lens, Times};
 use crate::question::Question;
+use crate::records::{Records, Times, WindowSelection};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
 /// Points of a curve per factor of ten in 1 − q.
 const POINTS_PER_DECADE: i32 = 20;
 
 /// One curve for each variant, operation and time at each point.
-pub fn curves(question: &Question, gathered: &Gathered<'_>) -> Vec<Curve> {
+pub fn curves(question: &Question, records: &Records<'_>) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (point, facts) in question.points() {
         for scope in facts.scopes() {
-            for (variant, of) in question.variants() {
-                let cells = gathered.cells(point, variant, Lens::Measured);
+            for (variant, variant_facts) in question.variants() {
+                let cells = records.cells(point, variant, WindowSelection::Measured);
                 let blocks: Vec<Times> = cells.iter().map(|cell| cell.times(scope)).collect();
                 for time in TimeKind::ALL {
                     let histograms: Vec<&TimeHistogram> =
                         blocks.iter().map(|times| times.kind(time)).collect();
                     let (points, band) = curve(&histograms, question.blocks.min as usize);
                     if !points.is_empty() {
-                        let (variant, point) = (of.name.clone(), facts.label.clone());
+                        let (variant, point) = (variant_facts.name.clone(), facts.label.clone());
                         let operation = facts.name(scope).to_owned();
                         curves.push(Curve { variant, point, operation, time, points, band });
                     }
@@ -51,15 +51,16 @@ fn curve(blocks: &[&TimeHistogram], first_stage: usize) -> Line {
     let times: Vec<Vec<f64>> = blocks.iter().map(|histogram| quantiles(histogram, &levels)).collect();
     let (mut points, mut band) = (Vec::new(), Vec::new());
     for (at, level) in levels.into_iter().enumerate() {
-        let of_blocks: Vec<f64> = times.iter().map(|block| block[at]).collect();
-        let estimate = estimate(&of_blocks, first_stage);
+        let values: Vec<f64> = times.iter().map(|block| block[at]).collect();
+        let estimate = estimate(&values, first_stage);
         points.push((level, estimate.point));
         band.extend(estimate.interval());
     }
     (points, band)
 }
 
-/// Several quantiles, rising, in one pass: what `value_at_quantile` answers, which would pass over everything for each.
+/// Several quantiles, rising, in one pass: what `value_at_quantile` answers, which would pass over everything
+/// for each.
 fn quantiles(histogram: &TimeHistogram, levels: &[f64]) -> Vec<f64> {
     let mut recorded = histogram.iter_recorded();
     let (mut value, mut seen) = (histogram.min(), 0);

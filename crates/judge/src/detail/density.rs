@@ -1,14 +1,14 @@
 //! Densities: the shares of a variant's replies in bins that are equally wide on the logarithmic scale.
 //!
-//! All variants of a point share their bins, so that densities can be held against each other. No kernel smooths them:
-//! what is drawn was counted.
+//! All variants of a point share their bins, so that densities can be compared with each other. No kernel
+//! smooths them: what is drawn was counted.
 
 use weighbridge_model::detail::{Density, TimeKind};
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::id::{PointId, VariantId};
 
-use crate::gather::{Gathered, Lens, add};
 use crate::question::{Question, Scope};
+use crate::records::{Records, WindowSelection, add};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
 /// Bins that the narrowest density of a point is given, as far as [`MOST_BINS`] allows.
@@ -25,18 +25,20 @@ const EDGE: f64 = 0.001;
 const LEAST_REPLIES: u64 = 1000;
 
 /// One density for each variant, operation and time at each point.
-pub fn densities(question: &Question, gathered: &Gathered<'_>) -> Vec<Density> {
+pub fn densities(question: &Question, records: &Records<'_>) -> Vec<Density> {
     let mut densities = Vec::new();
     for (point, facts) in question.points() {
         for scope in facts.scopes() {
             for time in TimeKind::ALL {
                 let merged: Vec<_> = question
                     .variants()
-                    .map(|(variant, of)| (of.name.clone(), merged(gathered, (point, variant), scope, time)))
+                    .map(|(variant, variant_facts)| {
+                        (variant_facts.name.clone(), merged(records, point, variant, scope, time))
+                    })
                     .filter(|(_, histogram)| histogram.len() >= LEAST_REPLIES)
                     .collect();
                 let histograms: Vec<&TimeHistogram> = merged.iter().map(|(_, histogram)| histogram).collect();
-                let Some(bins) = Bins::of(&histograms) else { continue };
+                let Some(bins) = Bins::new(&histograms) else { continue };
                 densities.extend(merged.iter().map(|(variant, histogram)| Density {
                     variant: variant.clone(),
                     point: facts.label.clone(),
@@ -53,13 +55,14 @@ pub fn densities(question: &Question, gathered: &Gathered<'_>) -> Vec<Density> {
 }
 
 fn merged(
-    gathered: &Gathered<'_>,
-    (point, variant): (PointId, VariantId),
+    records: &Records<'_>,
+    point: PointId,
+    variant: VariantId,
     scope: Scope,
     time: TimeKind,
 ) -> TimeHistogram {
     let mut histogram = time_histogram();
-    for cell in gathered.cells(point, variant, Lens::Measured) {
+    for cell in records.cells(point, variant, WindowSelection::Measured) {
         add(&mut histogram, cell.times(scope).kind(time));
     }
     histogram
@@ -75,7 +78,7 @@ struct Bins {
 
 impl Bins {
     /// Bins that hold all of `histograms`; `None` where there is none.
-    fn of(histograms: &[&TimeHistogram]) -> Option<Self> {
+    fn new(histograms: &[&TimeHistogram]) -> Option<Self> {
         let ranges: Vec<(f64, f64)> = histograms.iter().map(|histogram| range(histogram)).collect();
         let from = ranges.iter().map(|range| range.0).reduce(f64::min)?;
         let to = ranges.iter().map(|range| range.1).reduce(f64::max)?;
@@ -125,7 +128,7 @@ mod tests {
     fn shares_are_those_that_were_counted() {
         // Of times spread evenly over 1 to 2 ms a bin from a to b holds (b − a) / 1 ms.
         let histogram = even(1_000_000, 2_000_000, 100_000);
-        let bins = Bins::of(&[&histogram]).unwrap();
+        let bins = Bins::new(&[&histogram]).unwrap();
         let shares = bins.shares(&histogram);
         let sum: f64 = shares.iter().sum();
         assert!((0.997..=0.999).contains(&sum), "a thousandth is left out at either end: {sum}");
@@ -139,12 +142,12 @@ mod tests {
     #[test]
     fn bins_are_shared_and_no_finer_than_the_histogram() {
         let (narrow, wide) = (even(1_000_000, 1_010_000, 5000), even(5_000_000, 50_000_000, 5000));
-        let bins = Bins::of(&[&narrow, &wide]).unwrap();
+        let bins = Bins::new(&[&narrow, &wide]).unwrap();
         assert!(bins.count as f64 <= MOST_BINS && bins.step >= LEAST_STEP, "{bins:?}");
         assert!(bins.shares(&narrow).len() < bins.shares(&wide).len());
         let single = even(1_000_000, 1_000_000, 5000);
-        let bins = Bins::of(&[&single]).unwrap();
+        let bins = Bins::new(&[&single]).unwrap();
         assert_eq!((bins.count, bins.shares(&single)), (1, vec![1.0]));
-        assert_eq!(Bins::of(&[]), None);
+        assert_eq!(Bins::new(&[]), None);
     }
 }

@@ -5,17 +5,17 @@ use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::layering::{Chain, StageCost};
 use weighbridge_model::summary::Summary;
 
-/// One for each chain and quantity of which two stages or more have figures that may be held against each other; the
-/// headline first.
+/// One for each chain and quantity of which two stages or more have figures that may be compared with each
+/// other; the headline first.
 pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     let mut quantities = vec![summary.headline];
     quantities.extend(Quantity::ALL.into_iter().filter(|quantity| *quantity != summary.headline));
-    let of = |chain: &Chain| {
+    let waterfalls_of_chain = |chain: &Chain| {
         let operation = operation(summary, chain);
         let each = quantities.iter().filter_map(|quantity| waterfall(chain, *quantity, &operation));
         each.collect::<Vec<_>>()
     };
-    summary.layering.chains.iter().flat_map(of).collect()
+    summary.layering.chains.iter().flat_map(waterfalls_of_chain).collect()
 }
 
 /// The name under which figures of all requests stand.
@@ -63,7 +63,8 @@ fn waterfall(chain: &Chain, quantity: Quantity, operation: &str) -> Option<Water
     })
 }
 
-/// The longest stretch of stages with figures of which each has a cost against the one before; of several the lowest.
+/// The longest stretch of stages with figures of which each has a cost against the one before; of several the
+/// lowest.
 fn longest(chain: &Chain, quantity: Quantity) -> Vec<Drawn<'_>> {
     let mut stretches: Vec<Vec<Drawn<'_>>> = Vec::new();
     for (place, stage) in chain.stages.iter().enumerate() {

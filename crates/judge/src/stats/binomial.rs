@@ -1,7 +1,7 @@
 //! How often something happens, from a count: Clopper and Pearson's exact interval of a share.
 //!
-//! Plain mathematics by the incomplete beta function. It assumes independent trials with one probability; whether the
-//! trials were independent is the caller's to know.
+//! Plain mathematics by the incomplete beta function. It assumes independent trials with one probability;
+//! whether the trials were independent is the caller's to know.
 
 use super::special::incomplete_beta;
 
@@ -16,18 +16,20 @@ pub struct Proportion {
     pub upper: f64,
 }
 
-/// The exact two-sided interval of a probability after `hits` in `of` trials (Clopper & Pearson 1934): the lower bound is
-/// the p at which so many hits or more have probability (1 − level)/2, the upper one that at which so few or fewer have.
-/// With a tail of the binomial law as I_p(k, n − k + 1) these are quantiles of beta distributions.
+/// The exact two-sided interval of a probability after `hits` in `of` trials (Clopper & Pearson 1934): the
+/// lower bound is the p at which so many hits or more have probability (1 − level)/2, the upper one that at
+/// which so few or fewer have. With a tail of the binomial law as I_p(k, n − k + 1) these are quantiles of
+/// beta distributions.
 ///
-/// It holds the truth at least as often as `level` says, for every p. `None` of no trial, or of more hits than trials.
-pub fn clopper_pearson(hits: u32, of: u32, level: f64) -> Option<Proportion> {
-    if of == 0 || hits > of {
+/// It holds the truth at least as often as `level` says, for every p. `None` of no trial, or of more hits
+/// than trials.
+pub fn clopper_pearson(hits: u32, tries: u32, level: f64) -> Option<Proportion> {
+    if tries == 0 || hits > tries {
         return None;
     }
-    let (k, n, tail) = (f64::from(hits), f64::from(of), 0.5 * (1.0 - level));
+    let (k, n, tail) = (f64::from(hits), f64::from(tries), 0.5 * (1.0 - level));
     let lower = if hits == 0 { 0.0 } else { root(|p| incomplete_beta(k, n - k + 1.0, p) > tail) };
-    let upper = if hits == of { 1.0 } else { root(|p| incomplete_beta(k + 1.0, n - k, p) > 1.0 - tail) };
+    let upper = if hits == tries { 1.0 } else { root(|p| incomplete_beta(k + 1.0, n - k, p) > 1.0 - tail) };
     Some(Proportion { point: k / n, lower, upper })
 }
 
@@ -48,10 +50,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(hits: u32, of: u32, level: f64, lower: f64, upper: f64) {
-        let found = clopper_pearson(hits, of, level).unwrap();
-        assert!((found.lower - lower).abs() < 5e-5, "{hits}/{of}: {found:?}, published {lower}");
-        assert!((found.upper - upper).abs() < 5e-5, "{hits}/{of}: {found:?}, published {upper}");
+    fn check(hits: u32, tries: u32, level: f64, lower: f64, upper: f64) {
+        let found = clopper_pearson(hits, tries, level).unwrap();
+        assert!((found.lower - lower).abs() < 5e-5, "{hits}/{tries}: {found:?}, published {lower}");
+        assert!((found.upper - upper).abs() < 5e-5, "{hits}/{tries}: {found:?}, published {upper}");
     }
 
     #[test]
@@ -66,9 +68,10 @@ mod tests {
     #[test]
     fn the_ends_have_closed_forms() {
         // No hit: 1 − (α/2)^(1/n); all hits: (α/2)^(1/n).
-        for of in [1_u32, 5, 40, 1_000] {
-            let edge = 0.025_f64.powf(1.0 / f64::from(of));
-            let (none, all) = (clopper_pearson(0, of, 0.95).unwrap(), clopper_pearson(of, of, 0.95).unwrap());
+        for tries in [1_u32, 5, 40, 1_000] {
+            let edge = 0.025_f64.powf(1.0 / f64::from(tries));
+            let (none, all) =
+                (clopper_pearson(0, tries, 0.95).unwrap(), clopper_pearson(tries, tries, 0.95).unwrap());
             assert!(none.lower == 0.0 && (none.upper - (1.0 - edge)).abs() < 1e-12, "{none:?}");
             assert!(all.upper == 1.0 && (all.lower - edge).abs() < 1e-12, "{all:?}");
         }

@@ -1,18 +1,19 @@
-//! Bootstrap intervals of a mean over block estimates: studentised (bootstrap-t), and bias-corrected and accelerated
-//! (BCa).
+//! Bootstrap intervals of a mean over block estimates: studentised (bootstrap-t), and bias-corrected and
+//! accelerated (BCa).
 //!
-//! Blocks are resampled whole and nothing else ever is. The draws are pseudo-random from a constant seed, so the same
-//! estimates give the same interval on every machine. Neither interval knows of a stopping rule: where the data decided
-//! how many blocks there are, only Stein's interval ([`super::interval::Mean::with_first_stage`]) is exact, so nothing is
-//! decided by these.
+//! Blocks are resampled whole and nothing else ever is. The draws are pseudo-random from a constant seed, so
+//! the same estimates give the same interval on every machine. Neither interval knows of a stopping rule:
+//! where the data decided how many blocks there are, only Stein's interval
+//! ([`super::interval::Mean::with_first_stage`]) is exact, so nothing is decided by these.
 
 use super::interval::Interval;
 use super::sample::{mean, standard_deviation};
 use super::special::normal_upper_tail;
 use super::student::quantile;
 
-/// Resamples of each interval. With B = 4,999 the ranks α·(B + 1) of a 95 % interval are the whole numbers 125 and
-/// 4,875 (Davison & Hinkley 1997, §5.2.1), and the Monte Carlo error of a bound is about 3 % of the half-width.
+/// Resamples of each interval. With B = 4,999 the ranks α·(B + 1) of a 95 % interval are the whole numbers
+/// 125 and 4,875 (Davison & Hinkley 1997, §5.2.1), and the Monte Carlo error of a bound is about 3 % of the
+/// half-width.
 pub const RESAMPLES: usize = 4_999;
 
 /// The first state of the draws; any constant would do.
@@ -22,9 +23,9 @@ const SEED: u64 = 0x5eed_b10c_5eed_b10c;
 ///
 ///   [x̄ − t*(1−α/2)·s/√n,  x̄ − t*(α/2)·s/√n]
 ///
-/// with the quantiles of t* = (x̄* − x̄)/(s*/√n) over resamples in place of Student's. Second-order correct where
-/// estimates are skewed. `None` below two estimates, without spread, and where a bound is infinite because too many
-/// resamples have no spread (few distinct values).
+/// with the quantiles of t* = (x̄* − x̄)/(s*/√n) over resamples in place of Student's. Second-order correct
+/// where estimates are skewed. `None` below two estimates, without spread, and where a bound is infinite
+/// because too many resamples have no spread (few distinct values).
 pub fn studentised(estimates: &[f64], level: f64) -> Option<Interval> {
     let (centre, error) = mean_and_error(estimates)?;
     let mut ratios = Vec::with_capacity(RESAMPLES);
@@ -44,14 +45,14 @@ pub fn studentised(estimates: &[f64], level: f64) -> Option<Interval> {
     (error > 0.0 && interval.lower.is_finite() && interval.upper.is_finite()).then_some(interval)
 }
 
-/// The BCa interval of the mean (Efron 1987; Efron & Tibshirani 1993, §14.3), at `level` (0 to 1): quantiles of the
-/// resampled means at
+/// The BCa interval of the mean (Efron 1987; Efron & Tibshirani 1993, §14.3), at `level` (0 to 1): quantiles
+/// of the resampled means at
 ///
 ///   Φ(z₀ + (z₀ + z_α)/(1 − a(z₀ + z_α)))
 ///
 /// with the bias correction z₀ = Φ⁻¹(share of resampled means below x̄, equal ones half) and the jackknife's
-/// acceleration a = Σ(x̄ − x₍ᵢ₎)³ / 6(Σ(x̄ − x₍ᵢ₎)²)^{3/2}, x₍ᵢ₎ the mean without estimate i. `None` below two
-/// estimates and without spread.
+/// acceleration a = Σ(x̄ − x₍ᵢ₎)³ / 6(Σ(x̄ − x₍ᵢ₎)²)^{3/2}, x₍ᵢ₎ the mean without estimate i. `None` below
+/// two estimates and without spread.
 pub fn bca(estimates: &[f64], level: f64) -> Option<Interval> {
     let (centre, error) = mean_and_error(estimates)?;
     if error == 0.0 {
@@ -74,7 +75,8 @@ pub fn bca(estimates: &[f64], level: f64) -> Option<Interval> {
     Some(Interval { point: centre, lower: bound(tail)?, upper: bound(1.0 - tail)? })
 }
 
-/// The jackknife's acceleration of a mean: leaving out xᵢ moves the mean by (xᵢ − x̄)/(n − 1), and the factor cancels.
+/// The jackknife's acceleration of a mean: leaving out xᵢ moves the mean by (xᵢ − x̄)/(n − 1), and the factor
+/// cancels.
 fn acceleration(estimates: &[f64], centre: f64) -> f64 {
     let power = |k: i32| estimates.iter().map(|x| (x - centre).powi(k)).sum::<f64>();
     power(3) / (6.0 * power(2).powf(1.5))
@@ -123,9 +125,9 @@ mod tests {
     use super::*;
     use crate::stats::interval::Mean;
 
-    /// From `peers/trust/oracle.py`. Of the samples of ten the bootstrap distribution was enumerated, all 92,378 resamples
-    /// with their weights; SciPy's BCa agrees with the enumeration to 0.01. Of the thirty (quantiles of a lognormal law)
-    /// bootstrap-t is NumPy's and BCa SciPy's, a million resamples each.
+    /// From `peers/trust/oracle.py`. Of the samples of ten the bootstrap distribution was enumerated, all
+    /// 92,378 resamples with their weights; SciPy's BCa agrees with the enumeration to 0.01. Of the thirty
+    /// (quantiles of a lognormal law) bootstrap-t is NumPy's and BCa SciPy's, a million resamples each.
     const EVEN: [f64; 10] = [-1.5, -1.0, -0.7, -0.4, -0.1, 0.1, 0.4, 0.7, 1.0, 1.5];
     const SKEWED: [f64; 10] = [0.11, 0.23, 0.31, 0.38, 0.52, 0.71, 0.90, 1.34, 2.05, 4.10];
     const OUTLIER: [f64; 10] = [9.8, 10.1, 9.9, 10.0, 10.2, 10.05, 9.95, 10.15, 9.85, 13.0];
@@ -160,7 +162,7 @@ mod tests {
     fn a_skewed_sample_has_a_longer_side_and_an_even_one_has_students_width() {
         let skewed = studentised(&SKEWED, 0.95).unwrap();
         assert!(skewed.upper - skewed.point > 2.0 * (skewed.point - skewed.lower), "{skewed:?}");
-        let (even, student) = (studentised(&EVEN, 0.95).unwrap(), Mean::of(&EVEN).unwrap().interval(0.95));
+        let (even, student) = (studentised(&EVEN, 0.95).unwrap(), Mean::new(&EVEN).unwrap().interval(0.95));
         assert!((even.half_width() / student.half_width() - 1.0).abs() < 0.1, "{even:?} {student:?}");
     }
 

@@ -1,12 +1,13 @@
 //! The chi-square distribution, and with it the interval of a standard deviation.
 //!
-//! Plain mathematics by the incomplete gamma function. The interval of a deviation holds for normal values and, unlike
-//! that of a mean, does not become right for others by their number alone.
+//! Plain mathematics by the incomplete gamma function. The interval of a deviation holds for normal values
+//! and, unlike that of a mean, does not become right for others by their number alone.
 
 use super::special::{first_beyond, ln_gamma, lower_gamma_series, upper_gamma_fraction};
 
-/// P(X ≤ `x`) with `degrees` degrees of freedom: the regularised incomplete gamma function P(ν/2, x/2) (Abramowitz &
-/// Stegun 26.4.19), by its series below ν/2 + 1 and one minus the continued fraction above (Numerical Recipes §6.2).
+/// P(X ≤ `x`) with `degrees` degrees of freedom: the regularised incomplete gamma function P(ν/2, x/2)
+/// (Abramowitz & Stegun 26.4.19), by its series below ν/2 + 1 and one minus the continued fraction above
+/// (Numerical Recipes §6.2).
 pub fn cdf(x: f64, degrees: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -25,8 +26,9 @@ pub fn quantile(p: f64, degrees: f64) -> f64 {
     }
 }
 
-/// The interval of a standard deviation, from the `deviation` of a sample with `degrees` degrees of freedom: s·√(ν/χ²) at
-/// the upper and the lower quantile (any textbook; e.g. NIST/SEMATECH e-Handbook §7.2.3.1). Assumes normal values.
+/// The interval of a standard deviation, from the `deviation` of a sample with `degrees` degrees of freedom:
+/// s·√(ν/χ²) at the upper and the lower quantile (any textbook; e.g. NIST/SEMATECH e-Handbook §7.2.3.1).
+/// Assumes normal values.
 pub fn deviation_interval(deviation: f64, degrees: f64, level: f64) -> (f64, f64) {
     let tail = 0.5 * (1.0 - level);
     let bound = |p: f64| deviation * (degrees / quantile(p, degrees)).sqrt();

@@ -1,8 +1,8 @@
-//! Where variance comes from: one-way nested analysis of variance by the method of moments, and the number of inner
-//! repetitions that spends a budget best.
+//! Where variance comes from: one-way nested analysis of variance by the method of moments, and the number of
+//! inner repetitions that spends a budget best.
 //!
-//! The module knows levels of repetition and their costs; which level is a block and which a round is the caller's to
-//! say.
+//! The module knows levels of repetition and their costs; which level is a block and which a round is the
+//! caller's to say.
 
 use super::fisher::quantile;
 use super::sample::mean;
@@ -12,7 +12,8 @@ use super::sample::mean;
 pub struct Components {
     /// Variance of values within a group, σ²_w = MS_w.
     pub within: f64,
-    /// Variance of the groups' true means, σ²_b = (MS_b − MS_w)/m₀; negative estimates are kept: their mean is the truth.
+    /// Variance of the groups' true means, σ²_b = (MS_b − MS_w)/m₀; negative estimates are kept: their mean
+    /// is the truth.
     pub between: f64,
     /// m₀: the values of a group, averaged so that the method of moments is unbiased.
     pub size: f64,
@@ -37,9 +38,10 @@ pub struct Share {
 
 /// One-way analysis of variance with random groups, of unequal size too: y_ij = µ + B_i + e_ij.
 ///
-/// With n_i values in group i, N in all, k groups: MS_w = Σ_i Σ_j (y_ij − ȳ_i)²/(N − k), MS_b = Σ_i n_i (ȳ_i − ȳ)²/(k − 1),
-/// m₀ = (N − Σ n_i²/N)/(k − 1); E MS_w = σ²_w and E MS_b = σ²_w + m₀σ²_b (Searle, Casella & McCulloch 1992, §3.6; with equal
-/// groups the T² of Kalibera & Jones 2013). `None` below two groups, or without a group of two.
+/// With n_i values in group i, N in all, k groups: MS_w = Σ_i Σ_j (y_ij − ȳ_i)²/(N − k), MS_b = Σ_i n_i (ȳ_i
+/// − ȳ)²/(k − 1), m₀ = (N − Σ n_i²/N)/(k − 1); E MS_w = σ²_w and E MS_b = σ²_w + m₀σ²_b (Searle, Casella &
+/// McCulloch 1992, §3.6; with equal groups the T² of Kalibera & Jones 2013). `None` below two groups, or
+/// without a group of two.
 pub fn one_way(groups: &[Vec<f64>]) -> Option<Components> {
     let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();
     let all: f64 = groups.iter().map(|group| group.len() as f64).sum();
@@ -62,11 +64,12 @@ pub fn one_way(groups: &[Vec<f64>]) -> Option<Components> {
 }
 
 impl Components {
-    /// Which share of the variance of a group's mean the groups themselves have: σ²_b / (σ²_b + σ²_w/m₀) = 1 − 1/τ with
-    /// τ = E MS_b / E MS_w. What no number of values within a group takes away.
+    /// Which share of the variance of a group's mean the groups themselves have: σ²_b / (σ²_b + σ²_w/m₀) = 1
+    /// − 1/τ with τ = E MS_b / E MS_w. What no number of values within a group takes away.
     ///
-    /// MS_b/MS_w over τ is F distributed with k − 1 and N − k degrees of freedom (exactly for normal components and equal
-    /// groups), which gives the interval; estimate and bounds are cut to 0 … 1. `None` without any spread.
+    /// MS_b/MS_w over τ is F distributed with k − 1 and N − k degrees of freedom (exactly for normal
+    /// components and equal groups), which gives the interval; estimate and bounds are cut to 0 … 1. `None`
+    /// without any spread.
     pub fn share_between(&self, level: f64) -> Option<Share> {
         if self.ratio.is_nan() {
             return None;
@@ -79,20 +82,21 @@ impl Components {
 
     /// The intraclass correlation σ²_b / (σ²_b + σ²_w) with its interval, from the same F distribution.
     pub fn intraclass(&self, level: f64) -> Option<Share> {
-        let of_mean = self.share_between(level)?;
+        let share_of_mean = self.share_between(level)?;
         // A share r of the variance of a mean of m values is r/(r + (1 − r)·m) of one value's.
         let single = |r: f64| r / (r + (1.0 - r) * self.size);
         Some(Share {
-            point: single(of_mean.point),
-            lower: single(of_mean.lower),
-            upper: single(of_mean.upper),
+            point: single(share_of_mean.point),
+            lower: single(share_of_mean.lower),
+            upper: single(share_of_mean.upper),
         })
     }
 }
 
-/// The number of inner repetitions that makes the error least for a given budget, where an outer repetition costs
-/// `outer` by itself and each inner one `inner`: √((outer/inner)·(σ²_w/σ²_b)) (Kalibera & Jones 2013, §9.2; Cochran 1977,
-/// §10.6), not rounded. Infinite where the outer level has no variance of its own, 0 where the inner has none.
+/// The number of inner repetitions that makes the error least for a given budget, where an outer repetition
+/// costs `outer` by itself and each inner one `inner`: √((outer/inner)·(σ²_w/σ²_b)) (Kalibera & Jones 2013,
+/// §9.2; Cochran 1977, §10.6), not rounded. Infinite where the outer level has no variance of its own, 0
+/// where the inner has none.
 pub fn best_inner(outer: f64, inner: f64, within: f64, between: f64) -> f64 {
     match (within > 0.0, between > 0.0) {
         (false, _) => 0.0,
@@ -105,8 +109,9 @@ pub fn best_inner(outer: f64, inner: f64, within: f64, between: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Strength of cloth from four looms drawn at random, four pieces of each (Montgomery, Design and Analysis of
-    /// Experiments, §3.9): MS 29.73 and 1.90, F = 15.68, components 6.96 and 1.90, intraclass correlation in 0.38 … 0.98.
+    /// Strength of cloth from four looms drawn at random, four pieces of each (Montgomery, Design and
+    /// Analysis of Experiments, §3.9): MS 29.73 and 1.90, F = 15.68, components 6.96 and 1.90, intraclass
+    /// correlation in 0.38 … 0.98.
     fn looms() -> Vec<Vec<f64>> {
         [[98, 97, 99, 96], [91, 90, 93, 92], [96, 95, 97, 95], [95, 96, 99, 98]]
             .map(|loom| loom.map(f64::from).to_vec())
@@ -148,7 +153,8 @@ mod tests {
 
     #[test]
     fn best_inner_is_where_the_error_is_least_for_the_budget() {
-        // Variance of the mean for budget T: with T/(outer + m·inner) groups of m, (b + w/m)·(outer + m·inner)/T.
+        // Variance of the mean for budget T: with T/(outer + m·inner) groups of m, (b + w/m)·(outer +
+        // m·inner)/T.
         for (outer, inner, within, between) in
             [(2.0, 0.05, 1e-4, 1e-5), (1.0, 1.0, 4.0, 1.0), (30.0, 0.1, 9e-4, 9e-4)]
         {

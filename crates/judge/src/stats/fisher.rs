@@ -4,7 +4,8 @@
 
 use super::special::{first_beyond, incomplete_beta};
 
-/// P(F ≤ `f`) with `over` and `under` degrees of freedom: I_{ν₁f/(ν₁f+ν₂)}(ν₁/2, ν₂/2) (Abramowitz & Stegun 26.6.2).
+/// P(F ≤ `f`) with `over` and `under` degrees of freedom: I_{ν₁f/(ν₁f+ν₂)}(ν₁/2, ν₂/2) (Abramowitz & Stegun
+/// 26.6.2).
 pub fn cdf(f: f64, over: f64, under: f64) -> f64 {
     if f <= 0.0 {
         return 0.0;

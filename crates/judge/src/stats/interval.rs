@@ -6,7 +6,8 @@
 use super::sample::{mean, standard_deviation};
 use super::student::two_sided_quantile;
 
-/// A mean with its standard error and the degrees of freedom of that error: all that an interval or a p value needs.
+/// A mean with its standard error and the degrees of freedom of that error: all that an interval or a p value
+/// needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
     /// The mean of the block estimates.
@@ -54,15 +55,16 @@ impl Mean {
     /// The mean of `estimates` with s of all of them: n−1 degrees of freedom. `None` below two estimates.
     ///
     /// Assumes estimates that are independent and near normal, which block averages and their log-ratios are.
-    pub fn of(estimates: &[f64]) -> Option<Self> {
+    pub fn new(estimates: &[f64]) -> Option<Self> {
         Self::with_first_stage(estimates, estimates.len())
     }
 
     /// The mean of all `estimates` with s of the first `first` only, and first−1 degrees of freedom.
     ///
-    /// This is Stein's second stage (Stein 1945): n depended on the first stage's s, and x̄ is independent of it, so
-    /// (x̄−µ)√n/s is exactly t with first−1 degrees of freedom; with the s of all n it would not be, and stopping
-    /// early at a luckily small s would make the interval too narrow. `None` below two estimates in the first stage.
+    /// This is Stein's second stage (Stein 1945): n depended on the first stage's s, and x̄ is independent of
+    /// it, so (x̄−µ)√n/s is exactly t with first−1 degrees of freedom; with the s of all n it would not be,
+    /// and stopping early at a luckily small s would make the interval too narrow. `None` below two estimates
+    /// in the first stage.
     pub fn with_first_stage(estimates: &[f64], first: usize) -> Option<Self> {
         let stage = &estimates[..first.min(estimates.len())];
         let deviation = standard_deviation(stage)?;
@@ -73,15 +75,16 @@ impl Mean {
         })
     }
 
-    /// This mean minus an independent one: variances add, and the degrees of freedom are Welch and Satterthwaite's,
-    /// v²/Σ(vᵢ²/νᵢ) of the sum v of variances vᵢ (Satterthwaite 1946, Welch 1947). An approximation: the interval covers
-    /// about what it says, exactly only where one part dominates or the parts are alike.
+    /// This mean minus an independent one: variances add, and the degrees of freedom are Welch and
+    /// Satterthwaite's, v²/Σ(vᵢ²/νᵢ) of the sum v of variances vᵢ (Satterthwaite 1946, Welch 1947). An
+    /// approximation: the interval covers about what it says, exactly only where one part dominates or the
+    /// parts are alike.
     pub fn minus(self, other: Self) -> Self {
         self.widened(other.error, other.degrees).shifted(-other.point)
     }
 
-    /// The mean with another, independent source of error: its standard error and the degrees of freedom of that. An
-    /// error of zero adds nothing.
+    /// The mean with another, independent source of error: its standard error and the degrees of freedom of
+    /// that. An error of zero adds nothing.
     pub fn widened(self, error: f64, degrees: f64) -> Self {
         let (mine, more) = (self.error * self.error, error * error);
         let sum = mine + more;
@@ -129,7 +132,8 @@ impl Stein {
         let stage = Mean::with_first_stage(&estimates[..self.first], self.first)?;
         let deviation = stage.error * (self.first as f64).sqrt();
         let root = two_sided_quantile(self.level, stage.degrees) * deviation / self.goal;
-        // A goal of zero asks for more blocks than there are; `as` saturates, and not-a-number (0/0) becomes 0.
+        // A goal of zero asks for more blocks than there are; `as` saturates, and not-a-number (0/0) becomes
+        // 0.
         let needed = (root * root).ceil() as usize;
         Some(Blocks { run: needed.clamp(self.first, self.most.max(self.first)), needed })
     }
@@ -148,7 +152,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_textbook_sample() {
-        // NIST/SEMATECH e-Handbook §1.3.5.2: N = 195, mean 9.261460, s = 0.022789, 95 % limits 9.258242 and 9.264679.
+        // NIST/SEMATECH e-Handbook §1.3.5.2: N = 195, mean 9.261460, s = 0.022789, 95 % limits 9.258242 and
+        // 9.264679.
         let (n, s, middle) = (195_u32, 0.022_789, 9.261_460);
         let mean =
             Mean { point: middle, error: s / f64::from(n).sqrt(), degrees: f64::from(n - 1) }.interval(0.95);
@@ -158,14 +163,15 @@ mod tests {
     #[test]
     fn six_blocks_use_five_degrees_of_freedom() {
         // mean 3.5, s = √3.5, half-width 2.5706·√(3.5/6).
-        let interval = Mean::of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().interval(0.95);
+        let interval = Mean::new(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap().interval(0.95);
         assert!((interval.half_width() - 2.570_581_835_6 * (3.5_f64 / 6.0).sqrt()).abs() < 1e-9);
-        assert_eq!(Mean::of(&[1.0]), None);
+        assert_eq!(Mean::new(&[1.0]), None);
     }
 
     #[test]
     fn two_means_are_subtracted_as_welch_has_it() {
-        // Worked: variances of the means 0.04 with 5 and 0.01 with 9 degrees: 0.05²/(0.04²/5 + 0.01²/9) = 7.5503.
+        // Worked: variances of the means 0.04 with 5 and 0.01 with 9 degrees: 0.05²/(0.04²/5 + 0.01²/9) =
+        // 7.5503.
         let (a, b) =
             (Mean { point: 1.0, error: 0.2, degrees: 5.0 }, Mean { point: 0.4, error: 0.1, degrees: 9.0 });
         let found = a.minus(b);
@@ -181,7 +187,8 @@ mod tests {
     #[test]
     fn stein_asks_for_the_blocks_that_the_first_stage_says() {
         let first = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        // (2.5706·1.8708/goal)²: 23.13 at goal 1, so 24; 5.78 at goal 2, so clipped up to 6; 92.5 at 0.5, cut to 30.
+        // (2.5706·1.8708/goal)²: 23.13 at goal 1, so 24; 5.78 at goal 2, so clipped up to 6; 92.5 at 0.5, cut
+        // to 30.
         let rule = |goal| Stein { first: 6, most: 30, goal, level: 0.95 };
         assert_eq!(rule(1.0).blocks(&first), Some(Blocks { run: 24, needed: 24 }));
         assert_eq!(rule(2.0).blocks(&first).unwrap().run, 6);

@@ -1,5 +1,5 @@
-//! Plain mathematics on slices of `f64`: distributions, samples, intervals, the bootstrap, components of variance,
-//! multiple tests, power, steadiness.
+//! Plain mathematics on slices of `f64`: distributions, samples, intervals, the bootstrap, components of
+//! variance, multiple tests, power, steadiness.
 //!
 //! Each function names its formula, its source and what it assumes, and is tested against published values or
 //! closed forms. Nothing here knows a variant, a window or a unit.

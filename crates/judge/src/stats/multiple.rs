@@ -16,11 +16,11 @@ pub fn p_against_zero(mean: Mean) -> f64 {
     }
 }
 
-/// p of the two one-sided tests that the true mean lies within [`lower`, `upper`] (TOST, Schuirmann 1987): the larger
-/// of P(T > (x̄−lower)/se) and P(T > (upper−x̄)/se).
+/// p of the two one-sided tests that the true mean lies within [`lower`, `upper`] (TOST, Schuirmann 1987):
+/// the larger of P(T > (x̄−lower)/se) and P(T > (upper−x̄)/se).
 ///
-/// p ≤ α exactly where the 1−2α interval lies within the margins, so 2 × this p is on the scale of a two-sided
-/// test: `2p ≤ 0.05` says that the 95 % interval lies inside.
+/// p ≤ α exactly where the 1−2α interval lies within the margins, so 2 × this p is on the scale of a
+/// two-sided test: `2p ≤ 0.05` says that the 95 % interval lies inside.
 pub fn p_equivalence(mean: Mean, lower: f64, upper: f64) -> f64 {
     let one_side = |distance: f64| match (mean.error == 0.0, distance >= 0.0) {
         (true, true) => 0.0,
@@ -30,11 +30,11 @@ pub fn p_equivalence(mean: Mean, lower: f64, upper: f64) -> f64 {
     one_side(mean.point - lower).max(one_side(upper - mean.point))
 }
 
-/// Holm's step-down procedure (Holm 1979): the p values adjusted so that "adjusted ≤ α" rejects with a family-wise
-/// error of at most α, whatever the dependence between the tests.
+/// Holm's step-down procedure (Holm 1979): the p values adjusted so that "adjusted ≤ α" rejects with a
+/// family-wise error of at most α, whatever the dependence between the tests.
 ///
-/// With the p values ascending, adjusted(i) = max over j ≤ i of min(1, (k−j+1)·p(j)). The answer is in the order of
-/// the input.
+/// With the p values ascending, adjusted(i) = max over j ≤ i of min(1, (k−j+1)·p(j)). The answer is in the
+/// order of the input.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn holm_matches_the_worked_example() {
-        // The worked example of the Holm-Bonferroni article (Wikipedia): p = 0.01 0.04 0.03 0.005 at α = 0.05;
-        // H4 and H1 are rejected, H3 and H2 are not. Adjusted (R's p.adjust): 0.03 0.06 0.06 0.02.
+        // The worked example of the Holm-Bonferroni article (Wikipedia): p = 0.01 0.04 0.03 0.005 at α =
+        // 0.05; H4 and H1 are rejected, H3 and H2 are not. Adjusted (R's p.adjust): 0.03 0.06 0.06 0.02.
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
         for (got, wanted) in adjusted.iter().zip([0.03, 0.06, 0.06, 0.02]) {
             assert!((got - wanted).abs() < 1e-15, "{adjusted:?}");

@@ -1,12 +1,13 @@
 //! How small a difference a plan can find.
 //!
-//! Plain mathematics over a standard deviation of block estimates; where that comes from is the caller's to say.
+//! Plain mathematics over a standard deviation of block estimates; where that comes from is the caller's to
+//! say.
 
 use super::student::{quantile, two_sided_quantile};
 
-/// The smallest difference that a two-sided t test over `blocks` blocks finds with probability `power`, in the unit of
-/// `deviation`: (t(1−α/2; b−1) + t(power; b−1)) · s/√b, with 1 − α the `level` (Bloom 1995, "Minimum detectable effects",
-/// Evaluation Review 19:547–556; Snedecor & Cochran 1989, §6.14, with t for z).
+/// The smallest difference that a two-sided t test over `blocks` blocks finds with probability `power`, in
+/// the unit of `deviation`: (t(1−α/2; b−1) + t(power; b−1)) · s/√b, with 1 − α the `level` (Bloom 1995,
+/// "Minimum detectable effects", Evaluation Review 19:547–556; Snedecor & Cochran 1989, §6.14, with t for z).
 ///
 /// Assumes block estimates that are independent and near normal. `None` below two blocks.
 pub fn smallest_detectable(deviation: f64, blocks: u32, level: f64, power: f64) -> Option<f64> {
@@ -36,8 +37,8 @@ mod tests {
         assert_eq!(smallest_detectable(1.0, 1, 0.95, 0.8), None);
     }
 
-    /// The sum of two quantiles is an approximation to the noncentral t; simulated, such a difference is found in about
-    /// four of five tries.
+    /// The sum of two quantiles is an approximation to the noncentral t; simulated, such a difference is
+    /// found in about four of five tries.
     #[test]
     fn such_a_difference_is_found_in_four_of_five_tries() {
         let mut draws = ChaCha8Rng::seed_from_u64(11);
@@ -46,7 +47,7 @@ mod tests {
             let found = (0..4_000)
                 .filter(|_| {
                     let sample: Vec<f64> = (0..blocks).map(|_| shift + normal(&mut draws)).collect();
-                    Mean::of(&sample).unwrap().interval(0.95).lower > 0.0
+                    Mean::new(&sample).unwrap().interval(0.95).lower > 0.0
                 })
                 .count();
             let power = found as f64 / 4_000.0;

@@ -1,15 +1,16 @@
 //! The interval of a quantile from ranks alone: no law of the values is assumed.
 //!
-//! It assumes independent values. Requests of one run share its start, its host and its hour: over them such an interval
-//! says how well this run knows its own quantile, no more.
+//! It assumes independent values. Requests of one run share its start, its host and its hour: over them such
+//! an interval says how well this run knows its own quantile, no more.
 
 use super::special::incomplete_beta;
 
-/// Two-sided interval of quantile `q` (0 to 1) of the law that `ascending` was drawn from, at least at `level`; `None` where
-/// there are too few values for it.
+/// Two-sided interval of quantile `q` (0 to 1) of the law that `ascending` was drawn from, at least at
+/// `level`; `None` where there are too few values for it.
 ///
-/// So many values below the quantile, B, have the binomial law (n, q). The bounds are the ranks l and u with P(B < l) and
-/// P(B ≥ u) both at most (1 − level)/2, as near to each other as that allows (David & Nagaraja, Order Statistics, §7.1).
+/// So many values below the quantile, B, have the binomial law (n, q). The bounds are the ranks l and u with
+/// P(B < l) and P(B ≥ u) both at most (1 − level)/2, as near to each other as that allows (David & Nagaraja,
+/// Order Statistics, §7.1).
 pub fn quantile_interval(ascending: &[f64], q: f64, level: f64) -> Option<(f64, f64)> {
     let (n, tail) = (ascending.len(), 0.5 * (1.0 - level));
     // The largest l with P(B ≤ l − 1) ≤ tail, and the smallest u with P(B ≤ u − 1) ≥ 1 − tail.
@@ -33,7 +34,8 @@ mod tests {
 
     #[test]
     fn ranks_of_the_median_are_the_published_ones() {
-        // Of the sign test at 5 % (Conover, Practical Nonparametric Statistics, table A3 and the usual tables of it).
+        // Of the sign test at 5 % (Conover, Practical Nonparametric Statistics, table A3 and the usual tables
+        // of it).
         assert_eq!(ranks(5, 0.5), None);
         for (n, lower, upper) in
             [(6, 1, 6), (8, 1, 8), (9, 2, 8), (10, 2, 9), (15, 4, 12), (20, 6, 15), (25, 8, 18)]

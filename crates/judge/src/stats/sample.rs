@@ -1,15 +1,15 @@
 //! What a sample of numbers says of itself: mean, standard deviation, median, quantiles by nearest rank.
 //!
-//! Everything takes a slice in any order and answers `None` where the sample is too small for the figure; nothing
-//! here estimates an error or removes a value.
+//! Everything takes a slice in any order and answers `None` where the sample is too small for the figure;
+//! nothing here estimates an error or removes a value.
 
 /// The arithmetic mean; `None` for an empty sample.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The sample standard deviation √(Σ(x−x̄)²/(n−1)), in two passes (one pass loses every digit where the mean is
-/// large beside the spread); `None` below two values.
+/// The sample standard deviation √(Σ(x−x̄)²/(n−1)), in two passes (one pass loses every digit where the mean
+/// is large beside the spread); `None` below two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
     let squares: f64 = values.iter().map(|x| (x - centre) * (x - centre)).sum();
@@ -27,8 +27,8 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The `q` quantile by nearest rank: the ⌈q·n⌉-th smallest value (the smallest for q = 0), always a value of the
-/// sample; `None` for an empty sample or a `q` outside 0 to 1.
+/// The `q` quantile by nearest rank: the ⌈q·n⌉-th smallest value (the smallest for q = 0), always a value of
+/// the sample; `None` for an empty sample or a `q` outside 0 to 1.
 ///
 /// This is what HdrHistogram's `value_at_quantile` and the windows' figures use (Hyndman & Fan 1996, type 1).
 pub fn quantile_nearest_rank(values: &[f64], q: f64) -> Option<f64> {
@@ -83,8 +83,9 @@ mod tests {
         assert_eq!(median(&[9.0, 1.0, 4.0, 100.0]), Some(6.5));
     }
 
-    /// Method defect 17: a system sorted its latencies descending, then took the value at 0.95 n and called the 5th
-    /// percentile the 95th. On asymmetric data (1² … 100²) the two differ 361 times, whatever the input's order.
+    /// Method defect 17: a system sorted its latencies descending, then took the value at 0.95 n and called
+    /// the 5th percentile the 95th. On asymmetric data (1² … 100²) the two differ 361 times, whatever the
+    /// input's order.
     #[test]
     fn defect_17_a_percentile_of_asymmetric_data_is_taken_from_the_slow_end() {
         let up: Vec<f64> = (1..=100).map(|n| f64::from(n * n)).collect();

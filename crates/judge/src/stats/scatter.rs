@@ -1,7 +1,8 @@
-//! Observations of a positive quantity over size, in blocks: the common ground of curves and cliffs over size.
+//! Observations of a positive quantity over size, in blocks: the common ground of curves and cliffs over
+//! size.
 //!
-//! Blocks are what is resampled, whole; an observation is never a unit of its own. Nothing is left out here: whoever
-//! makes a [`Scatter`] decides which observations there are.
+//! Blocks are what is resampled, whole; an observation is never a unit of its own. Nothing is left out here:
+//! whoever makes a [`Scatter`] decides which observations there are.
 
 use super::sample::median;
 use super::student::two_sided_quantile;
@@ -35,7 +36,8 @@ pub struct Scatter {
 pub(crate) type Multiplicity = Vec<u32>;
 
 impl Scatter {
-    /// Sorts observations by size (those of one size by time). Sizes below 1 and times not above 0 count as 1.
+    /// Sorts observations by size (those of one size by time). Sizes below 1 and times not above 0 count as
+    /// 1.
     pub fn new(observations: impl IntoIterator<Item = Observation>) -> Self {
         let mut all: Vec<Observation> = observations.into_iter().collect();
         all.sort_by(|a, b| a.size.total_cmp(&b.size).then(a.time.total_cmp(&b.time)));
@@ -71,8 +73,8 @@ impl Scatter {
         vec![1; self.blocks.len()]
     }
 
-    /// [`RESAMPLES`] draws of as many blocks as there are, with replacement, the same for the same number of blocks: two
-    /// scatters of the same blocks are resampled together.
+    /// [`RESAMPLES`] draws of as many blocks as there are, with replacement, the same for the same number of
+    /// blocks: two scatters of the same blocks are resampled together.
     pub(crate) fn resamples(&self) -> Vec<Multiplicity> {
         resamples(self.blocks.len())
     }
@@ -80,11 +82,11 @@ impl Scatter {
     /// The logarithmic level of each block: the median over it of the distance from the whole's rough course.
     pub(crate) fn levels(&self) -> Vec<f64> {
         let rough = self.rough();
-        let mut of_blocks = vec![Vec::new(); self.blocks.len()];
+        let mut residuals = vec![Vec::new(); self.blocks.len()];
         for ((time, block), rough) in self.log_time.iter().zip(&self.block).zip(&rough) {
-            of_blocks[*block as usize].push(time - rough);
+            residuals[*block as usize].push(time - rough);
         }
-        of_blocks.iter().map(|rest| median(rest).unwrap_or(0.0)).collect()
+        residuals.iter().map(|rest| median(rest).unwrap_or(0.0)).collect()
     }
 
     /// The observations' logarithmic times without their blocks' levels.
@@ -101,10 +103,11 @@ impl Scatter {
     }
 }
 
-/// The standard error of an estimate from its values in resamples of `blocks` blocks: half the distance between their
-/// 15.87th and 84.13th percentiles (one standard deviation of a normal law either way; a few resamples in which a fit
-/// goes astray do not count), inflated by √(b/(b − 1)): the bootstrap's variance of a mean is short by that factor
-/// (Efron & Tibshirani 1993, §5.3). `None` below two blocks, and where a value is not finite.
+/// The standard error of an estimate from its values in resamples of `blocks` blocks: half the distance
+/// between their 15.87th and 84.13th percentiles (one standard deviation of a normal law either way; a few
+/// resamples in which a fit goes astray do not count), inflated by √(b/(b − 1)): the bootstrap's variance of
+/// a mean is short by that factor (Efron & Tibshirani 1993, §5.3). `None` below two blocks, and where a value
+/// is not finite.
 pub(crate) fn standard_error(resampled: &[f64], blocks: usize) -> Option<f64> {
     let [lower, upper] = [0.1587, 0.8413].map(|q| super::sample::quantile_nearest_rank(resampled, q));
     let deviation = 0.5 * (upper? - lower?);
@@ -112,8 +115,9 @@ pub(crate) fn standard_error(resampled: &[f64], blocks: usize) -> Option<f64> {
     (blocks > 1 && inflated.is_finite()).then_some(inflated)
 }
 
-/// Half the width of a two-sided interval at `level` (0 to 1): Student's quantile of blocks − 1 degrees of freedom times
-/// the standard error. Of a mean over blocks it is Student's own interval but for the Monte Carlo error.
+/// Half the width of a two-sided interval at `level` (0 to 1): Student's quantile of blocks − 1 degrees of
+/// freedom times the standard error. Of a mean over blocks it is Student's own interval but for the Monte
+/// Carlo error.
 pub(crate) fn half_width(error: f64, blocks: usize, level: f64) -> f64 {
     two_sided_quantile(level, blocks as f64 - 1.0) * error
 }
@@ -176,7 +180,7 @@ mod tests {
         };
         let resampled: Vec<f64> = resamples(6).iter().map(mean).collect();
         let half = half_width(standard_error(&resampled, 6).unwrap(), 6, 0.95);
-        let student = super::super::interval::Mean::of(&estimates).unwrap().interval(0.95).half_width();
+        let student = super::super::interval::Mean::new(&estimates).unwrap().interval(0.95).half_width();
         assert!((half / student - 1.0).abs() < 0.12, "{half} {student}");
     }
 
@@ -187,15 +191,15 @@ mod tests {
         let all = (1..=400).flat_map(|n| (0..4).map(move |block| at(block, f64::from(n), law(block, n))));
         let scatter = Scatter::new(all);
         let levelled = scatter.levelled();
-        let of = |block: u32| {
+        let middle = |block: u32| {
             let its: Vec<f64> =
                 levelled.iter().zip(&scatter.block).filter(|(_, b)| **b == block).map(|(y, _)| *y).collect();
             median(&its).unwrap()
         };
         assert!(
-            (1..4).all(|block| (of(block) - of(0)).abs() < 0.02),
+            (1..4).all(|block| (middle(block) - middle(0)).abs() < 0.02),
             "{:?}",
-            (0..4).map(of).collect::<Vec<_>>()
+            (0..4).map(middle).collect::<Vec<_>>()
         );
     }
 }

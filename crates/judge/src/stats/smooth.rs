@@ -1,15 +1,16 @@
 //! Quantiles of a positive quantity over size, smoothed, with the curves of resampled blocks.
 //!
-//! At each place of the curve: the nearest observations on the scale on which sizes are spread evenly (linear, logarithmic or
-//! between, `Scale`), their weights falling off as in LOESS (Cleveland 1979: (1 − |u|³)³ at the share u of the farthest's
-//! distance); a resistant line of time over size through the medians of the lower and the upper half of them (Brown & Mood
-//! 1951; Tukey 1977, ch. 5, polished); and the weighted quantile of what the line leaves, as a ratio, moved along it to the
-//! place. So a time of a + b bytes is met at every place however sizes are spread, the first and the last among them. Nothing
-//! is taken over a *cut* (a step of the level). Neither a slow request nor a gap between sizes can pull a curve far, and none
-//! is left out. Where the scatter has no observation near, there is no curve.
+//! At each place of the curve: the nearest observations on the scale on which sizes are spread evenly
+//! (linear, logarithmic or between, `Scale`), their weights falling off as in LOESS (Cleveland 1979: (1 −
+//! |u|³)³ at the share u of the farthest's distance); a resistant line of time over size through the medians
+//! of the lower and the upper half of them (Brown & Mood 1951; Tukey 1977, ch. 5, polished); and the weighted
+//! quantile of what the line leaves, as a ratio, moved along it to the place. So a time of a + b bytes is met
+//! at every place however sizes are spread, the first and the last among them. Nothing is taken over a *cut*
+//! (a step of the level). Neither a slow request nor a gap between sizes can pull a curve far, and none is
+//! left out. Where the scatter has no observation near, there is no curve.
 //!
-//! A quantile band (p5 to p95 …) is where requests lie; an interval is how well a curve is known, blocks being resampled
-//! whole. They have nothing to do with each other.
+//! A quantile band (p5 to p95 …) is where requests lie; an interval is how well a curve is known, blocks
+//! being resampled whole. They have nothing to do with each other.
 
 use super::scatter::Scatter;
 use super::weighed::{Draws, Item, Weighed};
@@ -22,10 +23,10 @@ const MOST: usize = 1000;
 /// Most places of a curve, beside those in gaps.
 const PLACES: usize = 100;
 
-/// How far off the nearest observation a curve is told: a share of the scatter's own range on its scale …
+/// How far off the nearest observation a curve is reported: a share of the scatter's own range on its scale …
 const NEAR: f64 = 0.02;
-/// … or so many steps between its sizes, where they are few: random sizes leave no gap of twice as many among a hundred in a
-/// hundred scatters.
+/// … or so many steps between its sizes, where they are few: random sizes leave no gap of twice as many among
+/// a hundred in a hundred scatters.
 const STEPS: f64 = 6.0;
 
 /// How often a line is polished: each time the halves' medians of what it leaves are added to its ends.
@@ -39,8 +40,8 @@ const MEDIAN: f64 = 0.5;
 /// Curves of several quantiles, one value for each place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Smooth {
-    /// Curves by quantile in the order asked for: natural logarithms of times; `None` where too few observations lie
-    /// beyond a quantile.
+    /// Curves by quantile in the order asked for: natural logarithms of times; `None` where too few
+    /// observations lie beyond a quantile.
     pub curves: Vec<Vec<Option<f64>>>,
     /// The median at each place in each resample of blocks; empty where it is not told in one of them.
     pub(crate) medians: Vec<Vec<f64>>,
@@ -49,8 +50,9 @@ pub struct Smooth {
 /// Fewest observations beyond a quantile, within reach of a place, for it to be told.
 const BEYOND: f64 = 3.0;
 
-/// At most a hundred sizes, as dense as the observations of all scatters together: places of equal rank, both ends among
-/// them, rising; and one in each gap of a scatter that has none of them in it, where its curve then is not.
+/// At most a hundred sizes, as dense as the observations of all scatters together: places of equal rank, both
+/// ends among them, rising; and one in each gap of a scatter that has none of them in it, where its curve
+/// then is not.
 pub fn places(scatters: &[Scatter]) -> Vec<f64> {
     let mut all: Vec<f64> = scatters.iter().flat_map(|scatter| scatter.size.iter().copied()).collect();
     all.sort_by(f64::total_cmp);
@@ -70,7 +72,7 @@ pub fn places(scatters: &[Scatter]) -> Vec<f64> {
 
 /// Neighbouring sizes between which a scatter's curve is not told.
 fn gaps(scatter: &Scatter) -> Vec<(f64, f64)> {
-    let reach = Reach::of(scatter);
+    let reach = Reach::new(scatter);
     let is_gap = |pair: &&[f64]| !reach.holds(scatter, 0.5 * (pair[0] + pair[1]));
     scatter
         .size
@@ -95,8 +97,9 @@ enum Scale {
 }
 
 impl Scale {
-    /// That on which the middle one of rising sizes lies half way between both ends: (m + c)² = (l + c)(h + c), solved for c.
-    fn of(sizes: &[f64]) -> Self {
+    /// That on which the middle one of rising sizes lies half way between both ends: (m + c)² = (l + c)(h +
+    /// c), solved for c.
+    fn new(sizes: &[f64]) -> Self {
         let (Some(low), Some(high)) = (sizes.first(), sizes.last()) else { return Self::Log(0.0) };
         let middle = sizes[sizes.len() / 2];
         let past = low + high - 2.0 * middle;
@@ -115,15 +118,15 @@ impl Scale {
     }
 }
 
-/// How near to its own sizes a scatter's curve is told.
+/// How near to its own sizes a scatter's curve is reported.
 struct Reach {
     scale: Scale,
     most: f64,
 }
 
 impl Reach {
-    fn of(scatter: &Scatter) -> Self {
-        let scale = Scale::of(&scatter.size);
+    fn new(scatter: &Scatter) -> Self {
+        let scale = Scale::new(&scatter.size);
         let mut sizes = scatter.size.clone();
         sizes.dedup();
         let range = match (sizes.first(), sizes.last()) {
@@ -149,8 +152,8 @@ impl Reach {
     }
 }
 
-/// The curves at `places`; what lies on different sides of a cut does not see each other, and there is none where no
-/// observation is near.
+/// The curves at `places`; what lies on different sides of a cut does not see each other, and there is none
+/// where no observation is near.
 pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]) -> Smooth {
     let blocks = scatter.blocks().len();
     // One block is the same in every resample.
@@ -158,12 +161,12 @@ pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]
     let (once, resamples) = (Draws::new(&[scatter.once()], blocks), Draws::new(&resamples, blocks));
     let mut curves = vec![vec![None; places.len()]; quantiles.len()];
     let mut medians = vec![Vec::new(); places.len()];
-    let reach = Reach::of(scatter);
+    let reach = Reach::new(scatter);
     for (at, place) in places.iter().enumerate() {
         if scatter.is_empty() || !reach.holds(scatter, *place) {
             continue;
         }
-        let Some(near) = Near::new(scatter, (*place, reach.scale), cuts, &once) else { continue };
+        let Some(near) = Near::new(scatter, *place, reach.scale, cuts, &once) else { continue };
         for (curve, quantile) in curves.iter_mut().zip(quantiles) {
             curve[at] = near.quantiles(*quantile, &once).and_then(|values| values.first().copied());
         }
@@ -172,7 +175,8 @@ pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]
     Smooth { curves, medians }
 }
 
-/// Time over size as a straight line between and beyond two ends: where each lies off the place, and its ln(time).
+/// Time over size as a straight line between and beyond two ends: where each lies off the place, and its
+/// ln(time).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     ends: [(f64, f64); 2],
@@ -210,7 +214,7 @@ struct Near {
 }
 
 impl Near {
-    fn new(scatter: &Scatter, (place, scale): (f64, Scale), cuts: &[f64], once: &Draws) -> Option<Self> {
+    fn new(scatter: &Scatter, place: f64, scale: Scale, cuts: &[f64], once: &Draws) -> Option<Self> {
         let (low, high) = within(scatter, place, cuts);
         let count = neighbourhood(scatter.len()).min(high - low);
         if count == 0 {
@@ -218,7 +222,8 @@ impl Near {
         }
         let centre = scale.at(place);
         let off = |at: usize| (scale.at(scatter.size[at]) - centre).abs();
-        // The nearest `count` between `low` and `high`: slide a window while its right neighbour is nearer than its left end.
+        // The nearest `count` between `low` and `high`: slide a window while its right neighbour is nearer
+        // than its left end.
         let start = (low..high - count).find(|from| off(from + count) > off(*from));
         let from = start.unwrap_or(high - count);
         let reach = off(from).max(off(from + count - 1)) * (1.0 + 1e-9);
@@ -237,9 +242,9 @@ impl Near {
         Some(Self { halves, rest: Weighed::new(all.iter().map(moved).collect(), blocks), line, left })
     }
 
-    /// A quantile at the place in each draw; `None` where one of them has too few observations beyond it. A draw has a line
-    /// of its own; what is left moves by how much farther than the sample's it leads from where its observations lie, on
-    /// average, to the place.
+    /// A quantile at the place in each draw; `None` where one of them has too few observations beyond it. A
+    /// draw has a line of its own; what is left moves by how much farther than the sample's it leads from
+    /// where its observations lie, on average, to the place.
     fn quantiles(&self, quantile: f64, draws: &Draws) -> Option<Vec<f64>> {
         let beyond = |count: &f64| quantile.min(1.0 - quantile) * count >= BEYOND;
         if !self.rest.counts(draws).iter().all(beyond) {
@@ -263,8 +268,8 @@ impl Near {
 fn line(all: &[Item], once: &Draws, blocks: usize) -> Line {
     let (lower, upper) = all.split_at(all.len() / 2);
     let end = |half: &[Item]| {
-        let middle = |of: fn(&Item) -> f64| {
-            let items = half.iter().map(|item| Item { value: of(item), ..*item }).collect();
+        let middle = |pick: fn(&Item) -> f64| {
+            let items = half.iter().map(|item| Item { value: pick(item), ..*item }).collect();
             Weighed::new(items, blocks).quantiles(MEDIAN, once)[0]
         };
         Some((middle(|item| item.off)?, middle(|item| item.value)?))
@@ -304,7 +309,8 @@ mod tests {
     use super::super::scatter::Observation;
     use super::*;
 
-    /// A power law is a straight line on these scales: the curve must be it, at the ends too, whatever the spacing.
+    /// A power law is a straight line on these scales: the curve must be it, at the ends too, whatever the
+    /// spacing.
     #[test]
     fn a_power_law_is_met_everywhere() {
         let law = |size: f64| 50.0 * size.powf(0.7);
@@ -325,8 +331,8 @@ mod tests {
         }
     }
 
-    /// What a message of a size takes is a + b·size to begin with: the curve must be it, at both ends too, whatever the spacing
-    /// and the noise around it, and however large b·size grows beside a.
+    /// What a message of a size takes is a + b·size to begin with: the curve must be it, at both ends too,
+    /// whatever the spacing and the noise around it, and however large b·size grows beside a.
     #[test]
     fn a_cost_for_each_byte_is_met_everywhere() {
         let linear = |share: f64| 1.0 + 499_999.0 * share;
@@ -354,14 +360,14 @@ mod tests {
         }
     }
 
-    /// The scale's equation, solved by hand: of 1, 3, 9 the middle is the geometric one; of 0, 5, 10 the arithmetic one; of
-    /// 0, 2, 6 it is (2 + c)² = c(6 + c), c = 2.
+    /// The scale's equation, solved by hand: of 1, 3, 9 the middle is the geometric one; of 0, 5, 10 the
+    /// arithmetic one; of 0, 2, 6 it is (2 + c)² = c(6 + c), c = 2.
     #[test]
     fn the_scale_is_that_on_which_sizes_are_spread_evenly() {
-        assert_eq!(Scale::of(&[1.0, 3.0, 9.0]), Scale::Log(0.0));
-        assert_eq!(Scale::of(&[0.0, 5.0, 10.0]), Scale::Linear);
-        assert_eq!(Scale::of(&[0.0, 2.0, 6.0]), Scale::Log(2.0));
-        assert_eq!(Scale::of(&[7.0, 7.0, 7.0]), Scale::Log(0.0));
+        assert_eq!(Scale::new(&[1.0, 3.0, 9.0]), Scale::Log(0.0));
+        assert_eq!(Scale::new(&[0.0, 5.0, 10.0]), Scale::Linear);
+        assert_eq!(Scale::new(&[0.0, 2.0, 6.0]), Scale::Log(2.0));
+        assert_eq!(Scale::new(&[7.0, 7.0, 7.0]), Scale::Log(0.0));
     }
 
     #[test]

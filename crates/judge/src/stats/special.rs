@@ -1,8 +1,8 @@
-//! Special functions that the distributions need: log-gamma, the regularised incomplete beta function, the normal
-//! tail.
+//! Special functions that the distributions need: log-gamma, the regularised incomplete beta function, the
+//! normal tail.
 //!
-//! Plain arithmetic on `f64`, good to about 1e-13 in the ranges named; this module refuses to know what a test
-//! statistic is.
+//! Plain arithmetic on `f64`, good to about 1e-13 in the ranges named; this module refuses to know what a
+//! test statistic is.
 
 /// Lanczos coefficients for g = 7, n = 9 (Godfrey 2001), relative error below 1e-14 for x ≥ 1/2.
 const LANCZOS: [f64; 9] = [
@@ -20,8 +20,8 @@ const LANCZOS: [f64; 9] = [
 /// Where Stirling's series, cut after four terms, is exact to a double.
 const STIRLING_FROM: f64 = 20.0;
 
-/// Continued fractions and series stop here even where the last digit still moves; for the arguments this crate
-/// uses they need fewer than a thousand steps.
+/// Continued fractions and series stop here even where the last digit still moves; for the arguments this
+/// crate uses they need fewer than a thousand steps.
 const MAX_STEPS: u32 = 20_000;
 
 /// Replaces a vanishing denominator in Lentz's method.
@@ -58,11 +58,11 @@ fn ln_gamma_step(a: f64, b: f64) -> f64 {
     (a - 0.5) * (b / a).ln_1p() + b * (a + b).ln() - b + stirling_correction(a + b) - stirling_correction(a)
 }
 
-/// The regularised incomplete beta function I_x(a, b) = ∫₀ˣ t^(a−1) (1−t)^(b−1) dt / B(a, b), for a, b > 0 and
-/// 0 ≤ x ≤ 1.
+/// The regularised incomplete beta function I_x(a, b) = ∫₀ˣ t^(a−1) (1−t)^(b−1) dt / B(a, b), for a, b > 0
+/// and 0 ≤ x ≤ 1.
 ///
-/// By the continued fraction of Abramowitz & Stegun 26.5.8, evaluated by Lentz's method (Numerical Recipes §6.4);
-/// where it converges slowly, through I_x(a, b) = 1 − I_{1−x}(b, a).
+/// By the continued fraction of Abramowitz & Stegun 26.5.8, evaluated by Lentz's method (Numerical Recipes
+/// §6.4); where it converges slowly, through I_x(a, b) = 1 − I_{1−x}(b, a).
 pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -104,8 +104,8 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 
 /// P(Z > z) for a standard normal Z: ½ erfc(z/√2), that is half of Q(½, z²/2).
 ///
-/// The series of the lower incomplete gamma function below z²/2 = 1.5, its continued fraction above (Numerical
-/// Recipes §6.2). The tail keeps its relative accuracy until it underflows near z = 38.
+/// The series of the lower incomplete gamma function below z²/2 = 1.5, its continued fraction above
+/// (Numerical Recipes §6.2). The tail keeps its relative accuracy until it underflows near z = 38.
 pub fn normal_upper_tail(z: f64) -> f64 {
     if z < 0.0 {
         return 1.0 - normal_upper_tail(-z);
@@ -157,8 +157,8 @@ pub(crate) fn upper_gamma_fraction(a: f64, x: f64) -> f64 {
     fraction
 }
 
-/// The least positive number that is `beyond`, by bisection to the last bit, where all above one that is beyond are so too;
-/// infinite where none up to 1e300 is.
+/// The least positive number that is `beyond`, by bisection to the last bit, where all above one that is
+/// beyond are so too; infinite where none up to 1e300 is.
 pub(crate) fn first_beyond(beyond: impl Fn(f64) -> bool) -> f64 {
     let mut high = 1.0;
     while !beyond(high) {

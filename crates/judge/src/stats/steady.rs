@@ -1,22 +1,23 @@
 //! Is a series steady: does it drift, does it have two levels, does the order of two treatments matter?
 //!
-//! These are alarms, not corrections: nothing here removes or shifts a value, the caller reports what they say.
+//! These are alarms, not corrections: nothing here removes or shifts a value, the caller reports what they
+//! say.
 
 use super::interval::{Interval, Mean};
 use super::multiple::p_against_zero;
 use super::sample::{ascending, median};
 use super::special::normal_upper_tail;
 
-/// The longest series that is tested value by value; longer ones are first cut into this many consecutive groups, each
-/// replaced by its median. Keeps the pairwise tests fast and takes out most of the correlation of neighbours,
-/// which the Mann–Kendall test assumes absent.
+/// The longest series that is tested value by value; longer ones are first cut into this many consecutive
+/// groups, each replaced by its median. Keeps the pairwise tests fast and takes out most of the correlation
+/// of neighbours, which the Mann–Kendall test assumes absent.
 const LONGEST_SERIES: usize = 200;
 
 /// The share of the values that the smaller of two levels must hold to be called a level.
 const SMALLEST_LEVEL: f64 = 0.10;
 
-/// Ashman's D from which two levels are called apart. The best cut of a normal sample has D = 2.65 and of a uniform one
-/// 3.46, so neither reaches it.
+/// Ashman's D from which two levels are called apart. The best cut of a normal sample has D = 2.65 and of a
+/// uniform one 3.46, so neither reaches it.
 const APART: f64 = 4.0;
 
 /// A monotone drift of a series.
@@ -67,10 +68,11 @@ pub struct CarryOver {
     pub blocks: usize,
 }
 
-/// The drift over a series in time order; `None` below eight values, where the normal approximation does not hold.
+/// The drift over a series in time order; `None` below eight values, where the normal approximation does not
+/// hold.
 ///
-/// Significance: Mann–Kendall, S = Σ_{i<j} sign(x_j−x_i), z = (|S|−1)/√Var S with Var S = (n(n−1)(2n+5) −
-/// Σ t(t−1)(2t+5))/18 over groups of t ties (Mann 1945, Kendall 1975). Size: the median of all pairwise slopes
+/// Significance: Mann–Kendall, S = Σ_{i<j} sign(x_j−x_i), z = (|S|−1)/√Var S with Var S = (n(n−1)(2n+5) − Σ
+/// t(t−1)(2t+5))/18 over groups of t ties (Mann 1945, Kendall 1975). Size: the median of all pairwise slopes
 /// (Theil 1950, Sen 1968) times n−1. Both are blind to the shape of the noise and to single outliers.
 pub fn drift(series: &[f64]) -> Option<Drift> {
     let series = shorten(series);
@@ -103,11 +105,12 @@ pub fn drift(series: &[f64]) -> Option<Drift> {
     })
 }
 
-/// The most likely step in a series in time order; `None` below eight values, or where the series is constant.
+/// The most likely step in a series in time order; `None` below eight values, or where the series is
+/// constant.
 ///
-/// Pettitt (1979): with ranks r (ties share the middle one), U_k = 2·Σ_{i≤k} r_i − k(n+1), K = max |U_k|, and p ≈
-/// 2·exp(−6K²/(n³+n²)), which is above the true one where it is small. The line of [`drift`] misses a step near either
-/// end, since most pairs of values lie on one side of it; this does not.
+/// Pettitt (1979): with ranks r (ties share the middle one), U_k = 2·Σ_{i≤k} r_i − k(n+1), K = max |U_k|, and
+/// p ≈ 2·exp(−6K²/(n³+n²)), which is above the true one where it is small. The line of [`drift`] misses a
+/// step near either end, since most pairs of values lie on one side of it; this does not.
 pub fn shift(series: &[f64]) -> Option<Shift> {
     let series = shorten(series);
     let n = series.len();
@@ -154,12 +157,13 @@ fn shorten(series: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Two clearly separate levels in a sample (a server that is sometimes in one state, sometimes in another); `None` where
-/// one level describes it, or below 20 values.
+/// Two clearly separate levels in a sample (a server that is sometimes in one state, sometimes in another);
+/// `None` where one level describes it, or below 20 values.
 ///
-/// The sorted values are cut where the sum of squares within the two sides is least (Fisher 1958, exact in one
-/// dimension), each side holding at least a tenth. Levels are reported where Ashman's D = |µ₁−µ₂| / √((σ₁²+σ₂²)/2)
-/// (Ashman, Bird & Zepf 1994) is above 4. A plain rule that misses levels lying close; it is a flag, not a test.
+/// The sorted values are cut where the sum of squares within the two sides is least (Fisher 1958, exact in
+/// one dimension), each side holding at least a tenth. Levels are reported where Ashman's D = |µ₁−µ₂| /
+/// √((σ₁²+σ₂²)/2) (Ashman, Bird & Zepf 1994) is above 4. A plain rule that misses levels lying close; it is a
+/// flag, not a test.
 pub fn two_levels(sample: &[f64]) -> Option<TwoLevels> {
     if sample.len() < 20 {
         return None;
@@ -192,8 +196,9 @@ pub fn two_levels(sample: &[f64]) -> Option<TwoLevels> {
     })
 }
 
-/// Compares one contrast (a log-ratio, say) between rounds in which the variant ran after the baseline (AB) and rounds in
-/// which it ran before (BA): a t test on the per-block differences, blocks in both slices in the same order.
+/// Compares one contrast (a log-ratio, say) between rounds in which the variant ran after the baseline (AB)
+/// and rounds in which it ran before (BA): a t test on the per-block differences, blocks in both slices in
+/// the same order.
 ///
 /// Assumes that within a block order is random. `None` below three blocks.
 pub fn carry_over(baseline_first: &[f64], variant_first: &[f64]) -> Option<CarryOver> {
@@ -201,7 +206,7 @@ pub fn carry_over(baseline_first: &[f64], variant_first: &[f64]) -> Option<Carry
     if differences.len() < 3 {
         return None;
     }
-    let mean = Mean::of(&differences)?;
+    let mean = Mean::new(&differences)?;
     Some(CarryOver { difference: mean.interval(0.95), p: p_against_zero(mean), blocks: differences.len() })
 }
 
@@ -211,7 +216,8 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// A standard normal by summing twelve uniforms: exact in mean and variance, good enough in the tails here.
+    /// A standard normal by summing twelve uniforms: exact in mean and variance, good enough in the tails
+    /// here.
     fn normal(random: &mut ChaCha8Rng) -> f64 {
         (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
     }
@@ -259,7 +265,8 @@ mod tests {
         assert!((920..=980).contains(&covered), "{covered}");
     }
 
-    /// Method defect 7: a system measured while its servers were still warming up, with up to 78 % drift in the sample.
+    /// Method defect 7: a system measured while its servers were still warming up, with up to 78 % drift in
+    /// the sample.
     #[test]
     fn defect_7_a_sample_taken_while_warming_up_is_found_to_drift() {
         let mut random = ChaCha8Rng::seed_from_u64(1);

@@ -4,8 +4,8 @@
 
 use super::special::{first_beyond, incomplete_beta, normal_upper_tail};
 
-/// Beyond this many degrees of freedom the normal approximation of Abramowitz & Stegun 26.7.8 is exact to 1e-11,
-/// and the continued fraction of the beta function would take thousands of steps.
+/// Beyond this many degrees of freedom the normal approximation of Abramowitz & Stegun 26.7.8 is exact to
+/// 1e-11, and the continued fraction of the beta function would take thousands of steps.
 const NEARLY_NORMAL: f64 = 1e6;
 
 /// P(|T| > |t|) with `degrees` degrees of freedom: I_{ν/(ν+t²)}(ν/2, ½) (Abramowitz & Stegun 26.7.1).
@@ -44,8 +44,8 @@ pub fn cdf(t: f64, degrees: f64) -> f64 {
 
 /// The t that P(T ≤ t) = `p`, for 0 < p < 1; infinite at the ends, not a number outside.
 ///
-/// By bisection of the tail to the last bit: the tail is monotone, so this is as exact as the tail (about 1e-13)
-/// and cannot diverge. Two hundred evaluations are nothing beside one block.
+/// By bisection of the tail to the last bit: the tail is monotone, so this is as exact as the tail (about
+/// 1e-13) and cannot diverge. Two hundred evaluations are nothing beside one block.
 pub fn quantile(p: f64, degrees: f64) -> f64 {
     match p {
         p if !(0.0..=1.0).contains(&p) => f64::NAN,
@@ -54,7 +54,8 @@ pub fn quantile(p: f64, degrees: f64) -> f64 {
     }
 }
 
-/// The t that P(|T| ≤ t) = `level`: the factor of a two-sided interval (2.571 for 0.95 and 5 degrees of freedom).
+/// The t that P(|T| ≤ t) = `level`: the factor of a two-sided interval (2.571 for 0.95 and 5 degrees of
+/// freedom).
 pub fn two_sided_quantile(level: f64, degrees: f64) -> f64 {
     quantile(0.5 + 0.5 * level, degrees)
 }
@@ -74,8 +75,8 @@ fn positive_quantile(p: f64, degrees: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two-sided 90, 95 and 99 % factors, as printed in every table of the t distribution (three decimals; here
-    /// e.g. NIST/SEMATECH e-Handbook of Statistical Methods §1.3.6.7.2).
+    /// Two-sided 90, 95 and 99 % factors, as printed in every table of the t distribution (three decimals;
+    /// here e.g. NIST/SEMATECH e-Handbook of Statistical Methods §1.3.6.7.2).
     const TABLE: [(f64, [f64; 3]); 14] = [
         (1.0, [6.314, 12.706, 63.657]),
         (2.0, [2.920, 4.303, 9.925]),
@@ -125,7 +126,8 @@ mod tests {
 
     #[test]
     fn tails_match_the_closed_forms_of_three_and_five_degrees() {
-        // P(T ≤ t) = ½ + (θ + sin θ cos θ)/π for ν = 3, with one term more for ν = 5 (A&S 26.7.3), θ = atan(t/√ν).
+        // P(T ≤ t) = ½ + (θ + sin θ cos θ)/π for ν = 3, with one term more for ν = 5 (A&S 26.7.3), θ =
+        // atan(t/√ν).
         for t in [0.01_f64, 0.5, 1.0, 1.7, 1.8, 2.571, 4.0, 20.0] {
             let three = (t / 3.0_f64.sqrt()).atan();
             let wanted = 1.0 - 2.0 / std::f64::consts::PI * (three + three.sin() * three.cos());

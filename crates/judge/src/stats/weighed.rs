@@ -1,8 +1,9 @@
 //! Weighted quantiles of the same items in many draws of their blocks at once.
 //!
-//! A draw takes every item as often as its block is in it. Items are put in order once; sums of weights are kept for runs
-//! of them by block, so that what a draw needs of a run is one small product, made for all draws in one go, and only the
-//! run in which a quantile lies is looked at item by item. What is answered is what doing each draw by itself would answer.
+//! A draw takes every item as often as its block is in it. Items are put in order once; sums of weights are
+//! kept for runs of them by block, so that what a draw needs of a run is one small product, made for all
+//! draws in one go, and only the run in which a quantile lies is examined item by item. What is answered is
+//! what doing each draw by itself would answer.
 
 use super::scatter::Multiplicity;
 
@@ -33,8 +34,8 @@ pub(super) struct Draws {
 impl Draws {
     /// All of them are of so many blocks.
     pub fn new(draws: &[Multiplicity], blocks: usize) -> Self {
-        let of = |block: usize| draws.iter().map(|times| f64::from(times[block])).collect();
-        Self { times: (0..blocks).map(of).collect(), count: draws.len() }
+        let times_drawn = |block: usize| draws.iter().map(|times| f64::from(times[block])).collect();
+        Self { times: (0..blocks).map(times_drawn).collect(), count: draws.len() }
     }
 
     /// How many there are.
@@ -66,9 +67,9 @@ pub(super) struct Weighed {
 impl Weighed {
     pub fn new(mut items: Vec<Item>, blocks: usize) -> Self {
         items.sort_by(|a, b| a.value.total_cmp(&b.value));
-        let by_block = |items: &[Item], of: fn(&Item) -> f64| {
+        let by_block = |items: &[Item], pick: fn(&Item) -> f64| {
             let mut sums = vec![0.0; blocks];
-            items.iter().for_each(|item| sums[item.block as usize] += of(item));
+            items.iter().for_each(|item| sums[item.block as usize] += pick(item));
             sums
         };
         Self {
@@ -95,8 +96,9 @@ impl Weighed {
         weights.iter().zip(&offs).map(|(weight, off)| (*weight > 0.0).then(|| off / weight)).collect()
     }
 
-    /// The quantile in each draw: where the weight passes the share q of all, an item's own counted half (Hazen's rule).
-    /// Between two values in proportion, so that it is smooth in q. `None` without any weight.
+    /// The quantile in each draw: where the weight passes the share q of all, an item's own counted half
+    /// (Hazen's rule). Between two values in proportion, so that it is smooth in q. `None` without any
+    /// weight.
     pub fn quantiles(&self, q: f64, draws: &Draws) -> Vec<Option<f64>> {
         let (mut totals, mut run_sums) = (Vec::new(), Vec::new());
         draws.sums(&self.weight, &mut totals);
@@ -115,19 +117,17 @@ impl Weighed {
         }
         let value = |draw: usize| {
             let (run, before) = found[draw];
-            (totals[draw] > 0.0).then(|| self.seek((run * RUN, before), wanted[draw], (draws, draw)))?
+            (totals[draw] > 0.0).then(|| {
+                self.seek(run * RUN, before, wanted[draw], |item| {
+                    item.weight * draws.times[item.block as usize][draw]
+                })
+            })?
         };
         (0..draws.len()).map(value).collect()
     }
 
     /// The value at which the weight passes `wanted`, from an item on before which so much lies.
-    fn seek(
-        &self,
-        (from, mut before): (usize, f64),
-        wanted: f64,
-        (draws, draw): (&Draws, usize),
-    ) -> Option<f64> {
-        let weight = |item: &Item| item.weight * draws.times[item.block as usize][draw];
+    fn seek(&self, from: usize, mut before: f64, wanted: f64, weight: impl Fn(&Item) -> f64) -> Option<f64> {
         let mut last: Option<(f64, f64)> = None;
         for item in &self.items[from..] {
             let own = weight(item);
@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// The quantile by the definition: middles of the weights written out, and a straight line between two of them.
+    /// The quantile by the definition: middles of the weights written out, and a straight line between two of
+    /// them.
     fn by_itself(items: &[Item], times: &Multiplicity, q: f64) -> f64 {
         let mut present: Vec<(f64, f64)> = items
             .iter()

@@ -11,8 +11,8 @@ use crate::thresholds::{LEVEL, MEASURED_LEAST, ROUNDS_LEAST};
 pub struct BlockRule {
     /// Fewest (the first stage) and most blocks.
     pub blocks: Blocks,
-    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` runs the fewest blocks and fills the budget
-    /// with rounds.
+    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` runs the fewest blocks and
+    /// fills the budget with rounds.
     pub until: Option<Ratio>,
     /// The time allowed.
     pub budget: Budget,
@@ -87,8 +87,9 @@ struct Wanted {
 impl BlockRule {
     /// The next step, asked before each block.
     ///
-    /// Below the fewest blocks: another one, whatever the budget. Then, with a goal, n = ⌈(t(min−1)·s/ln(1+until))²⌉ of
-    /// the widest headline, clipped to [min, max], is fixed by the first stage alone; without one, n is the fewest.
+    /// Below the fewest blocks: another one, whatever the budget. Then, with a goal, n =
+    /// ⌈(t(min−1)·s/ln(1+until))²⌉ of the widest headline, clipped to [min, max], is fixed by the first stage
+    /// alone; without one, n is the fewest.
     pub fn next(&self, history: &BlockHistory<'_>) -> BlockStep {
         let planned = self.planned(history);
         if history.void >= self.blocks.min && history.void > history.used {
@@ -108,11 +109,11 @@ impl BlockRule {
         BlockStep::Run { of: wanted.run }
     }
 
-    /// The measured time of the block that is now warm: (budget − starts and warm-ups so far) / blocks still planned,
-    /// with the starts and warm-ups of the blocks to come set aside at the pace of those so far.
+    /// The measured time of the block that is now warm: (budget − starts and warm-ups so far) / blocks still
+    /// planned, with the starts and warm-ups of the blocks to come set aside at the pace of those so far.
     ///
-    /// With a goal, blocks are as long as if every affordable block were run, in both stages alike: Stein's rule
-    /// assumes one spread for all, and a goal met early then saves time.
+    /// With a goal, blocks are as long as if every affordable block were run, in both stages alike: Stein's
+    /// rule assumes one spread for all, and a goal met early then saves time.
     pub fn measured_time(&self, history: &BlockHistory<'_>) -> Nanoseconds {
         let left = u64::from(self.planned(history).saturating_sub(history.used).max(1));
         match self.budget {
@@ -120,7 +121,8 @@ impl BlockRule {
             Budget::Whole(time) => {
                 let to_come = overhead_per_block(history) * (left - 1);
                 let rest = time.saturating_sub(history.overhead + history.measured).saturating_sub(to_come);
-                // Long warm-ups make a run longer than its budget, and not its measurements too short to tell anything.
+                // Long warm-ups make a run longer than its budget, and not its measurements too short to tell
+                // anything.
                 let least = time.as_secs_f64() * MEASURED_LEAST / f64::from(self.planned(history).max(1));
                 (rest / left).max(Nanoseconds::from_secs_f64(least))
             }

@@ -18,8 +18,8 @@ pub struct CheckRule {
 }
 
 impl CheckRule {
-    /// The factors by which the check windows are longer, at most one round of each: 10 and 100, as far as a window
-    /// stays within 2 s, and together within a tenth of the measured time, on average over blocks.
+    /// The factors by which the check windows are longer, at most one round of each: 10 and 100, as far as a
+    /// window stays within 2 s, and together within a tenth of the measured time, on average over blocks.
     pub fn factors(&self) -> Vec<u64> {
         let window = (self.round.as_nanos() / self.windows.max(1)).max(1);
         let fit = CHECK_LONGEST.as_nanos() / window;

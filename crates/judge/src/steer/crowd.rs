@@ -36,9 +36,9 @@ pub enum CrowdStep {
 }
 
 impl CrowdRule {
-    /// Every variant, started or not, may come to hold twice what the largest held when it was ready; 256 MiB are left to
-    /// everything else. With a available and m held by the largest of s that are ready,
-    /// n = ⌊(a + s·m − reserve) / 2m⌋ fit, and never fewer than two are asked for.
+    /// Every variant, started or not, may come to hold twice what the largest held when it was ready; 256 MiB
+    /// are left to everything else. With a available and m held by the largest of s that are ready, n = ⌊(a +
+    /// s·m − reserve) / 2m⌋ fit, and never fewer than two are asked for.
     pub fn next(&self, history: &CrowdHistory) -> CrowdStep {
         let largest = history.largest.get().max(1);
         let room = history.available.get().saturating_add(largest.saturating_mul(history.started as u64));

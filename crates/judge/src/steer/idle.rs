@@ -18,8 +18,9 @@ pub struct IdleCheckRule {
 }
 
 impl IdleCheckRule {
-    /// An even number of rounds, so that two variants come first equally often, within a tenth of the measured time on
-    /// average over blocks; 0 in a block that runs none, and in a run too few of whose blocks could for anything to be said.
+    /// An even number of rounds, so that two variants come first equally often, within a tenth of the
+    /// measured time on average over blocks; 0 in a block that runs none, and in a run too few of whose
+    /// blocks could for anything to be said.
     pub fn rounds(&self) -> u32 {
         let allowed = self.measured.as_secs_f64() * IDLE_CHECK_SHARE;
         let fit = allowed / self.round.as_secs_f64().max(1e-9);
@@ -39,10 +40,10 @@ mod tests {
     use super::*;
 
     fn rounds(round_ms: u64, measured_ms: u64, block: u32) -> u32 {
-        of_blocks(12, round_ms, measured_ms, block)
+        rounds_in_block(12, round_ms, measured_ms, block)
     }
 
-    fn of_blocks(blocks: u32, round_ms: u64, measured_ms: u64, block: u32) -> u32 {
+    fn rounds_in_block(blocks: u32, round_ms: u64, measured_ms: u64, block: u32) -> u32 {
         let [round, measured] = [round_ms, measured_ms].map(Nanoseconds::from_millis);
         IdleCheckRule { round, measured, block, blocks }.rounds()
     }
@@ -50,9 +51,9 @@ mod tests {
     #[test]
     fn a_run_of_which_too_few_blocks_could_check_checks_nothing() {
         // Every fourth block: of eleven only two.
-        assert_eq!(of_blocks(12, 100, 1_000, 3), 4);
-        assert_eq!(of_blocks(11, 100, 1_000, 3), 0);
-        assert_eq!((of_blocks(3, 44, 4_400, 0), of_blocks(2, 44, 4_400, 0)), (10, 0));
+        assert_eq!(rounds_in_block(12, 100, 1_000, 3), 4);
+        assert_eq!(rounds_in_block(11, 100, 1_000, 3), 0);
+        assert_eq!((rounds_in_block(3, 44, 4_400, 0), rounds_in_block(2, 44, 4_400, 0)), (10, 0));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What to run next: pure state machines that the conductor asks between windows, rounds and blocks.
 //!
-//! Each is a rule (fixed for the run) and a function of a history (what happened so far) to a step. None of them holds
-//! state, reads a clock or touches a service; the same history gives the same step, so a run can be resumed and
-//! tested without running.
+//! Each is a rule (fixed for the run) and a function of a history (what happened so far) to a step. None of
+//! them holds state, reads a clock or touches a service; the same history gives the same step, so a run can
+//! be resumed and tested without running.
 
 mod blocks;
 mod check;

@@ -11,7 +11,8 @@ pub struct RoundRule {
     pub time: Nanoseconds,
     /// Variants in a round. With two, rounds come in pairs AB, BA.
     pub variants: usize,
-    /// Windows of one passage through the load's profile, at least 1: every part of it is measured equally often.
+    /// Windows of one passage through the load's profile, at least 1: every part of it is measured equally
+    /// often.
     pub passage: u32,
 }
 
@@ -37,15 +38,16 @@ pub enum RoundStep {
 }
 
 impl RoundRule {
-    /// The next step: rounds until the time is filled (to the nearest round), at least 10, whole passages through the
-    /// load's profile, and an even number with two variants, so that each runs first equally often.
+    /// The next step: rounds until the time is filled (to the nearest round), at least 10, whole passages
+    /// through the load's profile, and an even number with two variants, so that each runs first equally
+    /// often.
     pub fn next(&self, history: RoundHistory) -> RoundStep {
-        let of = self.expected(history);
-        if history.rounds < of { RoundStep::Round { of } } else { RoundStep::Done }
+        let expected = self.expected(history);
+        if history.rounds < expected { RoundStep::Round { of: expected } } else { RoundStep::Done }
     }
 
     /// How many rounds there are where one takes about `each`.
-    pub fn of_length(&self, each: Nanoseconds) -> u32 {
+    pub fn fitting(&self, each: Nanoseconds) -> u32 {
         self.expected(RoundHistory { rounds: 1, spent: each })
     }
 

@@ -1,8 +1,8 @@
 //! Which sizes a block asks for besides those of the range, where these are adaptive.
 //!
-//! The first blocks that count are *scouts*: their single requests say where a curve may step or bend, and every block
-//! after them asks for further sizes there, others in each block. What the scouts say is said once, so the other blocks have
-//! no part in choosing what they are asked, and can confirm what is found.
+//! The first blocks that count are *scouts*: their single requests say where a curve may step or bend, and
+//! every block after them asks for further sizes there, others in each block. What the scouts say is said
+//! once, so the other blocks have no part in choosing what they are asked, and can confirm what is found.
 
 use weighbridge_model::experiment::SizeSpread;
 use weighbridge_model::id::PointId;
@@ -68,7 +68,7 @@ impl SizeRule {
         let mut variants: Vec<_> = trials.iter().map(|trial| trial.variant).collect();
         variants.sort_unstable();
         variants.dedup();
-        let of = |variant| {
+        let scatter = |variant| {
             let those = trials.iter().filter(|t| t.variant == variant && scouts.contains(&t.block));
             let samples = those.flat_map(|trial| trial.samples.iter().map(|sample| (trial.block, sample)));
             let good = samples.filter(|(_, sample)| sample.point == history.point && sample.is_good());
@@ -78,7 +78,7 @@ impl SizeRule {
                 time: sample.service().as_nanos() as f64,
             })))
         };
-        merged(variants.into_iter().flat_map(of).collect())
+        merged(variants.into_iter().flat_map(scatter).collect())
     }
 }
 

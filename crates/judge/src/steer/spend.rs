@@ -1,7 +1,8 @@
 //! How to divide time into blocks and rounds: where the variance is, there the budget is spent.
 //!
-//! A pure function of what a run has shown. It is advice for the *next* run: within a run Stein's interval is exact only
-//! while every block measures as many rounds as those of the first stage, so no running plan is changed by it.
+//! A pure function of what a run has shown. It is advice for the *next* run: within a run Stein's interval is
+//! exact only while every block measures as many rounds as those of the first stage, so no running plan is
+//! changed by it.
 
 use weighbridge_model::quantity::Nanoseconds;
 
@@ -56,9 +57,10 @@ impl SpendRule {
     /// The step after `history`.
     ///
     /// n blocks of J rounds take n·(overhead + J·each), and their interval has the half-width
-    /// t(n−1)·√((σ²_start + σ²_round/J)/n). Of all n that the plan allows, each with the J that fills the same time (at
-    /// least the fewest rounds of a block), the narrowest is taken. Without the factor t and the limits this is the J of
-    /// Kalibera & Jones (2013): √((overhead/each)·(σ²_round/σ²_start)), see [`SpendHistory::best_rounds`].
+    /// t(n−1)·√((σ²_start + σ²_round/J)/n). Of all n that the plan allows, each with the J that fills the
+    /// same time (at least the fewest rounds of a block), the narrowest is taken. Without the factor t and
+    /// the limits this is the J of Kalibera & Jones (2013): √((overhead/each)·(σ²_round/σ²_start)), see
+    /// [`SpendHistory::best_rounds`].
     pub fn next(&self, history: &SpendHistory) -> SpendStep {
         let Blocks { min, max } = self.blocks;
         let rounds = |blocks: u32| {
@@ -83,7 +85,8 @@ impl SpendRule {
 }
 
 impl SpendHistory {
-    /// Rounds of a block that make the error least for any large budget, not rounded; infinite where starts do not vary.
+    /// Rounds of a block that make the error least for any large budget, not rounded; infinite where starts
+    /// do not vary.
     pub fn best_rounds(&self) -> f64 {
         best_inner(self.overhead.as_secs_f64(), self.each.as_secs_f64(), self.round, self.start)
     }
@@ -157,7 +160,8 @@ mod tests {
 
     #[test]
     fn with_many_blocks_allowed_the_rounds_are_those_of_the_closed_form() {
-        // √((1/0.05)·(0.04²/0.005²)) = 35.8 rounds; an hour leaves some 1,300 blocks, where t no longer matters.
+        // √((1/0.05)·(0.04²/0.005²)) = 35.8 rounds; an hour leaves some 1,300 blocks, where t no longer
+        // matters.
         let long = SpendHistory { blocks: 144, ..history(0.005, 0.04) };
         let rule = SpendRule { blocks: Blocks { min: 6, max: 5_000 } };
         assert!((long.best_rounds() - 35.777).abs() < 1e-3);

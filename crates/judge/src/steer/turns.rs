@@ -1,4 +1,5 @@
-//! How long windows must be for a variant that stood still before each of them to answer as it does without a break.
+//! How long windows must be for a variant that stood still before each of them to answer as it does without a
+//! break.
 
 use weighbridge_model::pairing::TurnEffect;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
@@ -20,7 +21,8 @@ pub struct TurnRule {
 /// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnStep {
-    /// Compare every variant's windows of this length, each behind a freeze, with the later ones of its warm-up.
+    /// Compare every variant's windows of this length, each behind a freeze, with the later ones of its
+    /// warm-up.
     Glance(Nanoseconds),
     /// Compare them with windows of the same turn, behind them and without a break.
     Compare(Nanoseconds),
@@ -40,9 +42,9 @@ pub struct Compared {
 }
 
 impl TurnRule {
-    /// The next step: a glance at the nominal length, a close look at it where the glance is not enough (the host may
-    /// have changed since the warm-up), then at each longer one until windows differ by no more than the margin and
-    /// two standard errors, of every variant.
+    /// The next step: a glance at the nominal length, a close look at it where the glance is not enough (the
+    /// host may have changed since the warm-up), then at each longer one until windows differ by no more than
+    /// the margin and two standard errors, of every variant.
     pub fn next(&self, history: &[Compared]) -> TurnStep {
         if let Some(last) = history.last()
             && last.effects.iter().all(|effect| self.is_within(effect))
@@ -57,7 +59,7 @@ impl TurnRule {
         }
     }
 
-    /// The lengths that are looked at closely, in their order.
+    /// The lengths that are examined closely, in their order.
     fn lengths(&self) -> impl Iterator<Item = Nanoseconds> {
         let longer = [TURN_LONGER, TURN_LONG, TURN_LONGEST]
             .into_iter()
@@ -71,11 +73,11 @@ impl TurnRule {
     }
 }
 
-/// The effect of a freeze on windows of a length, from logarithms of p50 behind a freeze less those without a break;
-/// `None` where there are too few.
+/// The effect of a freeze on windows of a length, from logarithms of p50 behind a freeze less those without a
+/// break; `None` where there are too few.
 ///
-/// Its error is that of a median of normal values whose deviation is told by their median distance from it, which is too short
-/// in samples so small (Croux and Rousseeuw, COMPSTAT 1992).
+/// Its error is that of a median of normal values whose deviation is estimated from their median distance
+/// from it, which is too short in samples so small (Croux and Rousseeuw, COMPSTAT 1992).
 pub fn turn_effect(window: Nanoseconds, changes: &[f64]) -> Option<TurnEffect> {
     if changes.len() < TURN_WINDOWS.min(3) {
         return None;

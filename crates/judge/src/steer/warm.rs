@@ -9,8 +9,8 @@ use crate::thresholds::{
     REST, REST_BUSY, REST_EVERY, REST_LONGEST, WARM_CHANGE, WARM_NOISE, WARM_SPAN, WARM_WINDOWS,
 };
 
-/// By how much a warm-up window may be longer than the one before: the first requests of a process can be a thousand times
-/// slower than its later ones, and the pace they show must not decide a long window.
+/// By how much a warm-up window may be longer than the one before: the first requests of a process can be a
+/// thousand times slower than its later ones, and the pace they show must not decide a long window.
 const GROWTH: u64 = 4;
 
 /// p above which a change is taken for noise.
@@ -25,7 +25,8 @@ pub struct WarmRule {
     pub most: Nanoseconds,
     /// Most time to spend on a variant that still becomes faster, or still works when it is asked nothing.
     pub longest: Nanoseconds,
-    /// Wanted length of a window; not above a 20th of the least time, so that enough of them tell whether it is warm.
+    /// Wanted length of a window; not above a 20th of the least time, so that enough of them tell whether it
+    /// is warm.
     pub nominal: Nanoseconds,
     /// Requests outstanding at once.
     pub slots: u64,
@@ -76,10 +77,11 @@ pub enum WarmStep {
 impl WarmRule {
     /// The next step after `history`.
     ///
-    /// Warm is: at least the least time and 20 windows; over the last third of the windows' time the p50 changed by less
-    /// than 1 % along the Theil–Sen line, drawn out to half a second where that third is shorter, or by less than 10 % so
-    /// and no more than noise (Mann–Kendall p above 5 %), and the change's 95 % interval lies within 10 %; and over the same time the variant was idle in its rests.
-    /// A variant that is busy in a rest is left to it, so that what it does beside its work (compiling) is done at the
+    /// Warm is: at least the least time and 20 windows; over the last third of the windows' time the p50
+    /// changed by less than 1 % along the Theil–Sen line, drawn out to half a second where that third is
+    /// shorter, or by less than 10 % so and no more than noise (Mann–Kendall p above 5 %), and the change's
+    /// 95 % interval lies within 10 %; and over the same time the variant was idle in its rests. A variant
+    /// that is busy in a rest is left to it, so that what it does beside its work (compiling) is done at the
     /// pace of a whole core.
     pub fn next(&self, history: &WarmHistory) -> WarmStep {
         let windows = &history.windows;
@@ -106,7 +108,8 @@ impl WarmRule {
         WarmStep::Window(self.requests(windows.last()))
     }
 
-    /// As many requests as fill the wanted length at the last window's pace, at most four times as many as then.
+    /// As many requests as fill the wanted length at the last window's pace, at most four times as many as
+    /// then.
     fn requests(&self, last: Option<&WarmWindow>) -> u64 {
         let Some(last) = last else { return self.slots.max(1) };
         let rate = PerSecond::from_count(last.requests, last.time).get();
@@ -145,7 +148,8 @@ impl WarmHistory {
         self.rests.last().is_some_and(|(before, _)| *before > from)
     }
 
-    /// Whether the variant worked in its rests from that window on, for more than a tenth of them, or in the last of all.
+    /// Whether the variant worked in its rests from that window on, for more than a tenth of them, or in the
+    /// last of all.
     fn works(&self, from: usize) -> bool {
         if self.rests.last().is_some_and(|(_, last)| last.is_busy()) {
             return true;
@@ -157,8 +161,8 @@ impl WarmHistory {
         time > Nanoseconds::ZERO && cpu.share_of(time).get() >= REST_BUSY
     }
 
-    /// Whether a rest is due: a quarter of a second of windows after the last one, and again while the variant works in
-    /// it, up to two seconds.
+    /// Whether a rest is due: a quarter of a second of windows after the last one, and again while the
+    /// variant works in it, up to two seconds.
     fn wants_rest(&self) -> bool {
         let here = self.windows.len();
         let Some((before, last)) = self.rests.last() else { return time_of(&self.windows) >= REST_EVERY };
@@ -236,8 +240,8 @@ mod tests {
         (end, history.windows)
     }
 
-    /// The same of a server that has as much to compile after its first window; what it compiles in a rest is done, and
-    /// until all is done its requests take twice as long.
+    /// The same of a server that has as much to compile after its first window; what it compiles in a rest is
+    /// done, and until all is done its requests take twice as long.
     fn follow_with(
         rule: &WarmRule,
         law: impl Fn(u64) -> u64,
@@ -356,7 +360,8 @@ mod tests {
         assert!(spent >= RULE.least && spent <= RULE.least + RULE.nominal * 2, "{spent}");
     }
 
-    /// Windows of 2 s, as a setting with a period has them, would fill ten times a warm-up of half a second with three.
+    /// Windows of 2 s, as a setting with a period has them, would fill ten times a warm-up of half a second
+    /// with three.
     #[test]
     fn long_windows_are_cut_so_that_a_steady_server_is_warm_in_time() {
         let (end, history) = follow(&WarmRule { nominal: Nanoseconds::from_secs(2), ..RULE }, |_| 20_000);

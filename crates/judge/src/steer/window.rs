@@ -9,8 +9,8 @@ use crate::thresholds::{
     WINDOW_REQUESTS,
 };
 
-/// Requests that a pooled window holds at least, where the extent allows it: ten windows then give a block half as many again
-/// as its p50 needs.
+/// Requests that a pooled window holds at least, where the extent allows it: ten windows then give a block
+/// half as many again as its p50 needs.
 const POOLED_LEAST: u64 = 3 * BEYOND_PER_BLOCK / ROUNDS_LEAST as u64;
 
 /// What decides a window's extent, besides the pace of the variants.
@@ -33,8 +33,8 @@ pub struct Pace {
     pub requests: u64,
     /// In this time.
     pub time: Nanoseconds,
-    /// The share of its cores that the service used meanwhile, or at most used ([`Pace::most_busy`]); `None` where that is
-    /// not known, which counts as busy.
+    /// The share of its cores that the service used meanwhile, or at most used ([`Pace::most_busy`]); `None`
+    /// where that is not known, which counts as busy.
     pub busy: Option<Ratio>,
 }
 
@@ -43,8 +43,8 @@ pub struct Pace {
 pub enum Extent {
     /// So many requests, the same for every variant (closed load).
     Requests(u64),
-    /// For so long: a schedule, and then until it is empty (open load); or whatever is answered in it (closed load of
-    /// variants that run at the same time).
+    /// For so long: a schedule, and then until it is empty (open load); or whatever is answered in it (closed
+    /// load of variants that run at the same time).
     Time(Nanoseconds),
 }
 
@@ -71,7 +71,8 @@ pub enum Wanted {
 pub struct Arrangement {
     /// In windows by turns, at the same time, request by request, or one after another.
     pub pairing: Pairing,
-    /// How far each window goes; of [`Pairing::Requests`] the count is of rounds of requests, one to each variant.
+    /// How far each window goes; of [`Pairing::Requests`] the count is of rounds of requests, one to each
+    /// variant.
     pub extent: Extent,
     /// How far each goes at least, where ten of them would not fit into the time.
     pub least: Extent,
@@ -102,9 +103,10 @@ impl Pace {
         PerSecond::from_count(self.requests, self.time).get()
     }
 
-    /// The share of the time in which a server can have been at work whose CPU time nobody tells, from the times that its
-    /// requests were there: Little's law, their sum over the time they took, is the mean number of requests in the server,
-    /// and where one thread serves them it works in no more than that share of the time. At most 1.
+    /// The share of the time in which a server can have been at work whose CPU time nobody tells, from the
+    /// times that its requests were there: Little's law, their sum over the time they took, is the mean
+    /// number of requests in the server, and where one thread serves them it works in no more than that share
+    /// of the time. At most 1.
     pub fn most_busy(in_service: Nanoseconds, time: Nanoseconds) -> Option<Ratio> {
         (time > Nanoseconds::ZERO).then(|| Ratio::new(in_service.share_of(time).get().min(1.0)))
     }
@@ -144,12 +146,14 @@ impl WindowRule {
         WINDOW_REQUESTS.max(self.slots)
     }
 
-    /// Closed load. Windows: the count with which the *fastest* variant takes the nominal length and the slowest at most
-    /// 1 s (20 periods), and at least 200 requests. Otherwise what the slowest (one after another) or all of them (request
-    /// by request) answer in that time. Variants that run at the same time do so for the same time: the nominal length, or as
-    /// long as 200 requests of the slowest take. `paces` holds every variant's pace at the end of its warm-up.
+    /// Closed load. Windows: the count with which the *fastest* variant takes the nominal length and the
+    /// slowest at most 1 s (20 periods), and at least 200 requests. Otherwise what the slowest (one after
+    /// another) or all of them (request by request) answer in that time. Variants that run at the same time
+    /// do so for the same time: the nominal length, or as long as 200 requests of the slowest take. `paces`
+    /// holds every variant's pace at the end of its warm-up.
     ///
-    /// A variant that answered nothing is left out: it must not stop the others, and is found by the diagnosis.
+    /// A variant that answered nothing is left out: it must not stop the others, and is found by the
+    /// diagnosis.
     ///
     /// # Errors
     /// [`FewRequests`] where windows were asked for and cannot hold 200 requests.
@@ -203,8 +207,8 @@ impl WindowRule {
         Arrangement { pairing: Pairing::Duet, extent, least: extent, periods: Periods::Whole }
     }
 
-    /// Open load at `rate`. Windows, by turns or at the same time: the nominal length, or as long as 200 requests are due in. Otherwise the longest
-    /// length allowed, or as long as one request is due in.
+    /// Open load at `rate`. Windows, by turns or at the same time: the nominal length, or as long as 200
+    /// requests are due in. Otherwise the longest length allowed, or as long as one request is due in.
     ///
     /// # Errors
     /// [`FewRequests`] where windows were asked for and cannot hold 200 requests.
@@ -250,8 +254,8 @@ impl Wanted {
         self.settled().filter(|pairing| *pairing == Pairing::Duet).unwrap_or(Pairing::Windows)
     }
 
-    /// The pairing, with windows that hold enough requests or not, of variants that are almost idle or not; `None` where
-    /// what was asked for cannot be.
+    /// The pairing, with windows that hold enough requests or not, of variants that are almost idle or not;
+    /// `None` where what was asked for cannot be.
     fn decide(self, fits: bool, idle: bool) -> Option<Pairing> {
         match (self, self.settled()) {
             (Self::Asked(_), Some(paired @ (Pairing::Windows | Pairing::Duet))) => fits.then_some(paired),
@@ -264,8 +268,8 @@ impl Wanted {
 }
 
 impl Arrangement {
-    /// The same with windows so short that ten rounds fit into `time`, as far as they may be: figures of windows that are
-    /// not paired by round are pooled, however short they are.
+    /// The same with windows so short that ten rounds fit into `time`, as far as they may be: figures of
+    /// windows that are not paired by round are pooled, however short they are.
     pub fn within(self, time: Nanoseconds, paces: &[Pace]) -> Self {
         let share = time.as_secs_f64() / (self.round_time(paces) * u64::from(ROUNDS_LEAST)).as_secs_f64();
         if share >= 1.0 || !share.is_finite() {
@@ -411,7 +415,8 @@ mod tests {
 
     #[test]
     fn at_a_low_rate_the_busy_share_is_that_of_the_rate() {
-        // In its warm-up it was busy all the time, with 10,000/s: at 100/s it is busy for 1 %, at 20/s of 100/s for 20 %.
+        // In its warm-up it was busy all the time, with 10,000/s: at 100/s it is busy for 1 %, at 20/s of
+        // 100/s for 20 %.
         assert_eq!(open(100.0, &[pace(10_000, 1.0); 2]), time(Pairing::Requests, 1_000, 60));
         assert_eq!(open(20.0, &[pace(100, 1.0); 2]), time(Pairing::Sequential, 1_000, 300));
         assert_eq!(open(0.25, &[pace(100, 1.0); 2]), time(Pairing::Requests, 4_000, 4_000));
@@ -430,7 +435,8 @@ mod tests {
         // 5/s × 10 ms are 5 %, 20/s × 10 ms are 20 %.
         assert_eq!(open(5.0, &[url(100, busy); 2]).pairing, Pairing::Requests);
         assert_eq!(open(20.0, &[url(100, busy); 2]).pairing, Pairing::Sequential);
-        // Eight connections: no more than all the time, whatever waits in the server; 100/s of 800/s are an eighth.
+        // Eight connections: no more than all the time, whatever waits in the server; 100/s of 800/s are an
+        // eighth.
         let queued = Pace::most_busy(millis(8_000), millis(1_000)).expect("a time");
         assert_eq!(queued, Ratio::new(1.0));
         assert_eq!(open(100.0, &[url(800, queued); 2]).pairing, Pairing::Sequential);

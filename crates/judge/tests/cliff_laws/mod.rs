@@ -42,8 +42,8 @@ pub fn time(law: impl Fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha
     (law(size) * (level + 0.1 * normal(random)).exp() * tail).round()
 }
 
-/// Times about a law in nanoseconds: lognormal with a spread of 10 %, every fiftieth slower by a Pareto factor of
-/// exponent 1.5 (no variance), blocks that differ by 2 %.
+/// Times about a law in nanoseconds: lognormal with a spread of 10 %, every fiftieth slower by a Pareto
+/// factor of exponent 1.5 (no variance), blocks that differ by 2 %.
 pub fn scatter(law: fn(f64) -> f64, spacing: Spacing, plan: Plan, seed: u64) -> Scatter {
     drawn(Range { spacing, ..RANGE }, plan, 0.02, seed, |size, level, random| time(law, size, level, random))
 }
@@ -73,7 +73,8 @@ impl Range {
     }
 }
 
-/// Times that `draw` makes of a size and the level of a block; levels are normal with the spread `levels`, on the log scale.
+/// Times that `draw` makes of a size and the level of a block; levels are normal with the spread `levels`, on
+/// the log scale.
 pub fn drawn(
     range: Range,
     (blocks, each): Plan,
@@ -116,7 +117,8 @@ pub const SMOOTH: [Law; 6] = [
     ("parabola", |s| 3e5 + 5.0 * s + 2e-5 * s * s),
 ];
 
-/// Curves that bend more than a transfer's time does, without a corner: the hardest that a cliff can be told from.
+/// Curves that bend more than a transfer's time does, without a corner: the hardest that a cliff can be told
+/// from.
 pub const BENT: [Law; 3] = [
     ("three halves", |s| 3e5 + 2.0 * s + 0.03 * s.powf(1.5)),
     ("a rise over a decade", |s| 3e5 + 5.0 * s + 3e6 / (1.0 + (60_000.0 / s).powf(1.5))),
@@ -133,7 +135,8 @@ pub fn chunks(size: f64, chunk: f64, height: f64) -> f64 {
     plain(size) + height * (size / chunk).floor()
 }
 
-/// Times of which a share that grows evenly to `most` at the largest size is slower by a factor; spread by 5 %.
+/// Times of which a share that grows evenly to `most` at the largest size is slower by a factor; spread by 5
+/// %.
 pub fn shared(most: f64, factor: f64) -> impl Fn(f64, f64, &mut ChaCha8Rng) -> f64 {
     move |size, level, random| {
         let slow = if random.random::<f64>() < most * size / MOST { factor } else { 1.0 };

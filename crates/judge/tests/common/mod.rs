@@ -5,7 +5,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_judge::{
-    AskedSizes, Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant,
+    AskedSizes, Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant,
 };
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{OperationId, PointId, VariantId};
@@ -188,7 +188,7 @@ pub fn question(variants: &[&str]) -> Question {
             .map(|name| Variant {
                 name: (*name).to_owned(),
                 transport: Transport::Tcp,
-                life: Life::Restarted,
+                lifetime: Lifetime::Restarted,
                 relay: None,
                 stack: Default::default(),
             })
@@ -208,7 +208,8 @@ pub fn question(variants: &[&str]) -> Question {
     }
 }
 
-/// Blocks of rounds of two variants with AB and BA in turn; `requests(variant, block, round)` says what a window carried.
+/// Blocks of rounds of two variants with AB and BA in turn; `requests(variant, block, round)` says what a
+/// window carried.
 pub fn run(
     blocks: u32,
     rounds: u32,

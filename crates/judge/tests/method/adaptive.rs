@@ -1,5 +1,5 @@
-//! Further sizes where a curve bends: the same number of requests, laid out by the rule that a run obeys, places cliffs
-//! better, and invents none.
+//! Further sizes where a curve bends: the same number of requests, laid out by the rule that a run obeys,
+//! places cliffs better, and invents none.
 
 #[allow(dead_code)] // each test file uses its own part
 use crate::cliff_laws;
@@ -96,7 +96,8 @@ fn cliffs(trials: &[TrialRecord], scouts: usize) -> Vec<Cliff> {
     confirmed(&Scatter::new(trials.iter().flat_map(of)), MARGIN, scouts).cliffs
 }
 
-/// The width of the interval of the place of the only cliff of a kind, where it is near its place and the interval holds it.
+/// The width of the interval of the place of the only cliff of a kind, where it is near its place and the
+/// interval holds it.
 fn width(found: &[Cliff], change: Change, truth: f64) -> Option<f64> {
     let place = found.iter().find(|cliff| cliff.change == change)?.place;
     ((place.point / truth - 1.0).abs() <= 0.05).then_some((place.upper - place.lower) / truth)
@@ -107,7 +108,8 @@ fn median(mut widths: Vec<f64>) -> f64 {
     widths[widths.len() / 2]
 }
 
-/// 5 ms above 87,380 bytes and another slope from 250 kB on, sizes spread by factors, of which few lie at the large end.
+/// 5 ms above 87,380 bytes and another slope from 250 kB on, sizes spread by factors, of which few lie at the
+/// large end.
 #[test]
 fn with_further_sizes_cliffs_are_found_more_often_and_placed_better_by_as_many_requests() {
     // Evenly, half of the corners are found.
@@ -125,7 +127,8 @@ fn with_further_sizes_cliffs_are_found_more_often_and_placed_better_by_as_many_r
             adaptive.len() as u64 >= least && adaptive.len() >= even.len(),
             "{change:?}: {even:?} {adaptive:?}"
         );
-        // What is not found has no place: of those that are found alone, the easy ones would be compared with all.
+        // What is not found has no place: of those that are found alone, the easy ones would be compared with
+        // all.
         let all = |mut widths: Vec<f64>| {
             widths.resize(SEEDS as usize, f64::INFINITY);
             median(widths)
@@ -145,8 +148,8 @@ fn further_sizes_invent_no_cliff_on_a_smooth_curve() {
     }
 }
 
-/// What the scouts said is said once: later blocks change nothing, void ones count for nothing, and every variant is asked for
-/// the same.
+/// What the scouts said is said once: later blocks change nothing, void ones count for nothing, and every
+/// variant is asked for the same.
 #[test]
 fn the_scouts_alone_decide_and_blocks_differ_in_sizes_only() {
     let rule = SizeRule { spread: spread(0.5, 3) };

@@ -1,11 +1,11 @@
-//! Batches: what happens to the host between two of them is in no cost, and two variants of different batches are told
-//! apart through the baseline alone.
+//! Batches: what happens to the host between two of them is in no cost, and two variants of different batches
+//! are told apart through the baseline alone.
 
 use crate::common;
 
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use weighbridge_judge::estimate::headlines;
-use weighbridge_judge::gather::Gathered;
+use weighbridge_judge::records::Records;
 use weighbridge_judge::stats::interval::Interval;
 use weighbridge_judge::thresholds::LEVEL;
 use weighbridge_judge::{Bridge, summarise, summarise_through};
@@ -117,7 +117,7 @@ fn variants_of_different_batches_are_compared_through_the_baseline() {
     let bridge = Bridge { variant: VariantId(2), name: "a".to_owned() };
     let summary = summarise_through(&question(&["b", "c"]), &bridged(), &bridge);
     assert_eq!(summary.variants.len(), 2, "the baseline has no row here");
-    // Side by side by name alone, the host's three tenths would be taken for the variant's.
+    // VariantSamples by side by name alone, the host's three tenths would be taken for the variant's.
     for quantity in [Quantity::ResponseP50, Quantity::ResponseMean, Quantity::ResponseP90] {
         assert_near(row(&summary, "c", quantity), 1.1 / 1.2);
     }
@@ -130,7 +130,7 @@ fn variants_of_different_batches_are_compared_through_the_baseline() {
     // Each block is the difference of two log-ratios.
     let whole = question(&["a", "b", "c"]);
     let trials = drifting();
-    let each = headlines(&whole, &Gathered::new(&trials));
+    let each = headlines(&whole, &Records::new(&trials));
     let [b, c] = [0, 1].map(|at| each[at].contrast.as_ref().expect("measured").log_ratios());
     let mean = b.iter().zip(&c).map(|(b, c)| c - b).sum::<f64>() / 6.0;
     assert!((headline.ratio.expect("measured").point.ln() - mean).abs() < 1e-12);
@@ -178,7 +178,7 @@ fn intervals_cover_as_they_say_whatever_the_host_does_between_batches() {
     let mut covered = [0, 0];
     for run in 0..RUNS {
         let trials = simulated(7_000 + run);
-        for headline in headlines(&asked, &Gathered::new(&trials)) {
+        for headline in headlines(&asked, &Records::new(&trials)) {
             let at = headline.variant.index();
             let contrast = headline.contrast.expect("measured");
             let interval: Interval = contrast.log_mean().expect("six blocks").interval(LEVEL);
@@ -189,7 +189,8 @@ fn intervals_cover_as_they_say_whatever_the_host_does_between_batches() {
     assert!(covered.iter().all(|hits| (554..=586).contains(hits)), "{covered:?} of {RUNS}");
 }
 
-/// One and a half cores busy in one batch, one in the other, half as long; a generator of 0.9 and services of 0.4.
+/// One and a half cores busy in one batch, one in the other, half as long; a generator of 0.9 and services of
+/// 0.4.
 fn with_roles(mut trials: Vec<TrialRecord>) -> Vec<TrialRecord> {
     let millis = Nanoseconds::from_millis;
     for trial in &mut trials {

@@ -1,4 +1,5 @@
-//! Cliffs on synthetic samples whose law is known: planted ones are found where they are, smooth curves have none.
+//! Cliffs on synthetic samples whose law is known: planted ones are found where they are, smooth curves have
+//! none.
 
 use crate::cliff_laws;
 
@@ -20,7 +21,8 @@ fn holds(bounded: Bounded, truth: f64) -> bool {
     bounded.lower <= truth && truth <= bounded.upper
 }
 
-/// 5 ms above 87,380 bytes and another slope from 250 kB on: both within 5 % of their place, and nothing else.
+/// 5 ms above 87,380 bytes and another slope from 250 kB on: both within 5 % of their place, and nothing
+/// else.
 #[test]
 fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
     let linear = PLANS.map(|plan| (Spacing::Linear, plan));
@@ -117,8 +119,8 @@ fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
     assert!(judged.corners.0 > judged.steps.0 && judged.corners.1 < judged.steps.1, "{judged:?}");
 }
 
-/// The median leaves the fast requests for the slow ones where these become the more; nothing happens there. Of few
-/// requests one sample in twenty may be mistaken.
+/// The median leaves the fast requests for the slow ones where these become the more; nothing happens there.
+/// Of few requests one sample in twenty may be mistaken.
 #[test]
 fn a_growing_share_of_slow_requests_is_no_cliff() {
     for (most, factor) in SHARES {

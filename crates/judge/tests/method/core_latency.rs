@@ -8,8 +8,9 @@ use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, run};
 
-/// Eight blocks of forty rounds. In every third ten rounds, other ones in each block, the cores are neighbours and the
-/// baseline takes 14 µs; else it takes `far`. The variant takes so many times as long in either place.
+/// Eight blocks of forty rounds. In every third ten rounds, other ones in each block, the cores are
+/// neighbours and the baseline takes 14 µs; else it takes `far`. The variant takes so many times as long in
+/// either place.
 fn moving(seed: u64, far: f64, costs: [f64; 2]) -> Vec<TrialRecord> {
     let is_near = |block: u32, round: u32| (round / 10 + block).is_multiple_of(3);
     let mut random = random(seed);

@@ -1,5 +1,5 @@
-//! Method defects of earlier benchmark systems, each with the guard that falls to the judge. The number is the defect's
-//! in the project's list; 7 and 17 are also guarded beside the functions that compute them.
+//! Method defects of earlier benchmark systems, each with the guard that falls to the judge. The number is
+//! the defect's in the project's list; 7 and 17 are also guarded beside the functions that compute them.
 
 use crate::common;
 
@@ -76,7 +76,8 @@ fn defect_6_the_interval_is_of_the_mean_over_blocks_and_not_the_range_of_request
         let (lower, upper) = cost(&summary, "get", Quantity::ResponseMean).ratio.unwrap().interval().unwrap();
         0.5 * (upper - lower)
     };
-    // Requests spread by 20 %; 4,000 a block make the block's mean good to 0.3 %, and more blocks make it better.
+    // Requests spread by 20 %; 4,000 a block make the block's mean good to 0.3 %, and more blocks make it
+    // better.
     let (few, many) = (half_width(0.2, 6), half_width(0.2, 24));
     assert!(few < 0.02 && many < few, "{few} {many}");
 }
@@ -168,7 +169,8 @@ fn defect_13_a_variant_without_a_byte_on_the_wire_is_not_what_it_says() {
 #[test]
 fn defect_14_windows_are_paired_by_round_so_that_shared_drift_cancels() {
     let mut random = random(34);
-    // The host becomes 4× slower over a block; the variant costs 1 % more all along. One of its windows is missing.
+    // The host becomes 4× slower over a block; the variant costs 1 % more all along. One of its windows is
+    // missing.
     let mut trials = run(6, 60, |variant, _, round| {
         let host = 1.0 + 3.0 * f64::from(round) / 60.0;
         noisy(&mut random, 100_000.0 * host * (1.0 + 0.01 * f64::from(variant)), 0.01, 400)

@@ -9,8 +9,8 @@ use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, ratio, run};
 
-/// Six blocks of twenty rounds in which the variant takes `cost` times as long, and of four more in which it takes `checked`
-/// times as long.
+/// Six blocks of twenty rounds in which the variant takes `cost` times as long, and of four more in which it
+/// takes `checked` times as long.
 fn with_check(seed: u64, cost: f64, checked: f64) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let starts: Vec<f64> = (0..6).map(|_| 0.003 * normal(&mut random)).collect();

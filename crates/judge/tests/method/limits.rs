@@ -1,4 +1,5 @@
-//! Limits of CPU time and memory are told beside the figures; only what was killed at one speaks against them.
+//! Limits of CPU time and memory are told beside the figures; only what was killed at one speaks against
+//! them.
 
 use crate::common;
 
@@ -48,7 +49,8 @@ fn a_quota_of_somebody_else_says_so_and_what_to_do() {
     assert!(note.remedy.contains("`cpu`"), "{}", note.remedy);
 }
 
-/// Six blocks of two variants, the second under a limit of memory at which so many processes were killed in each.
+/// Six blocks of two variants, the second under a limit of memory at which so many processes were killed in
+/// each.
 fn confined(killed: u64) -> Summary {
     let mut trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
     for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {

@@ -1,4 +1,5 @@
-//! The method against its oracles, one file a subject. One program, since each is linked with the whole crate.
+//! The method against its oracles, one file a subject. One program, since each is linked with the whole
+//! crate.
 
 #[path = "../cliff_laws/mod.rs"]
 mod cliff_laws;
@@ -14,14 +15,14 @@ mod core_latency;
 mod coverage;
 mod defects;
 mod idle;
-mod layering;
+mod latency_parts;
+mod layers;
 mod limits;
 mod method;
 mod network;
 mod pairing;
-mod parts;
 mod reliability;
 mod sizes;
-mod spread;
 mod steadiness;
 mod table;
+mod variance_components;

@@ -92,7 +92,8 @@ fn a_variant_against_itself_is_called_different_one_time_in_twenty() {
 
 #[test]
 fn a_server_that_stops_100_ms_in_every_2_s_shows_in_totals_and_not_in_the_typical() {
-    // 285 windows of 20 ms are 5.7 s of work: three stops of 100 ms, one per 1.9 s of work, from a random phase.
+    // 285 windows of 20 ms are 5.7 s of work: three stops of 100 ms, one per 1.9 s of work, from a random
+    // phase.
     const WORK_NANOS: u64 = 1_900_000_000;
     let mut random = random(14);
     let mut until_stop = 0;
@@ -101,7 +102,8 @@ fn a_server_that_stops_100_ms_in_every_2_s_shows_in_totals_and_not_in_the_typica
         if round == 0 && variant == 1 {
             until_stop = random.random_range(0..WORK_NANOS);
         }
-        // Both windows of a round carry the same slice; AB and BA alternate, so the first of a round draws it.
+        // Both windows of a round carry the same slice; AB and BA alternate, so the first of a round draws
+        // it.
         if u32::from(variant) == round % 2 {
             stream = noisy(&mut random, 150_000.0, 0.02, 133);
         }

@@ -1,11 +1,11 @@
-//! Layers: packets that took another way make a variant invalid, and where packets are lost on purpose segments that are
-//! sent again speak against nothing.
+//! Layers: packets that took another way make a variant invalid, and where packets are lost on purpose
+//! segments that are sent again speak against nothing.
 
 use crate::common;
 
 use common::{good, question, run};
-use weighbridge_judge::analysis::layering::Part;
 use weighbridge_judge::checks::network::{ANOTHER_WAY, NO_NULL_PATH};
+use weighbridge_judge::question::StackElement;
 use weighbridge_judge::summarise;
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::network::{HostSegments, LayerFacts, NetworkFacts};
@@ -85,7 +85,7 @@ fn a_relay_in_user_space_without_its_null_path_is_a_note() {
     let mut trials = behind("delay");
     let judged = |trials: &[TrialRecord], null: &[&str]| {
         let mut question = question(&["null", "layered"]);
-        question.variants[0].stack.parts = null.iter().copied().map(Part::layer).collect();
+        question.variants[0].stack.elements = null.iter().copied().map(StackElement::layer).collect();
         summarise(&question, trials)
     };
     // The kernel's netem has no price of its own.
@@ -115,7 +115,7 @@ fn an_overlay_wants_what_it_stands_on_alone_beside_it() {
     ] {
         let mut question = question(&["base", "overlay"]);
         for (variant, layers) in question.variants.iter_mut().zip([base, overlay]) {
-            variant.stack.parts = layers.iter().copied().map(Part::layer).collect();
+            variant.stack.elements = layers.iter().copied().map(StackElement::layer).collect();
         }
         let summary = summarise(&question, &trials);
         let found = finding(&summary, NO_NULL_PATH);

@@ -1,5 +1,5 @@
-//! What the judge makes of variants that were not put side by side in windows by turns: everything pooled, throughput
-//! where it can be told, and what is said of it.
+//! What the judge makes of variants that were not put side by side in windows by turns: everything pooled,
+//! throughput where it can be told, and what is said of it.
 
 use crate::common;
 
@@ -33,13 +33,14 @@ fn finding<'a>(summary: &'a Summary, name: &str) -> Option<&'a weighbridge_model
     summary.findings.iter().find(|finding| finding.name == name)
 }
 
-/// Rounds of very unequal size tell the two apart: the median over rounds is that of most rounds, the pooled median that
-/// of most requests.
+/// Rounds of very unequal size tell the two apart: the median over rounds is that of most rounds, the pooled
+/// median that of most requests.
 #[test]
 fn p50_is_pooled_wherever_windows_are_not_paired_by_round() {
     let trials = || {
         run(6, 11, |variant, _, round| {
-            // Ten small rounds in which the variant costs nothing, and one that holds most requests, at twice the time.
+            // Ten small rounds in which the variant costs nothing, and one that holds most requests, at twice
+            // the time.
             let (count, factor) = if round == 5 { (2_000, 2) } else { (50, 1) };
             vec![good(100_000 * if variant == 1 { factor } else { 1 }); count]
         })
@@ -119,8 +120,8 @@ fn variants_that_share_windows_and_are_busy_are_suspect() {
     assert_eq!(finding(&apart, "variants disturb each other"), None);
 }
 
-/// Twelve blocks of a duet whose second set of cores is 10 % slower, on a host that takes 0 to 50 % more time in a round, the
-/// same for both; the variant takes 3 % more than the baseline's 100 µs.
+/// Twelve blocks of a duet whose second set of cores is 10 % slower, on a host that takes 0 to 50 % more time
+/// in a round, the same for both; the variant takes 3 % more than the baseline's 100 µs.
 fn duet(pairing: Pairing) -> Vec<TrialRecord> {
     let (mut host, mut times) = (random(41), random(43));
     let mut shared = 1.0;

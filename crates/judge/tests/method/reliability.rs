@@ -1,11 +1,13 @@
-//! Runs of copies in, what they say of the host out; variants of two runs against each other. Figures are held against
-//! closed forms over the values that went in.
+//! Runs of copies in, what they say of the host out; variants of two runs against each other. Figures are
+//! held against closed forms over the values that went in.
 
 use crate::common;
 
 use common::{Place, add_window, good, normal, question, random, trial};
-use weighbridge_judge::across::{Part, through_baseline, through_calibration};
-use weighbridge_judge::reliability::{Look, Runs, SlowerRun, changed, measured_time, quote, reliability};
+use weighbridge_judge::across::{ComparedRun, through_baseline, through_calibration};
+use weighbridge_judge::reliability::{
+    CalibrationRun, Runs, SlowerRun, changed, measured_time, quote, reliability,
+};
 use weighbridge_judge::stats::student::two_sided_quantile;
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
@@ -19,7 +21,8 @@ use weighbridge_model::summary::Cost;
 /// Rounds of a block.
 const ROUNDS: u32 = 20;
 
-/// A run of blocks in which every request of a variant takes what `time(block, round, variant)` says, in nanoseconds.
+/// A run of blocks in which every request of a variant takes what `time(block, round, variant)` says, in
+/// nanoseconds.
 fn run_of(blocks: u32, mut time: impl FnMut(u32, u32, u16) -> f64) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for block in 0..blocks {
@@ -37,21 +40,21 @@ fn run_of(blocks: u32, mut time: impl FnMut(u32, u32, u16) -> f64) -> Vec<TrialR
     trials
 }
 
-fn look(question: &Question, trials: &[TrialRecord]) -> Look {
-    Look::of(question, trials, Validity::Valid)
+fn look(question: &Question, trials: &[TrialRecord]) -> CalibrationRun {
+    CalibrationRun::new(question, trials, Validity::Valid)
 }
 
 fn asked() -> Question {
     question(&["a", "a (copy)"])
 }
 
-fn judged(copies: &[Look], slower: &[SlowerRun]) -> VariantReliability {
+fn judged(copies: &[CalibrationRun], slower: &[SlowerRun]) -> VariantReliability {
     let planting = (Planting::Probe, Nanoseconds::from_micros(20));
     reliability(&asked(), &Runs { variant: "a", copies, slower, planting, lost: 1 })
 }
 
 /// A run whose copy differs by `shift` ± `step` from block to block, on the log scale.
-fn shifted(shift: f64, step: f64) -> Look {
+fn shifted(shift: f64, step: f64) -> CalibrationRun {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
     let trials = run_of(6, |block, _, variant| match variant {
         0 => 1e6,
@@ -64,7 +67,7 @@ fn shifted(shift: f64, step: f64) -> Look {
 fn false_alarms_are_counted_with_the_exact_interval() {
     // The interval of ±d about s is s ± t·d/√5: 0 is outside where s > 1.1496·d.
     let half = two_sided_quantile(0.95, 5.0) / 5.0_f64.sqrt();
-    let copies: Vec<Look> =
+    let copies: Vec<CalibrationRun> =
         [0.0, 0.9 * half, 1.1 * half, -1.1 * half, 0.5, -0.1].map(|shift| shifted(shift * 0.01, 0.01)).into();
     let found = judged(&copies, &[]);
     let alarms = found.false_alarms.unwrap();
@@ -73,7 +76,7 @@ fn false_alarms_are_counted_with_the_exact_interval() {
     assert!((alarms.lower - 0.0433).abs() < 1e-4 && (alarms.upper - 0.7772).abs() < 1e-4, "{alarms:?}");
     assert_eq!((found.lost, found.blocks), (1, 6));
     assert_eq!(found.planted, None);
-    let invalid = Look::of(&asked(), &run_of(6, |_, _, _| 1e6), Validity::Invalid);
+    let invalid = CalibrationRun::new(&asked(), &run_of(6, |_, _, _| 1e6), Validity::Invalid);
     let found = judged(&[invalid, shifted(0.0, 0.01)], &[]);
     assert_eq!(
         (found.false_alarms.unwrap().of, found.lost),
@@ -86,7 +89,7 @@ fn false_alarms_are_counted_with_the_exact_interval() {
 #[test]
 fn a_planted_difference_is_found_and_held_against_the_truth() {
     // 2 % of 1 ms: 20 µs. The third run sees nothing, the fourth is sure of too much.
-    let slower = |shift: f64, step: f64| SlowerRun { look: shifted(shift, step), truth: Some(20_202.0) };
+    let slower = |shift: f64, step: f64| SlowerRun { run: shifted(shift, step), truth: Some(20_202.0) };
     let (exact, none, much) = (0.02, 0.001, 0.05);
     let runs = [slower(exact, 0.002), slower(exact, 0.002), slower(none, 0.01), slower(much, 0.002)];
     let found = judged(&[shifted(0.0, 0.01)], &runs).planted.unwrap();
@@ -100,7 +103,7 @@ fn a_planted_difference_is_found_and_held_against_the_truth() {
     assert!(estimate.interval().is_some() && estimate.blocks == 4);
     assert_eq!((found.truth, found.asked), (Some(20_202.0), Nanoseconds::from_micros(20)));
     // A copy that is faster by as much is no find.
-    let faster = [SlowerRun { look: shifted(-0.02, 0.002), truth: None }];
+    let faster = [SlowerRun { run: shifted(-0.02, 0.002), truth: None }];
     let found = judged(&[], &faster).planted.unwrap();
     assert_eq!((found.found.hits, found.covered, found.truth), (0, None, None));
 }
@@ -131,8 +134,8 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
     close(mean.round, round, 0.05);
     close(Some(mean.deviation), (start * start + round * round / f64::from(ROUNDS)).sqrt(), 0.1);
     assert_eq!((mean.blocks, mean.detectable.len()), (240, 3));
-    // The closed form over the components that were found. In these records variants run side by side: a round takes
-    // 100 requests of 1 ms.
+    // The closed form over the components that were found. In these records variants run side by side: a
+    // round takes 100 requests of 1 ms.
     let (start, round) = (mean.start.unwrap().get(), mean.round.unwrap().get());
     let each = 0.1;
     for found in &mean.detectable {
@@ -153,8 +156,9 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
 
 #[test]
 fn the_variant_alone_is_held_against_itself_from_run_to_run() {
-    // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies move along, so their cost is none.
-    let runs: Vec<Look> =
+    // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies move along, so their cost is
+    // none.
+    let runs: Vec<CalibrationRun> =
         [1.0, 1.1, 0.9].map(|level| look(&asked(), &run_of(6, |_, _, _| 1e6 * level))).into();
     let found = judged(&runs, &[]);
     let p50 = found.run_to_run.iter().find(|found| found.quantity == Quantity::ResponseP50).unwrap();
@@ -173,7 +177,7 @@ fn the_variant_alone_is_held_against_itself_from_run_to_run() {
 #[test]
 fn what_the_second_of_two_copies_costs_is_the_mean_over_runs_with_students_interval() {
     // ln ratios of +1 %, +2 % and +3 %: mean 2 %, standard error 1 %/√3, t(0.975; 2) = 4.302653.
-    let copies: Vec<Look> = [0.01, 0.02, 0.03].map(|shift| shifted(shift, 0.001)).into();
+    let copies: Vec<CalibrationRun> = [0.01, 0.02, 0.03].map(|shift| shifted(shift, 0.001)).into();
     let found = judged(&copies, &[]);
     let p50 = &found.quantities[0];
     let position = p50.position.as_ref().unwrap();
@@ -184,14 +188,16 @@ fn what_the_second_of_two_copies_costs_is_the_mean_over_runs_with_students_inter
     close(position.upper.unwrap(), 0.02 + half);
     assert_eq!(position.blocks, 3, "runs");
     // A slower copy tells nothing of the position.
-    let slower = [SlowerRun { look: shifted(0.5, 0.001), truth: None }];
+    let slower = [SlowerRun { run: shifted(0.5, 0.001), truth: None }];
     assert_eq!(judged(&copies, &slower).quantities[0].position.as_ref(), Some(position));
     let two = judged(&copies[..2], &[]);
     assert_eq!(two.quantities[0].position.as_ref().unwrap().interval(), None, "two runs have no interval");
     let said = quote(
         &calibration(found),
-        (Quantity::ResponseP50, Nanoseconds::from_secs(20)),
-        (&HostIdentity::default(), 1),
+        Quantity::ResponseP50,
+        Nanoseconds::from_secs(20),
+        &HostIdentity::default(),
+        1,
     );
     assert_eq!(said.position.map(|position| position.blocks), Some(3));
 }
@@ -217,11 +223,11 @@ fn calibration(variant: VariantReliability) -> HostCalibration {
 
 #[test]
 fn a_report_quotes_its_own_headline_at_the_nearest_time() {
-    let copies: Vec<Look> = [0.0, 0.001, -0.001].map(|shift| shifted(shift, 0.01)).into();
+    let copies: Vec<CalibrationRun> = [0.0, 0.001, -0.001].map(|shift| shifted(shift, 0.01)).into();
     let calibration = calibration(judged(&copies, &[]));
     let mut now = calibration.host.clone();
     let said = |measured: u64, headline| {
-        quote(&calibration, (headline, Nanoseconds::from_secs(measured)), (&now, 1_000 + 3_600))
+        quote(&calibration, headline, Nanoseconds::from_secs(measured), &now, 1_000 + 3_600)
     };
     let near = said(50, Quantity::ResponseP50);
     assert_eq!(near.detectable.unwrap().measured, Nanoseconds::from_secs(60));
@@ -247,7 +253,8 @@ fn measured_time_is_that_of_the_rounds() {
 
 // --- Two runs ----------------------------------------------------------------------------------------------------
 
-/// A run in which a baseline is at `level` and the variant `cost` above it, plus ± `step` from block to block.
+/// A run in which a baseline is at `level` and the variant `cost` above it, plus ± `step` from block to
+/// block.
 fn stored(names: [&str; 2], (level, cost, step): (f64, f64, f64)) -> (Question, Vec<TrialRecord>) {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
     let trials = run_of(6, |block, _, variant| match variant {
@@ -267,8 +274,8 @@ fn a_shared_baseline_gives_the_ratio_of_ratios() {
     let (q1, t1) = stored(["base", "old"], (1e6, 1.04_f64.ln(), 0.002));
     let (q2, t2) = stored(["base", "new"], (1.3e6, 1.10_f64.ln(), 0.004));
     let (s1, s2) = (summarise(&q1, &t1), summarise(&q2, &t2));
-    let first = Part { question: &q1, trials: &t1, summary: &s1 };
-    let second = Part { question: &q2, trials: &t2, summary: &s2 };
+    let first = ComparedRun { question: &q1, trials: &t1, summary: &s1 };
+    let second = ComparedRun { question: &q2, trials: &t2, summary: &s2 };
     let costs = through_baseline(first, second);
     let cost = headline(&costs);
     let ratio = cost.ratio.unwrap();
@@ -297,12 +304,12 @@ fn what_a_run_says_against_itself_overrides() {
     let mut bad = s1.clone();
     bad.variants[0].validity = Validity::Invalid;
     bad.variants[0].reasons = vec!["never sent".to_owned()];
-    let part = |summary| Part { question: &q1, trials: &t1, summary };
+    let part = |summary| ComparedRun { question: &q1, trials: &t1, summary };
     let costs = through_baseline(part(&s1), part(&bad));
     assert!(costs.iter().all(|cost| cost.verdict == Verdict::Invalid), "{costs:?}");
     assert!(headline(&costs).reason.as_deref().unwrap().contains("never sent"));
     let few = t1.iter().filter(|trial| trial.block < 3).cloned().collect::<Vec<_>>();
-    let short = Part { question: &q1, trials: &few, summary: &s1 };
+    let short = ComparedRun { question: &q1, trials: &few, summary: &s1 };
     let costs = through_baseline(part(&s1), short);
     assert!(headline(&costs).reason.as_deref().unwrap().starts_with("3 blocks"), "{costs:?}");
     assert_eq!(headline(&costs).verdict, Verdict::Withheld);
@@ -326,8 +333,8 @@ fn the_deviation_from_run_to_run_is_in_the_error_of_both() {
         level: 0.95,
         runs: 21,
     };
-    let first = Part { question: &q1, trials: &t1, summary: &s1 };
-    let second = Part { question: &q2, trials: &t2, summary: &s2 };
+    let first = ComparedRun { question: &q1, trials: &t1, summary: &s1 };
+    let second = ComparedRun { question: &q2, trials: &t2, summary: &s2 };
     let costs = through_calibration(first, second, &[deviation]);
     let ratio = headline(&costs).ratio.unwrap();
     let (va, vb, vr) = (0.002_f64.powi(2) / 5.0, 0.004_f64.powi(2) / 5.0, 2.0 * 0.03_f64.powi(2));

@@ -14,8 +14,8 @@ use weighbridge_model::sizes::{CliffChange, SizeGuide, SizeTime};
 const SIZES: u32 = 500;
 const MOST: f64 = 500_000.0;
 
-/// Blocks of variants with these laws (ns by size), asked for the same sizes: lognormal noise of 10 %, blocks that differ
-/// by 5 % for all variants alike and by 1 % for each.
+/// Blocks of variants with these laws (ns by size), asked for the same sizes: lognormal noise of 10 %, blocks
+/// that differ by 5 % for all variants alike and by 1 % for each.
 fn run(laws: &[fn(f64) -> f64], blocks: u32, seed: u64) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let mut trials = Vec::new();
@@ -115,8 +115,8 @@ fn a_cliff_of_a_run_has_its_variant_place_height_and_likely_cause() {
     assert_eq!(summary.over_size.guides.len(), 2);
 }
 
-/// The intervals of the median and of the ratio must hold the truth at 19 of 20 sizes and seeds, and the ratio, whose
-/// blocks are paired, must be known better than either.
+/// The intervals of the median and of the ratio must hold the truth at 19 of 20 sizes and seeds, and the
+/// ratio, whose blocks are paired, must be known better than either.
 #[test]
 fn intervals_of_medians_and_ratios_cover_and_pairing_narrows() {
     let laws: [fn(f64) -> f64; 2] = [steady, crossing];

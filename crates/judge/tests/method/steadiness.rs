@@ -1,8 +1,9 @@
-//! How often the rules for steadiness speak, on synthetic records with seeded noise: falsely, where nothing is wrong, and
-//! rightly, where a trap is set. The counts are pinned with room for another seed, so that a changed rule is noticed.
+//! How often the rules for steadiness speak, on synthetic records with seeded noise: falsely, where nothing
+//! is wrong, and rightly, where a trap is set. The counts are pinned with room for another seed, so that a
+//! changed rule is noticed.
 //!
-//! Noise is what short windows have: 1 % from window to window, correlated between neighbours (0.5), 0.5 % from start
-//! to start and 2 % from block to block, which variant and baseline share.
+//! Noise is what short windows have: 1 % from window to window, correlated between neighbours (0.5), 0.5 %
+//! from start to start and 2 % from block to block, which variant and baseline share.
 
 use crate::common;
 
@@ -48,7 +49,8 @@ impl Noise {
     }
 }
 
-/// A run whose variant 1 has times by `law` (1 is the baseline's) and whose windows hold `pause` as their longest request.
+/// A run whose variant 1 has times by `law` (1 is the baseline's) and whose windows hold `pause` as their
+/// longest request.
 fn run(
     random: &mut ChaCha8Rng,
     law: impl Fn(At) -> f64,
@@ -115,9 +117,9 @@ fn host(random: &mut ChaCha8Rng, _: u16, _: u32) -> u64 {
 fn a_steady_variant_is_seldom_called_anything() {
     let names = ["drift", "not warm", "depends on turns", "pauses", "carry-over"];
     let counts = found(71, 200, &names, |_| 1.0, host);
-    // Of 200: drift and turns need 5 %, which this noise has not; a warm-up that ends while it changes has the rule's own 5 %
-    // and what neighbours' likeness adds, in four of six trials; pauses are tested at 5 % beside 1 % of the time, carry-over
-    // at 1 %.
+    // Of 200: drift and turns need 5 %, which this noise has not; a warm-up that ends while it changes has
+    // the rule's own 5 % and what neighbours' likeness adds, in four of six trials; pauses are tested at 5 %
+    // beside 1 % of the time, carry-over at 1 %.
     for ((name, count), most) in names.iter().zip(&counts).zip([1, 8, 1, 10, 7]) {
         assert!(*count <= most, "{name}: {count} of 200 false alarms, {counts:?}");
     }

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{Place, add_window, cost, failed, good, noisy, question, random, run};
-use weighbridge_judge::{Life, Placement, detail, summarise};
+use weighbridge_judge::{Lifetime, Placement, detail, summarise};
 use weighbridge_model::detail::{DotKind, TimeKind};
 use weighbridge_model::estimate::{Effect, Quantity, Validity, Verdict};
 use weighbridge_model::quantity::{Bytes, Ratio};
@@ -283,7 +283,7 @@ fn what_nobody_accounted_has_a_row_that_says_why() {
         trial.windows.iter_mut().for_each(|w| w.cpu.clear());
     }
     let mut asked = question(&["a", "b"]);
-    asked.variants[1].life = Life::Instance;
+    asked.variants[1].lifetime = Lifetime::Instance;
     asked.cores.service = Some(1);
     let summary = summarise(&asked, &trials);
     for quantity in [Quantity::CpuPerOperation, Quantity::MemoryPeak] {

@@ -1,7 +1,7 @@
 //! The laws of simulated requests, windows and starts, with the true cost of each in closed form.
 //!
-//! Windows are the least that the product ever measures (200 requests, 10 rounds a block), where estimates are worst;
-//! with stalls a block is 250 windows of 20 ms.
+//! Windows are the least that the product ever measures (200 requests, 10 rounds a block), where estimates
+//! are worst; with stalls a block is 250 windows of 20 ms.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -116,9 +116,9 @@ impl Law {
 
     /// The true ln(variant / baseline).
     ///
-    /// Of bimodal requests and stalls from the means themselves: Σ share × time, and (work + stall)/work. Of the others
-    /// by construction: the variant is the baseline's law on a scale that is larger by the cost (beside another law: a law
-    /// whose mean is).
+    /// Of bimodal requests and stalls from the means themselves: Σ share × time, and (work + stall)/work. Of
+    /// the others by construction: the variant is the baseline's law on a scale that is larger by the cost
+    /// (beside another law: a law whose mean is).
     pub fn truth(&self, truth: Truth) -> f64 {
         match (truth, self.kind) {
             (Truth::Same, _) => 0.0,
@@ -261,7 +261,8 @@ fn trial(block: u32, variant: u16) -> TrialRecord {
         variant: VariantId(variant),
         service: ServiceFacts::default(),
         windows: Vec::new(),
-        // The laws' quantities come from windows alone; histograms of thousands of trials would only take time.
+        // The laws' quantities come from windows alone; histograms of thousands of trials would only take
+        // time.
         tallies: Vec::new(),
         samples: Vec::new(),
         pairings: Vec::new(),

@@ -1,6 +1,6 @@
-//! Simulated runs whose truth is known, judged by the judge's own code: windows' figures become block estimates by
-//! [`Side::against`], these intervals by [`Contrast`], [`BlockRule`] stops, [`thin`] flags. Nothing of the method is
-//! written a second time here; only requests are made up.
+//! Simulated runs whose truth is known, judged by the judge's own code: windows' figures become block
+//! estimates by [`VariantSamples::against`], these intervals by [`Contrast`], [`BlockRule`] stops,
+//! [`thin_tail`] flags. Nothing of the method is written a second time here; only requests are made up.
 
 #![allow(dead_code)] // the fast form and the long one use their own parts
 
@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::checks::tail::thin;
-use weighbridge_judge::estimate::{BlockEstimate, Contrast, Side};
-use weighbridge_judge::gather::{Gathered, Lens};
+use weighbridge_judge::checks::tail::thin_tail;
+use weighbridge_judge::estimate::{BlockEstimate, Contrast, Estimand, VariantSamples};
 use weighbridge_judge::question::Scope;
+use weighbridge_judge::records::{Records, WindowSelection};
 use weighbridge_judge::stats::bootstrap::{bca, studentised};
 use weighbridge_judge::stats::interval::Interval;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget};
 use weighbridge_judge::thresholds::{BLOCKS_FOR_BOOTSTRAP, LEVEL};
 use weighbridge_judge::verdict::conclude;
-use weighbridge_judge::{Blocks, Cores, Life, Load, Placement, Point, Question, Run, Transport, Variant};
+use weighbridge_judge::{Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant};
 use weighbridge_model::estimate::Verdict;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
@@ -118,8 +118,8 @@ pub enum Bootstrap {
     LeftOut,
 }
 
-/// Simulates the runs of `numbers`, each from a seed of its own, so that the outcome does not depend on how they are
-/// shared out among threads.
+/// Simulates the runs of `numbers`, each from a seed of its own, so that the outcome does not depend on how
+/// they are shared out among threads.
 pub fn simulate(law: &Law, truth: Truth, numbers: std::ops::Range<u64>, look: Look) -> Outcome {
     let mut outcome = Outcome::default();
     for number in numbers {
@@ -213,10 +213,11 @@ impl SimulatedRun<'_> {
 
     fn is_flagged(&self) -> bool {
         let question = question(self.law);
-        let gathered = Gathered::new(&self.trials);
+        let records = Records::new(&self.trials);
         (0..2).map(VariantId).any(|variant| {
-            let side = Side::new(&question, &gathered, (PointId(0), variant), Scope::Only, Lens::Measured);
-            thin(&side, self.law.quantity).is_some()
+            let estimand = Estimand { point: PointId(0), variant, scope: Scope::Only };
+            let samples = VariantSamples::new(&question, &records, estimand, WindowSelection::Measured);
+            thin_tail(&samples, self.law.quantity).is_some()
         })
     }
 }
@@ -230,9 +231,12 @@ fn note(outcome: &mut Outcome, at: usize, contrast: &Contrast) {
 
 /// What one block says, by the judge.
 pub fn estimate(law: &Law, trials: &[TrialRecord]) -> BlockEstimate {
-    let (question, gathered) = (question(law), Gathered::new(trials));
-    let side = |id| Side::new(&question, &gathered, (PointId(0), VariantId(id)), Scope::Only, Lens::Measured);
-    let contrast = side(1).against(&side(0), law.quantity).expect("both variants were measured");
+    let (question, records) = (question(law), Records::new(trials));
+    let samples = |id| {
+        let estimand = Estimand { point: PointId(0), variant: VariantId(id), scope: Scope::Only };
+        VariantSamples::new(&question, &records, estimand, WindowSelection::Measured)
+    };
+    let contrast = samples(1).against(&samples(0), law.quantity).expect("both variants were measured");
     contrast.blocks()[0]
 }
 
@@ -241,7 +245,7 @@ pub fn question(law: &Law) -> Question {
     let variant = |name: &str| Variant {
         name: name.to_owned(),
         transport: Transport::Tcp,
-        life: Life::Restarted,
+        lifetime: Lifetime::Restarted,
         relay: None,
         stack: Default::default(),
     };

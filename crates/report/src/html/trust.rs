@@ -1,6 +1,7 @@
 //! Why to believe it: self-check, precision, noise of the host, what was withheld; then each variant, and warnings in full.
 
 use weighbridge_model::estimate::Validity;
+use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
@@ -242,7 +243,7 @@ pub(crate) fn warnings(summary: &Summary) -> String {
 
 /// Findings in full, but for those of which the part on message sizes says more.
 pub(crate) fn other_warnings(summary: &Summary) -> String {
-    let is_about_sizes = |finding: &&Finding| ["cliff", "best by size"].contains(&finding.name.as_str());
+    let is_about_sizes = |finding: &&Finding| [CLIFF, BEST_BY_SIZE].contains(&finding.name.as_str());
     listed(summary.findings.iter().filter(|finding| !is_about_sizes(finding)))
 }
 

@@ -1,19 +1,20 @@
 //! Which variant to take for which sizes: ranges over which the same variants are best, ties said.
 //!
-//! The sizes are cut into at most ten classes of about as many requests. In each block a variant's level in a class is the
-//! mean of its median curve over the class plus the median distance of the block's requests from that curve; so few requests of a
-//! slow variant do not meet other sizes than the many of a fast one. Variants that lived in different batches of a block
-//! are each set against the baseline of their own batch first. The variant with the lowest level leads; another is behind it
-//! where the ratio of their levels, a mean of logarithms over blocks, is above 1 (Student, Holm at 5 % over all comparisons
-//! of the advice) and does not lie within the margin; else it is not told apart. So the whole advice errs in at most one
-//! of twenty experiments.
+//! The sizes are cut into at most ten classes of about as many requests. In each block a variant's level in a
+//! class is the mean of its median curve over the class plus the median distance of the block's requests from
+//! that curve; so few requests of a slow variant do not meet other sizes than the many of a fast one.
+//! Variants that lived in different batches of a block are each set against the baseline of their own batch
+//! first. The variant with the lowest level leads; another is behind it where the ratio of their levels, a
+//! mean of logarithms over blocks, is above 1 (Student, Holm at 5 % over all comparisons of the advice) and
+//! does not lie within the margin; else it is not distinguished. So the whole advice errs in at most one of
+//! twenty experiments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use weighbridge_model::sizes::{SizeAdvice, SizeRange, SizeTime};
 
-use super::{Curves, Family, Life, MEDIAN, Request, good, observation};
+use super::{BatchId, Curves, MEDIAN, OperationRequests, Request, good, observation};
 use crate::question::Question;
 use crate::stats::interval::Mean;
 use crate::stats::multiple::{holm, p_against_zero};
@@ -27,14 +28,14 @@ const CLASSES: usize = 10;
 const REQUESTS: usize = 10;
 
 /// Where a variant stands in a class: ln(time) by the part of a block in which it lived.
-type Levels = BTreeMap<Life, f64>;
+type BlockLevels = BTreeMap<BatchId, f64>;
 
 /// Where all variants stand in one class.
 #[derive(Debug)]
 struct Class {
-    levels: Vec<Levels>,
+    levels: Vec<BlockLevels>,
     /// The baseline's, in every batch; empty where all variants lived together.
-    base: Levels,
+    base: BlockLevels,
 }
 
 /// What is best in one class of sizes.
@@ -48,8 +49,12 @@ struct Best {
     lead: Option<f64>,
 }
 
-/// The advice of a family; `None` for a single variant, and where no size has an interval.
-pub(super) fn advice(question: &Question, family: &Family<'_>, curves: &Curves) -> Option<SizeAdvice> {
+/// The advice on one operation; `None` for a single variant, and where no size has an interval.
+pub(super) fn advice(
+    question: &Question,
+    operation: &OperationRequests<'_>,
+    curves: &Curves,
+) -> Option<SizeAdvice> {
     let Curves { places, scatters, .. } = curves;
     let asked: Vec<&Scatter> = scatters.iter().filter(|scatter| !scatter.is_empty()).collect();
     if asked.len() < 2 {
@@ -60,16 +65,21 @@ pub(super) fn advice(question: &Question, family: &Family<'_>, curves: &Curves) 
         if at == 0 || at == places.len() { places[at.min(places.len() - 1)] } else { between(places, at) }
     };
     let in_class = |class: &Range<usize>| {
-        let sizes = (bound(class.start), bound(class.end));
-        let last = class.end == places.len();
-        let of = |(variant, requests): (usize, &Vec<Request<'_>>)| {
-            levels(requests, curves.median(variant).curve(), places, (class, sizes, last))
+        let part = CurvePart {
+            places: class.clone(),
+            from: bound(class.start),
+            to: bound(class.end),
+            is_last: class.end == places.len(),
         };
-        let base = curves
-            .base
-            .as_ref()
-            .map(|base| levels(&family.base, &base.curves[MEDIAN], places, (class, sizes, last)));
-        Class { levels: family.requests.iter().enumerate().map(of).collect(), base: base.unwrap_or_default() }
+        let variant_levels = |(variant, requests): (usize, &Vec<Request<'_>>)| {
+            levels(requests, curves.median(variant).curve(), places, &part)
+        };
+        let base =
+            curves.base.as_ref().map(|base| levels(&operation.base, &base.curves[MEDIAN], places, &part));
+        Class {
+            levels: operation.by_variant.iter().enumerate().map(variant_levels).collect(),
+            base: base.unwrap_or_default(),
+        }
     };
     let of_classes: Vec<Class> = classes.iter().map(in_class).collect();
     let best = best(&of_classes, question.margin.get())?;
@@ -82,8 +92,8 @@ pub(super) fn advice(question: &Question, family: &Family<'_>, curves: &Curves) 
         lead: best.lead,
     };
     Some(SizeAdvice {
-        point: family.point.label.clone(),
-        operation: family.operation.clone(),
+        point: operation.point.label.clone(),
+        operation: operation.name.clone(),
         ranges: ranges(best).into_iter().map(range).collect(),
     })
 }
@@ -100,26 +110,37 @@ fn classes(scatters: &[&Scatter], places: usize) -> Vec<Range<usize>> {
     (0..count).map(|class| class * places / count..(class + 1) * places / count).collect()
 }
 
+/// The part of a curve that is one class of sizes.
+struct CurvePart {
+    /// Which of the curve's places.
+    places: Range<usize>,
+    from: f64,
+    to: f64,
+    /// The last class holds its upper end, too.
+    is_last: bool,
+}
+
+impl CurvePart {
+    fn holds(&self, size: f64) -> bool {
+        size >= self.from && (size < self.to || (size == self.to && self.is_last))
+    }
+}
+
 /// Where a variant stands in a class, block by block.
-fn levels(
-    requests: &[Request<'_>],
-    curve: &[Option<f64>],
-    places: &[f64],
-    (class, (from, to), last): (&Range<usize>, (f64, f64), bool),
-) -> Levels {
-    let known: Vec<f64> = curve[class.clone()].iter().copied().flatten().collect();
-    let Some(level) = mean(&known) else { return Levels::new() };
-    let mut distances: BTreeMap<Life, Vec<f64>> = BTreeMap::new();
-    for (request, time) in good(requests, SizeTime::Service) {
-        let Observation { size, time, .. } = observation((request, time));
-        if size < from || size > to || (size == to && !last) || time <= 0.0 {
+fn levels(requests: &[Request<'_>], curve: &[Option<f64>], places: &[f64], part: &CurvePart) -> BlockLevels {
+    let known: Vec<f64> = curve[part.places.clone()].iter().copied().flatten().collect();
+    let Some(level) = mean(&known) else { return BlockLevels::new() };
+    let mut distances: BTreeMap<BatchId, Vec<f64>> = BTreeMap::new();
+    for timed in good(requests, SizeTime::Service) {
+        let Observation { size, time, .. } = observation(timed);
+        if !part.holds(size) || time <= 0.0 {
             continue;
         }
         if let Some(there) = on(curve, places, size) {
-            distances.entry(request.life).or_default().push(time.ln() - there);
+            distances.entry(timed.request.batch).or_default().push(time.ln() - there);
         }
     }
-    distances.into_iter().filter_map(|(life, all)| Some((life, level + median(&all)?))).collect()
+    distances.into_iter().filter_map(|(batch, all)| Some((batch, level + median(&all)?))).collect()
 }
 
 /// A curve at a size between its places, straight over ln(size).
@@ -137,18 +158,18 @@ fn on(curve: &[Option<f64>], places: &[f64], size: f64) -> Option<f64> {
 /// What is best in each class; `None` where no two variants have enough blocks in common.
 fn best(classes: &[Class], margin: f64) -> Option<Vec<Best>> {
     let ordered: Vec<Vec<usize>> = classes.iter().map(Class::ordered).collect();
-    let of_class = |(class, order): (usize, &Vec<usize>)| {
+    let comparisons = |(class, order): (usize, &Vec<usize>)| {
         let others = order.iter().skip(1).copied();
         others.map(|other| (class, other, classes[class].behind(other, order[0]))).collect::<Vec<_>>()
     };
-    let all: Vec<(usize, usize, Option<Mean>)> = ordered.iter().enumerate().flat_map(of_class).collect();
+    let all: Vec<(usize, usize, Option<Mean>)> = ordered.iter().enumerate().flat_map(comparisons).collect();
     let ratios: Vec<Mean> = all.iter().filter_map(|(.., ratio)| *ratio).collect();
     if ratios.is_empty() {
         return None;
     }
     let p: Vec<f64> = ratios.iter().map(|ratio| p_against_zero(*ratio)).collect();
     let mut corrected = holm(&p).into_iter();
-    // The interval of a distance that is told holds for all of them at once.
+    // The interval of a distance that is reported holds for all of them at once.
     let level = 1.0 - (1.0 - LEVEL) / ratios.len() as f64;
     let first = |order: &Vec<usize>| Best {
         first: order.first().copied().into_iter().collect(),
@@ -180,13 +201,13 @@ impl Class {
     fn ordered(&self) -> Vec<usize> {
         let base = &self.base;
         // What the host does between two batches is no property of the variants in them.
-        let among = |levels: &Levels| {
-            let beside: Vec<f64> = levels.keys().filter_map(|life| base.get(life).copied()).collect();
+        let among = |levels: &BlockLevels| {
+            let beside: Vec<f64> = levels.keys().filter_map(|batch| base.get(batch).copied()).collect();
             let usual: Vec<f64> = base.values().copied().collect();
             mean(&usual).zip(mean(&beside)).map_or(0.0, |(usual, beside)| usual - beside)
         };
         let height =
-            |levels: &Levels| Some(mean(&levels.values().copied().collect::<Vec<_>>())? + among(levels));
+            |levels: &BlockLevels| Some(mean(&levels.values().copied().collect::<Vec<_>>())? + among(levels));
         let each = self.levels.iter().enumerate();
         let mut there: Vec<(usize, f64)> =
             each.filter_map(|(variant, levels)| Some((variant, height(levels)?))).collect();
@@ -194,27 +215,27 @@ impl Class {
         there.into_iter().map(|(variant, _)| variant).collect()
     }
 
-    /// ln(level / leader's level) over the blocks that both were measured in, beside each other or each beside the baseline;
-    /// `None` below four.
+    /// ln(level / leader's level) over the blocks that both were measured in, beside each other or each
+    /// beside the baseline; `None` below four.
     fn behind(&self, variant: usize, leader: usize) -> Option<Mean> {
         let (mine, theirs, base) = (&self.levels[variant], &self.levels[leader], &self.base);
-        let ratio = |(life, level): (&Life, &f64)| {
-            if let Some(beside) = theirs.get(life) {
+        let ratio = |(batch, level): (&BatchId, &f64)| {
+            if let Some(beside) = theirs.get(batch) {
                 return Some(level - beside);
             }
-            let of_block = Life { batch: 0, ..*life }..=Life { batch: u32::MAX, ..*life };
-            let (other, theirs) = theirs.range(of_block).next()?;
-            Some((level - base.get(life)?) - (theirs - base.get(other)?))
+            let same_block = BatchId { batch: 0, ..*batch }..=BatchId { batch: u32::MAX, ..*batch };
+            let (other, theirs) = theirs.range(same_block).next()?;
+            Some((level - base.get(batch)?) - (theirs - base.get(other)?))
         };
         let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for (life, level) in mine {
-            if let Some(ratio) = ratio((life, level)) {
-                ratios.entry(life.block).or_default().push(ratio);
+        for (batch, level) in mine {
+            if let Some(ratio) = ratio((batch, level)) {
+                ratios.entry(batch.block).or_default().push(ratio);
             }
         }
         // The baseline has a life in each batch; beside another there is one.
         let ratios: Vec<f64> = ratios.values().filter_map(|all| mean(all)).collect();
-        if ratios.len() < BLOCKS_FOR_INTERVAL { None } else { Mean::of(&ratios) }
+        if ratios.len() < BLOCKS_FOR_INTERVAL { None } else { Mean::new(&ratios) }
     }
 }
 
@@ -244,12 +265,12 @@ mod tests {
 
     use super::*;
 
-    fn of(levels: &[f64]) -> Levels {
+    fn levels_of_blocks(levels: &[f64]) -> BlockLevels {
         in_batch(0, levels)
     }
 
-    fn in_batch(batch: u32, levels: &[f64]) -> Levels {
-        (0..).zip(levels).map(|(block, level)| (Life { block, batch }, *level)).collect()
+    fn in_batch(batch: u32, levels: &[f64]) -> BlockLevels {
+        (0..).zip(levels).map(|(block, level)| (BatchId { block, batch }, *level)).collect()
     }
 
     fn sample(size: u64, time: f64) -> Sample {
@@ -269,35 +290,35 @@ mod tests {
         }
     }
 
-    fn class(levels: Vec<Levels>) -> Class {
-        Class { levels, base: Levels::new() }
+    fn class(levels: Vec<BlockLevels>) -> Class {
+        Class { levels, base: BlockLevels::new() }
     }
 
     #[test]
     fn another_is_behind_where_its_ratio_is_told_and_beyond_the_margin() {
-        let fast = of(&[0.0, 0.01, 0.02, 0.01]);
-        let far = of(&[0.50, 0.52, 0.51, 0.52]);
-        let near = of(&[0.005, 0.016, 0.025, 0.015]);
-        let noisy = of(&[0.9, -0.5, 0.7, 0.4]);
+        let fast = levels_of_blocks(&[0.0, 0.01, 0.02, 0.01]);
+        let far = levels_of_blocks(&[0.50, 0.52, 0.51, 0.52]);
+        let near = levels_of_blocks(&[0.005, 0.016, 0.025, 0.015]);
+        let noisy = levels_of_blocks(&[0.9, -0.5, 0.7, 0.4]);
         let found = best(&[class(vec![far, fast, near, noisy])], 0.02).unwrap();
         assert_eq!(found[0].first, [1, 2, 3], "{found:?}");
-        // The ratio's logarithms are 0.50, 0.51, 0.49, 0.51: mean 0.5025, s/√n = 0.009574/2; the closed form of t with
-        // 3 degrees of freedom has its quantile at 1 − 0.05/6 at 4.8567.
+        // The ratio's logarithms are 0.50, 0.51, 0.49, 0.51: mean 0.5025, s/√n = 0.009574/2; the closed form
+        // of t with 3 degrees of freedom has its quantile at 1 − 0.05/6 at 4.8567.
         let lead = found[0].lead.unwrap();
         assert!((lead - ((0.5025 - 4.8567 * 0.004_787_f64).exp() - 1.0)).abs() < 1e-3, "{lead}");
     }
 
     #[test]
     fn what_three_blocks_say_is_no_advice() {
-        let three = of(&[0.0, 0.1, 0.2]);
+        let three = levels_of_blocks(&[0.0, 0.1, 0.2]);
         assert_eq!(best(&[class(vec![three.clone(), three])], 0.02), None);
     }
 
     #[test]
     fn a_variant_with_few_blocks_keeps_nothing_from_being_said_of_the_others() {
-        let fast = of(&[0.0, 0.01, 0.02, 0.01]);
-        let far = of(&[0.50, 0.52, 0.51, 0.52]);
-        let few = of(&[0.30, 0.31, 0.30]);
+        let fast = levels_of_blocks(&[0.0, 0.01, 0.02, 0.01]);
+        let far = levels_of_blocks(&[0.50, 0.52, 0.51, 0.52]);
+        let few = levels_of_blocks(&[0.30, 0.31, 0.30]);
         let found =
             best(&[class(vec![far.clone(), fast.clone(), few]), class(vec![far, fast])], 0.02).unwrap();
         assert_eq!((&found[0].first[..], &found[0].few), (&[1, 2][..], &BTreeSet::from([2])));
@@ -311,7 +332,7 @@ mod tests {
         let lived = |batch: u32, host: f64, own: f64, shift: usize| {
             in_batch(batch, &[0, 1, 2, 3].map(|at| host + own + noise[(at + shift) % 4]))
         };
-        let base: Levels = lived(0, 0.0, 0.0, 0).into_iter().chain(lived(1, 0.3, 0.0, 1)).collect();
+        let base: BlockLevels = lived(0, 0.0, 0.0, 0).into_iter().chain(lived(1, 0.3, 0.0, 1)).collect();
         let (b, c) = (lived(0, 0.0, -0.1, 2), lived(1, 0.3, -0.2, 3));
         let found = best(&[Class { levels: vec![base.clone(), b, c], base }], 0.02).unwrap();
         assert_eq!(found[0].first, [2], "{found:?}");
@@ -335,7 +356,8 @@ mod tests {
         );
     }
 
-    /// A slow variant answered few requests, and by chance large ones: it is held against the fast one's curve there.
+    /// A slow variant answered few requests, and by chance large ones: it is compared with the fast one's
+    /// curve there.
     #[test]
     fn a_level_is_told_from_the_curve_not_from_the_sizes_that_happened() {
         let time = |size: u64, factor: f64| factor * (1000.0 + size as f64);
@@ -347,13 +369,14 @@ mod tests {
         };
         let curve = |factor: f64| sizes.map(|size| Some(time(size, factor).ln())).to_vec();
         let places = sizes.map(|size| size as f64);
-        let of = |samples: &[(u32, Sample)], factor: f64| {
-            let life = |one: &(u32, Sample)| Life { block: one.0, batch: 0 };
+        let told_levels = |samples: &[(u32, Sample)], factor: f64| {
+            let batch = |one: &(u32, Sample)| BatchId { block: one.0, batch: 0 };
             let requests: Vec<Request<'_>> =
-                samples.iter().map(|one| Request { life: life(one), sample: &one.1 }).collect();
-            levels(&requests, &curve(factor), &places, (&(0..4), (100.0, 800.0), true))
+                samples.iter().map(|one| Request { batch: batch(one), sample: &one.1 }).collect();
+            let part = CurvePart { places: 0..4, from: 100.0, to: 800.0, is_last: true };
+            levels(&requests, &curve(factor), &places, &part)
         };
-        let (fast, slow) = (of(&all(&sizes, 100.0), 100.0), of(&all(&[800], 110.0), 110.0));
+        let (fast, slow) = (told_levels(&all(&sizes, 100.0), 100.0), told_levels(&all(&[800], 110.0), 110.0));
         let ratio = class(vec![fast, slow]).behind(1, 0).unwrap();
         assert!((ratio.point.exp() - 1.1).abs() < 1e-9, "{ratio:?}");
     }

@@ -1,5 +1,5 @@
-//! What lies at a cliff on this host: a likely cause by its place, or by its height. Likely, never proven: a cliff that
-//! moves with the value is.
+//! What lies at a cliff on this host: a likely cause by its place, or by its height. Likely, never proven: a
+//! cliff that moves with the value is.
 
 use std::ops::RangeInclusive;
 
@@ -11,12 +11,12 @@ use crate::stats::cliffs::{Bounded, Change, Cliff};
 const HEAD: f64 = 512.0;
 /// Most windows, buffers or segments of which a multiple is still worth naming.
 const MULTIPLES: u32 = 4;
-/// Steps of so many nanoseconds are those of the delayed acknowledgement: 40 ms is Linux' least delay, to which the
-/// timer's ticks and the request's own time come.
+/// Steps of so many nanoseconds are those of the delayed acknowledgement: 40 ms is Linux' least delay, to
+/// which the timer's ticks and the request's own time come.
 const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<f64> = 36e6..=46e6;
 
-/// Named is what so good an interval would hold by chance at no more than this share of the places from half of its own to
-/// twice it: an interval that is wide, or that lies where guides are dense, holds one anyway.
+/// Named is what so good an interval would hold by chance at no more than this share of the places from half
+/// of its own to twice it: an interval that is wide, or that lies where guides are dense, holds one anyway.
 const CHANCE: f64 = 0.25;
 
 /// In words; `None` where nothing known lies there, and where something always would.
@@ -61,8 +61,8 @@ pub(super) fn cause(cliff: &Cliff, guides: &[SizeGuide]) -> Option<String> {
     }
 }
 
-/// The share of the places from half of an interval's own to twice it, on the scale of logarithms, at which an interval
-/// as wide in proportion would hold one of the values.
+/// The share of the places from half of an interval's own to twice it, on the scale of logarithms, at which
+/// an interval as wide in proportion would hold one of the values.
 fn chance(place: Bounded, values: impl Iterator<Item = f64>) -> f64 {
     let (from, to) = ((0.5 * place.point).ln(), (2.0 * place.point).ln());
     let [below, above] = [place.point / place.lower.max(1.0), place.upper / place.point].map(f64::ln);

@@ -1,31 +1,28 @@
 //! Cliffs and advice as findings, so that every report tells them in words.
 
+use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF};
 use weighbridge_model::quantity::{Bytes, display_nanos};
 use weighbridge_model::sizes::{CliffChange, OverSize, SizeAdvice, SizeCliff, SizeJudged, SizeRange};
 use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::subject;
 
-/// Name of the finding of a cliff.
-pub const CLIFF: &str = "cliff";
-/// Name of the finding of advice.
-pub const BEST_BY_SIZE: &str = "best by size";
-
-/// Everything that is said of times over size. `measured` says how many variants have times where a cliff lies.
+/// Everything that is said of times over size. `measured` says how many variants have times where a cliff
+/// lies.
 pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<Finding> {
-    let cliff = |one: &SizeCliff| cliff(one, Company::of(one, &over.cliffs, measured(one)));
+    let cliff = |one: &SizeCliff| cliff(one, SharedBy::new(one, &over.cliffs, measured(one)));
     let cut_off = over.judged.iter().filter(|judged| judged.cut_off).map(cut_off);
     over.cliffs.iter().map(cliff).chain(cut_off).chain(over.advice.iter().map(advice)).collect()
 }
 
-/// A curve of which not everything is told.
+/// A curve of which not everything is reported.
 fn cut_off(judged: &SizeJudged) -> Finding {
     Finding {
         severity: Severity::Note,
         name: CLIFF.to_owned(),
         subject: subject(&judged.variant, &judged.point),
         evidence: format!(
-            "`{}`: the median service time changes at more sizes than are looked for; no change of slope is told of it",
+            "`{}`: the median service time changes at more sizes than are analysis for; no change of slope is told of it",
             judged.operation
         ),
         remedy: "ask for a narrower range of sizes".to_owned(),
@@ -34,7 +31,7 @@ fn cut_off(judged: &SizeJudged) -> Finding {
 
 /// Which variants have a cliff at the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Company {
+enum SharedBy {
     /// There is no other variant.
     Single,
     /// This one alone of several: it is the service's, or what this service makes of the host.
@@ -45,9 +42,9 @@ enum Company {
     All(usize),
 }
 
-impl Company {
+impl SharedBy {
     /// Places are the same where their intervals overlap.
-    fn of(one: &SizeCliff, all: &[SizeCliff], measured: usize) -> Self {
+    fn new(one: &SizeCliff, all: &[SizeCliff], measured: usize) -> Self {
         let is_there = |other: &&SizeCliff| {
             let (a, b) = (one.place_bytes, other.place_bytes);
             (&other.point, &other.operation, other.change) == (&one.point, &one.operation, one.change)
@@ -65,7 +62,7 @@ impl Company {
         }
     }
 
-    fn said(self) -> String {
+    fn words(self) -> String {
         match self {
             Self::Single => String::new(),
             Self::Alone => "; no other variant has it there".to_owned(),
@@ -94,7 +91,7 @@ impl Company {
     }
 }
 
-fn cliff(cliff: &SizeCliff, company: Company) -> Finding {
+fn cliff(cliff: &SizeCliff, shared_by: SharedBy) -> Finding {
     let (place, height) = (cliff.place_bytes, cliff.height);
     let (change, show): (&str, fn(f64) -> String) = match cliff.change {
         CliffChange::Level => ("the median service time steps", signed),
@@ -121,9 +118,9 @@ fn cliff(cliff: &SizeCliff, company: Company) -> Finding {
             show(height.point),
             show(height.lower),
             show(height.upper),
-            company.said()
+            shared_by.words()
         ),
-        remedy: company.remedy(cliff.cause.as_deref()).to_owned(),
+        remedy: shared_by.remedy(cliff.cause.as_deref()).to_owned(),
     }
 }
 
@@ -197,17 +194,17 @@ mod tests {
             let found = findings(&over, &|_| measured).into_iter();
             found.map(|f| (f.evidence.rsplit("; ").next().unwrap_or_default().to_owned(), f.remedy)).collect()
         };
-        let of_two = told(2);
-        assert!(of_two[..2].iter().all(|(said, remedy)| {
+        let told_of_two = told(2);
+        assert!(told_of_two[..2].iter().all(|(said, remedy)| {
             said == "all 2 variants have it there" && remedy.contains("what all variants share")
         }));
-        assert!(of_two[2..].iter().all(|(said, remedy)| {
+        assert!(told_of_two[2..].iter().all(|(said, remedy)| {
             said == "no other variant has it there" && remedy.contains("this service fills")
         }));
         assert_eq!(told(3)[0].0, "2 of 3 variants have it there");
         assert!(told(1).iter().all(|(said, _)| !said.contains("variant")));
         let known = SizeCliff { cause: Some("segment, 65483 B".to_owned()), ..over.cliffs[0].clone() };
-        assert!(super::cliff(&known, Company::All(2)).remedy.contains("value of the host"));
+        assert!(super::cliff(&known, SharedBy::All(2)).remedy.contains("value of the host"));
     }
 
     #[test]
@@ -276,7 +273,7 @@ mod tests {
                  send buffer, 16384 B, lies in the interval",
                 "`pong` above 65500 B [65000 B, 66000 B], and again every 65536 B [65300 B, 65800 B], as chunks would: \
                  the median service time steps each time +200 µs [+190 µs, +210 µs]",
-                "`pong`: the median service time changes at more sizes than are looked for; no change of slope is told of it",
+                "`pong`: the median service time changes at more sizes than are analysis for; no change of slope is told of it",
                 "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust` or `go` (not told apart); \
                  1 MiB to 2 MiB `rust` or `go` or `dart` (not told apart; too few blocks of `dart`)",
             ]

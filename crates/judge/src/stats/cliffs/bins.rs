@@ -1,5 +1,5 @@
-//! Stretches of sizes with the median of their times: what segments are fitted to, so that no single slow request can
-//! pull a fit.
+//! Stretches of sizes with the median of their times: what segments are fitted to, so that no single slow
+//! request can pull a fit.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::stats::scatter::{Multiplicity, Scatter};
 const MOST: usize = 240;
 /// Fewest observations of a bin, where there are enough.
 const FEWEST: usize = 8;
-/// So many times as many as a bin has lie between it and the nearer end, at least, where bins are not at their fewest: near
-/// an end they are finer, so that a cliff that lies there is seen.
+/// So many times as many as a bin has lie between it and the nearer end, at least, where bins are not at
+/// their fewest: near an end they are finer, so that a cliff that lies there is seen.
 const TAPER: usize = 4;
 /// Bins on either side over which the spread is smoothed.
 const NEIGHBOURS: usize = 6;
@@ -29,8 +29,8 @@ pub(super) struct Bins {
     pub time: Vec<f64>,
     /// The standard error of that median.
     pub error: Vec<f64>,
-    /// Block and time of each bin's observations, rising by time, with the levels of blocks taken out.
-    members: Vec<Vec<(u32, f64)>>,
+    /// Each bin's observations, rising by time, with the levels of blocks taken out.
+    members: Vec<Vec<Timed>>,
     /// The same observations by size, for places within a bin.
     singles: Vec<Single>,
     /// Where each bin begins among the singles, and their count.
@@ -46,19 +46,20 @@ pub(super) struct Single {
 }
 
 impl Bins {
-    /// Bins that end at each of `cuts` (sizes), so that none holds both sides of a step. `None` where there are too few
-    /// sizes for a curve to have parts.
+    /// Bins that end at each of `cuts` (sizes), so that none holds both sides of a step. `None` where there
+    /// are too few sizes for a curve to have parts.
     pub fn new(scatter: &Scatter, cuts: &[f64]) -> Option<Self> {
         let times: Vec<f64> = scatter.levelled().into_iter().map(f64::exp).collect();
         let groups = groups(&scatter.size, cuts);
         if groups.len() < 12 {
             return None;
         }
-        let members: Vec<Vec<(u32, f64)>> = groups
+        let members: Vec<Vec<Timed>> = groups
             .iter()
             .map(|group| {
-                let mut all: Vec<_> = group.clone().map(|at| (scatter.block[at], times[at])).collect();
-                all.sort_by(|a, b| a.1.total_cmp(&b.1));
+                let mut all: Vec<_> =
+                    group.clone().map(|at| Timed { block: scatter.block[at], time: times[at] }).collect();
+                all.sort_by(|a, b| a.time.total_cmp(&b.time));
                 all
             })
             .collect();
@@ -84,7 +85,8 @@ impl Bins {
         self.size.len()
     }
 
-    /// The same bins with a quartile of each in place of its median. Of a normal law its standard error is 1.3626 · σ/√n.
+    /// The same bins with a quartile of each in place of its median. Of a normal law its standard error is
+    /// 1.3626 · σ/√n.
     pub fn quartile(&self, quantile: f64) -> Self {
         let error = self.error.iter().map(|error| 1.3626 / 1.2533 * error).collect();
         Self { time: self.quantiles(quantile), error, ..self.clone() }
@@ -92,13 +94,13 @@ impl Bins {
 
     /// A quantile of each bin's times.
     fn quantiles(&self, quantile: f64) -> Vec<f64> {
-        let of = |members: &Vec<(u32, f64)>| {
+        let bin_quantile = |members: &Vec<Timed>| {
             let at = quantile * (members.len() - 1) as f64;
             let (below, share) = (at.floor() as usize, at.fract());
             let above = (below + 1).min(members.len() - 1);
-            (1.0 - share) * members[below].1 + share * members[above].1
+            (1.0 - share) * members[below].time + share * members[above].time
         };
-        self.members.iter().map(of).collect()
+        self.members.iter().map(bin_quantile).collect()
     }
 
     /// How many observations there are.
@@ -118,23 +120,23 @@ impl Bins {
 
     /// Each bin's median with every block so many times; a bin without any observation left keeps its median.
     pub fn medians(&self, times: &Multiplicity) -> Vec<f64> {
-        let of = |(at, members): (usize, &Vec<(u32, f64)>)| {
+        let bin_median = |(at, members): (usize, &Vec<Timed>)| {
             weighted_median(members, times).unwrap_or_else(|| self.time.get(at).copied().unwrap_or(f64::NAN))
         };
-        self.members.iter().enumerate().map(of).collect()
+        self.members.iter().enumerate().map(bin_median).collect()
     }
 
-    /// The standard error of a median of n, 1.2533 · σ/√n (of a normal law), with σ from the median absolute deviation.
-    /// Relative deviations are smoothed over neighbours: of eight values one is a poor estimate. All are then scaled by
-    /// what the second differences of the medians say, so that laws far from normal do not pass for exact.
+    /// The standard error of a median of n, 1.2533 · σ/√n (of a normal law), with σ from the median absolute
+    /// deviation. Relative deviations are smoothed over neighbours: of eight values one is a poor estimate.
+    /// All are then scaled by what the second differences of the medians say, so that laws far from normal do
+    /// not pass for exact.
     fn errors(&self) -> Vec<f64> {
         let relative: Vec<f64> = self
             .members
             .iter()
             .zip(&self.time)
             .map(|(members, middle)| {
-                let distances: Vec<f64> =
-                    members.iter().map(|(_, time)| (time / middle - 1.0).abs()).collect();
+                let distances: Vec<f64> = members.iter().map(|one| (one.time / middle - 1.0).abs()).collect();
                 1.4826 * median(&distances).unwrap_or(0.0)
             })
             .collect();
@@ -165,7 +167,8 @@ impl Bins {
     }
 }
 
-/// Observations by bin, sizes rising: of about equal count, finer towards both ends, none with two sides of a cut.
+/// Observations by bin, sizes rising: of about equal count, finer towards both ends, none with two sides of a
+/// cut.
 fn groups(size: &[f64], cuts: &[f64]) -> Vec<Range<usize>> {
     let most = size.len().div_ceil(MOST).max(FEWEST);
     let is_cut = |at: usize| cuts.iter().any(|cut| (size[at - 1]..size[at]).contains(cut));
@@ -188,11 +191,18 @@ fn groups(size: &[f64], cuts: &[f64]) -> Vec<Range<usize>> {
     groups
 }
 
+/// The time of an observation with its block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Timed {
+    block: u32,
+    time: f64,
+}
+
 /// The middle of values that are rising, each as often as its block is there.
-fn weighted_median(rising: &[(u32, f64)], times: &Multiplicity) -> Option<f64> {
-    let total: u32 = rising.iter().map(|(block, _)| times[*block as usize]).sum();
+fn weighted_median(rising: &[Timed], times: &Multiplicity) -> Option<f64> {
+    let total: u32 = rising.iter().map(|one| times[one.block as usize]).sum();
     let (mut seen, mut lower) = (0, None);
-    for (block, value) in rising {
+    for Timed { block, time } in rising {
         let weight = times[*block as usize];
         seen += weight;
         if weight == 0 {
@@ -200,9 +210,9 @@ fn weighted_median(rising: &[(u32, f64)], times: &Multiplicity) -> Option<f64> {
         }
         if 2 * seen >= total && total > 0 {
             match lower {
-                Some(lower) => return Some(0.5 * (lower + value)),
-                None if 2 * seen > total => return Some(*value),
-                None => lower = Some(*value),
+                Some(lower) => return Some(0.5 * (lower + time)),
+                None if 2 * seen > total => return Some(*time),
+                None => lower = Some(*time),
             }
         }
     }
@@ -232,7 +242,8 @@ mod tests {
 
     #[test]
     fn a_median_with_blocks_several_times_is_that_of_the_values_written_out() {
-        let rising = [(0, 1.0), (1, 2.0), (0, 3.0), (2, 4.0), (1, 5.0)];
+        let rising =
+            [(0, 1.0), (1, 2.0), (0, 3.0), (2, 4.0), (1, 5.0)].map(|(block, time)| Timed { block, time });
         assert_eq!(weighted_median(&rising, &vec![1, 1, 1]), Some(3.0));
         // 1 1 3 3 4: block 0 twice, block 1 never.
         assert_eq!(weighted_median(&rising, &vec![2, 0, 1]), Some(3.0));

@@ -1,5 +1,5 @@
-//! What is asked of a term before it is told: it is sharp, it is worth telling, more than the median changes there, and
-//! there are enough sizes on either side of it to say so.
+//! What is asked of a term before it is reported: it is sharp, it is worth reporting, more than the median
+//! changes there, and there are enough sizes on either side of it to say so.
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +16,7 @@ const STEP_BINS: usize = 3;
 const CORNER_BINS: usize = 6;
 /// … and the share of all observations.
 const CORNER_SHARE: f64 = 0.02;
-/// Bins on either side of a step in which quartiles are looked at …
+/// Bins on either side of a step in which quartiles are examined …
 const BESIDE: usize = 20;
 /// … and between it and another step, at least.
 const APART: usize = 6;
@@ -42,8 +42,8 @@ impl<'a> Evidence<'a> {
         Self { search, fit, quartiles: [0.25, 0.75].map(|quantile| search.bins.quartile(quantile)) }
     }
 
-    /// Whether a term may be told, if blocks hold it. A step must change the time at its place by the margin, a corner at the
-    /// largest size.
+    /// Whether a term may be told, if blocks hold it. A step must change the time at its place by the margin,
+    /// a corner at the largest size.
     pub fn holds(&self, term: usize, margin: f64) -> bool {
         let Term { shape, place } = self.fit.terms[term];
         let is_told = matches!(shape, Shape::Step | Shape::Kink | Shape::Stairs(_));
@@ -89,11 +89,12 @@ impl<'a> Evidence<'a> {
         rivals.iter().all(loses)
     }
 
-    /// Whether quartiles change there too, by half as much at least: one of them with a step, both with a corner.
+    /// Whether quartiles change there too, by half as much at least: one of them with a step, both with a
+    /// corner.
     ///
-    /// Where a share of the requests is slower and this share grows with the size, the median leaves the fast ones for the
-    /// slow ones where the share passes a half, in a stretch however narrow, and turns up before it; no other quantile does
-    /// so there, and neither does anything that the system does.
+    /// Where a share of the requests is slower and this share grows with the size, the median leaves the fast
+    /// ones for the slow ones where the share passes a half, in a stretch however narrow, and turns up before
+    /// it; no other quantile does so there, and neither does anything that the system does.
     fn is_of_more_than_the_median(&self, term: usize) -> bool {
         let height = self.fit.height(term);
         let follows = |change: f64| change / height >= OF_MEDIAN;
@@ -104,8 +105,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Whether the lower and the upper half of some stairs are each at least half as high as all together: what a bend can be
-    /// made of, or one high step among the stairs, is in one of them.
+    /// Whether the lower and the upper half of some stairs are each at least half as high as all together:
+    /// what a bend can be made of, or one high step among the stairs, is in one of them.
     fn is_in_both_halves(&self, term: usize) -> bool {
         let stairs = self.fit.terms[term];
         if !matches!(stairs.shape, Shape::Stairs(_)) {
@@ -122,9 +123,10 @@ impl<'a> Evidence<'a> {
         halves.iter().all(|half| half / self.fit.height(term) >= OF_MEDIAN)
     }
 
-    /// Whether a quartile steps where the median does: of the single requests nearby, less the course without the step. Not
-    /// where another step is so near that they are too few: the median of a handful goes up and down by itself where two
-    /// kinds of requests are about as many. There a step is no more than from one kind to the other.
+    /// Whether a quartile steps where the median does: of the single requests nearby, less the course without
+    /// the step. Not where another step is so near that they are too few: the median of a handful goes up and
+    /// down by itself where two kinds of requests are about as many. There a step is no more than from one
+    /// kind to the other.
     fn is_step_of_quartiles(&self, term: usize) -> bool {
         let Some(near) = self.near(term) else { return false };
         let (place, height) = (self.fit.terms[term].place, self.fit.height(term));
@@ -133,14 +135,16 @@ impl<'a> Evidence<'a> {
             let (side, step) = if single.size > place { (&mut above, height) } else { (&mut below, 0.0) };
             side.push(single.time - (self.fit.at(single.size) - step));
         }
-        let (Some(below), Some(above)) = (Quartiles::of(&below), Quartiles::of(&above)) else { return false };
+        let (Some(below), Some(above)) = (Quartiles::new(&below), Quartiles::new(&above)) else {
+            return false;
+        };
         let follows = |change: f64| change / height >= OF_MEDIAN;
         (follows(above.lower - below.lower) || follows(above.upper - below.upper))
             && ![below, above].iter().any(|side| side.is_of_two_kinds_within(height.abs()))
     }
 
-    /// By how much the slope of a quartile changes where that of the median does: in a course of its own, in which what turns
-    /// nearby makes way for the corner.
+    /// By how much the slope of a quartile changes where that of the median does: in a course of its own, in
+    /// which what turns nearby makes way for the corner.
     fn corner_of(&self, quartile: &Bins, term: usize) -> f64 {
         let corner = self.fit.terms[term];
         let search = Search::new(quartile, QUARTILE_GAIN);
@@ -186,13 +190,13 @@ struct Quartiles {
 }
 
 impl Quartiles {
-    fn of(values: &[f64]) -> Option<Self> {
+    fn new(values: &[f64]) -> Option<Self> {
         let [lower, middle, upper] = [0.25, 0.5, 0.75].map(|q| quantile_nearest_rank(values, q));
         Some(Self { lower: lower?, middle: middle?, upper: upper? })
     }
 
-    /// Whether the median lies near one quartile and far from the other (Bowley's skewness), as where two kinds of requests
-    /// are about as many, and a step is no higher than from one quartile to the other.
+    /// Whether the median lies near one quartile and far from the other (Bowley's skewness), as where two
+    /// kinds of requests are about as many, and a step is no higher than from one quartile to the other.
     fn is_of_two_kinds_within(self, height: f64) -> bool {
         let width = self.upper - self.lower;
         let skewness = (self.upper + self.lower - 2.0 * self.middle) / width.max(f64::MIN_POSITIVE);

@@ -1,6 +1,7 @@
-//! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks, gentle bends and stairs.
+//! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks, gentle bends and
+//! stairs.
 //!
-//! Plain linear algebra on columns. It knows neither blocks nor what is worth telling.
+//! Plain linear algebra on columns. It knows neither blocks nor what is worth reporting.
 
 /// What begins at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,8 +42,9 @@ impl Term {
         }
     }
 
-    /// Its mean over a bin: of stairs over the bin's range, since one may lie within; of the others at the mean size.
-    fn over(self, size: f64, (from, to): (f64, f64), unit: f64) -> f64 {
+    /// Its mean over a bin: of stairs over the bin's range, since one may lie within; of the others at the
+    /// mean size.
+    fn over(self, size: f64, from: f64, to: f64, unit: f64) -> f64 {
         match self.shape {
             Shape::Stairs(period) if to > from => {
                 // ∫ ⌈u⌉ du from 0 to u.
@@ -58,15 +60,16 @@ impl Term {
     }
 }
 
-/// The smooth part: level, and what grows with the size, with its root and with its logarithm. A transfer's time is level +
-/// size/rate; the others take up what is curved without a corner.
+/// The smooth part: level, and what grows with the size, with its root and with its logarithm. A transfer's
+/// time is level + size/rate; the others take up what is curved without a corner.
 const SMOOTH: [fn(f64) -> f64; 4] = [|_| 1.0, |u| u, f64::sqrt, |u| u.max(1e-12).ln()];
 
 /// A course fitted to bins.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub terms: Vec<Term>,
-    /// One for each smooth function that could be told apart, then one for each term; 0 for those that could not.
+    /// One for each smooth function that could be distinguished, then one for each term; 0 for those that
+    /// could not.
     coefficients: Vec<f64>,
     /// What is left, times the weights' roots.
     pub rest: Vec<f64>,
@@ -98,7 +101,7 @@ impl Data<'_> {
     /// A term's value in each bin.
     pub fn column(&self, term: Term, unit: f64) -> Vec<f64> {
         let each = self.size.iter().zip(self.range);
-        each.map(|(size, range)| term.over(*size, *range, unit)).collect()
+        each.map(|(size, range)| term.over(*size, range.0, range.1, unit)).collect()
     }
 }
 
@@ -160,7 +163,8 @@ impl Fit {
     }
 }
 
-/// Weighted least squares of plain columns: a coefficient for each, 0 for one that cannot be told from those before.
+/// Weighted least squares of plain columns: a coefficient for each, 0 for one that cannot be told from those
+/// before.
 pub(super) fn coefficients(columns: &[Vec<f64>], values: &[f64], errors: &[f64]) -> Vec<f64> {
     let weighted =
         |column: &[f64]| column.iter().zip(errors).map(|(value, error)| value / error).collect::<Vec<_>>();
@@ -177,7 +181,8 @@ pub(super) fn coefficients(columns: &[Vec<f64>], values: &[f64], errors: &[f64])
     back(&triangle, &along)
 }
 
-/// A column less its part along others, of norm 1; those parts and its norm. `None` where next to nothing is left.
+/// A column less its part along others, of norm 1; those parts and its norm. `None` where next to nothing is
+/// left.
 fn orthogonal(mut column: Vec<f64>, basis: &[Vec<f64>]) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     let before = dot(&column, &column).sqrt();
     let mut along = vec![0.0; basis.len()];
@@ -276,9 +281,9 @@ mod tests {
     fn a_bin_over_a_stair_has_the_mean_of_both_sides() {
         let stairs = Term { shape: Shape::Stairs(10.0), place: 8.0 };
         assert_eq!([8.0, 8.1, 18.0, 18.1, 30.0].map(|size| stairs.at(size, 1.0)), [0.0, 1.0, 1.0, 2.0, 3.0]);
-        assert_eq!(stairs.over(15.0, (15.0, 15.0), 1.0), 1.0);
-        assert!((stairs.over(18.0, (16.0, 20.0), 1.0) - 1.5).abs() < 1e-12);
-        assert!((stairs.over(6.0, (4.0, 8.0), 1.0)).abs() < 1e-12);
+        assert_eq!(stairs.over(15.0, 15.0, 15.0, 1.0), 1.0);
+        assert!((stairs.over(18.0, 16.0, 20.0, 1.0) - 1.5).abs() < 1e-12);
+        assert!((stairs.over(6.0, 4.0, 8.0, 1.0)).abs() < 1e-12);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Cliffs of a curve over size: places at which its level steps or its slope changes, each with intervals of place and
-//! height over blocks.
+//! Cliffs of a curve over size: places at which its level steps or its slope changes, each with intervals of
+//! place and height over blocks.
 //!
 //! The course of the median time over size is
 //!
@@ -7,11 +7,11 @@
 //! f(s) = a + b·s + c·√s + d·ln s + Σ hᵢ·[s > τᵢ] + Σ kⱼ·(s − τⱼ)₊ + gentle bends
 //! ```
 //!
-//! fitted by weighted least squares to medians of bins of size. Terms are added one after another where they gain most
-//! (forward selection of truncated powers, as MARS: Friedman 1991), places are moved until nothing is gained, and terms
-//! that no longer pay are taken out. Sizes must have been asked for in random order: only then is everything else that
-//! happens meanwhile noise over size and no cliff. Three things are asked of a cliff before it is told, since every curve
-//! is curved somewhere:
+//! fitted by weighted least squares to medians of bins of size. Terms are added one after another where they
+//! gain most (forward selection of truncated powers, as MARS: Friedman 1991), places are moved until nothing
+//! is gained, and terms that no longer pay are taken out. Sizes must have been asked for in random order:
+//! only then is everything else that happens meanwhile noise over size and no cliff. Three things are asked
+//! of a cliff before it is reported, since every curve is curved somewhere:
 //!
 //! - it gains more than 2 ln n + 12 squared standard errors over n bins (the most that chance gains over n places is
 //!   about 2 ln n);
@@ -19,7 +19,7 @@
 //!   fits worse by 9. What bends gently stays in the fit and is not told;
 //! - all blocks together hold it: its height over its standard error, blocks resampled, has a p below 1 % by Student's t.
 //!
-//! Only the median is looked at, and each block's own level is taken out before.
+//! Only the median is examined, and each block's own level is taken out before.
 
 mod bins;
 mod evidence;
@@ -38,13 +38,13 @@ use super::student::two_sided_p;
 
 /// Squared standard errors that a term must gain, beside 2 ln n of n bins.
 const GAIN: f64 = 12.0;
-/// The p over blocks from which a cliff is told.
+/// The p over blocks from which a cliff is reported.
 const BLOCK_P: f64 = 0.01;
 /// The p over blocks that had no part in choosing sizes, from which a cliff is confirmed.
 const CONFIRM_P: f64 = 0.05;
 /// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
-/// The share of resamples that may put a cliff where none can be told, before it is told no longer.
+/// The share of resamples that may put a cliff where none can be reported, before it is reported no longer.
 const OUTSIDE: f64 = 0.05;
 
 /// What happens at a cliff.
@@ -78,10 +78,11 @@ pub struct Cliff {
     pub place: Bounded,
     /// How far one of the stairs is from the next.
     pub period: Option<Bounded>,
-    /// Of a level and of each stair by how much the time is higher above; of a slope by how much more each further unit of size
-    /// takes.
+    /// Of a level and of each stair by how much the time is higher above; of a slope by how much more each
+    /// further unit of size takes.
     pub height: Bounded,
-    /// Of a level, and of the first stair, the time just below; of a slope the time per unit of size just below.
+    /// Of a level, and of the first stair, the time just below; of a slope the time per unit of size just
+    /// below.
     pub before: f64,
 }
 
@@ -107,12 +108,12 @@ pub struct Found {
     pub cliffs: Vec<Cliff>,
     /// Between which sizes a step, and a corner, would have been told; `None` where nothing can be.
     pub judged: Option<Judged>,
-    /// Whether the curve changes at more places than are looked for: then corners are not told, since each may be what the
-    /// rest leaves.
+    /// Whether the curve changes at more places than are looked for: then corners are not told, since each
+    /// may be what the rest leaves.
     pub is_cut_off: bool,
 }
 
-/// Between which sizes cliffs are told: nearer to an end too few requests lie on one side.
+/// Between which sizes cliffs are reported: nearer to an end too few requests lie on one side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// Steps.
@@ -121,14 +122,15 @@ pub struct Judged {
     pub corners: (f64, f64),
 }
 
-/// The cliffs of a scatter of at least four blocks, by place. Steps of less than `margin` of the level, and kinks that
-/// change the time at the far end by less, are not told. Empty where there are too few blocks or sizes.
+/// The cliffs of a scatter of at least four blocks, by place. Steps of less than `margin` of the level, and
+/// kinks that change the time at the far end by less, are not told. Empty where there are too few blocks or
+/// sizes.
 pub fn cliffs(scatter: &Scatter, margin: f64) -> Vec<Cliff> {
     confirmed(scatter, margin, 0).cliffs
 }
 
-/// The same where the first `scouts` blocks decided which sizes the others asked for besides: the others alone must hold a
-/// cliff too.
+/// The same where the first `scouts` blocks decided which sizes the others asked for besides: the others
+/// alone must hold a cliff too.
 pub fn confirmed(scatter: &Scatter, margin: f64, scouts: usize) -> Found {
     let blocks = scatter.blocks().len();
     let Some(course) = (blocks >= 4).then(|| Course::new(scatter, GAIN)).flatten() else {
@@ -217,7 +219,8 @@ impl Teller<'_> {
             Shape::Stairs(period) => (Change::Stairs, self.fit.at(place), Some(self.period(term, period)?)),
         };
         let spread = self.spread(|fit| fit.terms[term].place)?;
-        // A place is between two sizes that were asked for, and that of stairs between two bins; no interval is narrower.
+        // A place is between two sizes that were asked for, and that of stairs between two bins; no interval
+        // is narrower.
         let (below, above) = match shape {
             Shape::Stairs(_) => (place - 0.5 * self.width(place), place + 0.5 * self.width(place)),
             _ => self.neighbours(place),
@@ -237,8 +240,8 @@ impl Teller<'_> {
         })
     }
 
-    /// The height, where blocks hold it. Whether they do is asked with their levels taken out; how high it is is known no
-    /// better than the level, by whose factor it is higher or lower.
+    /// The height, where blocks hold it. Whether they do is asked with their levels taken out; how high it is
+    /// is known no better than the level, by whose factor it is higher or lower.
     fn height(&self, term: usize) -> Option<Bounded> {
         let height = self.fit.height(term);
         let heights: Vec<f64> = self.resampled.iter().map(|fit| fit.height(term)).collect();
@@ -248,13 +251,15 @@ impl Teller<'_> {
         }
         let half = half_width(error, self.blocks, LEVEL);
         let factor = half_width(self.level, self.blocks, LEVEL).exp_m1();
-        // The two are independent of each other: their halves add up as errors do, on either side by its own factor.
+        // The two are independent of each other: their halves add up as errors do, on either side by its own
+        // factor.
         let (up, down) = (height.abs() * factor, height.abs() * factor / (1.0 + factor));
         let (lower, upper) = if height > 0.0 { (down, up) } else { (up, down) };
         Some(Bounded { point: height, lower: height - half.hypot(lower), upper: height + half.hypot(upper) })
     }
 
-    /// How far stairs are apart. Each is found between two bins, and the n-th is n periods from where they begin.
+    /// How far stairs are apart. Each is found between two bins, and the n-th is n periods from where they
+    /// begin.
     fn period(&self, term: usize, period: f64) -> Option<Bounded> {
         let spread = self.spread(|fit| match fit.terms[term].shape {
             Shape::Stairs(period) => period,
@@ -275,8 +280,8 @@ impl Teller<'_> {
     }
 
     /// The factor by which something above 0 is uncertain either way.
-    fn spread(&self, of: impl Fn(&Fit) -> f64) -> Option<f64> {
-        let logarithms: Vec<f64> = self.resampled.iter().map(|fit| of(fit).max(1.0).ln()).collect();
+    fn spread(&self, value: impl Fn(&Fit) -> f64) -> Option<f64> {
+        let logarithms: Vec<f64> = self.resampled.iter().map(|fit| value(fit).max(1.0).ln()).collect();
         Some(half_width(standard_error(&logarithms, self.blocks)?, self.blocks, LEVEL).exp())
     }
 

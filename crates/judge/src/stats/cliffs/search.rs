@@ -1,7 +1,7 @@
 //! Which terms a course has, and where: each is added where it gains most, and moved until nothing is gained.
 //!
-//! A term may lie wherever there are two bins to tell its sides apart, so that what happens near an end is fitted where it
-//! is and not by some other term elsewhere. Whether it is told is decided elsewhere.
+//! A term may lie wherever there are two bins to tell its sides apart, so that what happens near an end is
+//! fitted where it is and not by some other term elsewhere. Whether it is reported is decided elsewhere.
 
 use super::bins::{Bins, Single};
 use super::fit::{Data, Fit, Shape, Term};
@@ -23,10 +23,11 @@ const CORNER_BINS: usize = 2;
 const NEARBY: usize = 12;
 /// Parts of a gap between bins to which the place of a corner is found.
 const PARTS: u32 = 8;
-/// Fewest and most stairs that are sought over the whole range. Fewer are steps, or what a bend can be made of.
+/// Fewest and most stairs that are sought over the whole range. Fewer are steps, or what a bend can be made
+/// of.
 const STAIRS: (f64, f64) = (5.0, 40.0);
-/// Squared standard errors that stairs must gain besides what other terms must: some thousand are tried, and a flight of
-/// them follows many a curve a little.
+/// Squared standard errors that stairs must gain besides what other terms must: some thousand are tried, and
+/// a flight of them follows many a curve a little.
 const STAIRS_GAIN: f64 = 16.0;
 /// Parts of a period at which the first stair may lie, and to which the last one is found at first.
 const PHASES: u32 = 8;
@@ -45,8 +46,8 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// Whenever a step is found, bins are cut anew there: the median of a bin with both sides in it would look like a step
-    /// of its own.
+    /// Whenever a step is found, bins are cut anew there: the median of a bin with both sides in it would
+    /// look like a step of its own.
     pub fn new(scatter: &Scatter, gain: f64) -> Option<Self> {
         let (mut cuts, mut terms) = (Vec::new(), Vec::new());
         loop {
@@ -130,14 +131,15 @@ impl<'a> Search<'a> {
         among.map(gain).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The ramp that a step at a gap is held against.
+    /// The ramp that a step at a gap is compared with.
     fn ramp(&self, gap: usize) -> Shape {
         let (below, above) = (gap.saturating_sub(RAMP_BINS), (gap + RAMP_BINS).min(self.gaps.len() - 1));
         let bins = (self.gaps[gap] - self.gaps[below]).max(self.gaps[above] - self.gaps[gap]);
         Shape::Ramp(bins.max(RAMP * self.gaps[gap]))
     }
 
-    /// The most that one more term of a shape gains, anywhere; of stairs, of any period; of ramps, as wide as they must be.
+    /// The most that one more term of a shape gains, anywhere; of stairs, of any period; of ramps, as wide as
+    /// they must be.
     pub fn most(&self, fit: &Fit, shape: Shape) -> Option<(Term, f64)> {
         match shape {
             Shape::Stairs(_) => self.stairs(fit),
@@ -145,7 +147,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The stairs that gain most. Periods are tried so densely that the last stair is never off by more than a part of one.
+    /// The stairs that gain most. Periods are tried so densely that the last stair is never off by more than
+    /// a part of one.
     fn stairs(&self, fit: &Fit) -> Option<(Term, f64)> {
         // What a second flight would find is what the first one leaves.
         if fit.terms.iter().any(|term| matches!(term.shape, Shape::Stairs(_))) {
@@ -315,8 +318,8 @@ impl<'a> Search<'a> {
         fit
     }
 
-    /// Between which two sizes a step lies, so that the distances of single times from the course, each over its own
-    /// level, sum up to the least. Sizes of the two bins on either side are looked at.
+    /// Between which two sizes a step lies, so that the distances of single times from the course, each over
+    /// its own level, sum up to the least. Sizes of the two bins on either side are examined.
     fn split(&self, fit: &Fit, step: usize, times: &Multiplicity) -> f64 {
         let (place, height) = (fit.terms[step].place, fit.height(step));
         let gap = self.gap(place);

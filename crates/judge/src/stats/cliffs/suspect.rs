@@ -1,7 +1,7 @@
 //! Where a curve may step or bend: stretches of sizes in which further observations would tell most.
 //!
-//! A suspicion costs a few requests and nothing is told of it, so less is asked of it than of a cliff: that a term gains
-//! more than chance would, whether it is sharp or not, and however many blocks there are.
+//! A suspicion costs a few requests and nothing is reported of it, so less is asked of it than of a cliff:
+//! that a term gains more than chance would, whether it is sharp or not, and however many blocks there are.
 
 use super::super::scatter::Scatter;
 use super::fit::Shape;
@@ -11,10 +11,11 @@ use super::search::{Course, Search};
 const SUSPICION: f64 = 4.0;
 /// Gaps between bins on either side of a suspected step.
 const AROUND: usize = 2;
-/// A bend is looked at from its place over this factor to its place times it: its slopes on both sides place it.
+/// A bend is examined from its place over this factor to its place times it: its slopes on both sides place
+/// it.
 const REACH: f64 = 2.0;
 
-/// Of stairs so many are looked at.
+/// Of stairs so many are examined.
 const WHOLE: f64 = 3.0;
 
 /// A stretch of sizes.
@@ -26,7 +27,8 @@ pub struct Suspect {
     pub to: f64,
 }
 
-/// The stretches, rising; those that overlap are one. Empty where there are too few sizes for a curve to have parts.
+/// The stretches, rising; those that overlap are one. Empty where there are too few sizes for a curve to have
+/// parts.
 pub fn suspects(scatter: &Scatter) -> Vec<Suspect> {
     let Some(Course { bins, fit, .. }) = Course::new(scatter, SUSPICION) else { return Vec::new() };
     let gaps = &Search::new(&bins, SUSPICION).gaps;

@@ -1,8 +1,8 @@
 //! Whether single layers add up: each alone above one variant, against all of them together.
 //!
-//! A block says what each single layer costs and what all cost together; the interaction is the latter less the sum of the
-//! former, in that block. All these costs share the variant below, and the block; so they are not independent, and no
-//! errors are added up: the interval is over the blocks' interactions.
+//! A block says what each single layer costs and what all cost together; the interaction is the latter less
+//! the sum of the former, in that block. All these costs share the variant below, and the block; so they are
+//! not independent, and no errors are added up: the interval is over the blocks' interactions.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,27 @@ use weighbridge_model::estimate::{Estimate, Quantity, Statistic, Verdict};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::layering::{Additivity, Single, SumCheck, SumRow, Unchecked};
 
-use super::lineup::{Member, Singles};
-use super::{Here, Row};
+use super::lineup::{Member, SingleLayers};
+use super::{PointContext, Row};
 use crate::estimate::{estimate, mean_with_error};
 use crate::question::Question;
 use crate::stats::multiple::p_against_zero;
-use crate::summary::append;
-use crate::verdict::of_interval;
+use crate::verdict::{append_reason, verdict_from_interval};
 
 /// One check at one point, with what could not be checked.
-pub(super) fn check(question: &Question, here: &Here<'_, '_>, singles: &Singles) -> SumCheck {
-    let (rows, unchecked) = match variants(question, here, singles) {
-        Ok(ids) => rows(question, here, &ids),
+pub(super) fn check(question: &Question, context: &PointContext<'_, '_>, singles: &SingleLayers) -> SumCheck {
+    let (rows, unchecked) = match variants(question, context, singles) {
+        Ok(ids) => rows(question, context, &ids),
         Err(reason) => (Vec::new(), vec![Unchecked { quantity: None, reason }]),
     };
     let name = |member: Member| match member {
-        Member::Here(id) => question.variants[id.index()].name.clone(),
+        Member::Measured(id) => question.variants[id.index()].name.clone(),
         Member::Absent(at) => question.absent[at].name.clone(),
     };
     let single = |(member, layer): &(Member, String)| Single { name: layer.clone(), variant: name(*member) };
     SumCheck {
-        point: question.points[here.id.index()].label.clone(),
-        of: singles.of.clone(),
+        point: question.points[context.id.index()].label.clone(),
+        of: singles.family.clone(),
         base: name(singles.base),
         singles: singles.singles.iter().map(single).collect(),
         whole: name(singles.whole),
@@ -41,13 +40,17 @@ pub(super) fn check(question: &Question, here: &Here<'_, '_>, singles: &Singles)
 }
 
 /// Base, single layers and whole, if all were measured and none is invalid.
-fn variants(question: &Question, here: &Here<'_, '_>, singles: &Singles) -> Result<Vec<VariantId>, String> {
+fn variants(
+    question: &Question,
+    context: &PointContext<'_, '_>,
+    singles: &SingleLayers,
+) -> Result<Vec<VariantId>, String> {
     let variant = |member: Member| match member {
         Member::Absent(at) => {
             let absent = &question.absent[at];
             Err(format!("`{}` is unavailable: {}", absent.name, absent.reason))
         }
-        Member::Here(id) => match here.diagnoses[id.index()].invalid() {
+        Member::Measured(id) => match context.diagnoses[id.index()].invalid() {
             Some(reason) => Err(format!("`{}` is invalid: {reason}", question.variants[id.index()].name)),
             None => Ok(id),
         },
@@ -56,13 +59,17 @@ fn variants(question: &Question, here: &Here<'_, '_>, singles: &Singles) -> Resu
 }
 
 /// Every quantity that adds up and that one of these has.
-fn rows(question: &Question, here: &Here<'_, '_>, ids: &[VariantId]) -> (Vec<SumRow>, Vec<Unchecked>) {
+fn rows(
+    question: &Question,
+    context: &PointContext<'_, '_>,
+    ids: &[VariantId],
+) -> (Vec<SumRow>, Vec<Unchecked>) {
     let is_there = |quantity: &Quantity| {
-        adds_up(*quantity) && ids.iter().any(|id| here.sides.all[id.index()].figure(*quantity).is_ok())
+        adds_up(*quantity) && ids.iter().any(|id| context.samples.all[id.index()].figure(*quantity).is_ok())
     };
     let (mut rows, mut unchecked) = (Vec::new(), Vec::new());
     for quantity in Quantity::ALL.into_iter().filter(is_there) {
-        match row(question, here, ids, quantity) {
+        match row(question, context, ids, quantity) {
             Ok(row) => rows.push(row),
             Err(reason) => unchecked.push(Unchecked { quantity: Some(quantity), reason }),
         }
@@ -70,8 +77,8 @@ fn rows(question: &Question, here: &Here<'_, '_>, ids: &[VariantId]) -> (Vec<Sum
     (rows, unchecked)
 }
 
-/// Whether costs that do not interact add up in a quantity: times and what is used. A rate is one over a time, and the tail
-/// of a sum is not the sum of tails.
+/// Whether costs that do not interact add up in a quantity: times and what is used. A rate is one over a
+/// time, and the tail of a sum is not the sum of tails.
 pub(super) fn adds_up(quantity: Quantity) -> bool {
     let is_tail = matches!(quantity.statistic(), Statistic::Quantile(q) if q > 0.5);
     quantity != Quantity::Throughput && !is_tail
@@ -79,20 +86,20 @@ pub(super) fn adds_up(quantity: Quantity) -> bool {
 
 fn row(
     question: &Question,
-    here: &Here<'_, '_>,
+    context: &PointContext<'_, '_>,
     ids: &[VariantId],
     quantity: Quantity,
 ) -> Result<SumRow, String> {
-    let obstacle = |id: &VariantId| {
-        let obstacle = here.obstacle(*id, quantity)?;
-        Some(format!("`{}`: {}", question.variants[id.index()].name, obstacle.own(here, quantity)))
+    let exclusion = |id: &VariantId| {
+        let exclusion = context.exclusion(*id, quantity)?;
+        Some(format!("`{}`: {}", question.variants[id.index()].name, exclusion.own_reason(context, quantity)))
     };
-    if let Some(reason) = ids.iter().find_map(obstacle) {
+    if let Some(reason) = ids.iter().find_map(exclusion) {
         return Err(reason);
     }
-    let levels = here.levels(ids, quantity);
+    let levels = context.levels(ids, quantity);
     let cost = |id: &VariantId| {
-        let blocks = levels.between(ids[0], *id).map_err(|gap| here.why_apart(question, gap, quantity))?;
+        let blocks = levels.between(ids[0], *id).map_err(|gap| context.why_apart(question, gap, quantity))?;
         Ok(blocks.into_iter().map(|(block, level)| (block, level.difference)).collect())
     };
     let costs: Vec<BTreeMap<u32, f64>> = ids[1..].iter().map(cost).collect::<Result<_, String>>()?;
@@ -108,12 +115,12 @@ fn row(
         blocks.iter().map(|block| singles.iter().map(|single| single[block]).sum()).collect();
     let wholes = in_blocks(whole);
     let beyond: Vec<f64> = wholes.iter().zip(&sums).map(|(whole, sum)| whole - sum).collect();
-    let first_stage = here.sides.first_stage;
+    let first_stage = context.samples.first_stage;
     let interaction = estimate(&beyond, first_stage);
-    let base = here.sides.all[ids[0].index()].figure(quantity).map_or(0.0, |figure| figure.point.abs());
+    let base = context.samples.all[ids[0].index()].figure(quantity).map_or(0.0, |figure| figure.point.abs());
     let (verdict, mut reason) = conclude(&interaction, base * question.margin.get());
-    if let Some(crossing) = here.crossing(question, ids) {
-        append(&mut reason, crossing);
+    if let Some(crossing) = context.crossing(question, ids) {
+        append_reason(&mut reason, crossing);
     }
     Ok(SumRow {
         quantity,
@@ -133,7 +140,7 @@ pub(super) fn conclude(interaction: &Estimate, least: f64) -> (Additivity, Optio
     let Some((lower, upper)) = interaction.interval() else {
         return (Additivity::Undecided, Some("too few blocks for an interval".to_owned()));
     };
-    match of_interval(lower, upper, least) {
+    match verdict_from_interval(lower, upper, least) {
         Verdict::NoRelevantDifference if lower > 0.0 || upper < 0.0 => {
             (Additivity::Agrees, Some("measurable, and within the margin".to_owned()))
         }
@@ -155,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_rule_is_that_of_the_verdict_table() {
-        let of = |lower: f64, upper: f64| {
+        let concluded = |lower: f64, upper: f64| {
             let interaction = Estimate {
                 point: 0.5 * (lower + upper),
                 lower: Some(lower),
@@ -167,10 +174,14 @@ mod tests {
             let (verdict, reason) = conclude(&interaction, 2.0);
             (verdict, reason.is_some())
         };
-        assert_eq!(of(-1.0, 1.5), (Additivity::Agrees, false));
-        assert_eq!(of(0.5, 1.5), (Additivity::Agrees, true), "measurable");
-        assert_eq!(of(0.5, 2.5), (Additivity::Interaction, false));
-        assert_eq!(of(-9.0, -3.0), (Additivity::Interaction, false));
-        assert_eq!(of(-40.0, 35.0), (Additivity::Undecided, true), "0 in a wide interval shows nothing");
+        assert_eq!(concluded(-1.0, 1.5), (Additivity::Agrees, false));
+        assert_eq!(concluded(0.5, 1.5), (Additivity::Agrees, true), "measurable");
+        assert_eq!(concluded(0.5, 2.5), (Additivity::Interaction, false));
+        assert_eq!(concluded(-9.0, -3.0), (Additivity::Interaction, false));
+        assert_eq!(
+            concluded(-40.0, 35.0),
+            (Additivity::Undecided, true),
+            "0 in a wide interval shows nothing"
+        );
     }
 }

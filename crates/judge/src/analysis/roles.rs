@@ -1,7 +1,8 @@
 //! CPU per request and memory by role, variant by variant.
 //!
-//! The generator's part is its loop's time outside waiting, since it stays awake between replies. Time of no process that
-//! we started cannot be told apart by variant: the whole machine's is in the summary's `cpu_roles`.
+//! The generator's part is its loop's time outside waiting, since it stays awake between replies. Time of no
+//! process that we started cannot be distinguished by variant: the whole machine's is in the summary's
+//! `cpu_roles`.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +13,23 @@ use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::WindowRecord;
 
 use crate::estimate::estimate;
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::Question;
+use crate::records::{Cell, Records, WindowSelection};
 
 /// The generator's name among the roles.
 const GENERATOR: &str = "generator";
 
 /// Every role of every variant at every point, the variant's own first.
-pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Vec<RoleUse> {
+pub fn roles(question: &Question, records: &Records<'_>) -> Vec<RoleUse> {
     let mut roles = Vec::new();
     for (point, facts) in question.points() {
-        let is_shared = gathered.pairing(point) == Pairing::Requests;
-        for (variant, of) in question.variants() {
-            let cells = gathered.cells(point, variant, Lens::Measured);
+        let is_shared = records.pairing(point) == Pairing::Requests;
+        for (variant, variant_facts) in question.variants() {
+            let cells = records.cells(point, variant, WindowSelection::Measured);
             let first_stage = question.blocks.min as usize;
             let over = |value: &dyn Fn(&Cell<'_>) -> Option<f64>| over_blocks(&cells, first_stage, value);
             let mut add = |role: &str, cpu_per_operation, memory_peak| {
-                let (variant, point) = (of.name.clone(), facts.label.clone());
+                let (variant, point) = (variant_facts.name.clone(), facts.label.clone());
                 roles.push(RoleUse { variant, point, role: role.to_owned(), cpu_per_operation, memory_peak });
             };
             for role in names(&cells, point) {
@@ -44,9 +45,9 @@ pub fn roles(question: &Question, gathered: &Gathered<'_>) -> Vec<RoleUse> {
 }
 
 /// What the processes of each variant used that has more than one role, each role by itself.
-pub(crate) fn told_apart(question: &Question, gathered: &Gathered<'_>) -> Vec<RoleUse> {
+pub(crate) fn roles_where_several(question: &Question, records: &Records<'_>) -> Vec<RoleUse> {
     let own: Vec<RoleUse> =
-        roles(question, gathered).into_iter().filter(|one| one.role != GENERATOR).collect();
+        roles(question, records).into_iter().filter(|one| one.role != GENERATOR).collect();
     let several = |one: &RoleUse| {
         own.iter().filter(|other| other.variant == one.variant && other.point == one.point).count() > 1
     };
@@ -75,15 +76,15 @@ fn over_blocks(
 
 /// A role's CPU time per request answered, sums over sums.
 fn cpu(cell: &Cell<'_>, role: &str) -> Option<f64> {
-    let of_role = cell.windows.iter().flat_map(|window| &window.cpu).filter(|one| one.role == role);
+    let role_windows = cell.windows.iter().flat_map(|window| &window.cpu).filter(|one| one.role == role);
     let (cpu, requests) =
-        of_role.fold((0, 0), |(cpu, requests), one| (cpu + one.cpu.as_nanos(), requests + one.requests));
+        role_windows.fold((0, 0), |(cpu, requests), one| (cpu + one.cpu.as_nanos(), requests + one.requests));
     (requests > 0).then(|| cpu as f64 / requests as f64)
 }
 
 /// The generator's busy time per request.
 fn busy(cell: &Cell<'_>) -> Option<f64> {
-    let sum = |of: fn(&WindowRecord) -> u64| cell.windows.iter().map(|window| of(window)).sum::<u64>();
+    let sum = |count: fn(&WindowRecord) -> u64| cell.windows.iter().map(|window| count(window)).sum::<u64>();
     let (busy, requests) = (sum(|w| w.figures.health.busy.as_nanos()), sum(|w| w.figures.requests));
     (requests > 0 && busy > 0).then(|| busy as f64 / requests as f64)
 }

@@ -1,12 +1,13 @@
-//! Where spread comes from, levels of starts, drift through a run, totals that hang on few events: whole records in, what
-//! the summary says out.
+//! Where spread comes from, levels of starts, drift through a run, totals that hang on few events: whole
+//! records in, what the summary says out.
 
 use crate::common;
 
 use common::{Place, Request, add_window, cost, good, noisy, normal, question, random, run, trial};
-use weighbridge_judge::analysis::spread::Parts;
-use weighbridge_judge::gather::Gathered;
+use weighbridge_judge::estimate::Estimand;
+use weighbridge_judge::estimate::parts::CostParts;
 use weighbridge_judge::question::Scope;
+use weighbridge_judge::records::Records;
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};
@@ -18,8 +19,8 @@ fn finding<'a>(summary: &'a Summary, name: &str) -> Option<&'a str> {
     summary.findings.iter().find(|finding| finding.name == name).map(|finding| finding.evidence.as_str())
 }
 
-/// Runs in which a start moves the variant by `start`, a round by `round` and the host by `host`, all standard deviations
-/// of the logarithm; requests themselves do not vary.
+/// Runs in which a start moves the variant by `start`, a round by `round` and the host by `host`, all
+/// standard deviations of the logarithm; requests themselves do not vary.
 fn with_components(seed: u64, blocks: u32, (start, round, host): (f64, f64, f64)) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let mut trials = Vec::new();
@@ -42,9 +43,10 @@ fn with_components(seed: u64, blocks: u32, (start, round, host): (f64, f64, f64)
     trials
 }
 
-fn parts(question: &Question, trials: &[TrialRecord]) -> Parts {
-    let gathered = Gathered::new(trials);
-    Parts::new(question, &gathered, (PointId(0), VariantId(1)), Scope::Only).expect("many parts")
+fn parts(question: &Question, trials: &[TrialRecord]) -> CostParts {
+    let records = Records::new(trials);
+    let estimand = Estimand { point: PointId(0), variant: VariantId(1), scope: Scope::Only };
+    CostParts::new(question, &records, estimand).expect("many parts")
 }
 
 #[test]

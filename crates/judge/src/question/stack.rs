@@ -1,7 +1,10 @@
 //! What a variant is made of, so that one can be found to be another one with something more.
 
+use std::path::PathBuf;
+
 use weighbridge_model::experiment::{
-    self, Container, ContainerNetwork, Layer, Ovs, Relay, Sidecar, SidecarSide, Target,
+    self, Container, ContainerEngine, ContainerNetwork, Layer, Ovs, Peer, Protocol, Publisher, Relay,
+    Sidecar, SidecarSide, Target, TlsSpec,
 };
 use weighbridge_model::secret::is_secret;
 
@@ -12,34 +15,74 @@ const VALUE: usize = 40;
 pub(crate) const RELAYED: [&str; 2] = ["delay", "loss"];
 
 /// What a variant is, and what it has that others may have not.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
-    /// All that variants must have in common to be told apart by layers and settings alone; empty where nobody knows.
-    pub family: String,
+    /// All that variants must have in common to be distinguished by layers and settings alone; `None` where
+    /// nobody knows.
+    pub family: Option<Family>,
     /// The same for a reader: `rust`, `go, grpc`.
     pub name: String,
     /// Layers from the client's end inward, then settings; none comes twice.
-    pub parts: Vec<Part>,
+    pub elements: Vec<StackElement>,
+}
+
+/// A program and how it is asked, apart from layers and settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Family {
+    /// What is started or addressed.
+    pub target: Target,
+    /// How operations travel.
+    pub protocol: Protocol,
+    /// The Unix socket that leads to it.
+    pub unix: Option<PathBuf>,
+    /// The service that it passes requests on to.
+    pub peer: Option<Peer>,
+}
+
+/// What makes an element of a stack the same as another.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Identity {
+    /// A layer with all its settings.
+    Layer(Layer),
+    /// What translates the addresses of a container.
+    Publisher {
+        /// What manages the container.
+        engine: Option<ContainerEngine>,
+        /// The program, where it was chosen.
+        publish: Option<Publisher>,
+    },
+    /// How connections are secured.
+    Tls(TlsSpec),
+    /// A variable of the environment.
+    Variable {
+        /// Its name.
+        key: String,
+        /// Its value, hidden or not.
+        value: String,
+    },
+    /// Of anything else its name.
+    Name(String),
 }
 
 /// A layer, or a setting that is priced like one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+#[derive(Debug, Clone, PartialEq)]
+pub struct StackElement {
     /// What makes it the same as another.
-    pub id: String,
+    pub id: Identity,
     /// As a report names it: `vxlan`, `tls`, `cpu 0.5`.
     pub name: String,
     /// Whether packets or the service pass through it; else it is a setting.
     pub is_layer: bool,
-    /// Name and value of a setting that another variant may have otherwise, as `cores` and `1`. None of what is hidden.
+    /// Name and value of a setting that another variant may have otherwise, as `cores` and `1`. None of what
+    /// is hidden.
     pub value: Option<(String, String)>,
 }
 
-impl Part {
+impl StackElement {
     /// A layer by its name with its settings.
     pub fn layer(name: impl Into<String>) -> Self {
         let name = name.into();
-        Self { id: name.clone(), name, is_layer: true, value: None }
+        Self { id: Identity::Name(name.clone()), name, is_layer: true, value: None }
     }
 
     /// A layer's kind, without its settings: `vxlan`.
@@ -50,7 +93,7 @@ impl Part {
     /// A setting that is its own name.
     pub fn setting(name: impl Into<String>) -> Self {
         let name = name.into();
-        Self { id: name.clone(), name, is_layer: false, value: None }
+        Self { id: Identity::Name(name.clone()), name, is_layer: false, value: None }
     }
 
     /// A setting with a value.
@@ -62,125 +105,141 @@ impl Part {
 
 impl Stack {
     /// The stack of a variant. A variable whose name is that of a secret is named without its value.
-    pub fn of(variant: &experiment::Variant) -> Self {
-        let (target, protocol) = (&variant.target, variant.protocol);
-        let family = format!("{target:?} {protocol:?} {:?} {:?}", variant.unix, variant.peer);
-        let layers = variant.layers.iter().flat_map(parts_of);
+    pub fn new(variant: &experiment::Variant) -> Self {
+        let family = Family {
+            target: variant.target.clone(),
+            protocol: variant.protocol,
+            unix: variant.unix.clone(),
+            peer: variant.peer.clone(),
+        };
+        let layers = variant.layers.iter().flat_map(elements_of);
         let tls = variant.tls.iter().map(|tls| {
             let name = if tls.resumption { "tls" } else { "tls without resumption" };
-            Part { id: format!("{tls:?}"), ..Part::setting(name) }
+            StackElement { id: Identity::Tls(tls.clone()), ..StackElement::setting(name) }
         });
         let experiment::Limits { cpu, memory, cores } = &variant.limits;
         let limits = [
-            cpu.map(|cpu| Part::with_value("cpu", cpu)),
-            memory.map(|memory| Part::with_value("memory", memory)),
-            cores.map(|cores| Part::with_value("cores", cores)),
+            cpu.map(|cpu| StackElement::with_value("cpu", cpu)),
+            memory.map(|memory| StackElement::with_value("memory", memory)),
+            cores.map(|cores| StackElement::with_value("cores", cores)),
         ];
         let limits = limits.into_iter().flatten();
-        let idle = variant.idle.map(|idle| Part::with_value("idle", idle.name()));
+        let idle = variant.idle.map(|idle| StackElement::with_value("idle", idle.name()));
         let variables = variant.env.iter().map(|(key, value)| variable(key, value));
         Self {
-            family,
+            family: Some(family),
             name: name_of(variant),
-            parts: layers.chain(tls).chain(limits).chain(idle).chain(variables).collect(),
+            elements: layers.chain(tls).chain(limits).chain(idle).chain(variables).collect(),
         }
     }
 
-    /// The same where a relay of ours carries its packets though no layer is called so: it stands below what it does to
-    /// them.
+    /// The same where a relay of ours carries its packets though no layer is called so: it stands below what
+    /// it does to them.
     pub(crate) fn relayed(mut self) -> Self {
-        let is_relay = |part: &Part| part.is_layer && part.kind() == "relay";
-        let is_done_by_one = |part: &Part| part.is_layer && RELAYED.contains(&part.kind());
-        if let Some(at) = self.parts.iter().position(is_done_by_one)
-            && !self.parts.iter().any(is_relay)
+        let is_relay = |element: &StackElement| element.is_layer && element.kind() == "relay";
+        let is_done_by_one = |element: &StackElement| element.is_layer && RELAYED.contains(&element.kind());
+        if let Some(at) = self.elements.iter().position(is_done_by_one)
+            && !self.elements.iter().any(is_relay)
         {
-            self.parts.insert(at, one_part(&Layer::Relay(Relay)));
+            self.elements.insert(at, one_element(&Layer::Relay(Relay)));
         }
         self
     }
 
     /// Whether this has everything that `other` has, and something more: its layers in the same order.
-    pub(super) fn is_above(&self, other: &Self) -> bool {
+    pub(crate) fn is_above(&self, other: &Self) -> bool {
         self.family == other.family
-            && self.parts.len() > other.parts.len()
-            && other.settings().all(|part| self.has(part))
+            && self.elements.len() > other.elements.len()
+            && other.settings().all(|element| self.has(element))
             && is_within(other.layers(), self.layers())
     }
 
     /// Whether this has what `other` has, its layers in the same order, and nothing else.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.family == other.family
-            && self.parts.len() == other.parts.len()
-            && other.settings().all(|part| self.has(part))
-            && self.layers().map(|part| &part.id).eq(other.layers().map(|part| &part.id))
+            && self.elements.len() == other.elements.len()
+            && other.settings().all(|element| self.has(element))
+            && self.layers().map(|element| &element.id).eq(other.layers().map(|element| &element.id))
     }
 
     /// Whether this begins with all that `other` has: what it has more stands inside.
-    pub(super) fn begins_with(&self, other: &Self) -> bool {
-        let ids = |stack: &Self| stack.parts.iter().map(|part| part.id.clone()).collect::<Vec<_>>();
-        ids(self).starts_with(&ids(other))
+    pub(crate) fn begins_with(&self, other: &Self) -> bool {
+        let mut own = self.elements.iter().map(|element| &element.id);
+        other.elements.iter().all(|element| own.next() == Some(&element.id))
     }
 
-    fn layers(&self) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(|part| part.is_layer)
+    fn layers(&self) -> impl Iterator<Item = &StackElement> {
+        self.elements.iter().filter(|element| element.is_layer)
     }
 
-    fn settings(&self) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(|part| !part.is_layer)
+    fn settings(&self) -> impl Iterator<Item = &StackElement> {
+        self.elements.iter().filter(|element| !element.is_layer)
     }
 
     /// What this has and `other` has not.
-    pub(super) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s Part> {
-        self.parts.iter().filter(|part| !other.has(part)).collect()
+    pub(crate) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s StackElement> {
+        self.elements.iter().filter(|element| !other.has(element)).collect()
     }
 
-    fn has(&self, part: &Part) -> bool {
-        self.parts.iter().any(|own| own.id == part.id)
+    fn has(&self, element: &StackElement) -> bool {
+        self.elements.iter().any(|own| own.id == element.id)
     }
 }
 
 /// Whether all of `few` are among `many`, in the same order.
-fn is_within<'p>(few: impl Iterator<Item = &'p Part>, mut many: impl Iterator<Item = &'p Part>) -> bool {
-    few.into_iter().all(|part| many.any(|own| own.id == part.id))
+fn is_within<'p>(
+    few: impl Iterator<Item = &'p StackElement>,
+    mut many: impl Iterator<Item = &'p StackElement>,
+) -> bool {
+    few.into_iter().all(|element| many.any(|own| own.id == element.id))
 }
 
-/// What a layer is made of, from the client's end inward: one that holds another layer is that one and something more.
-fn parts_of(layer: &Layer) -> Vec<Part> {
+/// What a layer is made of, from the client's end inward: one that holds another layer is that one and
+/// something more.
+fn elements_of(layer: &Layer) -> Vec<StackElement> {
     match layer {
         Layer::Ovs(Ovs { tunnel: Some(tunnel) }) => {
-            let switch = one_part(&Layer::Ovs(Ovs::PLAIN));
-            vec![switch, Part::layer(format!("tunnel {}", tunnel.name()))]
+            let switch = one_element(&Layer::Ovs(Ovs::PLAIN));
+            vec![switch, StackElement::layer(format!("tunnel {}", tunnel.name()))]
         }
         Layer::Sidecar(sidecar) if sidecar.side == SidecarSide::Both => {
-            let beside = |side| one_part(&Layer::Sidecar(Sidecar { side, ..*sidecar }));
+            let beside = |side| one_element(&Layer::Sidecar(Sidecar { side, ..*sidecar }));
             vec![beside(SidecarSide::Client), beside(SidecarSide::Server)]
         }
         Layer::Container(container) => {
             let Container { engine, network, publish, .. } = container;
-            // The network that is there anyway is no part of it: this host's, or that of the layers before it.
+            // The network that is there anyway is no part of it: this host's, or that of the layers before
+            // it.
             let within = Container { network: ContainerNetwork::Host, publish: None, ..*container };
-            let within = one_part(&Layer::Container(within));
+            let within = one_element(&Layer::Container(within));
             if *network != ContainerNetwork::Published {
                 return vec![within];
             }
             let by = publish.map(|publisher| format!(" by {}", publisher.name())).unwrap_or_default();
-            let published = Part::layer(format!("published{by}"));
-            vec![Part { id: format!("published {engine:?} {publish:?}"), ..published }, within]
+            let published = StackElement::layer(format!("published{by}"));
+            vec![
+                StackElement { id: Identity::Publisher { engine: *engine, publish: *publish }, ..published },
+                within,
+            ]
         }
-        layer => vec![one_part(layer)],
+        layer => vec![one_element(layer)],
     }
 }
 
 /// A layer as it stands. Its name leaves settings out in which two may differ.
-fn one_part(layer: &Layer) -> Part {
-    Part { id: format!("{layer:?}"), ..Part::layer(layer.to_string()) }
+fn one_element(layer: &Layer) -> StackElement {
+    StackElement { id: Identity::Layer(layer.clone()), ..StackElement::layer(layer.to_string()) }
 }
 
-fn variable(key: &str, value: &str) -> Part {
+fn variable(key: &str, value: &str) -> StackElement {
     let is_shown = !is_secret(key) && value.chars().count() <= VALUE;
     let name = if is_shown { format!("{key}={value}") } else { key.to_owned() };
     let own = is_shown.then(|| (key.to_owned(), value.to_owned()));
-    Part { id: format!("{key}={value}"), value: own, ..Part::setting(name) }
+    StackElement {
+        id: Identity::Variable { key: key.to_owned(), value: value.to_owned() },
+        value: own,
+        ..StackElement::setting(name)
+    }
 }
 
 /// What all variants of a family are, in words.
@@ -198,14 +257,14 @@ fn name_of(variant: &experiment::Variant) -> String {
         name = format!("{name} → {}", peer.service);
     }
     match variant.protocol {
-        experiment::Protocol::Http1Json => name,
+        Protocol::Http1Json => name,
         protocol => format!("{name}, {}", protocol.name()),
     }
 }
 
 /// Parts for a reader: `vxlan + tls`; `bare` where there are none.
-pub(super) fn names<'p>(parts: impl IntoIterator<Item = &'p Part>) -> String {
-    let names: Vec<&str> = parts.into_iter().map(|part| part.name.as_str()).collect();
+pub(crate) fn names<'p>(elements: impl IntoIterator<Item = &'p StackElement>) -> String {
+    let names: Vec<&str> = elements.into_iter().map(|element| element.name.as_str()).collect();
     if names.is_empty() { "bare".to_owned() } else { names.join(" + ") }
 }
 
@@ -221,7 +280,7 @@ mod tests {
             "[workload]\nname = \"pingpong\"\n[[variant]]\nname = \"one\"\nservice = \"go\"\nlayers = {layers}\n"
         );
         let experiment = Experiment::parse("test.toml", &text).expect("a valid experiment");
-        Stack::of(&experiment.variants[0])
+        Stack::new(&experiment.variants[0])
     }
 
     #[track_caller]

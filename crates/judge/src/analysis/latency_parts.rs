@@ -1,10 +1,11 @@
-//! Where the time of relayed requests went: waiting at the client, outside the relay's own call, inside it; and of the call
-//! what the peer's server takes by itself and what the relay's client adds.
+//! Where the time of relayed requests went: waiting at the client, outside the relay's own call, inside it;
+//! and of the call what the peer's server takes by itself and what the relay's client adds.
 //!
-//! The first three are parts of every single request and sum up to its response time. Their means add up too; medians do
-//! not, and none is ever made by subtracting two. What the peer takes by itself another variant tells, in the same block and
-//! of the same rounds; the rest of the call is a difference of two means, blocks paired. Nothing here looks at a clock but
-//! through durations: the relay's clock and the generator's are never compared.
+//! The first three are parts of every single request and sum up to its response time. Their means add up too;
+//! medians do not, and none is ever made by subtracting two. What the peer takes by itself another variant
+//! tells, in the same block and of the same rounds; the rest of the call is a difference of two means, blocks
+//! paired. Nothing here looks at a clock but through durations: the relay's clock and the generator's are
+//! never compared.
 
 use std::collections::BTreeSet;
 
@@ -17,27 +18,26 @@ use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_model::summary::{Cost, VariantSummary};
 
 use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
-use crate::gather::{Block, Gathered};
-use crate::question::{Point, Question};
+use crate::question::{Point, Question, Scope};
+use crate::records::{Block, Records};
 use crate::stats::sample::quantile_nearest_rank;
-use crate::summary::unjudged;
 use crate::thresholds::BEYOND_PER_BLOCK;
-use crate::verdict::{conclude, correct};
+use crate::verdict::{conclude, correct, cost_without_verdict};
 
 /// Up to so many sizes each is shown by itself; more are put together by powers of ten.
 const SIZES_BY_THEMSELVES: usize = 6;
 
 /// The parts of every relay that told of its calls. `variants` says whose figures must not be used.
-pub fn relays(question: &Question, gathered: &Gathered<'_>, variants: &[VariantSummary]) -> Vec<RelayParts> {
+pub fn relays(question: &Question, records: &Records<'_>, variants: &[VariantSummary]) -> Vec<RelayParts> {
     let mut all = Vec::new();
     for (id, point) in question.points() {
-        let of = |(variant, _)| Relay::new(question, gathered, id, variant);
-        let relays: Vec<Relay<'_>> = question.variants().filter_map(of).collect();
+        let relay = |(variant, _)| Relay::new(question, records, id, variant);
+        let relays: Vec<Relay<'_>> = question.variants().filter_map(relay).collect();
         let mut costs = Vec::new();
         let first = all.len();
         for relay in &relays {
-            let mut parts = relay.told(question, point);
-            if gathered.bridge.is_none() && relay.variant != VariantId(0) {
+            let mut parts = relay.latency_parts(question, point);
+            if records.bridge.is_none() && relay.variant != VariantId(0) {
                 relay.costs(question, &mut parts.parts);
             }
             costs.extend(
@@ -70,13 +70,12 @@ fn invalid(variants: &[VariantSummary], point: &Point, name: &str) -> Option<Str
 
 /// A cost of a part as a row that Holm's correction takes.
 fn row(point: &Point, variant: &str, cost: &PartCost) -> Cost {
-    let quantities = (Quantity::ServiceMean, Quantity::ResponseP50);
     Cost {
         verdict: cost.verdict,
         effect: cost.effect,
         reason: cost.reason.clone(),
         p: cost.p,
-        ..unjudged((point, crate::question::Scope::Only), variant, quantities)
+        ..cost_without_verdict(point, Scope::Only, variant, Quantity::ServiceMean, Quantity::ResponseP50)
     }
 }
 
@@ -88,9 +87,9 @@ fn take(cost: &mut PartCost, row: Cost) {
 struct BlockRequests<'a> {
     block: u32,
     /// Good ones of which the relay told.
-    good: Vec<(&'a Sample, [Nanoseconds; 4])>,
+    good: Vec<RelayedRequest<'a>>,
     /// Good ones of the baseline where it told, of the batch in which the relay lived.
-    baseline: Vec<(&'a Sample, [Nanoseconds; 4])>,
+    baseline: Vec<RelayedRequest<'a>>,
     /// Good ones that went directly to the peer, of the rounds that the relay has too.
     direct: Vec<&'a Sample>,
 }
@@ -106,8 +105,28 @@ struct Relay<'a> {
     retries: u64,
 }
 
-/// Sizes from one to another.
-pub(crate) type Class = (u64, u64);
+/// Sizes from one to another, both included.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SizeClass {
+    pub from_bytes: u64,
+    pub to_bytes: u64,
+}
+
+impl SizeClass {
+    /// Every size.
+    pub(crate) const ALL: Self = Self { from_bytes: 0, to_bytes: u64::MAX };
+
+    pub(crate) fn holds(self, sample: &Sample) -> bool {
+        (self.from_bytes..=self.to_bytes).contains(&sample.size.get())
+    }
+}
+
+/// A good reply of which the relay told.
+struct RelayedRequest<'a> {
+    sample: &'a Sample,
+    /// Waiting, outside, inside, response.
+    parts: [Nanoseconds; 4],
+}
 
 /// Waiting, outside, inside, response: the parts of a single request, if its relay told.
 fn parts(sample: &Sample) -> Option<[Nanoseconds; 4]> {
@@ -127,28 +146,28 @@ const fn place(part: TimePart) -> Option<usize> {
     }
 }
 
-fn good<'a>(trials: &[&'a TrialRecord], point: PointId) -> Vec<(&'a Sample, [Nanoseconds; 4])> {
+fn good<'a>(trials: &[&'a TrialRecord], point: PointId) -> Vec<RelayedRequest<'a>> {
     let all = trials.iter().flat_map(|trial| &trial.samples);
     let good = all.filter(|sample| sample.is_measured(point) && sample.is_good());
-    good.filter_map(|sample| Some((sample, parts(sample)?))).collect()
+    good.filter_map(|sample| Some(RelayedRequest { sample, parts: parts(sample)? })).collect()
 }
 
 impl<'a> Relay<'a> {
     /// `None` where no good reply of the variant tells of a call.
-    fn new(question: &Question, gathered: &Gathered<'a>, point: PointId, variant: VariantId) -> Option<Self> {
+    fn new(question: &Question, records: &Records<'a>, point: PointId, variant: VariantId) -> Option<Self> {
         let direct = question.directs.iter().find(|(relay, _)| *relay == variant).map(|(_, direct)| *direct);
         let mut relay =
             Self { variant, direct, blocks: Vec::new(), failed: 0, left_out: 0, retried: 0, retries: 0 };
-        for block in &gathered.used {
+        for block in &records.used {
             relay.add(block, point);
         }
         (!relay.blocks.is_empty()).then_some(relay)
     }
 
     fn add(&mut self, block: &Block<'a>, point: PointId) {
-        let of =
+        let trials_of_variant =
             |variant: VariantId| block.trials.iter().copied().filter(move |trial| trial.variant == variant);
-        let mine: Vec<&TrialRecord> = of(self.variant).collect();
+        let mine: Vec<&TrialRecord> = trials_of_variant(self.variant).collect();
         let beside = |trial: &&TrialRecord| mine.iter().any(|one| one.batch == trial.batch);
         let good = good(&mine, point);
         for trial in &mine {
@@ -164,30 +183,31 @@ impl<'a> Relay<'a> {
         if good.is_empty() {
             return;
         }
-        let rounds: BTreeSet<u32> = good.iter().map(|(sample, _)| sample.round).collect();
-        let direct: Vec<&TrialRecord> = self.direct.map(|direct| of(direct).collect()).unwrap_or_default();
+        let rounds: BTreeSet<u32> = good.iter().map(|one| one.sample.round).collect();
+        let direct: Vec<&TrialRecord> =
+            self.direct.map(|direct| trials_of_variant(direct).collect()).unwrap_or_default();
         let shared = |sample: &&Sample| {
             sample.is_measured(point) && sample.is_good() && rounds.contains(&sample.round)
         };
         self.blocks.push(BlockRequests {
             block: block.number,
             good,
-            baseline: self::good(&of(VariantId(0)).filter(beside).collect::<Vec<_>>(), point),
+            baseline: self::good(&trials_of_variant(VariantId(0)).filter(beside).collect::<Vec<_>>(), point),
             direct: direct.iter().flat_map(|trial| &trial.samples).filter(shared).collect(),
         });
     }
 
-    fn told(&self, question: &Question, point: &Point) -> RelayParts {
+    fn latency_parts(&self, question: &Question, point: &Point) -> RelayParts {
         let first_stage = question.blocks.min as usize;
-        let requests = |class: Class| {
+        let requests = |class: SizeClass| {
             let good = self.blocks.iter().flat_map(|block| &block.good);
-            good.filter(|(sample, _)| is_of(sample, class)).count() as u64
+            good.filter(|one| class.holds(one.sample)).count() as u64
         };
         let classes =
-            classes(self.blocks.iter().flat_map(|block| &block.good).map(|(sample, _)| sample.size.get()));
-        let sized = |class: &Class| SizedParts {
-            from_bytes: class.0,
-            to_bytes: class.1,
+            classes(self.blocks.iter().flat_map(|block| &block.good).map(|one| one.sample.size.get()));
+        let sized = |class: &SizeClass| SizedParts {
+            from_bytes: class.from_bytes,
+            to_bytes: class.to_bytes,
             requests: requests(*class),
             parts: self.parts(first_stage, *class),
         };
@@ -196,18 +216,18 @@ impl<'a> Relay<'a> {
             variant: question.variants[self.variant.index()].name.clone(),
             point: point.label.clone(),
             operation: point.operations.first().cloned().unwrap_or_default(),
-            requests: requests(ANY),
+            requests: requests(SizeClass::ALL),
             failed: self.failed,
             left_out: self.left_out,
             retried: self.retried,
             retries: self.retries,
             direct: direct.map(|direct| question.variants[direct.index()].name.clone()),
-            parts: self.parts(first_stage, ANY),
+            parts: self.parts(first_stage, SizeClass::ALL),
             sizes: if classes.len() > 1 { classes.iter().map(sized).collect() } else { Vec::new() },
         }
     }
 
-    fn parts(&self, first_stage: usize, class: Class) -> Vec<PartTimes> {
+    fn parts(&self, first_stage: usize, class: SizeClass) -> Vec<PartTimes> {
         let over_blocks = |value: &dyn Fn(&BlockRequests<'_>) -> Option<f64>| -> Option<Estimate> {
             // A class of sizes that a block never asked for is in no part of it.
             let asked = self.blocks.iter().filter(|block| block.has(class));
@@ -227,7 +247,10 @@ impl<'a> Relay<'a> {
         for part in parts {
             let Some(place) = place(part.part) else { continue };
             let block = |block: &BlockRequests<'_>| {
-                let (mine, theirs) = (mean(&block.good, place, ANY)?, mean(&block.baseline, place, ANY)?);
+                let (mine, theirs) = (
+                    mean(&block.good, place, SizeClass::ALL)?,
+                    mean(&block.baseline, place, SizeClass::ALL)?,
+                );
                 (mine > 0.0 && theirs > 0.0).then(|| BlockEstimate {
                     block: block.block,
                     log_ratio: (mine / theirs).ln(),
@@ -253,11 +276,11 @@ fn cost(contrast: Contrast, margin: Ratio) -> PartCost {
 }
 
 impl BlockRequests<'_> {
-    fn has(&self, class: Class) -> bool {
-        self.good.iter().any(|(sample, _)| is_of(sample, class))
+    fn has(&self, class: SizeClass) -> bool {
+        self.good.iter().any(|one| class.holds(one.sample))
     }
 
-    fn mean(&self, part: TimePart, class: Class) -> Option<f64> {
+    fn mean(&self, part: TimePart, class: SizeClass) -> Option<f64> {
         match (part, place(part)) {
             (_, Some(place)) => mean(&self.good, place, class),
             (TimePart::Client, _) => {
@@ -265,23 +288,23 @@ impl BlockRequests<'_> {
             }
             _ => {
                 let times =
-                    self.direct.iter().filter(|sample| is_of(sample, class)).map(|sample| sample.service());
+                    self.direct.iter().filter(|sample| class.holds(sample)).map(|sample| sample.service());
                 mean_of(times)
             }
         }
     }
 
-    fn median(&self, part: TimePart, class: Class) -> Option<f64> {
+    fn median(&self, part: TimePart, class: SizeClass) -> Option<f64> {
         let place = place(part)?;
-        let of = self.good.iter().filter(|(sample, _)| is_of(sample, class));
-        let times: Vec<f64> = of.map(|(_, times)| times[place].as_nanos() as f64).collect();
+        let requests = self.good.iter().filter(|one| class.holds(one.sample));
+        let times: Vec<f64> = requests.map(|one| one.parts[place].as_nanos() as f64).collect();
         let enough = beyond(times.len() as u64, 0.5) >= BEYOND_PER_BLOCK;
         quantile_nearest_rank(&times, 0.5).filter(|_| enough)
     }
 }
 
-fn mean(requests: &[(&Sample, [Nanoseconds; 4])], place: usize, class: Class) -> Option<f64> {
-    mean_of(requests.iter().filter(|(sample, _)| is_of(sample, class)).map(|(_, times)| times[place]))
+fn mean(requests: &[RelayedRequest<'_>], place: usize, class: SizeClass) -> Option<f64> {
+    mean_of(requests.iter().filter(|one| class.holds(one.sample)).map(|one| one.parts[place]))
 }
 
 /// Sum over count, the sum exact.
@@ -291,19 +314,13 @@ fn mean_of(times: impl Iterator<Item = Nanoseconds>) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }
 
-/// Every size.
-pub(crate) const ANY: Class = (0, u64::MAX);
-
-pub(crate) fn is_of(sample: &Sample, (from, to): Class) -> bool {
-    (from..=to).contains(&sample.size.get())
-}
-
 /// Sizes in classes, rising: each by itself where they are few, else all of as many digits together.
-pub(crate) fn classes(sizes: impl Iterator<Item = u64>) -> Vec<Class> {
+pub(crate) fn classes(sizes: impl Iterator<Item = u64>) -> Vec<SizeClass> {
     let sizes: Vec<u64> = sizes.collect::<BTreeSet<_>>().into_iter().collect();
     if sizes.len() <= SIZES_BY_THEMSELVES {
-        return sizes.into_iter().map(|size| (size, size)).collect();
+        return sizes.into_iter().map(|size| SizeClass { from_bytes: size, to_bytes: size }).collect();
     }
     let alike = |a: &u64, b: &u64| a.max(&1).ilog10() == b.max(&1).ilog10();
-    sizes.chunk_by(alike).map(|class| (class[0], class[class.len() - 1])).collect()
+    let class = |sizes: &[u64]| SizeClass { from_bytes: sizes[0], to_bytes: sizes[sizes.len() - 1] };
+    sizes.chunk_by(alike).map(class).collect()
 }

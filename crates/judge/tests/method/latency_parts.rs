@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{Place, add_window, good, question, trial};
 use weighbridge_judge::gate::{GateOutcome, judge};
-use weighbridge_judge::gather::Gathered;
+use weighbridge_judge::records::Records;
 use weighbridge_judge::{AskedSizes, Question, detail, overview, summarise};
 use weighbridge_model::estimate::{Estimate, Verdict};
 use weighbridge_model::gate::{Gate, GateKind};
@@ -50,7 +50,8 @@ fn sample(size: u64, round: u32, law: Law, retries: u32) -> Sample {
     }
 }
 
-/// Blocks of variants whose requests take so long by variant, block and number of the request in its round of 60.
+/// Blocks of variants whose requests take so long by variant, block and number of the request in its round of
+/// 60.
 fn run(variants: u16, law: impl Fn(u16, u32, u64) -> Law) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for block in 0..BLOCKS {
@@ -83,7 +84,8 @@ fn mean(relay: &RelayParts, of: TimePart) -> f64 {
     part(relay, of).mean_ns.point
 }
 
-/// Relays 0 and 2, the peer itself as 1. Skewed, so that medians of parts cannot add up to the median of the whole.
+/// Relays 0 and 2, the peer itself as 1. Skewed, so that medians of parts cannot add up to the median of the
+/// whole.
 fn law(variant: u16, block: u32, n: u64) -> Law {
     let host = 100 * u64::from(block);
     match variant {
@@ -324,10 +326,11 @@ fn failures_of_further_sizes_are_told_and_seen_by_gates() {
     assert!(passes("errors > 0.6 %", &summary) && !passes("errors > 0.5 %", &summary));
 }
 
-/// Where nothing was asked for besides, nothing was chosen, and the first blocks may tell of cliffs as all others.
+/// Where nothing was asked for besides, nothing was chosen, and the first blocks may tell of cliffs as all
+/// others.
 #[test]
 fn scouts_are_those_of_a_run_that_asked_for_further_sizes() {
     let trials = run(1, law);
-    assert!(!Gathered::new(&trials).has_further(PointId(0)));
-    assert!(Gathered::new(&with_further(&trials)).has_further(PointId(0)));
+    assert!(!Records::new(&trials).has_further(PointId(0)));
+    assert!(Records::new(&with_further(&trials)).has_further(PointId(0)));
 }

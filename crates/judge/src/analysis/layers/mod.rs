@@ -1,55 +1,49 @@
 //! What layers cost, one at a time and together.
 //!
-//! Variants that differ only in layers, and in settings priced like layers, form *chains*: [`lineup`] finds them in the
-//! question. At each point the stages of a chain are estimated (`chain`), single layers are held against the whole
-//! (`sum`), and over all points a stage's cost is held against the factors (`factor`). All of it is made of what single
-//! blocks say (`blocks`): contrasts are taken within a block, intervals over blocks, and nothing is taken to be
-//! independent that shares a block.
+//! Variants that differ only in layers, and in settings priced like layers, form *chains*: [`lineup`] finds
+//! them in the question. At each point the stages of a chain are estimated (`chain`), single layers are
+//! compared with the whole (`sum`), and over all points a stage's cost is compared with the factors
+//! (`factor`). All of it is made of what single blocks say (`blocks`): contrasts are taken within a block,
+//! intervals over blocks, and nothing is taken to be independent that shares a block.
 
 mod blocks;
 mod chain;
 mod factor;
 pub mod lineup;
-mod stack;
 mod sum;
 
 use std::borrow::Cow;
 
 use weighbridge_model::estimate::{Quantity, Unit, Verdict};
+use weighbridge_model::finding::LAYERS_INTERACT;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Layering, SumCheck};
 use weighbridge_model::summary::{Finding, Severity};
 
-use crate::checks::network::is_relayed;
 use crate::checks::{Diagnosis, Objection, subject};
 use crate::estimate::Absence;
-use crate::gather::Gathered;
 use crate::question::Question;
+use crate::records::Records;
 use crate::stats::multiple::holm;
-use crate::summary::append;
 use crate::thresholds::FAMILY_ERROR;
-pub(crate) use blocks::Sides;
-use blocks::{Gap, Levels};
-use factor::Measured;
-use lineup::{Line, Singles};
-pub(crate) use stack::RELAYED;
-pub use stack::{Part, Stack};
-
-/// The name of the finding.
-pub const LAYERS_INTERACT: &str = "layers interact";
+use crate::verdict::append_reason;
+pub(crate) use blocks::PointSamples;
+use blocks::{Gap, VariantLevels};
+use factor::PairCosts;
+use lineup::SingleLayers;
 
 /// Whether a run has anything of the kind.
-pub(crate) fn is_asked(question: &Question, gathered: &Gathered<'_>) -> bool {
-    Layers::new(question, gathered).is_asked()
+pub(crate) fn is_asked(question: &Question, records: &Records<'_>) -> bool {
+    Layers::new(question, records).is_asked()
 }
 
 /// The question as its packets were carried: a delay by a relay of ours has that relay below it.
-fn as_carried<'q>(question: &'q Question, gathered: &Gathered<'_>) -> Cow<'q, Question> {
+fn as_carried<'q>(question: &'q Question, records: &Records<'_>) -> Cow<'q, Question> {
     let mut carried = Cow::Borrowed(question);
     for (id, variant) in question.variants() {
         let stack = variant.stack.clone().relayed();
-        if stack != variant.stack && is_relayed(gathered, id) {
+        if stack != variant.stack && records.was_relayed(id) {
             carried.to_mut().variants[id.index()].stack = stack;
         }
     }
@@ -59,46 +53,46 @@ fn as_carried<'q>(question: &'q Question, gathered: &Gathered<'_>) -> Cow<'q, Qu
 /// Chains and sum checks of a run, point after point.
 pub(crate) struct Layers<'q> {
     question: Cow<'q, Question>,
-    lines: Vec<Line>,
-    singles: Vec<Singles>,
-    chains: Vec<Chain>,
+    chains: Vec<lineup::Chain>,
+    singles: Vec<SingleLayers>,
+    estimates: Vec<Chain>,
     sums: Vec<SumCheck>,
     /// What the blocks say of each pair of stages, for the factors.
-    measured: Vec<Measured>,
+    measured: Vec<PairCosts>,
 }
 
 /// One point as the judge has added it up.
-pub(crate) struct Here<'s, 'a> {
+pub(crate) struct PointContext<'s, 'a> {
     /// Its number.
     pub id: PointId,
-    /// The sides of all variants.
-    pub sides: Sides<'s, 'a>,
+    /// The samples of all variants.
+    pub samples: PointSamples<'s, 'a>,
     /// What speaks against each variant.
     pub diagnoses: &'s [Diagnosis],
     /// Why a variant has no figure of a quantity, in words.
     pub why: &'s dyn Fn(Absence, Quantity) -> String,
 }
 
-/// Why nothing may be held against a variant's figure of a quantity.
+/// Why a variant's figure of a quantity may not be compared with another.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Obstacle {
+pub(crate) enum Exclusion {
     /// The verdict table would not have it either.
     Objection(Objection),
     /// There is none, or too little to make a cost of.
     Absence(Absence),
 }
 
-impl Obstacle {
-    /// As it is told of the variant itself.
-    fn own(&self, here: &Here<'_, '_>, quantity: Quantity) -> String {
+impl Exclusion {
+    /// As a reason of the variant itself.
+    fn own_reason(&self, context: &PointContext<'_, '_>, quantity: Quantity) -> String {
         match self {
             Self::Objection(Objection { verdict, reason }) => format!("{}: {reason}", verdict.name()),
-            Self::Absence(absence) => (here.why)(*absence, quantity),
+            Self::Absence(absence) => (context.why)(*absence, quantity),
         }
     }
 
-    /// As it is told of another one, which is named; the reason is told there.
-    fn of(&self, name: &str) -> String {
+    /// As a reason of another variant, which is named; the reason itself stands there.
+    fn reason_for_others(&self, name: &str) -> String {
         match self {
             Self::Objection(Objection { verdict: Verdict::Invalid, .. }) => format!("`{name}` is invalid"),
             Self::Objection(_) => format!("that of `{name}` is withheld"),
@@ -108,25 +102,26 @@ impl Obstacle {
     }
 }
 
-impl Here<'_, '_> {
+impl PointContext<'_, '_> {
     /// What stands in the way of holding a variant's figure against others.
-    fn obstacle(&self, id: VariantId, quantity: Quantity) -> Option<Obstacle> {
+    fn exclusion(&self, id: VariantId, quantity: Quantity) -> Option<Exclusion> {
         if let Some(objection) = self.diagnoses[id.index()].objection(quantity) {
-            return Some(Obstacle::Objection(objection));
+            return Some(Exclusion::Objection(objection));
         }
-        let side = self.sides.all[id.index()];
-        side.figure(quantity).and(side.can_cost(quantity)).err().map(Obstacle::Absence)
+        let variant = self.samples.all[id.index()];
+        variant.figure(quantity).and(variant.can_cost(quantity)).err().map(Exclusion::Absence)
     }
 
     /// What the blocks say of these variants, in whose way nothing stands.
-    fn levels(&self, ids: &[VariantId], quantity: Quantity) -> Levels {
-        Levels::new(&self.sides, ids, (quantity, self.obstacle(VariantId(0), quantity).is_none()))
+    fn levels(&self, ids: &[VariantId], quantity: Quantity) -> VariantLevels {
+        let is_usable = |id: &VariantId| self.exclusion(*id, quantity).is_none();
+        VariantLevels::new(&self.samples, ids, quantity, Some(VariantId(0)).filter(is_usable))
     }
 
     /// That these variants did not live beside each other, where they did not.
     fn crossing(&self, question: &Question, ids: &[VariantId]) -> Option<String> {
         let baseline = &question.variants.first()?.name;
-        (!self.sides.lived_together(ids)).then(|| format!("in different batches, each with `{baseline}`"))
+        (!self.samples.lived_together(ids)).then(|| format!("in different batches, each with `{baseline}`"))
     }
 
     /// A gap between two variants in words.
@@ -137,7 +132,9 @@ impl Here<'_, '_> {
             Gap::NoBlock => "they were measured in no block both".to_owned(),
             Gap::Apart => {
                 let baseline = name(VariantId(0));
-                let why = self.obstacle(VariantId(0), quantity).map(|obstacle| obstacle.of(baseline));
+                let why = self
+                    .exclusion(VariantId(0), quantity)
+                    .map(|exclusion| exclusion.reason_for_others(baseline));
                 format!(
                     "in different batches, and {}",
                     why.unwrap_or_else(|| format!("`{baseline}` is in one alone"))
@@ -149,25 +146,25 @@ impl Here<'_, '_> {
 
 impl<'q> Layers<'q> {
     /// Nothing measured yet.
-    pub(crate) fn new(question: &'q Question, gathered: &Gathered<'_>) -> Self {
-        let question = as_carried(question, gathered);
-        let (lines, singles) = (lineup::lines(&question), lineup::sums(&question));
-        Self { question, lines, singles, chains: Vec::new(), sums: Vec::new(), measured: Vec::new() }
+    pub(crate) fn new(question: &'q Question, records: &Records<'_>) -> Self {
+        let question = as_carried(question, records);
+        let (chains, singles) = (lineup::chains(&question), lineup::single_layers(&question));
+        Self { question, chains, singles, estimates: Vec::new(), sums: Vec::new(), measured: Vec::new() }
     }
 
     /// Whether the question has anything of the kind.
     pub(crate) fn is_asked(&self) -> bool {
-        !(self.lines.is_empty() && self.singles.is_empty())
+        !(self.chains.is_empty() && self.singles.is_empty())
     }
 
     /// Adds a point.
-    pub(crate) fn add(&mut self, here: &Here<'_, '_>) {
-        for line in &self.lines {
-            let looked = chain::Looked::new(&self.question, here, line);
-            self.chains.push(looked.chain());
-            self.measured.extend(looked.measured());
+    pub(crate) fn add(&mut self, context: &PointContext<'_, '_>) {
+        for chain in &self.chains {
+            let estimates = chain::ChainEstimates::new(&self.question, context, chain);
+            self.estimates.push(estimates.chain());
+            self.measured.extend(estimates.measured());
         }
-        self.sums.extend(self.singles.iter().map(|singles| sum::check(&self.question, here, singles)));
+        self.sums.extend(self.singles.iter().map(|singles| sum::check(&self.question, context, singles)));
     }
 
     /// Everything together, with what is worth a finding.
@@ -180,7 +177,7 @@ impl<'q> Layers<'q> {
         correct(stages);
         let mut findings: Vec<Finding> = self.sums.iter().filter_map(sum_finding).collect();
         findings.extend(factor_findings(&interactions));
-        (Layering { chains: self.chains, sums: self.sums, interactions, slopes }, findings)
+        (Layering { chains: self.estimates, sums: self.sums, interactions, slopes }, findings)
     }
 }
 
@@ -199,7 +196,10 @@ fn correct(mut family: Vec<&mut impl Row>) {
         let (_, verdict, reason) = family[*at].parts();
         if *verdict == Additivity::Interaction && adjusted > FAMILY_ERROR {
             *verdict = Additivity::Undecided;
-            append(reason, format!("`interaction` alone, not among {} rows (Holm at 5 %)", tested.len()));
+            append_reason(
+                reason,
+                format!("`interaction` alone, not among {} rows (Holm at 5 %)", tested.len()),
+            );
         }
     }
 }
@@ -250,14 +250,14 @@ fn sum_finding(check: &SumCheck) -> Option<Finding> {
     (!rows.is_empty()).then(|| finding(subject(&check.whole, &check.point), evidence, remedy))
 }
 
-/// One finding for each pair of stages and factor: the first quantity that shows it, the headline where it does, for every value of
-/// the other factors at which it does.
+/// One finding for each pair of stages and factor: the first quantity that shows it, the headline where it
+/// does, for every value of the other factors at which it does.
 fn factor_findings(interactions: &[Interaction]) -> Vec<Finding> {
     let is_told = |one: &&Interaction| one.verdict == Additivity::Interaction && one.stage != factor::WHOLE;
-    let of = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.factor.clone());
+    let pair_and_factor = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.factor.clone());
     let mut groups: Vec<Vec<&Interaction>> = Vec::new();
     for one in interactions.iter().filter(is_told) {
-        match groups.iter_mut().find(|group| of(group[0]) == of(one)) {
+        match groups.iter_mut().find(|group| pair_and_factor(group[0]) == pair_and_factor(one)) {
             Some(group) if group[0].quantity == one.quantity => group.push(one),
             Some(_) => {}
             None => groups.push(vec![one]),

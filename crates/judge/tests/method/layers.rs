@@ -1,14 +1,16 @@
-//! Layers: planted costs of steps are found with intervals that cover them, steps add up to the whole, single layers are
-//! held against all together, and costs against the size.
+//! Layers: planted costs of steps are found with intervals that cover them, steps add up to the whole, single
+//! layers are held against all together, and costs against the size.
 
 use crate::common;
 
 use common::{Place, add_window, good, noisy, normal, question, random, trial};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::analysis::layering::{LAYERS_INTERACT, Part, Stack, lineup};
+use weighbridge_judge::analysis::layers::lineup;
+use weighbridge_judge::question::{Family, Stack, StackElement};
 use weighbridge_judge::{Absent, AskedSizes, Question, Run, summarise, whole};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
-use weighbridge_model::experiment::Experiment;
+use weighbridge_model::experiment::{Experiment, Protocol, Target};
+use weighbridge_model::finding::LAYERS_INTERACT;
 use weighbridge_model::id::PointId;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Additivity, Chain, Interaction, Missing, StageCost};
@@ -17,15 +19,20 @@ use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::Summary;
 
+fn service(name: &str) -> Family {
+    let target = Target::Service { name: name.to_owned() };
+    Family { target, protocol: Protocol::Http1Json, unix: None, peer: None }
+}
+
 /// Variants of one family by what they have.
 fn layered(stacks: &[&[&str]]) -> Question {
     let names: Vec<String> = stacks.iter().map(|parts| format!("rust {}", parts.join(" "))).collect();
     let mut question = question(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for (variant, parts) in question.variants.iter_mut().zip(stacks) {
         variant.stack = Stack {
-            family: "service rust".to_owned(),
+            family: Some(service("rust")),
             name: "rust".to_owned(),
-            parts: parts.iter().copied().map(Part::layer).collect(),
+            elements: parts.iter().copied().map(StackElement::layer).collect(),
         };
     }
     question
@@ -35,7 +42,8 @@ const CHAIN: [&[&str]; 4] = [&[], &["veth"], &["veth", "vxlan"], &["veth", "vxla
 /// What a request takes in each of them, in nanoseconds.
 const TAKES: [f64; 4] = [100_000.0, 104_000.0, 111_000.0, 150_000.0];
 
-/// Blocks of all variants whose requests take so long: blocks differ by 3 % in common, starts by 0.5 %, requests by 5 %.
+/// Blocks of all variants whose requests take so long: blocks differ by 3 % in common, starts by 0.5 %,
+/// requests by 5 %.
 fn blocks(
     random: &mut ChaCha8Rng,
     takes: &[f64],
@@ -70,9 +78,9 @@ fn of(costs: &[StageCost], quantity: Quantity) -> &StageCost {
 }
 
 /// The chains of a question: variants by number, each with its stage's name.
-fn lines(question: &Question) -> Vec<Vec<(u16, String)>> {
-    let stages = |line: &lineup::Line| line.stages.iter().map(|(id, name)| (id.0, name.clone())).collect();
-    lineup::lines(question).iter().map(stages).collect()
+fn chains(question: &Question) -> Vec<Vec<(u16, String)>> {
+    let stages = |chain: &lineup::Chain| chain.stages.iter().map(|(id, name)| (id.0, name.clone())).collect();
+    lineup::chains(question).iter().map(stages).collect()
 }
 
 fn named(stages: &[(u16, &str)]) -> Vec<(u16, String)> {
@@ -82,36 +90,37 @@ fn named(stages: &[(u16, &str)]) -> Vec<(u16, String)> {
 #[test]
 fn a_chain_goes_from_bare_to_the_whole_stack_and_each_stage_has_its_layers_name() {
     let question = layered(&CHAIN);
-    assert_eq!(lineup::lines(&question)[0].of, "rust");
-    assert_eq!(lines(&question), [named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")])]);
+    assert_eq!(lineup::chains(&question)[0].family, "rust");
+    assert_eq!(chains(&question), [named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")])]);
     // One pair says no more than its cost; alternatives are each a chain, and so is a pair at several points.
     let pair = layered(&[&["veth"], &["veth", "vxlan"]]);
-    assert_eq!(lineup::lines(&pair), []);
-    assert_eq!(lines(&layered(&[&["veth"], &["veth", "vxlan"], &["veth", "geneve"]])).len(), 2);
-    assert_eq!(lines(&with_sizes(pair, &[64, 65_536])), [named(&[(0, "veth"), (1, "vxlan")])]);
+    assert_eq!(lineup::chains(&pair), []);
+    assert_eq!(chains(&layered(&[&["veth"], &["veth", "vxlan"], &["veth", "geneve"]])).len(), 2);
+    assert_eq!(chains(&with_sizes(pair, &[64, 65_536])), [named(&[(0, "veth"), (1, "vxlan")])]);
 }
 
 #[test]
 fn every_variant_stands_above_the_largest_below_it() {
-    // The way down goes through what lacks the innermost; what is on no way has a chain of its own, shared beginnings and all.
+    // The way down goes through what lacks the innermost; what is on no way has a chain of its own, shared
+    // beginnings and all.
     let square =
         layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"], &["veth", "haproxy"]]);
     let (long, own) = (
         named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")]),
         named(&[(0, "bare"), (1, "veth"), (4, "haproxy")]),
     );
-    assert_eq!(lines(&square), [long, own]);
+    assert_eq!(chains(&square), [long, own]);
     // A container on hosts is held against these hosts, not against the container without.
     let containers = layered(&[&[], &["container"], &["veth"], &["veth", "container"]]);
     let (long, own) =
         (named(&[(0, "bare"), (2, "veth"), (3, "container")]), named(&[(0, "bare"), (1, "container")]));
-    assert_eq!(lines(&containers), [long, own]);
+    assert_eq!(chains(&containers), [long, own]);
     // Two that are on no way are on one of their own where they can.
     let more =
         layered(&[&["veth"], &["veth", "a"], &["veth", "b"], &["veth", "b", "c"], &["veth", "a", "b", "c"]]);
-    let all = lines(&more);
+    let all = chains(&more);
     assert_eq!(all.len(), 2, "{all:?}");
-    assert!((1..5).all(|id| all.iter().any(|line| line[1..].iter().any(|(stage, _)| *stage == id))));
+    assert!((1..5).all(|id| all.iter().any(|chain| chain[1..].iter().any(|(stage, _)| *stage == id))));
 }
 
 #[test]
@@ -127,20 +136,20 @@ fn layers_in_another_order_are_another_stack() {
         named(&[(0, "veth"), (1, "vxlan"), (2, "wireguard")]),
         named(&[(0, "veth"), (4, "wireguard"), (3, "vxlan")]),
     );
-    assert_eq!(lines(&question), [one, other]);
+    assert_eq!(chains(&question), [one, other]);
     // Each order is the whole of a sum of its own.
-    assert_eq!(lineup::sums(&question).len(), 2);
+    assert_eq!(lineup::single_layers(&question).len(), 2);
 }
 
 #[test]
 fn every_family_has_chains_of_its_own() {
     let mut question = layered(&[&[], &["veth"], &[], &["veth"]]);
     for variant in &mut question.variants[2..] {
-        variant.stack.family = "service go".to_owned();
+        variant.stack.family = Some(service("go"));
         variant.stack.name = "go".to_owned();
     }
-    let lines = lineup::lines(&question);
-    assert_eq!(lines.iter().map(|line| line.of.as_str()).collect::<Vec<_>>(), ["rust", "go"]);
+    let chains = lineup::chains(&question);
+    assert_eq!(chains.iter().map(|chain| chain.family.as_str()).collect::<Vec<_>>(), ["rust", "go"]);
     let trials = blocks(&mut random(3), &[100e3, 110e3, 200e3, 230e3], (6, 10, 40));
     let summary = summarise(&question, &trials);
     let [rust, go] = &summary.layering.chains[..] else { panic!("two") };
@@ -199,7 +208,8 @@ fn intervals_of_steps_cover_the_planted_costs() {
         for (at, quantity) in [Quantity::ResponseP50, Quantity::ResponseMean].into_iter().enumerate() {
             let stages = chain.stages[1..].iter().map(|stage| of(&stage.costs, quantity));
             for (step, cost) in stages.chain([of(&chain.whole, quantity)]).enumerate() {
-                // Ratios, since blocks differ in common: they cancel there, and the planted ratio is the truth.
+                // Ratios, since blocks differ in common: they cancel there, and the planted ratio is the
+                // truth.
                 let truth = if step < 3 { TAKES[step + 1] / TAKES[step] } else { TAKES[3] / TAKES[0] };
                 let (lower, upper) = cost.ratio.expect("a ratio").interval().expect("an interval");
                 hits[4 * at + step] += usize::from(lower <= truth && truth <= upper);
@@ -515,8 +525,8 @@ fn a_cost_per_byte_is_told_from_a_cost_per_operation() {
 fn two_variants_at_two_sizes_are_held_against_each_other() {
     let sizes = [64, 4_000_000];
     let question = with_sizes(layered(&[&["veth"], &["veth", "vxlan"]]), &sizes);
-    // 8 µs of 100 µs, and 30 µs of 2 ms: within 2 % of the long request, and not of the short one, nor of the cost.
-    // Starts alike: 0.5 % of 2 ms would hide what is asked for.
+    // 8 µs of 100 µs, and 30 µs of 2 ms: within 2 % of the long request, and not of the short one, nor of the
+    // cost. Starts alike: 0.5 % of 2 ms would hide what is asked for.
     let at = |takes: [u64; 2]| {
         let mut trials = Vec::new();
         for (block, variant) in (0..6).flat_map(|block| [(block, 0_u16), (block, 1)]) {
@@ -593,7 +603,7 @@ fn differences_of_rates_and_of_tails_are_not_held_against_each_other() {
 /// A baseline of another family, three variants of a chain, and one more of them.
 fn in_batches(apart: &[u16]) -> (Question, Vec<TrialRecord>) {
     let mut question = layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]]);
-    question.variants[0].stack.family = "service go".to_owned();
+    question.variants[0].stack.family = Some(service("go"));
     let mut trials = Vec::new();
     for trial in blocks(&mut random(53), &TAKES, (6, 10, 60)) {
         match trial.variant.0 {
@@ -640,7 +650,7 @@ fn a_relay_that_carries_a_delay_stands_below_it() {
     "#;
     let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
     let mut question = layered(&[&["veth"], &["veth", "relay"], &["veth", "delay"]]);
-    let asked = Question::of(&experiment, Run::default(), question.cores);
+    let asked = Question::new(&experiment, Run::default(), question.cores);
     question.variants.iter_mut().zip(asked.variants).for_each(|(variant, of)| variant.stack = of.stack);
     let mut trials = blocks(&mut random(59), &[100e3, 140e3, 1_140e3], (6, 10, 60));
     let stages = |trials: &[TrialRecord]| {
@@ -662,10 +672,11 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     let mut question = layered(&[&[], &["veth"], &["veth", "vxlan"], &[], &["veth"], &["veth", "vxlan"]]);
     for (at, variant) in question.variants.iter_mut().enumerate() {
         let cores = if at < 3 { 1 } else { 2 };
-        variant.stack.parts.push(Part::with_value("cores", cores));
+        variant.stack.elements.push(StackElement::with_value("cores", cores));
         variant.name = format!("{} cores {cores}", variant.name);
     }
-    // veth takes 5 µs on one core and on two; vxlan 12 µs on one, and 4 µs on two, where another core does its work.
+    // veth takes 5 µs on one core and on two; vxlan 12 µs on one, and 4 µs on two, where another core does
+    // its work.
     let takes = [100e3, 105e3, 117e3, 90e3, 95e3, 99e3];
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     let found = |stage: &str| {
@@ -687,9 +698,10 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
             .contains("what `vxlan` adds to response p50 of `rust veth cores 2` depends on `cores`: from 1 to 2 it changes by -"),
         "{finding:?}"
     );
-    // Another collector too is another thing: chains that differ in two settings are not held against each other.
+    // Another collector too is another thing: chains that differ in two settings are not held against each
+    // other.
     for variant in &mut question.variants[3..] {
-        variant.stack.parts.push(Part::setting("GC=none"));
+        variant.stack.elements.push(StackElement::setting("GC=none"));
     }
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     assert_eq!(summary.layering.interactions, []);

@@ -1,9 +1,10 @@
-//! Whether a stage's cost depends on a factor: one of the points, as size, connections and rate, or a setting in which two
-//! pairs differ, as cores.
+//! Whether a stage's cost depends on a factor: one of the points, as size, connections and rate, or a setting
+//! in which two pairs differ, as cores.
 //!
 //! Costs in one block share what the block was; so the interaction is their difference within a block, with
-//! an interval over blocks. Where the factor is the size, a line through the costs of a block says how much of them is per
-//! operation and how much per byte. Chains share their first stages: each pair is looked at once.
+//! an interval over blocks. Where the factor is the size, a line through the costs of a block says how much
+//! of them is per operation and how much per byte. Chains share their first stages: each pair is examined
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::layering::{Additivity, Interaction, Slope};
 
 use super::Row;
-use super::lineup;
+use super::lineup::{self, Step};
 use super::sum::{adds_up, conclude};
 use crate::estimate::{estimate, mean_with_error};
 use crate::question::{AskedSizes, Question};
@@ -24,9 +25,9 @@ pub(super) const WHOLE: &str = "whole";
 
 /// One variant above another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct VariantPair {
     /// What both are.
-    pub of: String,
+    pub family: String,
     /// What the upper one has more; [`WHOLE`] for a whole chain.
     pub stage: String,
     /// The lower variant.
@@ -39,9 +40,9 @@ pub(super) struct Pair {
 
 /// What the blocks say of one pair at one point in one quantity.
 #[derive(Debug, Clone)]
-pub(super) struct Measured {
+pub(super) struct PairCosts {
     /// The pair.
-    pub pair: Pair,
+    pub pair: VariantPair,
     /// The point.
     pub point: PointId,
     /// The quantity.
@@ -54,7 +55,13 @@ pub(super) struct Measured {
     pub first_stage: usize,
 }
 
-impl Measured {
+impl VariantPair {
+    fn step(&self) -> Step {
+        Step { lower: self.lower, upper: self.upper }
+    }
+}
+
+impl PairCosts {
     /// Of which two variants, where and of what: what chains share has the same.
     fn key(&self) -> (VariantId, VariantId, PointId, Quantity) {
         (self.pair.lower, self.pair.upper, self.point, self.quantity)
@@ -62,14 +69,14 @@ impl Measured {
 }
 
 /// Points that differ in one factor alone, in the order of the experiment.
-struct Group {
+struct PointGroup {
     factor: String,
     others: PointLabel,
     points: Vec<PointId>,
 }
 
 /// Interactions of every pair with every factor, and lines over size.
-pub(super) fn over(question: &Question, mut measured: Vec<Measured>) -> (Vec<Interaction>, Vec<Slope>) {
+pub(super) fn over(question: &Question, mut measured: Vec<PairCosts>) -> (Vec<Interaction>, Vec<Slope>) {
     // What is a stage of one chain and the whole of another is the stage.
     measured.sort_by_key(|one| one.pair.is_whole);
     let mut seen = BTreeSet::new();
@@ -80,21 +87,22 @@ pub(super) fn over(question: &Question, mut measured: Vec<Measured>) -> (Vec<Int
     for pair in &pairs {
         for group in &groups {
             for quantity in looked_at(question) {
-                let find = |&point: &PointId| find(&measured, pair, (point, quantity));
-                let of: Vec<&Measured> = group.points.iter().filter_map(find).collect();
-                interactions.extend(differences(question, group, &of));
-                slopes.extend(slope(question, group, &of));
+                let find = |&point: &PointId| find(&measured, pair, point, quantity);
+                let costs: Vec<&PairCosts> = group.points.iter().filter_map(find).collect();
+                interactions.extend(differences(question, group, &costs));
+                slopes.extend(slope(question, group, &costs));
             }
         }
     }
-    interactions.extend((0..pairs.len()).flat_map(|at| of_settings(question, &pairs, &measured, at)));
+    interactions
+        .extend((0..pairs.len()).flat_map(|at| setting_interactions(question, &pairs, &measured, at)));
     (interactions, slopes)
 }
 
 /// Every pair of variants once, stages first.
-fn pairs(measured: &[Measured]) -> Vec<&Pair> {
-    let mut pairs: Vec<&Pair> = Vec::new();
-    for Measured { pair, .. } in measured {
+fn pairs(measured: &[PairCosts]) -> Vec<&VariantPair> {
+    let mut pairs: Vec<&VariantPair> = Vec::new();
+    for PairCosts { pair, .. } in measured {
         if !pairs.iter().any(|known| (known.lower, known.upper) == (pair.lower, pair.upper)) {
             pairs.push(pair);
         }
@@ -103,34 +111,40 @@ fn pairs(measured: &[Measured]) -> Vec<&Pair> {
 }
 
 fn find<'m>(
-    measured: &'m [Measured],
-    pair: &Pair,
-    (point, quantity): (PointId, Quantity),
-) -> Option<&'m Measured> {
+    measured: &'m [PairCosts],
+    pair: &VariantPair,
+    point: PointId,
+    quantity: Quantity,
+) -> Option<&'m PairCosts> {
     measured.iter().find(|one| one.key() == (pair.lower, pair.upper, point, quantity))
 }
 
-/// What the upper of a pair costs more, against the first pair that has one setting otherwise, setting by setting.
-fn of_settings(question: &Question, pairs: &[&Pair], measured: &[Measured], at: usize) -> Vec<Interaction> {
+/// What the upper of a pair costs more, against the first pair that has one setting otherwise, setting by
+/// setting.
+fn setting_interactions(
+    question: &Question,
+    pairs: &[&VariantPair],
+    measured: &[PairCosts],
+    at: usize,
+) -> Vec<Interaction> {
     let pair = pairs[at];
     let mut seen = BTreeSet::new();
     let references = pairs[..at].iter().filter_map(|other| {
-        let changed =
-            lineup::changed_setting(question, (other.lower, other.upper), (pair.lower, pair.upper))?;
+        let changed = lineup::changed_setting(question, other.step(), pair.step())?;
         seen.insert(changed.key.clone()).then_some((*other, changed))
     });
     let mut found = Vec::new();
     for (earlier, changed) in references {
         for quantity in looked_at(question) {
             for (id, point) in question.points() {
-                let find = |of| find(measured, of, (id, quantity));
+                let find = |pair| find(measured, pair, id, quantity);
                 let (Some(from), Some(to)) = (find(earlier), find(pair)) else { continue };
                 let label = |value: &String| {
                     let mut label = point.label.clone();
                     label.insert(changed.key.clone(), value.clone());
                     label
                 };
-                let compared = Compared {
+                let compared = FactorComparison {
                     factor: &changed.key,
                     from: (from, label(&changed.from)),
                     to: (to, label(&changed.to)),
@@ -142,8 +156,9 @@ fn of_settings(question: &Question, pairs: &[&Pair], measured: &[Measured], at: 
     found
 }
 
-/// Those that a factor is likely to change and whose differences can be held against each other, the headline first: a rate
-/// is one over a time, so that what it loses to a layer depends on what it was; and a tail is not made of tails.
+/// Those that a factor is likely to change and whose differences can be compared with each other, the
+/// headline first: a rate is one over a time, so that what it loses to a layer depends on what it was; and a
+/// tail is not made of tails.
 fn looked_at(question: &Question) -> Vec<Quantity> {
     let mut quantities = vec![question.headline];
     let more = [
@@ -157,15 +172,15 @@ fn looked_at(question: &Question) -> Vec<Quantity> {
     quantities
 }
 
-fn groups(question: &Question) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(question: &Question) -> Vec<PointGroup> {
+    let mut groups: Vec<PointGroup> = Vec::new();
     for (id, point) in question.points() {
         for factor in point.label.keys() {
             let mut others = point.label.clone();
             others.remove(factor);
             match groups.iter_mut().find(|group| group.factor == *factor && group.others == others) {
                 Some(group) => group.points.push(id),
-                None => groups.push(Group { factor: factor.clone(), others, points: vec![id] }),
+                None => groups.push(PointGroup { factor: factor.clone(), others, points: vec![id] }),
             }
         }
     }
@@ -174,26 +189,28 @@ fn groups(question: &Question) -> Vec<Group> {
 }
 
 /// A pair at every point of a group against the first.
-fn differences(question: &Question, group: &Group, of: &[&Measured]) -> Vec<Interaction> {
-    let Some((first, rest)) = of.split_first() else { return Vec::new() };
-    let label = |measured: &Measured| question.points[measured.point.index()].label.clone();
-    let against = |to: &&Measured| {
-        let compared = Compared { factor: &group.factor, from: (first, label(first)), to: (to, label(to)) };
+fn differences(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Vec<Interaction> {
+    let Some((first, rest)) = costs.split_first() else { return Vec::new() };
+    let label = |measured: &PairCosts| question.points[measured.point.index()].label.clone();
+    let against = |to: &&PairCosts| {
+        let compared =
+            FactorComparison { factor: &group.factor, from: (first, label(first)), to: (to, label(to)) };
         compared.interaction(question)
     };
     rest.iter().filter_map(against).collect()
 }
 
 /// Two measurements of one pair that differ in a factor, each with the words for where it was taken.
-struct Compared<'m> {
+struct FactorComparison<'m> {
     factor: &'m str,
-    from: (&'m Measured, PointLabel),
-    to: (&'m Measured, PointLabel),
+    from: (&'m PairCosts, PointLabel),
+    to: (&'m PairCosts, PointLabel),
 }
 
-impl Compared<'_> {
-    /// What the upper one costs more in the second. Relevant is what would be where the figures below are smaller: a few µs more
-    /// are much of a short request, though little of a long one, and it is the cost that is asked after.
+impl FactorComparison<'_> {
+    /// What the upper one costs more in the second. Relevant is what would be where the figures below are
+    /// smaller: a few µs more are much of a short request, though little of a long one, and it is the cost
+    /// that is asked after.
     fn interaction(&self, question: &Question) -> Option<Interaction> {
         let ((from, from_label), (to, to_label)) = (&self.from, &self.to);
         let values: Vec<f64> =
@@ -204,7 +221,7 @@ impl Compared<'_> {
         let (verdict, reason) = conclude(&difference, least);
         let name = |id: VariantId| question.variants[id.index()].name.clone();
         Some(Interaction {
-            of: to.pair.of.clone(),
+            of: to.pair.family.clone(),
             stage: to.pair.stage.clone(),
             variant: name(to.pair.upper),
             above: name(to.pair.lower),
@@ -222,34 +239,34 @@ impl Compared<'_> {
 }
 
 /// The line through a pair's costs over the sizes of a group.
-fn slope(question: &Question, group: &Group, of: &[&Measured]) -> Option<Slope> {
-    let size = |measured: &&Measured| match question.asked(measured.point) {
+fn slope(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Option<Slope> {
+    let size = |measured: &&PairCosts| match question.asked(measured.point) {
         AskedSizes::One(size) => Some(size.get()),
         _ => None,
     };
-    let sizes: Vec<u64> = of.iter().map(size).collect::<Option<_>>()?;
+    let sizes: Vec<u64> = costs.iter().map(size).collect::<Option<_>>()?;
     let mut distinct = sizes.clone();
     distinct.sort_unstable();
     distinct.dedup();
     (distinct.len() > 1 && distinct.len() == sizes.len()).then_some(())?;
-    let weights: Vec<f64> = of.iter().map(|measured| 1.0 / (measured.scale * measured.scale)).collect();
-    let lines = of[0].costs.keys().filter_map(|block| {
+    let weights: Vec<f64> = costs.iter().map(|measured| 1.0 / (measured.scale * measured.scale)).collect();
+    let lines = costs[0].costs.keys().filter_map(|block| {
         let costs: Vec<f64> =
-            of.iter().map(|measured| measured.costs.get(block).copied()).collect::<Option<_>>()?;
-        let points: Vec<(f64, f64, f64)> = sizes
+            costs.iter().map(|measured| measured.costs.get(block).copied()).collect::<Option<_>>()?;
+        let points: Vec<WeightedPoint> = sizes
             .iter()
             .zip(&costs)
             .zip(&weights)
-            .map(|((size, cost), weight)| (*size as f64, *cost, *weight))
+            .map(|((size, cost), weight)| WeightedPoint { x: *size as f64, y: *cost, weight: *weight })
             .collect();
         weighted_line(&points)
     });
     let (at_zero, per_byte): (Vec<f64>, Vec<f64>) = lines.unzip();
     (!at_zero.is_empty()).then_some(())?;
-    let Measured { pair, quantity, first_stage, .. } = of[0];
+    let PairCosts { pair, quantity, first_stage, .. } = costs[0];
     let name = |id: VariantId| question.variants[id.index()].name.clone();
     Some(Slope {
-        of: pair.of.clone(),
+        of: pair.family.clone(),
         stage: pair.stage.clone(),
         variant: name(pair.upper),
         above: name(pair.lower),
@@ -262,14 +279,25 @@ fn slope(question: &Question, group: &Group, of: &[&Measured]) -> Option<Slope> 
     })
 }
 
-/// The line a + b·x of least squares through (x, y, weight): a and b. `None` where all x are one.
-fn weighted_line(points: &[(f64, f64, f64)]) -> Option<(f64, f64)> {
-    let sum = |of: fn(&(f64, f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
-    let weight = sum(|(_, _, w)| *w);
-    let (x, y) = (sum(|(x, _, w)| w * x) / weight, sum(|(_, y, w)| w * y) / weight);
-    let spread: f64 = points.iter().map(|(at, _, w)| w * (at - x) * (at - x)).sum();
-    let slope = points.iter().map(|(at, value, w)| w * (at - x) * (value - y)).sum::<f64>() / spread;
-    slope.is_finite().then_some((y - slope * x, slope))
+/// A point of a line that is fitted.
+#[derive(Debug, Clone, Copy)]
+struct WeightedPoint {
+    x: f64,
+    y: f64,
+    weight: f64,
+}
+
+/// The line a + b·x of least squares through weighted points: a and b. `None` where all x are one.
+fn weighted_line(points: &[WeightedPoint]) -> Option<(f64, f64)> {
+    let sum = |term: fn(&WeightedPoint) -> f64| points.iter().map(term).sum::<f64>();
+    let weight = sum(|point| point.weight);
+    let mean_x = sum(|point| point.weight * point.x) / weight;
+    let mean_y = sum(|point| point.weight * point.y) / weight;
+    let squares: f64 =
+        points.iter().map(|point| point.weight * (point.x - mean_x) * (point.x - mean_x)).sum();
+    let products = points.iter().map(|point| point.weight * (point.x - mean_x) * (point.y - mean_y));
+    let slope = products.sum::<f64>() / squares;
+    slope.is_finite().then_some((mean_y - slope * mean_x, slope))
 }
 
 impl Row for Interaction {
@@ -284,12 +312,15 @@ mod tests {
 
     #[test]
     fn a_line_goes_through_points_on_it_and_heavy_ones_draw_it() {
-        let on_it = [(0.0, 3.0, 1.0), (10.0, 8.0, 0.2), (100.0, 53.0, 7.0)];
-        let (a, b) = weighted_line(&on_it).expect("a line");
+        let line = |points: [[f64; 3]; 3]| {
+            weighted_line(&points.map(|[x, y, weight]| WeightedPoint { x, y, weight }))
+        };
+        let (a, b) = line([[0.0, 3.0, 1.0], [10.0, 8.0, 0.2], [100.0, 53.0, 7.0]]).expect("a line");
         assert!((a - 3.0).abs() < 1e-9 && (b - 0.5).abs() < 1e-12, "{a} {b}");
-        assert_eq!(weighted_line(&[(1.0, 2.0, 1.0), (1.0, 3.0, 1.0)]), None);
-        // By hand: weights 1, 1, 2 at x 0, 1, 2 with y 0, 1, 0: mean x 1.25, y 0.25; b = −0.25/2.75, a = 0.25 − 1.25 b.
-        let (a, b) = weighted_line(&[(0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (2.0, 0.0, 2.0)]).expect("a line");
+        assert_eq!(line([[1.0, 2.0, 1.0], [1.0, 3.0, 1.0], [1.0, 3.0, 0.0]]), None);
+        // By hand: weights 1, 1, 2 at x 0, 1, 2 with y 0, 1, 0: mean x 1.25, y 0.25; b = −0.25/2.75, a = 0.25
+        // − 1.25 b.
+        let (a, b) = line([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [2.0, 0.0, 2.0]]).expect("a line");
         let slope = -0.25 / 2.75;
         assert!((b - slope).abs() < 1e-12 && (a - (0.25 - 1.25 * slope)).abs() < 1e-12, "{a} {b}");
     }

@@ -1,20 +1,23 @@
 //! Block estimates, and the estimates made of them: the only place where two variants meet.
 //!
 //! Two estimands, never mixed. The *typical* (p50 in closed load) is the median over a block's rounds of the
-//! log-ratio, and of the difference, of the windows' p50 (in a duet over every two rounds, between which cores were
-//! swapped). A *total* (everything else) pools all measured windows of a
-//! variant in a block, nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the
-//! mean of block log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
+//! log-ratio, and of the difference, of the windows' p50 (in a duet over every two rounds, between which
+//! cores were swapped). A *total* (everything else) pools all measured windows of a variant in a block,
+//! nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the mean of block
+//! log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
 //!
-//! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two variants that never
-//! did are compared through a third that lived beside both: log-ratios and differences are subtracted block by block.
+//! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two
+//! variants that never did are compared through a third that lived beside both: log-ratios and differences
+//! are subtracted block by block.
+
+pub mod parts;
 
 use weighbridge_model::estimate::{Bounds, Estimate, Quantity, Statistic};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 
-use crate::gather::{Cell, Gathered, Lens, Totals, means_of_swapped};
 use crate::question::{Load, Question, Scope};
+use crate::records::{Cell, CellTotals, Records, RoundValue, WindowSelection, means_of_swapped};
 use crate::stats::bootstrap::studentised;
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::sample::median;
@@ -70,28 +73,39 @@ pub struct Contrast {
     first_stage: usize,
 }
 
+/// What an estimate is of: some requests of one variant at one point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimand {
+    /// The point.
+    pub point: PointId,
+    /// The variant.
+    pub variant: VariantId,
+    /// Which requests.
+    pub scope: Scope,
+}
+
 /// One variant at one point in one scope: its cells with their totals.
 #[derive(Debug, Clone)]
-pub struct Side<'a> {
+pub struct VariantSamples<'a> {
     scope: Scope,
     load: Load,
     first_stage: usize,
     /// One for each block.
-    cells: Vec<(Cell<'a>, Totals)>,
+    cells: Vec<CellTotals<'a>>,
     /// One for each trial, of blocks in which there were several.
-    lives: Vec<(Cell<'a>, Totals)>,
+    trials: Vec<CellTotals<'a>>,
     throughput: Result<(), Absence>,
 }
 
 impl Contrast {
-    /// A contrast of block estimates, rising by block; `first_stage` is the number of blocks whose spread counts
-    /// (see [`Mean::with_first_stage`]).
+    /// A contrast of block estimates, rising by block; `first_stage` is the number of blocks whose spread
+    /// counts (see [`Mean::with_first_stage`]).
     pub fn new(blocks: Vec<BlockEstimate>, first_stage: usize) -> Self {
         Self { blocks, first_stage }
     }
 
-    /// This contrast over another, both against the same third variant: the difference of log-ratios, and of differences,
-    /// of every block that both have.
+    /// This contrast over another, both against the same third variant: the difference of log-ratios, and of
+    /// differences, of every block that both have.
     pub fn over(&self, other: &Self) -> Result<Self, Absence> {
         let block = |mine: &BlockEstimate| {
             let theirs = other.blocks.iter().find(|block| block.block == mine.block)?;
@@ -144,8 +158,8 @@ impl Contrast {
         self.log_mean().map(|mean| mean.interval(LEVEL).exp())
     }
 
-    /// Half-width of the ratio's interval, relative to the ratio (0.01: known to within a factor of 1.01 either
-    /// way); `None` below 4 blocks.
+    /// Half-width of the ratio's interval, relative to the ratio (0.01: known to within a factor of 1.01
+    /// either way); `None` below 4 blocks.
     pub fn half_width(&self) -> Option<f64> {
         self.log_mean().map(|mean| mean.interval(LEVEL).half_width().exp_m1())
     }
@@ -156,8 +170,8 @@ pub(crate) fn mean_with_error(values: &[f64], first_stage: usize) -> Option<Mean
     (values.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::with_first_stage(values, stage)).flatten()
 }
 
-/// The bootstrap-t interval of block values, from 10 blocks on. It takes all blocks alike, also where Stein's rule decided
-/// how many there are; so it is shown and decides nothing.
+/// The bootstrap-t interval of block values, from 10 blocks on. It takes all blocks alike, also where Stein's
+/// rule decided how many there are; so it is shown and decides nothing.
 fn bootstrap(values: &[f64]) -> Option<Bounds> {
     let enough = (values.len() >= BLOCKS_FOR_BOOTSTRAP).then_some(values)?;
     let interval = studentised(enough, LEVEL)?;
@@ -178,8 +192,8 @@ pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
 }
 
 /// How p50 is estimated at a point: as in open load, pooled, wherever windows are not paired by round.
-pub(crate) fn pooling(question: &Question, gathered: &Gathered<'_>, point: PointId) -> Load {
-    match gathered.pairing(point) {
+pub(crate) fn pooling(question: &Question, records: &Records<'_>, point: PointId) -> Load {
+    match records.pairing(point) {
         Pairing::Duet | Pairing::Windows => {
             question.points.get(point.index()).map_or(Load::Closed, |point| point.load)
         }
@@ -192,35 +206,31 @@ pub fn is_typical(quantity: Quantity, load: Load) -> bool {
     load == Load::Closed && quantity.statistic() == Statistic::Quantile(0.5)
 }
 
-impl<'a> Side<'a> {
+impl<'a> VariantSamples<'a> {
     /// Adds up one variant at one point in one scope.
     pub fn new(
         question: &Question,
-        gathered: &Gathered<'a>,
-        (point, variant): (PointId, VariantId),
-        scope: Scope,
-        lens: Lens,
+        records: &Records<'a>,
+        Estimand { point, variant, scope }: Estimand,
+        selection: WindowSelection,
     ) -> Self {
-        let load = pooling(question, gathered, point);
+        let load = pooling(question, records, point);
         let asked = question.points.get(point.index()).map_or(Load::Closed, |point| point.load);
-        let throughput = match (gathered.pairing(point), asked) {
+        let throughput = match (records.pairing(point), asked) {
             (Pairing::Requests, Load::Closed) => Err(Absence::SharedTime),
             _ => Ok(()),
         };
-        let with_totals = |cell: Cell<'a>| {
-            let totals = cell.totals(scope);
-            (cell, totals)
-        };
-        let cells: Vec<_> = gathered.cells(point, variant, lens).into_iter().map(with_totals).collect();
-        let lives = match cells.iter().any(|(cell, _)| cell.trials.len() > 1) {
-            true => gathered.lives(point, variant, lens).into_iter().map(with_totals).collect(),
+        let with_totals = |cell: Cell<'a>| cell.with_totals(scope);
+        let cells: Vec<_> = records.cells(point, variant, selection).into_iter().map(with_totals).collect();
+        let trials = match cells.iter().any(|one| one.cell.trials.len() > 1) {
+            true => records.trial_cells(point, variant, selection).into_iter().map(with_totals).collect(),
             false => Vec::new(),
         };
-        Self { scope, load, first_stage: question.blocks.min as usize, cells, lives, throughput }
+        Self { scope, load, first_stage: question.blocks.min as usize, cells, trials, throughput }
     }
 
-    /// The same with p50 estimated from single windows, as where they are paired by round, whatever the load: for checks, whose
-    /// windows have no histograms.
+    /// The same with p50 estimated from single windows, as where they are paired by round, whatever the load:
+    /// for checks, whose windows have no histograms.
     pub(crate) fn by_windows(self) -> Self {
         Self { load: Load::Closed, ..self }
     }
@@ -231,33 +241,30 @@ impl<'a> Side<'a> {
         Ok(estimate(&values, self.first_stage))
     }
 
-    /// What single blocks say of a quantity: block and value, never none. A block's typical is the median of its
-    /// windows' p50.
+    /// What single blocks say of a quantity: block and value, never none. A block's typical is the median of
+    /// its windows' p50.
     pub fn values(&self, quantity: Quantity) -> Result<Vec<(u32, f64)>, Absence> {
         self.enough_per_block(self.cells.iter(), quantity)?;
-        let value = |(cell, totals): &(Cell<'_>, Totals)| match is_typical(quantity, self.load) {
-            true => cell.middle_p50(self.scope, quantity),
-            false => totals.get(quantity),
-        };
-        let of = |cell: &(Cell<'_>, Totals)| Some((cell.0.block, value(cell)?));
-        let values: Vec<_> = self.cells.iter().filter_map(of).collect();
+        let block_value =
+            |one: &CellTotals<'_>| Some((one.cell.block, one.figure(self.scope, self.load, quantity)?));
+        let values: Vec<_> = self.cells.iter().filter_map(block_value).collect();
         if values.is_empty() { Err(Absence::NotMeasured) } else { Ok(values) }
     }
 
     /// This variant against `baseline`, block by block.
     ///
-    /// A block counts where both were measured in one batch of it. Needs, for a quantile, 20 requests beyond it in every
-    /// block and 100 in all, on both sides.
-    pub fn against(&self, baseline: &Side<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
+    /// A block counts where both were measured in one batch of it. Needs, for a quantile, 20 requests beyond
+    /// it in every block and 100 in all, of both variants.
+    pub fn against(&self, baseline: &VariantSamples<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
         let pairs: Vec<_> =
-            self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.0)?))).collect();
+            self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.cell)?))).collect();
         self.enough(self.cells.iter(), quantity)?;
         match pairs.is_empty() {
             true => baseline.enough(baseline.cells.iter(), quantity)?,
             false => baseline.enough(pairs.iter().map(|(_, theirs)| *theirs), quantity)?,
         }
-        let estimate = |(mine, theirs): &(&(Cell<'_>, Totals), &(Cell<'_>, Totals))| {
-            of_block((&mine.0, &mine.1), (&theirs.0, &theirs.1), (self.scope, self.load), quantity)
+        let estimate = |(mine, theirs): &(&CellTotals<'_>, &CellTotals<'_>)| {
+            block_estimate(mine, theirs, self.scope, self.load, quantity)
         };
         let blocks: Vec<_> = pairs.iter().filter_map(estimate).collect();
         match blocks.is_empty() {
@@ -266,21 +273,27 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// What of this side lived beside a cell of another: in the same block, in the same batches.
-    fn beside(&self, other: &Cell<'_>) -> Option<&(Cell<'a>, Totals)> {
+    /// What of this variant lived beside a cell of another: in the same block, in the same batches.
+    fn beside(&self, other: &Cell<'_>) -> Option<&CellTotals<'a>> {
         let beside =
-            |(cell, _): &&(Cell<'_>, Totals)| cell.block == other.block && cell.batches().eq(other.batches());
-        self.lives.iter().chain(&self.cells).find(beside)
+            |one: &&CellTotals<'_>| one.cell.block == other.block && one.cell.batches().eq(other.batches());
+        self.trials.iter().chain(&self.cells).find(beside)
+    }
+
+    /// Logarithms of what single blocks say of a quantity.
+    pub(crate) fn log_values(&self, quantity: Quantity) -> Vec<f64> {
+        let log = |one: &CellTotals<'_>| one.log_figure(self.scope, self.load, quantity);
+        self.cells.iter().filter_map(log).collect()
     }
 
     /// Its cells, one for each block, and what they add up to.
-    pub(crate) fn cells(&self) -> &[(Cell<'a>, Totals)] {
+    pub(crate) fn cells(&self) -> &[CellTotals<'a>] {
         &self.cells
     }
 
     /// A cell with its totals for each trial, rising by block.
-    pub(crate) fn lives(&self) -> &[(Cell<'a>, Totals)] {
-        if self.lives.is_empty() { &self.cells } else { &self.lives }
+    pub(crate) fn trials(&self) -> &[CellTotals<'a>] {
+        if self.trials.is_empty() { &self.cells } else { &self.trials }
     }
 
     /// Which requests it covers.
@@ -294,11 +307,11 @@ impl<'a> Side<'a> {
     }
 
     /// Requests beyond a quantile, cell by cell; of what is no quantile always enough.
-    fn beyond<'s>(&self, cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>, quantity: Quantity) -> Vec<u64>
+    fn beyond<'s>(&self, cells: impl Iterator<Item = &'s CellTotals<'a>>, quantity: Quantity) -> Vec<u64>
     where
         'a: 's,
     {
-        let count = |(cell, totals): &(Cell<'_>, Totals)| match quantity.statistic() {
+        let count = |CellTotals { cell, totals }: &CellTotals<'_>| match quantity.statistic() {
             Statistic::Quantile(q) if is_typical(quantity, self.load) => beyond(cell.good(self.scope), q),
             Statistic::Quantile(q) => beyond(totals.recorded, q),
             _ => BEYOND_IN_ALL,
@@ -308,7 +321,7 @@ impl<'a> Side<'a> {
 
     fn enough_per_block<'s>(
         &self,
-        cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>,
+        cells: impl Iterator<Item = &'s CellTotals<'a>>,
         quantity: Quantity,
     ) -> Result<u64, Absence>
     where
@@ -325,7 +338,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether it holds enough requests for a cost of this quantity, whatever it is held against.
+    /// Whether it holds enough requests for a cost of this quantity, whatever it is compared with.
     pub(crate) fn can_cost(&self, quantity: Quantity) -> Result<(), Absence> {
         self.enough(self.cells.iter(), quantity)
     }
@@ -333,7 +346,7 @@ impl<'a> Side<'a> {
     /// Whether these cells hold enough requests for a cost.
     fn enough<'s>(
         &self,
-        cells: impl Iterator<Item = &'s (Cell<'a>, Totals)>,
+        cells: impl Iterator<Item = &'s CellTotals<'a>>,
         quantity: Quantity,
     ) -> Result<(), Absence>
     where
@@ -344,37 +357,54 @@ impl<'a> Side<'a> {
     }
 }
 
+impl CellTotals<'_> {
+    /// The figure of a quantity; p50 by windows where it is a typical.
+    pub(crate) fn figure(&self, scope: Scope, load: Load, quantity: Quantity) -> Option<f64> {
+        match is_typical(quantity, load) {
+            true => self.cell.middle_p50(scope, quantity),
+            false => self.totals.get(quantity),
+        }
+    }
+
+    /// Its natural logarithm; `None` where it is 0.
+    pub(crate) fn log_figure(&self, scope: Scope, load: Load, quantity: Quantity) -> Option<f64> {
+        self.figure(scope, load, quantity).filter(|figure| *figure > 0.0).map(f64::ln)
+    }
+}
+
 /// How many of `count` requests lie beyond the `q` quantile by nearest rank.
 pub(crate) fn beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6).floor() as u64
 }
 
 /// What one block, or a part of one, says of `mine` against `theirs`.
-pub(crate) fn of_block(
-    mine: (&Cell<'_>, &Totals),
-    theirs: (&Cell<'_>, &Totals),
-    (scope, load): (Scope, Load),
+pub(crate) fn block_estimate(
+    mine: &CellTotals<'_>,
+    theirs: &CellTotals<'_>,
+    scope: Scope,
+    load: Load,
     quantity: Quantity,
 ) -> Option<BlockEstimate> {
     match is_typical(quantity, load) {
-        true => typical(mine.0, theirs.0, scope, quantity),
-        false => total(mine.0.block, mine.1.get(quantity)?, theirs.1.get(quantity)?),
+        true => typical(&mine.cell, &theirs.cell, scope, quantity),
+        false => total(mine.cell.block, mine.totals.get(quantity)?, theirs.totals.get(quantity)?),
     }
 }
 
-/// The typical of one block: medians over rounds. Where a variant has several windows in a round (the baseline, from
-/// five variants on), the median of their p50 stands for the round.
+/// The typical of one block: medians over rounds. Where a variant has several windows in a round (the
+/// baseline, from five variants on), the median of their p50 stands for the round.
 ///
-/// In a duet a round also says by how much its cores differ, once added and once taken away in every two rounds. Their mean
-/// is free of it, so it is these means of which the median is taken: of the rounds themselves it would lie anywhere between
-/// two clusters.
+/// In a duet a round also says by how much its cores differ, once added and once taken away in every two
+/// rounds. Their mean is free of it, so it is these means of which the median is taken: of the rounds
+/// themselves it would lie anywhere between two clusters.
 fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Option<BlockEstimate> {
     let rounds = round_pairs(mine, theirs, scope, quantity);
-    let middle = |of: fn(f64, f64) -> f64| {
-        let values = rounds.iter().map(|(round, a, b)| (*round, of(*a, *b)));
+    let middle = |compare: fn(f64, f64) -> f64| {
+        let compared = |(round, a, b): &(u32, f64, f64)| RoundValue { round: *round, value: compare(*a, *b) };
+        let values: Vec<RoundValue> = rounds.iter().map(compared).collect();
         match mine.pairing() {
-            Pairing::Duet => median(&means_of_swapped(values)),
-            _ => median(&values.map(|(_, value)| value).collect::<Vec<_>>()),
+            Pairing::Duet => median(&means_of_swapped(&values)),
+            _ => median(&values.iter().map(|one| one.value).collect::<Vec<_>>()),
         }
     };
     let (log_ratio, difference) = (middle(|a, b| (a / b).ln())?, middle(|a, b| a - b)?);
@@ -395,11 +425,12 @@ fn total(block: u32, mine: f64, theirs: f64) -> Option<BlockEstimate> {
     positive.then(|| BlockEstimate { block, log_ratio: (mine / theirs).ln(), difference: mine - theirs })
 }
 
-/// `mine` against `baseline`; where they never lived beside each other, through `bridge`, which did beside both.
-pub(crate) fn between(
-    mine: &Side<'_>,
-    baseline: &Side<'_>,
-    bridge: Option<&Side<'_>>,
+/// `mine` against `baseline`; where they never lived beside each other, through `bridge`, which did beside
+/// both.
+pub(crate) fn contrast_between(
+    mine: &VariantSamples<'_>,
+    baseline: &VariantSamples<'_>,
+    bridge: Option<&VariantSamples<'_>>,
     quantity: Quantity,
 ) -> Result<Contrast, Absence> {
     match bridge {
@@ -411,14 +442,15 @@ pub(crate) fn between(
 /// One variant at one point against the baseline, added up from the records.
 pub fn contrast(
     question: &Question,
-    gathered: &Gathered<'_>,
-    (point, variant): (PointId, VariantId),
-    (scope, lens): (Scope, Lens),
+    records: &Records<'_>,
+    estimand: Estimand,
+    selection: WindowSelection,
     quantity: Quantity,
 ) -> Result<Contrast, Absence> {
-    let side = |variant| Side::new(question, gathered, (point, variant), scope, lens);
-    let bridge = gathered.bridge.map(side);
-    between(&side(variant), &side(VariantId(0)), bridge.as_ref(), quantity)
+    let samples =
+        |variant| VariantSamples::new(question, records, Estimand { variant, ..estimand }, selection);
+    let bridge = records.bridge.map(samples);
+    contrast_between(&samples(estimand.variant), &samples(VariantId(0)), bridge.as_ref(), quantity)
 }
 
 /// The headline of one variant at one point.
@@ -433,14 +465,17 @@ pub struct Headline {
 }
 
 /// The headline of every variant at every point, over the blocks so far: what stopping and progress look at.
-pub fn headlines(question: &Question, gathered: &Gathered<'_>) -> Vec<Headline> {
+pub fn headlines(question: &Question, records: &Records<'_>) -> Vec<Headline> {
     let mut found = Vec::new();
     for (point, facts) in question.points() {
         let Some(&scope) = facts.scopes().first() else { continue };
-        let side = |variant| Side::new(question, gathered, (point, variant), scope, Lens::Measured);
-        let (baseline, bridge) = (side(VariantId(0)), gathered.bridge.map(side));
+        let samples = |variant| {
+            let estimand = Estimand { point, variant, scope };
+            VariantSamples::new(question, records, estimand, WindowSelection::Measured)
+        };
+        let (baseline, bridge) = (samples(VariantId(0)), records.bridge.map(samples));
         for (variant, _) in question.variants().skip(1) {
-            let contrast = between(&side(variant), &baseline, bridge.as_ref(), question.headline);
+            let contrast = contrast_between(&samples(variant), &baseline, bridge.as_ref(), question.headline);
             found.push(Headline { point, variant, contrast });
         }
     }

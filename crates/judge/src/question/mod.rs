@@ -1,7 +1,12 @@
 //! What the judge is asked: the experiment as far as it bears on estimates and verdicts.
 //!
-//! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no record of
-//! a measurement is in here, and the judge learns nothing of the run from anywhere else.
+//! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no
+//! record of a measurement is in here, and the judge learns nothing of the run from anywhere else.
+
+mod stack;
+
+pub use stack::{Family, Identity, Stack, StackElement};
+pub(crate) use stack::{RELAYED, names};
 
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::experiment::{self, Experiment, LoadModel, WorkloadSpec};
@@ -13,8 +18,6 @@ use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::Relay;
 use weighbridge_model::tags::Tags;
 
-use crate::analysis::layering::Stack;
-
 /// The whole question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
@@ -24,7 +27,8 @@ pub struct Question {
     pub headline: Quantity,
     /// The margin of relevance, of ratio − 1.
     pub margin: Ratio,
-    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` where the plan has no such goal.
+    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` where the plan has no such
+    /// goal.
     pub until: Option<Ratio>,
     /// Fewest and most blocks; the fewest are the first stage.
     pub blocks: Blocks,
@@ -47,7 +51,7 @@ pub struct Question {
 }
 
 /// A variant that could not be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Absent {
     /// Its name.
     pub name: String,
@@ -59,8 +63,8 @@ pub struct Absent {
 
 impl Absent {
     /// A variant of the experiment that could not be measured.
-    pub fn of(variant: &experiment::Variant, reason: impl Into<String>) -> Self {
-        Self { name: variant.name.clone(), reason: reason.into(), stack: Stack::of(variant) }
+    pub fn new(variant: &experiment::Variant, reason: impl Into<String>) -> Self {
+        Self { name: variant.name.clone(), reason: reason.into(), stack: Stack::new(variant) }
     }
 }
 
@@ -109,14 +113,14 @@ pub struct Blocks {
 }
 
 /// One variant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// Its name.
     pub name: String,
     /// What its requests travel on.
     pub transport: Transport,
-    /// Whether each block has a life of its own.
-    pub life: Life,
+    /// Whether each block has a process of its own.
+    pub lifetime: Lifetime,
     /// The service and its peer, where it passes requests on.
     pub relay: Option<Relay>,
     /// What it is, and what it has that others may have not.
@@ -125,7 +129,7 @@ pub struct Variant {
 
 /// Whether a variant is started afresh for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum Lifetime {
     /// We start and stop it: intervals hold the variance of restarts.
     Restarted,
     /// Somebody else runs it: blocks are blocks of time.
@@ -184,18 +188,18 @@ pub enum Placement {
 }
 
 impl Question {
-    /// The question that an experiment asks. Its variants are taken to travel over TCP, but for those whose operations run
-    /// in the service's own process.
-    pub fn of(experiment: &Experiment, run: Run, cores: Cores) -> Self {
+    /// The question that an experiment asks. Its variants are taken to travel over TCP, but for those whose
+    /// operations run in the service's own process.
+    pub fn new(experiment: &Experiment, run: Run, cores: Cores) -> Self {
         let variant = |v: &experiment::Variant| Variant {
             name: v.name.clone(),
             transport: match v.protocol {
                 experiment::Protocol::Direct => Transport::InProcess,
                 _ => Transport::Tcp,
             },
-            life: match v.target {
-                experiment::Target::Url(_) => Life::Instance,
-                experiment::Target::Service { .. } | experiment::Target::Command(_) => Life::Restarted,
+            lifetime: match v.target {
+                experiment::Target::Url(_) => Lifetime::Instance,
+                experiment::Target::Service { .. } | experiment::Target::Command(_) => Lifetime::Restarted,
             },
             relay: match (&v.target, &v.peer) {
                 (experiment::Target::Service { name }, Some(peer)) => {
@@ -203,7 +207,7 @@ impl Question {
                 }
                 _ => None,
             },
-            stack: Stack::of(v),
+            stack: Stack::new(v),
         };
         let point = |p: &experiment::Point| Point {
             label: p.label.clone(),
@@ -226,7 +230,7 @@ impl Question {
             cores,
             idle: None,
             guides: Vec::new(),
-            sizes: experiment.points.iter().map(|point| AskedSizes::of(&point.workload)).collect(),
+            sizes: experiment.points.iter().map(|point| AskedSizes::new(&point.workload)).collect(),
             directs: directs(&experiment.variants),
             absent: Vec::new(),
         }
@@ -249,7 +253,7 @@ impl Question {
 }
 
 impl AskedSizes {
-    fn of(workload: &WorkloadSpec) -> Self {
+    fn new(workload: &WorkloadSpec) -> Self {
         match workload.listed_sizes() {
             _ if workload.spread().is_some() => Self::Range,
             [] => Self::Unknown,
@@ -270,11 +274,11 @@ fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
         let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
         alike && as_it_is && other.protocol == experiment::Protocol::Http1Json
     };
-    let of = |(id, relay): (VariantId, &experiment::Variant)| {
+    let direct = |(id, relay): (VariantId, &experiment::Variant)| {
         let direct = variants.iter().position(|other| is_direct(relay, other))?;
         Some((id, VariantId(direct as u16)))
     };
-    (0..).map(VariantId).zip(variants).filter_map(of).collect()
+    (0..).map(VariantId).zip(variants).filter_map(direct).collect()
 }
 
 impl Point {
@@ -314,7 +318,8 @@ impl Scope {
         matches!(self, Self::All | Self::Only)
     }
 
-    /// Whether a quantity is shown for it: CPU, bytes and memory belong to no single one of several operations.
+    /// Whether a quantity is shown for it: CPU, bytes and memory belong to no single one of several
+    /// operations.
     pub const fn has(self, quantity: Quantity) -> bool {
         let whole_only = matches!(
             quantity,
@@ -353,12 +358,12 @@ mod tests {
         "#;
         let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
         let cores = Cores { service: Some(1), placement: Placement::Apart };
-        let question = Question::of(&experiment, Run::default(), cores);
+        let question = Question::new(&experiment, Run::default(), cores);
         assert_eq!(question.headline, Quantity::Throughput);
         assert_eq!((question.margin, question.until), (Ratio::new(0.03), Some(Ratio::new(0.01))));
         assert_eq!(question.blocks, Blocks { min: 8, max: 20 });
-        let lives: Vec<_> = question.variants.iter().map(|v| v.life).collect();
-        assert_eq!(lives, [Life::Restarted, Life::Instance]);
+        let lifetimes: Vec<_> = question.variants.iter().map(|v| v.lifetime).collect();
+        assert_eq!(lifetimes, [Lifetime::Restarted, Lifetime::Instance]);
         assert_eq!((question.points[0].load, question.points[0].scopes()), (Load::Closed, vec![Scope::Only]));
     }
 

@@ -1,8 +1,9 @@
-//! True throughput: bytes that good replies carried, over the whole time of the windows in which they did. It is no inverse
-//! of a time: it falls where connections stand idle and rises with requests in flight.
+//! True throughput: bytes that good replies carried, over the whole time of the windows in which they did. It
+//! is no inverse of a time: it falls where connections stand idle and rises with requests in flight.
 //!
-//! Where single requests are kept, windows of rounds that are whole among them count, so that bytes and time are of the
-//! same requests; where one size is asked for, good replies times that size. Else sizes are unknown and nothing is guessed.
+//! Where single requests are kept, windows of rounds that are whole among them count, so that bytes and time
+//! are of the same requests; where one size is asked for, good replies times that size. Else sizes are
+//! unknown and nothing is guessed.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +12,18 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::parts::{Carried, SizedCarried};
 use weighbridge_model::record::samples::Sample;
 
-use crate::analysis::parts::{ANY, Class, classes, is_of};
+use crate::analysis::latency_parts::{SizeClass, classes};
 use crate::estimate::estimate;
-use crate::gather::{Cell, Gathered, Lens};
 use crate::question::{AskedSizes, Question, Scope};
+use crate::records::{Cell, Records, WindowSelection};
 
-/// What every variant carried at every point; variants of which neither bytes nor sizes are known are left out.
-pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
+/// What every variant carried at every point; variants of which neither bytes nor sizes are known are left
+/// out.
+pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     let mut all = Vec::new();
     for (id, point) in question.points() {
-        for (variant, of) in question.variants() {
-            let cells = gathered.cells(id, variant, Lens::Measured);
+        for (variant, variant_facts) in question.variants() {
+            let cells = records.cells(id, variant, WindowSelection::Measured);
             let kept: Vec<Kept<'_>> = cells.iter().map(|cell| Kept::new(cell, id)).collect();
             let stage = question.blocks.min as usize;
             let bytes_per_s = match question.asked(id) {
@@ -29,7 +31,9 @@ pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
                 AskedSizes::One(size) => over(&cells, stage, |cell| {
                     per_second(cell.good(Scope::All) as f64 * size.get() as f64, cell.time().as_secs_f64())
                 }),
-                AskedSizes::Listed | AskedSizes::Range => over(&kept, stage, |kept| kept.rate(ANY)),
+                AskedSizes::Listed | AskedSizes::Range => {
+                    over(&kept, stage, |kept| kept.rate(SizeClass::ALL))
+                }
             };
             let sockets_bytes_per_s = over(&cells, stage, |cell| {
                 let traffic = cell.traffic();
@@ -41,7 +45,7 @@ pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
             if bytes_per_s.is_some() || sockets_bytes_per_s.is_some() {
                 let known = bytes_per_s.is_some() && !matches!(question.asked(id), AskedSizes::One(_));
                 let sizes = if known { sized(&kept, stage) } else { Vec::new() };
-                let (variant, point) = (of.name.clone(), point.label.clone());
+                let (variant, point) = (variant_facts.name.clone(), point.label.clone());
                 all.push(Carried { variant, point, bytes_per_s, sockets_bytes_per_s, sizes });
             }
         }
@@ -52,16 +56,16 @@ pub fn carried(question: &Question, gathered: &Gathered<'_>) -> Vec<Carried> {
 /// Each class's share; empty of a single size.
 fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
     let classes = classes(kept.iter().flat_map(|block| &block.good).map(|sample| sample.size.get()));
-    let of = |class: &Class| {
-        let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| is_of(sample, *class));
+    let goodput_of_class = |class: &SizeClass| {
+        let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| class.holds(sample));
         Some(SizedCarried {
-            from_bytes: class.0,
-            to_bytes: class.1,
+            from_bytes: class.from_bytes,
+            to_bytes: class.to_bytes,
             requests: requests.count() as u64,
             bytes_per_s: over(kept, stage, |block| block.rate(*class))?,
         })
     };
-    if classes.len() > 1 { classes.iter().filter_map(of).collect() } else { Vec::new() }
+    if classes.len() > 1 { classes.iter().filter_map(goodput_of_class).collect() } else { Vec::new() }
 }
 
 fn per_second(bytes: f64, seconds: f64) -> Option<f64> {
@@ -105,9 +109,9 @@ impl<'a> Kept<'a> {
         kept
     }
 
-    fn rate(&self, class: Class) -> Option<f64> {
+    fn rate(&self, class: SizeClass) -> Option<f64> {
         let bytes: u64 =
-            self.good.iter().filter(|sample| is_of(sample, class)).map(|sample| sample.size.get()).sum();
+            self.good.iter().filter(|sample| class.holds(sample)).map(|sample| sample.size.get()).sum();
         per_second(bytes as f64, self.seconds)
     }
 }

@@ -1,16 +1,17 @@
-//! Variants of one family, block by block, on one scale: each against one of them, so that what lies between two is a
-//! difference within a block and the steps of a chain add up to the whole, to the last bit of a sum.
+//! Variants of one family, block by block, on one scale: each against one of them, so that what lies between
+//! two is a difference within a block and the steps of a chain add up to the whole, to the last bit of a sum.
 //!
-//! In closed load p50 is a median over rounds, and medians of differences do not add up. So a step is not taken between its
-//! two variants alone but between their costs against the lowest of the chain, each paired with it round by round: these are
-//! the costs of the verdict table, and what a round's drift does to all cancels.
+//! In closed load p50 is a median over rounds, and medians of differences do not add up. So a step is not
+//! taken between its two variants alone but between their costs against the lowest of the chain, each paired
+//! with it round by round: these are the costs of the verdict table, and what a round's drift does to all
+//! cancels.
 
 use std::collections::BTreeMap;
 
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::id::VariantId;
 
-use crate::estimate::{Absence, Contrast, Side, estimate};
+use crate::estimate::{Absence, Contrast, VariantSamples, estimate};
 
 /// What one block says.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -21,17 +22,17 @@ pub(crate) struct Level {
     pub difference: f64,
 }
 
-/// The sides of one point, by variant.
-pub(crate) struct Sides<'s, 'a> {
+/// The samples of one point, by variant.
+pub(crate) struct PointSamples<'s, 'a> {
     /// One for each variant of the question, of all requests.
-    pub all: Vec<&'s Side<'a>>,
+    pub all: Vec<&'s VariantSamples<'a>>,
     /// The variants of each batch; a single one where all lived at once.
     pub batches: Vec<Vec<VariantId>>,
     /// Blocks of the first stage.
     pub first_stage: usize,
 }
 
-impl Sides<'_, '_> {
+impl PointSamples<'_, '_> {
     /// Whether there is a batch in which all of these lived.
     pub(crate) fn lived_together(&self, variants: &[VariantId]) -> bool {
         let has_all = |batch: &Vec<VariantId>| variants.iter().all(|id| batch.contains(id));
@@ -39,7 +40,7 @@ impl Sides<'_, '_> {
     }
 }
 
-/// What a variant is held against.
+/// What a variant is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reference {
     /// Another that lived beside it, or itself.
@@ -64,30 +65,31 @@ type ByBlock = Result<BTreeMap<u32, Level>, Absence>;
 
 /// Several variants in one quantity: what each block says of each, against its reference.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Levels(BTreeMap<VariantId, (Reference, ByBlock)>);
+pub(crate) struct VariantLevels(BTreeMap<VariantId, (Reference, ByBlock)>);
 
-impl Levels {
-    /// These variants, whose figures may be used: against the first of them where all lived in one batch; else against the
-    /// baseline, which lived in each, if its figures may be used too. What is counted needs no reference then. Anything else
-    /// is against the first of its own batch.
+impl VariantLevels {
+    /// These variants, whose figures may be used: against the first of them where all lived in one batch;
+    /// else against the baseline, which lived in each, if its figures may be used too. What is counted needs
+    /// no reference then. Anything else is against the first of its own batch.
     pub(crate) fn new(
-        sides: &Sides<'_, '_>,
+        samples: &PointSamples<'_, '_>,
         variants: &[VariantId],
-        (quantity, is_baseline_usable): (Quantity, bool),
+        quantity: Quantity,
+        usable_baseline: Option<VariantId>,
     ) -> Self {
-        let together = sides.lived_together(variants);
+        let together = samples.lived_together(variants);
         let reference = |id: VariantId| {
-            let beside = variants.iter().find(|other| sides.lived_together(&[id, **other]));
-            match variants.first() {
-                Some(first) if together => Reference::Variant(*first),
-                _ if is_baseline_usable => Reference::Variant(VariantId(0)),
+            let beside = variants.iter().find(|other| samples.lived_together(&[id, **other]));
+            match (variants.first(), usable_baseline) {
+                (Some(first), _) if together => Reference::Variant(*first),
+                (_, Some(baseline)) => Reference::Variant(baseline),
                 _ if is_counted(quantity) => Reference::Nothing,
                 _ => Reference::Variant(beside.copied().unwrap_or(id)),
             }
         };
         let level = |&id: &VariantId| {
             let reference = reference(id);
-            (id, (reference, levels(sides, id, reference, quantity)))
+            (id, (reference, levels(samples, id, reference, quantity)))
         };
         Self(variants.iter().map(level).collect())
     }
@@ -102,11 +104,11 @@ impl Levels {
     /// # Errors
     /// Why there is no such block.
     pub(crate) fn between(&self, from: VariantId, to: VariantId) -> Result<BTreeMap<u32, Level>, Gap> {
-        let of = |id: VariantId| {
+        let levels_of_variant = |id: VariantId| {
             let (reference, levels) = self.0.get(&id).ok_or(Gap::Absent(id, Absence::NotMeasured))?;
             Ok((reference, levels.as_ref().map_err(|absence| Gap::Absent(id, *absence))?))
         };
-        let ((below, from), (above, to)) = (of(from)?, of(to)?);
+        let ((below, from), (above, to)) = (levels_of_variant(from)?, levels_of_variant(to)?);
         if below != above {
             return Err(Gap::Apart);
         }
@@ -129,21 +131,21 @@ const fn is_counted(quantity: Quantity) -> bool {
 }
 
 fn levels(
-    sides: &Sides<'_, '_>,
+    samples: &PointSamples<'_, '_>,
     id: VariantId,
     reference: Reference,
     quantity: Quantity,
 ) -> Result<BTreeMap<u32, Level>, Absence> {
-    let side = sides.all[id.index()];
-    let own = |of: fn(f64) -> Level| {
-        let values = side.values(quantity)?;
-        Ok(values.into_iter().map(|(block, value)| (block, of(value))).collect())
+    let variant = samples.all[id.index()];
+    let own = |level: fn(f64) -> Level| {
+        let values = variant.values(quantity)?;
+        Ok(values.into_iter().map(|(block, value)| (block, level(value))).collect())
     };
     match reference {
         Reference::Variant(other) if other == id => own(|_| Level::default()),
         Reference::Nothing => own(|value| Level { log_ratio: value.ln(), difference: value }),
         Reference::Variant(other) => {
-            let contrast: Contrast = side.against(sides.all[other.index()], quantity)?;
+            let contrast: Contrast = variant.against(samples.all[other.index()], quantity)?;
             let level = |block: &crate::estimate::BlockEstimate| {
                 (block.block, Level { log_ratio: block.log_ratio, difference: block.difference })
             };
@@ -154,11 +156,11 @@ fn levels(
 
 /// Difference and ratio over blocks.
 pub(crate) fn estimates(levels: &BTreeMap<u32, Level>, first_stage: usize) -> (Estimate, Estimate) {
-    let of = |pick: fn(&Level) -> f64| {
+    let estimated = |pick: fn(&Level) -> f64| {
         let values: Vec<f64> = levels.values().map(pick).collect();
         estimate(&values, first_stage)
     };
-    let (difference, logs) = (of(|level| level.difference), of(|level| level.log_ratio));
+    let (difference, logs) = (estimated(|level| level.difference), estimated(|level| level.log_ratio));
     let ratio = Estimate {
         point: logs.point.exp(),
         lower: logs.lower.map(f64::exp),

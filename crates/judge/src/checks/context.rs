@@ -1,0 +1,105 @@
+//! What a check is given: a run, or one variant at one point and what its records add up to.
+
+use weighbridge_model::histogram::{TimeHistogram, time_histogram};
+use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::record::TrialRecord;
+
+use crate::estimate::{Estimand, VariantSamples};
+use crate::question::{Question, Scope, Variant};
+use crate::records::{Cell, CellPair, Records, Times, WindowSelection, add};
+
+/// A run.
+pub(crate) struct RunContext<'c> {
+    pub question: &'c Question,
+    pub records: &'c Records<'c>,
+    /// The name of the variant through which the others are compared, where these never lived at the same
+    /// time.
+    pub bridge: Option<&'c str>,
+}
+
+/// One variant at one point.
+pub(crate) struct CheckContext<'c> {
+    pub question: &'c Question,
+    pub records: &'c Records<'c>,
+    pub point: PointId,
+    pub variant: VariantId,
+    /// That of the headline.
+    pub scope: Scope,
+    /// The same variant as estimates are made of it, in that scope.
+    pub samples: &'c VariantSamples<'c>,
+    pub totals: VariantTotals<'c>,
+    /// Whether two levels are known to be those of core latency: they are not told a second time.
+    pub levels_explained: bool,
+}
+
+impl<'c> CheckContext<'c> {
+    pub(crate) fn is_baseline(&self) -> bool {
+        self.variant == VariantId(0)
+    }
+
+    /// What the question says of the variant; `None` of one through which others are compared.
+    pub(crate) fn variant_facts(&self) -> Option<&'c Variant> {
+        self.question.variants.get(self.variant.index())
+    }
+
+    /// The headline's requests of the variant.
+    pub(crate) fn estimand(&self) -> Estimand {
+        Estimand { point: self.point, variant: self.variant, scope: self.scope }
+    }
+
+    pub(crate) fn pairing(&self) -> Pairing {
+        self.records.pairing(self.point)
+    }
+
+    /// The variant's measured windows, trial by trial.
+    pub(crate) fn trial_cells(&self) -> Vec<Cell<'c>> {
+        self.records.trial_cells(self.point, self.variant, WindowSelection::Measured)
+    }
+
+    /// Its measured windows and those of the baseline that lived beside it, block by block.
+    pub(crate) fn pairs(&self) -> Vec<CellPair<'c>> {
+        self.records.pairs(self.point, self.variant, WindowSelection::Measured)
+    }
+}
+
+/// All that one variant's records at one point add up to, over the blocks that count.
+pub(crate) struct VariantTotals<'a> {
+    pub cells: Vec<Cell<'a>>,
+    pub response: TimeHistogram,
+    pub service: TimeHistogram,
+    pub lag: TimeHistogram,
+    pub loop_delay: TimeHistogram,
+    pub requests: u64,
+    pub failed: u64,
+}
+
+impl<'a> VariantTotals<'a> {
+    pub(crate) fn new(records: &Records<'a>, point: PointId, variant: VariantId) -> Self {
+        Self::from_cells(records.cells(point, variant, WindowSelection::Measured), point)
+    }
+
+    pub(crate) fn from_cells(cells: Vec<Cell<'a>>, point: PointId) -> Self {
+        let [mut response, mut service, mut lag, mut loop_delay] = [(); 4].map(|()| time_histogram());
+        for cell in &cells {
+            let Times { response: more_response, service: more_service } = cell.times(Scope::All);
+            add(&mut response, &more_response);
+            add(&mut service, &more_service);
+            for tallies in cell.trials.iter().filter_map(|trial| trial.tallies.get(point.index())) {
+                add(&mut lag, &tallies.lag);
+                add(&mut loop_delay, &tallies.loop_delay);
+            }
+        }
+        let requests = cells.iter().map(Cell::requests).sum();
+        let failed = cells.iter().map(|cell| cell.errors().total()).sum();
+        Self { cells, response, service, lag, loop_delay, requests, failed }
+    }
+
+    pub(crate) fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> + Clone {
+        self.cells.iter().flat_map(|cell| cell.trials.iter().copied())
+    }
+
+    pub(crate) fn error_share(&self) -> f64 {
+        self.failed as f64 / self.requests.max(1) as f64
+    }
+}

@@ -1,0 +1,114 @@
+//! Did the variant answer, and answer well?
+
+use weighbridge_model::quantity::Ratio;
+use weighbridge_model::record::{ErrorCounts, ErrorKind};
+
+use super::{Alarm, CheckContext, Impact, VariantTotals};
+use crate::question::Scope;
+use crate::records::Cell;
+use crate::thresholds::ERROR_SHARE;
+
+/// What is said of a variant of which no block counts: nothing else can be.
+pub(super) fn not_measured() -> Alarm {
+    Alarm {
+        impact: Impact::Invalid,
+        name: "not measured",
+        evidence: "no block counts".to_owned(),
+        remedy: "look at why blocks were void, and run it again",
+    }
+}
+
+pub(super) fn no_good_reply(context: &CheckContext<'_>) -> Option<Alarm> {
+    let good: u64 = context.totals.cells.iter().map(|cell| cell.good(Scope::All)).sum();
+    (good == 0).then(|| Alarm {
+        impact: Impact::Invalid,
+        name: "no good reply",
+        evidence: format!("none of {} requests was answered well", context.totals.requests),
+        remedy: "run `weigh verify` and look at the errors by kind",
+    })
+}
+
+pub(super) fn errors(context: &CheckContext<'_>) -> Option<Alarm> {
+    let mut counts = ErrorCounts::default();
+    context.totals.cells.iter().for_each(|cell| counts.add(cell.errors()));
+    (context.totals.failed > 0).then(|| Alarm {
+        impact: if context.totals.error_share() > ERROR_SHARE { Impact::Suspect } else { Impact::Note },
+        name: "errors",
+        evidence: format!(
+            "{} of {} requests failed: {}",
+            context.totals.failed,
+            context.totals.requests,
+            by_kind(&counts)
+        ),
+        remedy: "look at the service's output; times and throughput are of good replies",
+    })
+}
+
+/// No figure suffers from them, but the variant failed.
+pub(super) fn errors_elsewhere(context: &CheckContext<'_>) -> Option<Alarm> {
+    let (mut counts, mut requests) = (ErrorCounts::default(), 0);
+    for window in context.totals.cells.iter().flat_map(Cell::other_windows) {
+        counts.add(window.figures.errors);
+        requests += window.figures.requests;
+    }
+    (counts.total() > 0).then(|| Alarm {
+        impact: Impact::Note,
+        name: "errors elsewhere",
+        evidence: format!(
+            "{} of {requests} requests of longer windows and of further sizes failed: {}",
+            counts.total(),
+            by_kind(&counts)
+        ),
+        remedy: "look at the service's output; they are in no figure, and gates on `errors` see them",
+    })
+}
+
+fn by_kind(counts: &ErrorCounts) -> String {
+    let kinds = ErrorKind::ALL.into_iter().filter(|kind| counts.get(*kind) > 0);
+    kinds.map(|kind| format!("{} {}", counts.get(kind), kind.name())).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn timeouts(context: &CheckContext<'_>) -> Option<Alarm> {
+    let count: u64 = context.totals.cells.iter().map(|cell| cell.errors().timeout).sum();
+    (count > 0).then(|| Alarm {
+        impact: Impact::Note,
+        name: "lower bounds",
+        evidence: format!("{count} timeouts count as if answered when given up: true times are longer"),
+        remedy: "allow a longer `timeout` where the tail matters",
+    })
+}
+
+/// Connections that had to be opened while it was measured: their cost is in its figures.
+pub(super) fn reconnects(context: &CheckContext<'_>) -> Option<Alarm> {
+    let count: u64 =
+        context.totals.cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum();
+    (count > 0).then(|| Alarm {
+        impact: Impact::Note,
+        name: "reconnects",
+        evidence: format!(
+            "{count} connections were opened in measured windows, one for every {:.0} requests",
+            context.totals.requests as f64 / count as f64
+        ),
+        remedy: "see whether the service closes connections, and whether all variants do so alike",
+    })
+}
+
+/// A variant that fails more often than the other does less work, and its cost is not one of the same work.
+pub(super) fn other_errors(context: &CheckContext<'_>) -> Option<Alarm> {
+    let beside: Vec<_> = context.pairs().into_iter().map(|pair| pair.baseline).collect();
+    if context.is_baseline() || beside.is_empty() {
+        return None;
+    }
+    let baseline = VariantTotals::from_cells(beside, context.point);
+    let (mine, theirs) = (context.totals.error_share(), baseline.error_share());
+    ((mine - theirs).abs() > ERROR_SHARE).then(|| Alarm {
+        impact: Impact::Suspect,
+        name: "unequal errors",
+        evidence: format!(
+            "{} of its requests failed, {} of the baseline's",
+            Ratio::new(mine),
+            Ratio::new(theirs)
+        ),
+        remedy: "make both answer well before comparing their times",
+    })
+}

@@ -1,0 +1,114 @@
+//! Was the generator, and not the variant, what the figures show: late, at its limit, or in the variant's
+//! way?
+
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::WindowEnd;
+
+use super::{Alarm, CheckContext, Impact, VariantTotals, nanos};
+use crate::question::Placement;
+use crate::records::{Cell, quantile};
+use crate::thresholds::{
+    ALMOST_IDLE_SHARE, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, SERVICE_BUSY_SHARE,
+};
+
+/// The name of the alarm that withholds verdicts on throughput.
+pub const GENERATOR_BOUND: &str = "generator-bound";
+
+/// Invalid: lag p99 > max(100 µs, 10 % of response p50).
+pub(super) fn late(context: &CheckContext<'_>) -> Option<Alarm> {
+    let (lag, response) = (quantile(&context.totals.lag, 0.99)?, quantile(&context.totals.response, 0.5)?);
+    let limit = (LAG_SHARE * response).max(LAG_FLOOR.as_nanos() as f64);
+    (lag > limit).then(|| Alarm {
+        impact: Impact::Invalid,
+        name: "generator late",
+        evidence: format!("lag p99 {} is above {}", nanos(lag), nanos(limit)),
+        remedy: "lower the rate, give the client a core of its own, or use a quieter machine",
+    })
+}
+
+pub(super) fn saturated(context: &CheckContext<'_>) -> Option<Alarm> {
+    let windows = || context.totals.cells.iter().flat_map(|cell| &cell.windows);
+    let bad = windows().filter(|w| w.figures.end == WindowEnd::Saturated).count();
+    (bad > 0).then(|| Alarm {
+        impact: Impact::Invalid,
+        name: "saturated",
+        evidence: format!("{bad} of {} windows never drained", windows().count()),
+        remedy: "lower the rate until every window drains",
+    })
+}
+
+/// Requests left out are the slow ones: any at all makes the rest look fast.
+pub(super) fn never_sent(context: &CheckContext<'_>) -> Option<Alarm> {
+    let count: u64 = context.totals.cells.iter().map(Cell::not_sent).sum();
+    (count > 0).then(|| Alarm {
+        impact: Impact::Invalid,
+        name: "never sent",
+        evidence: format!("{count} requests were due and never sent"),
+        remedy: "lower the rate or allow more connections",
+    })
+}
+
+/// Suspect: busy > 85 % while the service's cores are < 90 % busy. Where nothing accounts for the service (a
+/// URL), it cannot be shown to be the limit, and counts as idle.
+pub(super) fn generator_bound(context: &CheckContext<'_>) -> Option<Alarm> {
+    let service_cores = context.question.cores.service;
+    let windows = || context.totals.cells.iter().flat_map(|cell| &cell.windows);
+    let busy: Nanoseconds = windows().map(|w| w.figures.health.busy).sum();
+    let wall: Nanoseconds = windows().map(|w| w.figures.health.wall).sum();
+    let busy = busy.share_of(wall);
+    let service = service_cores.and_then(|cores| service_busy(&context.totals, cores));
+    let idle = service.is_none_or(|share| share.get() < SERVICE_BUSY_SHARE);
+    (busy.get() > BUSY_SHARE && idle).then(|| Alarm {
+        impact: Impact::ThroughputWithheld,
+        name: GENERATOR_BOUND,
+        evidence: match service {
+            Some(share) => format!("the loop was busy {busy} of the time, the service's cores {share}"),
+            None => format!("the loop was busy {busy} of the time, the service's cores are not known"),
+        },
+        remedy: "use more client threads or fewer requests in flight; verdicts on throughput are withheld",
+    })
+}
+
+/// The share of its cores that the service used in its windows: CPU per request × requests / (time × cores).
+fn service_busy(totals: &VariantTotals<'_>, cores: u32) -> Option<Ratio> {
+    let used = |cell: &Cell<'_>| Some(cell.cpu_per_request()? * cell.requests() as f64);
+    let cpu: f64 = totals.cells.iter().map(used).sum::<Option<f64>>()?;
+    let time: Nanoseconds = totals.cells.iter().map(Cell::time).sum();
+    let available = time.as_nanos() as f64 * f64::from(cores);
+    (available > 0.0).then(|| Ratio::new(cpu / available))
+}
+
+/// Suspect: variants that run at once and are at least 10 % busy. Each then waits for the others' CPU time.
+pub(super) fn busy_beside(context: &CheckContext<'_>) -> Option<Alarm> {
+    let share = context.question.cores.service.and_then(|cores| service_busy(&context.totals, cores))?;
+    (context.pairing() == Pairing::Requests && share.get() >= ALMOST_IDLE_SHARE).then(|| Alarm {
+        impact: Impact::Suspect,
+        name: "variants disturb each other",
+        evidence: format!(
+            "nothing was frozen, and it used {share} of the service's cores (limit {})",
+            Ratio::new(ALMOST_IDLE_SHARE)
+        ),
+        remedy: "leave `pairing` out or set `pairing = \"sequential\"`",
+    })
+}
+
+pub(super) fn loop_delay(context: &CheckContext<'_>) -> Option<Alarm> {
+    let (delay, service) =
+        (quantile(&context.totals.loop_delay, 0.5)?, quantile(&context.totals.service, 0.5)?);
+    (delay > LOOP_DELAY_SHARE * service).then(|| Alarm {
+        impact: Impact::Suspect,
+        name: "loop delay",
+        evidence: format!("loop delay p50 {} of service p50 {}", nanos(delay), nanos(service)),
+        remedy: "use fewer connections per client thread: replies wait in the generator",
+    })
+}
+
+pub(super) fn shared_core(context: &CheckContext<'_>) -> Option<Alarm> {
+    (context.question.cores.placement == Placement::Shared).then(|| Alarm {
+        impact: Impact::Suspect,
+        name: "shared core",
+        evidence: "client and service ran on the same core".to_owned(),
+        remedy: "allow at least two cores, or pin the service elsewhere",
+    })
+}

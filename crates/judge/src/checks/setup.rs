@@ -1,0 +1,49 @@
+//! What the set-up itself does not let anybody conclude: who is measured, on which cores, and how variants
+//! are put side by side.
+
+use weighbridge_model::id::PointId;
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::summary::{Finding, Severity};
+
+use super::{RunContext, subject};
+use crate::question::{Lifetime, Question, Variant};
+use crate::records::Records;
+
+/// A note on every variant that somebody else runs.
+pub(super) fn one_instance(context: &RunContext<'_>) -> Vec<Finding> {
+    let instances = context.question.variants.iter().filter(|variant| variant.lifetime == Lifetime::Instance);
+    let note = |variant: &Variant| Finding {
+        severity: Severity::Note,
+        name: "one instance".to_owned(),
+        subject: variant.name.clone(),
+        evidence: "this instance: restart variance not included".to_owned(),
+        remedy: "let it be started here, as `service` or `command`".to_owned(),
+    };
+    instances.map(note).collect()
+}
+
+/// A note where nothing of a variant can run at the same time.
+pub(super) fn one_service_core(context: &RunContext<'_>) -> Vec<Finding> {
+    let note = || Finding {
+        severity: Severity::Note,
+        name: "one service core".to_owned(),
+        subject: String::new(),
+        evidence: "costs are CPU costs, no parallelism".to_owned(),
+        remedy: "use a host with more cores".to_owned(),
+    };
+    if context.question.cores.service == Some(1) { vec![note()] } else { Vec::new() }
+}
+
+/// Says of a point whose variants ran one after another that what the host did meanwhile is not shared.
+pub(crate) fn not_paired(question: &Question, records: &Records<'_>, id: PointId) -> Option<Finding> {
+    let point = question.points.get(id.index())?;
+    let alone = question.variants.len() < 2;
+    (records.pairing(id) == Pairing::Sequential && !alone).then(|| Finding {
+        severity: Severity::Warning,
+        name: "not paired".to_owned(),
+        subject: subject("", &point.label).trim().to_owned(),
+        evidence: "variants ran one after another in each block: windows were not paired, and drift of the host is in the costs"
+            .to_owned(),
+        remedy: "more blocks average it out; where windows can hold 200 requests within 1 s, they pair".to_owned(),
+    })
+}

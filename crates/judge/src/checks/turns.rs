@@ -1,0 +1,134 @@
+//! Does a service answer in short turns, each behind a freeze, as it does when it runs without a break?
+//!
+//! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed;
+//! measured windows begin after one. Both are in the records, and comparing them costs no time. Nothing here
+//! moves an estimate.
+
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::quantity::Ratio;
+use weighbridge_model::record::WindowRecord;
+
+use super::{Alarm, CheckContext, Impact};
+use crate::question::Load;
+use crate::records::{Cell, CellPair, Figure, response_mean, response_p50};
+use crate::stats::interval::Mean;
+use crate::stats::multiple::p_against_zero;
+use crate::stats::sample::median;
+use crate::steer::TurnRule;
+use crate::thresholds::{BLOCKS_FOR_INTERVAL, CORE_LATENCY_LEVELS, TURN_CHANGE, TURN_P, TURN_REQUESTS};
+
+/// Fewest windows of a warm-up's later half, and of a block, that are compared.
+const WINDOWS: usize = 5;
+
+/// Why windows are longer than usual, or why there are none: this variant answered otherwise behind a freeze
+/// when the first block looked.
+pub(super) fn needs_longer_turns(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { question, records, point, variant, .. } = context;
+    let mut trials = records.used.iter().flat_map(|block| &block.trials);
+    let prepared = trials.find_map(|trial| {
+        let prepared = trial.preparations.get(point.index())?;
+        (trial.variant == variant && prepared.turns.len() > 1).then_some(prepared)
+    })?;
+    // The first is a glance, of which the host may have been the cause.
+    let nominal = prepared.turns[1];
+    let rule = TurnRule { nominal: nominal.window, longest: nominal.window, margin: question.margin };
+    if rule.is_within(&nominal) {
+        return None;
+    }
+    let what = match records.window(point) {
+        Some(window) => format!("windows are {window} long"),
+        None => "no window that fits into a block does better, so variants run one after another".to_owned(),
+    };
+    Some(Alarm {
+        impact: Impact::Note,
+        name: "longer turns",
+        evidence: format!(
+            "after standing still response p50 was {:+.1} % from that without a break, in windows of {}: {what}",
+            100.0 * nominal.change.exp_m1(),
+            nominal.window
+        ),
+        remedy: "none is needed; a larger `budget` holds longer windows, and `window` sets their length",
+    })
+}
+
+/// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the
+/// later half of the warm-up, which has none (in a duet: in windows beside the other than in the warm-up,
+/// alone): over blocks, the p50 or the mean moves by more than 5 %, p below 1 %.
+///
+/// `None` in open load, whose warm-up is another load, and where variants share windows request by request:
+/// nothing is frozen, and a request stands beside other variants' instead of behind its own.
+pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
+    let &CheckContext { question, records, point, .. } = context;
+    if context.is_baseline() {
+        return None;
+    }
+    let slots = question.points.get(point.index()).filter(|point| point.load == Load::Closed)?.slots;
+    // Nothing is frozen in the one, and only once in the other.
+    if matches!(context.pairing(), Pairing::Requests | Pairing::Sequential) {
+        return None;
+    }
+    let pairs = context.pairs();
+    let found = |figure: Figure| {
+        let moved = |pair: &CellPair<'_>| {
+            Some(turn_effect(&pair.variant, slots, figure)? - turn_effect(&pair.baseline, slots, figure)?)
+        };
+        let moves: Vec<f64> = pairs.iter().filter_map(moved).collect();
+        let mean = Mean::new(&moves).filter(|_| moves.len() >= BLOCKS_FOR_INTERVAL)?;
+        (mean.point.abs() > TURN_CHANGE && p_against_zero(mean) < TURN_P).then_some(mean.point)
+    };
+    let kinds: [(&str, Figure); 2] = [("response p50", response_p50), ("response mean", response_mean)];
+    let (name, change) = kinds.into_iter().find_map(|(name, figure)| Some((name, found(figure)?)))?;
+    if context.pairing() == Pairing::Duet {
+        return Some(Alarm {
+            impact: Impact::HeadlineSuspect,
+            name: "depends on company",
+            evidence: format!(
+                "{name} against the baseline is {} from what it is where only one of them runs, in the warm-up",
+                Ratio::new(change.exp_m1())
+            ),
+            remedy: "set `pairing = \"windows\"`: at the same time they contend for what they share (caches, memory, the kernel)",
+        });
+    }
+    Some(Alarm {
+        impact: match records.window(point) {
+            Some(_) => Impact::CostsWithheld,
+            None => Impact::HeadlineSuspect,
+        },
+        name: "depends on turns",
+        evidence: format!(
+            "{name} against the baseline is {} from what it is without a break, in the warm-up",
+            Ratio::new(change.exp_m1())
+        ),
+        remedy: "set `window` to a longer time, or `freeze = false`: a service is slower or faster after standing still",
+    })
+}
+
+/// ln of the figure in the median measured window over that in the median window of the warm-up's later half.
+///
+/// The last requests of a window have ever fewer beside them: of n requests in s slots they are (s − 1) ÷ 2n
+/// faster on average. Windows of a warm-up in which that is more than 2.5 % are not compared with the longer
+/// ones that are measured. Nor are windows in which the cores were in another place than through most of the
+/// warm-up's later half.
+fn turn_effect(cell: &Cell<'_>, slots: u64, figure: Figure) -> Option<f64> {
+    let mut warm = cell.warm_up();
+    warm.retain(|window| window.figures.requests >= TURN_REQUESTS * slots.saturating_sub(1));
+    let middle = |windows: &[&WindowRecord]| {
+        let logs = windows.iter().filter_map(|window| window.figures.all.as_ref());
+        let logs: Vec<f64> = logs.map(|all| figure(all).max(1.0).ln()).collect();
+        (logs.len() >= WINDOWS).then(|| median(&logs)).flatten()
+    };
+    let later = &warm[warm.len() / 2..];
+    let place = median(&later.iter().filter_map(|window| log_latency(window)).collect::<Vec<_>>());
+    Some(middle(&in_place(&cell.windows, place))? - middle(&in_place(later, place))?)
+}
+
+fn log_latency(window: &WindowRecord) -> Option<f64> {
+    window.core_latency.map(|latency| (latency.as_nanos() as f64).max(1.0).ln())
+}
+
+/// The windows in which the cores were about so far apart, and those of which that is not known.
+fn in_place<'a>(windows: &[&'a WindowRecord], place: Option<f64>) -> Vec<&'a WindowRecord> {
+    let is_near = |(place, at): (f64, f64)| (at - place).abs() < CORE_LATENCY_LEVELS.ln();
+    let stays = |window: &&WindowRecord| place.zip(log_latency(window)).is_none_or(is_near);
+    windows.iter().copied().filter(stays).collect()
+}

@@ -1,0 +1,358 @@
+//! One variant at one point in one block: its windows, and what they add up to.
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::estimate::{Quantity, Statistic};
+use weighbridge_model::histogram::time_histogram;
+use weighbridge_model::id::PointId;
+use weighbridge_model::network::Crossed;
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::{
+    ErrorCounts, ErrorKind, OperationFigures, Outcome, Traffic, TrialRecord, WindowKind, WindowRecord,
+};
+
+use super::{Times, WindowSelection, quantile};
+use crate::question::Scope;
+use crate::stats::sample::median;
+
+/// The role under which CPU time that belongs to no process is booked; it is no variant's own.
+const UNATTRIBUTED: &str = "unattributed";
+
+/// One variant at one point in one block.
+#[derive(Debug, Clone)]
+pub struct Cell<'a> {
+    /// The block's number.
+    pub block: u32,
+    /// The trials: one, save of the baseline where there are batches.
+    pub trials: Vec<&'a TrialRecord>,
+    /// The selected windows, in the order they ran.
+    pub windows: Vec<&'a WindowRecord>,
+    pub(super) point: PointId,
+    pub(super) selection: WindowSelection,
+    pub(super) pairing: Pairing,
+}
+
+/// A cell with what it adds up to in one scope.
+#[derive(Debug, Clone)]
+pub struct CellTotals<'a> {
+    /// The cell.
+    pub cell: Cell<'a>,
+    /// What its windows and histograms add up to.
+    pub totals: Totals,
+}
+
+/// A variant's cell and that of the baseline that lived beside it.
+#[derive(Debug, Clone)]
+pub struct CellPair<'a> {
+    /// The variant's.
+    pub variant: Cell<'a>,
+    /// The baseline's.
+    pub baseline: Cell<'a>,
+}
+
+/// One window's figures of a scope.
+pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigures> {
+    match scope {
+        Scope::All | Scope::Only => window.figures.all.as_ref(),
+        Scope::One(operation) => window.figures.operations.iter().find(|f| f.operation == operation),
+    }
+}
+
+/// A time of a window's good replies, in nanoseconds.
+pub(crate) type Figure = fn(&OperationFigures) -> f64;
+
+pub(crate) fn response_p50(figures: &OperationFigures) -> f64 {
+    figures.response_p50.as_nanos() as f64
+}
+
+pub(crate) fn response_mean(figures: &OperationFigures) -> f64 {
+    figures.response_sum.as_nanos() as f64 / figures.ok.max(1) as f64
+}
+
+/// The logarithms of a figure of a cell's windows, in the order they ran.
+pub(crate) fn logs_of(cell: &Cell<'_>, figure: Figure) -> Vec<f64> {
+    let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
+    figures.map(|figures| figure(figures).max(1.0).ln()).collect()
+}
+
+impl<'a> Cell<'a> {
+    /// How its variant was put beside the others.
+    pub fn pairing(&self) -> Pairing {
+        self.pairing
+    }
+
+    /// The batches that its trials were in.
+    pub fn batches(&self) -> impl Iterator<Item = u32> {
+        self.trials.iter().map(|trial| trial.batch)
+    }
+
+    /// The same cell with only the windows of some rounds. Figures that need a trial's histograms or its
+    /// memory are absent from it.
+    pub fn part(&self, rounds: std::ops::Range<u32>) -> Self {
+        let within = |window: &&'a WindowRecord| rounds.contains(&window.round);
+        let windows = self.windows.iter().copied().filter(within).collect();
+        Self { trials: Vec::new(), windows, ..*self }
+    }
+
+    /// The same cell with only these of its windows; figures that need a trial's histograms or its memory are
+    /// absent.
+    pub(crate) fn with(&self, windows: Vec<&'a WindowRecord>) -> Self {
+        Self { trials: Vec::new(), windows, ..*self }
+    }
+
+    /// The windows' figures of a scope, windows without a good reply left out.
+    fn figures(&self, scope: Scope) -> impl Iterator<Item = &'a OperationFigures> {
+        self.windows.iter().filter_map(move |window| figures_of(window, scope))
+    }
+
+    /// The warm-up windows of its trials, in the order they ran.
+    pub(crate) fn warm_up(&self) -> Vec<&'a WindowRecord> {
+        let warm_up_windows = |trial: &&'a TrialRecord| {
+            let is_warm_up =
+                |window: &&WindowRecord| window.kind == WindowKind::WarmUp && window.point == self.point;
+            // Behind them come those in which the first block looked at turns, some behind a freeze.
+            let warm_up = trial.preparations.get(self.point.index()).and_then(|prepared| prepared.warm_up);
+            let count = warm_up.map_or(usize::MAX, |warm_up| warm_up.windows as usize);
+            trial.windows.iter().filter(is_warm_up).take(count).collect::<Vec<_>>()
+        };
+        self.trials.iter().flat_map(warm_up_windows).collect()
+    }
+
+    /// Good replies.
+    pub fn good(&self, scope: Scope) -> u64 {
+        self.figures(scope).map(|f| f.ok).sum()
+    }
+
+    /// Requests begun.
+    pub fn requests(&self) -> u64 {
+        self.windows.iter().map(|w| w.figures.requests).sum()
+    }
+
+    /// Requests due but never sent.
+    pub fn not_sent(&self) -> u64 {
+        self.windows.iter().map(|w| w.figures.not_sent).sum()
+    }
+
+    /// Failed requests by kind.
+    pub fn errors(&self) -> ErrorCounts {
+        let mut counts = ErrorCounts::default();
+        self.windows.iter().for_each(|w| counts.add(w.figures.errors));
+        counts
+    }
+
+    /// Windows of its trials that are asked well and count in no figure: longer ones, those of further sizes,
+    /// and those in which idle cores waited the other way.
+    pub fn other_windows(&self) -> impl Iterator<Item = &'a WindowRecord> {
+        let windows = self.trials.iter().flat_map(|trial| &trial.windows);
+        let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::Extra | WindowKind::IdleCheck);
+        windows.filter(move |window| window.point == self.point && is_other(window.kind))
+    }
+
+    /// Kernel's counts on the generator's sockets.
+    pub fn traffic(&self) -> Traffic {
+        let mut traffic = Traffic::default();
+        self.windows.iter().for_each(|w| traffic.add(w.figures.traffic));
+        traffic
+    }
+
+    /// The windows' times, summed: first sent to last done of each; of windows that several variants share,
+    /// the whole window, since few requests of one variant lie far from both its ends.
+    pub fn time(&self) -> Nanoseconds {
+        let time = |w: &WindowRecord| match self.pairing {
+            Pairing::Requests => w.figures.health.wall,
+            Pairing::Duet | Pairing::Windows | Pairing::Sequential => {
+                w.figures.ended.since(w.figures.started)
+            }
+        };
+        self.windows.iter().map(|window| time(window)).sum()
+    }
+
+    /// CPU time of the variant's own processes per request answered; `None` where it was not accounted.
+    ///
+    /// Sums over sums. Each role counts the requests of its own interval (thaw to freeze), which is longer
+    /// than the window by its lead-in.
+    pub fn cpu_per_request(&self) -> Option<f64> {
+        let mut roles: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for role in self.windows.iter().flat_map(|w| &w.cpu).filter(|role| role.role != UNATTRIBUTED) {
+            let (cpu, requests) = roles.entry(&role.role).or_default();
+            *cpu += role.cpu.as_nanos();
+            *requests += role.requests;
+        }
+        let each = roles.values().filter(|(_, requests)| *requests > 0);
+        let sum: f64 = each.map(|&(cpu, requests)| cpu as f64 / requests as f64).sum();
+        (sum > 0.0).then_some(sum)
+    }
+
+    /// Requests of its windows that got an answer.
+    fn answered(&self) -> u64 {
+        self.windows.iter().map(|window| window.figures.answered()).sum()
+    }
+
+    /// Payload bytes both ways per request answered; `None` where none were counted.
+    fn bytes_per_request(&self) -> Option<f64> {
+        let traffic = self.traffic();
+        per(traffic.sent.get() + traffic.received.get(), self.answered())
+    }
+
+    /// Segments both ways per request answered; `None` where none were counted.
+    fn segments_per_request(&self) -> Option<f64> {
+        let traffic = self.traffic();
+        per(traffic.segments_out + traffic.segments_in, self.answered())
+    }
+
+    /// Bytes on the link of the client's host per request answered, lead-ins and longer windows among both;
+    /// `None` where there is no such link.
+    fn wire_bytes_per_request(&self) -> Option<f64> {
+        let networks = self.trials.iter().filter_map(|trial| trial.service.network.as_ref());
+        let here = |crossed: &&Crossed| crossed.point == self.point;
+        let crossed: Vec<_> = networks.flat_map(|network| &network.crossed).filter(here).collect();
+        let bytes = crossed.iter().map(|crossed| crossed.bytes.get()).sum();
+        per(bytes, crossed.iter().map(|crossed| crossed.requests).sum())
+    }
+
+    /// The largest resident memory of the variant's processes at the point, roles summed; `None` where it is
+    /// not known.
+    fn memory_peak(&self) -> Option<f64> {
+        let here = |trial: &&TrialRecord| {
+            trial.memory.iter().filter(|role| role.point == self.point).map(|role| role.peak.get()).sum()
+        };
+        let peaks = self.trials.iter().map(here);
+        peaks.max().filter(|peak: &u64| *peak > 0).map(|peak| peak as f64)
+    }
+
+    /// Merged histograms of a scope; empty of any selection but that of the measured windows.
+    pub fn times(&self, scope: Scope) -> Times {
+        let mut times = Times { response: time_histogram(), service: time_histogram() };
+        if self.selection == WindowSelection::Measured {
+            for trial in &self.trials {
+                times.add_trial(trial, self.point, scope);
+            }
+        }
+        times
+    }
+
+    /// With what it adds up to.
+    pub(crate) fn with_totals(self, scope: Scope) -> CellTotals<'a> {
+        CellTotals { totals: self.totals(scope), cell: self }
+    }
+
+    /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to
+    /// give.
+    pub fn totals(&self, scope: Scope) -> Totals {
+        // A histogram is a quarter of a megabyte: none is made of what was not recorded in one.
+        let recorded = self.selection == WindowSelection::Measured
+            && self.trials.iter().any(|trial| !trial.tallies.is_empty());
+        let times = recorded.then(|| self.times(scope));
+        let timeouts = (recorded && self.errors().timeout > 0)
+            .then(|| self.times_with_outcome(scope, Outcome::Error(ErrorKind::Timeout)));
+        let count = times.as_ref().map_or(0, |times| times.response.len());
+        let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: count };
+        for quantity in Quantity::ALL {
+            let histogram = times.as_ref().map(|times| times.histogram(quantity));
+            totals.values[quantity as usize] = match quantity.statistic() {
+                Statistic::Quantile(q) => histogram.and_then(|histogram| quantile(histogram, q)),
+                Statistic::Mean => self.mean(scope, quantity, timeouts.as_ref()),
+                Statistic::Other => self.other(scope, quantity),
+            };
+        }
+        totals
+    }
+
+    /// Sum of times over count: good replies exactly from the windows, timeouts (lower bounds) from the
+    /// histograms.
+    fn mean(&self, scope: Scope, quantity: Quantity, timeouts: Option<&Times>) -> Option<f64> {
+        let pick: fn(&OperationFigures) -> Nanoseconds = match quantity.is_response() {
+            true => |f| f.response_sum,
+            false => |f| f.service_sum,
+        };
+        let good: f64 = self.figures(scope).map(|f| pick(f).as_nanos() as f64).sum();
+        let late = timeouts.map(|times| times.histogram(quantity)).filter(|late| !late.is_empty());
+        let (bounds, given_up) = late.map_or((0.0, 0), |late| (late.mean() * late.len() as f64, late.len()));
+        let count = self.good(scope) + given_up;
+        (self.good(scope) > 0).then(|| (good + bounds) / count as f64)
+    }
+
+    /// Merged histograms of the requests of a scope that ended so.
+    pub fn times_with_outcome(&self, scope: Scope, outcome: Outcome) -> Times {
+        let mut times = Times { response: time_histogram(), service: time_histogram() };
+        for trial in &self.trials {
+            times.add(trial, self.point, scope, outcome);
+        }
+        times
+    }
+
+    fn other(&self, scope: Scope, quantity: Quantity) -> Option<f64> {
+        match quantity {
+            Quantity::Throughput => {
+                let (good, time) = (self.good(scope), self.time().as_secs_f64());
+                (good > 0 && time > 0.0).then(|| good as f64 / time)
+            }
+            Quantity::CpuPerOperation if scope.has(quantity) => self.cpu_per_request(),
+            Quantity::BytesPerOperation if scope.has(quantity) => self.bytes_per_request(),
+            Quantity::WireBytesPerOperation if scope.has(quantity) => self.wire_bytes_per_request(),
+            Quantity::SegmentsPerOperation if scope.has(quantity) => self.segments_per_request(),
+            Quantity::MemoryPeak if scope.has(quantity) => self.memory_peak(),
+            _ => None,
+        }
+    }
+
+    /// A middling window's p50 in nanoseconds; in a duet of the means of every two rounds, between which
+    /// cores were swapped. `None` where no window has a good reply.
+    pub fn middle_p50(&self, scope: Scope, quantity: Quantity) -> Option<f64> {
+        let windows = self.medians_by_round(scope, quantity).into_iter();
+        let in_round =
+            |(round, p50s): (u32, Vec<f64>)| p50s.into_iter().map(move |value| RoundValue { round, value });
+        let p50s: Vec<RoundValue> = windows.flat_map(in_round).collect();
+        match self.pairing {
+            Pairing::Duet => median(&means_of_swapped(&p50s)),
+            _ => median(&p50s.iter().map(|one| one.value).collect::<Vec<_>>()),
+        }
+    }
+
+    /// The windows by round: the p50s of a scope in nanoseconds.
+    pub fn medians_by_round(&self, scope: Scope, quantity: Quantity) -> BTreeMap<u32, Vec<f64>> {
+        let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for window in &self.windows {
+            if let Some(figures) = figures_of(window, scope) {
+                let p50 = if quantity.is_response() { figures.response_p50 } else { figures.service_p50 };
+                rounds.entry(window.round).or_default().push(p50.as_nanos() as f64);
+            }
+        }
+        rounds
+    }
+}
+
+/// What one round says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundValue {
+    pub round: u32,
+    pub value: f64,
+}
+
+/// The mean of every two rounds between which cores were swapped, in their order; a round whose other half
+/// has no figure stands for both.
+pub(crate) fn means_of_swapped(values: &[RoundValue]) -> Vec<f64> {
+    let pairs = values.chunk_by(|a, b| a.round / 2 == b.round / 2);
+    pairs.map(|pair| pair.iter().map(|one| one.value).sum::<f64>() / pair.len() as f64).collect()
+}
+
+/// Every total of a cell, by quantity.
+#[derive(Debug, Clone, Copy)]
+pub struct Totals {
+    values: [Option<f64>; Quantity::ALL.len()],
+    /// Replies in the merged histogram.
+    pub recorded: u64,
+}
+
+impl Totals {
+    /// A quantity's total in its unit; `None` where it was not measured.
+    pub fn get(&self, quantity: Quantity) -> Option<f64> {
+        self.values[quantity as usize]
+    }
+}
+
+/// So much for each; `None` where there is none of either.
+fn per(count: u64, requests: u64) -> Option<f64> {
+    (count > 0 && requests > 0).then(|| count as f64 / requests as f64)
+}

@@ -1,0 +1,235 @@
+//! Trials put into blocks: what counts, what is void, and the sums of one variant in one block.
+//!
+//! A *cell* is one variant at one point in one block. This module adds up and merges; it never compares two
+//! variants, and never averages a percentile.
+
+mod cell;
+mod times;
+
+pub use cell::{Cell, CellPair, CellTotals, Totals, figures_of};
+pub(crate) use cell::{Figure, RoundValue, logs_of, means_of_swapped, response_mean, response_p50};
+pub use times::Times;
+pub(crate) use times::{add, quantile};
+
+use std::collections::BTreeMap;
+
+use weighbridge_model::id::{PointId, VariantId};
+use weighbridge_model::pairing::Pairing;
+use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::{TrialRecord, Void, WindowEnd, WindowKind, WindowRecord};
+
+use crate::thresholds::STEAL_SHARE;
+
+/// All trials of a run by block, void blocks apart.
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    /// Blocks that count, by rising number.
+    pub used: Vec<Block<'a>>,
+    /// Blocks that were thrown away: number and why.
+    pub void: Vec<(u32, String)>,
+    /// The variant through which the others are compared, where these never lived at the same time.
+    pub bridge: Option<VariantId>,
+}
+
+/// One block: a trial of every variant that took part; of the baseline one in each batch.
+#[derive(Debug, Clone)]
+pub struct Block<'a> {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Its trials.
+    pub trials: Vec<&'a TrialRecord>,
+}
+
+impl Block<'_> {
+    /// How its variants were put side by side at a point.
+    fn pairing(&self, point: PointId) -> Pairing {
+        let pairing = |trial: &&TrialRecord| trial.pairings.get(point.index()).copied().unwrap_or_default();
+        self.trials.iter().map(pairing).max().unwrap_or_default()
+    }
+}
+
+/// Which windows of a cell are examined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WindowSelection {
+    /// The measured windows.
+    Measured,
+    /// The longer windows of the window check, by their length in requests relative to a measured window.
+    Check(Longer),
+    /// The windows of the idle check, in which idle cores waited the other way.
+    IdleCheck,
+}
+
+/// How much longer a check window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Longer {
+    /// About ten times: 3 to 32.
+    Tenfold,
+    /// About a hundred times: above 32.
+    Hundredfold,
+}
+
+impl<'a> Records<'a> {
+    /// Sorts trials into blocks. A block with a void trial, with more than 10 % of its CPU time stolen, or
+    /// with an aborted measured window is void as a whole: what is left of it was not measured under the same
+    /// conditions.
+    pub fn new(trials: &'a [TrialRecord]) -> Self {
+        let mut blocks: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+        for trial in trials {
+            blocks.entry(trial.block).or_default().push(trial);
+        }
+        let mut records = Self { used: Vec::new(), void: Vec::new(), bridge: None };
+        for (number, trials) in blocks {
+            match trials.iter().find_map(|trial| why_void(trial)) {
+                Some(reason) => records.void.push((number, reason)),
+                None => records.used.push(Block { number, trials }),
+            }
+        }
+        records
+    }
+
+    /// How variants were put side by side at a point. A run decides that once; where blocks differ all the
+    /// same, what pairs least is said.
+    pub fn pairing(&self, point: PointId) -> Pairing {
+        self.used.iter().map(|block| block.pairing(point)).max().unwrap_or_default()
+    }
+
+    /// The nominal length of windows that the first block chose at a point; `None` where the experiment names
+    /// one, or no block chose.
+    pub fn window(&self, point: PointId) -> Option<Nanoseconds> {
+        let mut trials = self.used.iter().flat_map(|block| &block.trials);
+        trials.find_map(|trial| trial.preparations.get(point.index())?.window)
+    }
+
+    /// Whether any block asked for further sizes at a point.
+    pub fn has_further(&self, point: PointId) -> bool {
+        let windows = self.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows);
+        let mut kinds = windows.filter(|window| window.point == point).map(|window| window.kind);
+        kinds.any(|kind| kind == WindowKind::Extra)
+    }
+
+    /// Whether a relay of ours carried the packets of a variant, though perhaps no layer of it is called so.
+    pub(crate) fn was_relayed(&self, variant: VariantId) -> bool {
+        let trials = self.used.iter().flat_map(|block| &block.trials);
+        let mut networks = trials
+            .filter(|trial| trial.variant == variant)
+            .filter_map(|trial| trial.service.network.as_ref());
+        networks.any(|network| network.relayed.is_some())
+    }
+
+    /// A variant's cells at a point, one per block in which it was measured.
+    pub fn cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
+        self.used.iter().filter_map(|block| block.cell(point, variant, selection)).collect()
+    }
+
+    /// A cell for each trial of a variant at a point, in the order of blocks and batches: what happens within
+    /// a trial is not mixed with what changed between two.
+    pub fn trial_cells(
+        &self,
+        point: PointId,
+        variant: VariantId,
+        selection: WindowSelection,
+    ) -> Vec<Cell<'a>> {
+        self.used.iter().flat_map(|block| block.trial_cells(point, variant, selection)).collect()
+    }
+
+    /// Pairs of cells of a variant and of the baseline that lived beside it, from the blocks in which both
+    /// were measured. None where the two are compared through another: they never lived beside each other.
+    pub fn pairs(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<CellPair<'a>> {
+        let pair = |block: &Block<'a>| {
+            let own = block.cell(point, variant, selection)?;
+            let is_beside = |trial: &&TrialRecord| own.trials.iter().any(|one| one.batch == trial.batch);
+            let beside = block.variant_trials(VariantId(0)).filter(is_beside).collect();
+            Some(CellPair { variant: own, baseline: block.cell_of(beside, point, selection)? })
+        };
+        let blocks = if self.bridge.is_none() { &self.used[..] } else { &[] };
+        blocks.iter().filter_map(pair).collect()
+    }
+
+    /// The variants of every batch of a block, by rising number; a single one where all lived at once.
+    pub fn batches(&self) -> BTreeMap<u32, Vec<VariantId>> {
+        let mut batches: BTreeMap<u32, Vec<VariantId>> = BTreeMap::new();
+        for trial in self.used.first().iter().flat_map(|block| &block.trials) {
+            batches.entry(trial.batch).or_default().push(trial.variant);
+        }
+        batches.values_mut().for_each(|members| members.sort_unstable());
+        batches
+    }
+}
+
+/// Why a trial voids its block.
+fn why_void(trial: &TrialRecord) -> Option<String> {
+    if let Some(void) = &trial.void {
+        return Some(match void {
+            Void::Stopped => "the run was stopped in the middle of it".to_owned(),
+            Void::ClockJump => "the wall clock jumped".to_owned(),
+            Void::ServiceDied(detail) => format!("a service ended by itself: {detail}"),
+            Void::OutOfMemory(detail) => format!("a service was killed for want of memory: {detail}"),
+            Void::Steal(detail) => format!("the hypervisor took its CPU time: {detail}"),
+        });
+    }
+    if trial.steal > STEAL_SHARE {
+        let (share, limit) = (Ratio::new(trial.steal), Ratio::new(STEAL_SHARE));
+        return Some(format!("the hypervisor took {share} of its CPU time (limit {limit})"));
+    }
+    let cut = |w: &WindowRecord| w.kind == WindowKind::Measured && w.figures.end == WindowEnd::Aborted;
+    trial.windows.iter().any(cut).then(|| "a measured window was cut short".to_owned())
+}
+
+impl<'a> Block<'a> {
+    /// A variant's cell at a point; `None` where no window of it is selected.
+    pub fn cell(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Option<Cell<'a>> {
+        self.cell_of(self.variant_trials(variant).collect(), point, selection)
+    }
+
+    /// A variant's cells, one for each of its trials.
+    fn trial_cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
+        self.variant_trials(variant).filter_map(|trial| self.cell_of(vec![trial], point, selection)).collect()
+    }
+
+    fn variant_trials(&self, variant: VariantId) -> impl Iterator<Item = &'a TrialRecord> {
+        self.trials.iter().copied().filter(move |trial| trial.variant == variant)
+    }
+
+    fn cell_of(
+        &self,
+        trials: Vec<&'a TrialRecord>,
+        point: PointId,
+        selection: WindowSelection,
+    ) -> Option<Cell<'a>> {
+        let here = |w: &&WindowRecord| w.point == point;
+        let windows_of_kind = |kind: WindowKind| {
+            trials.iter().flat_map(|t| &t.windows).filter(here).filter(move |w| w.kind == kind)
+        };
+        let windows: Vec<_> = match selection {
+            WindowSelection::Measured => windows_of_kind(WindowKind::Measured).collect(),
+            WindowSelection::IdleCheck => windows_of_kind(WindowKind::IdleCheck).collect(),
+            WindowSelection::Check(longer) => {
+                let mut sizes: Vec<u64> =
+                    windows_of_kind(WindowKind::Measured).map(|w| w.figures.requests).collect();
+                sizes.sort_unstable();
+                let usual = *sizes.get(sizes.len() / 2)?;
+                windows_of_kind(WindowKind::Check)
+                    .filter(|w| longer_by(w.figures.requests, usual) == Some(longer))
+                    .collect()
+            }
+        };
+        let pairing = self.pairing(point);
+        (!windows.is_empty()).then_some(Cell {
+            block: self.number,
+            trials,
+            windows,
+            point,
+            selection,
+            pairing,
+        })
+    }
+}
+
+/// How much longer `requests` is than `usual`; `None` below about three times.
+fn longer_by(requests: u64, usual: u64) -> Option<Longer> {
+    match requests as f64 / usual.max(1) as f64 {
+        factor if factor > 32.0 => Some(Longer::Hundredfold),
+        factor if factor >= 3.0 => Some(Longer::Tenfold),
+        _ => None,
+    }
+}

@@ -1,0 +1,67 @@
+//! Histograms of request times, merged.
+
+use weighbridge_model::detail::TimeKind;
+use weighbridge_model::estimate::Quantity;
+use weighbridge_model::histogram::TimeHistogram;
+use weighbridge_model::id::PointId;
+use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
+
+use crate::question::Scope;
+
+/// Merged histograms of a cell's replies: good ones, and timeouts as lower bounds.
+#[derive(Debug, Clone)]
+pub struct Times {
+    /// Response times.
+    pub response: TimeHistogram,
+    /// Service times.
+    pub service: TimeHistogram,
+}
+
+impl Times {
+    /// The histogram of one kind of time.
+    pub(crate) fn kind(&self, time: TimeKind) -> &TimeHistogram {
+        match time {
+            TimeKind::Response => &self.response,
+            TimeKind::Service => &self.service,
+        }
+    }
+
+    /// The histogram that a quantity of request times is of.
+    pub(super) fn histogram(&self, quantity: Quantity) -> &TimeHistogram {
+        if quantity.is_response() { &self.response } else { &self.service }
+    }
+
+    pub(super) fn add_trial(&mut self, trial: &TrialRecord, point: PointId, scope: Scope) {
+        self.add(trial, point, scope, Outcome::Ok);
+        self.add(trial, point, scope, Outcome::Error(ErrorKind::Timeout));
+    }
+
+    pub(super) fn add(&mut self, trial: &TrialRecord, point: PointId, scope: Scope, outcome: Outcome) {
+        let Some(tallies) = trial.tallies.get(point.index()) else { return };
+        let wanted = |operation| match scope {
+            Scope::All | Scope::Only => true,
+            Scope::One(one) => one == operation,
+        };
+        for tally in tallies.entries.iter().filter(|t| t.outcome == outcome && wanted(t.operation)) {
+            add(&mut self.response, &tally.response);
+            add(&mut self.service, &tally.service);
+        }
+        // Messages are no requests: they are seen only when asked for by name.
+        if let (Scope::One(operation), Outcome::Ok) = (scope, outcome)
+            && let Some(times) = tallies.messages_of(operation)
+        {
+            add(&mut self.response, times);
+            add(&mut self.service, times);
+        }
+    }
+}
+
+/// Merges `from` into `into`.
+pub(crate) fn add(into: &mut TimeHistogram, from: &TimeHistogram) {
+    into.add(from).expect("every time histogram has the bounds of `time_histogram`");
+}
+
+/// The `q` quantile in nanoseconds, nearest rank, to the histogram's three digits; `None` where it is empty.
+pub(crate) fn quantile(histogram: &TimeHistogram, q: f64) -> Option<f64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64)
+}
