@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use weighbridge_load::TlsClient;
 use weighbridge_load::tls::{Identity, Resumption, TlsOptions, TlsOptionsError, Trust};
 use weighbridge_model::experiment::{Target, TlsSpec, Variant};
+use weighbridge_model::hex;
 use weighbridge_workload::UrlScheme;
 
 /// The names of a server that we start.
@@ -115,7 +116,8 @@ impl Certificates {
         let mut issuer = CertificateParams::new(Vec::new())?;
         let issuer_key = KeyPair::generate()?;
         // Of two that are alive at once neither may be taken for the other.
-        let number: String = issuer_key.public_key_raw().iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let key = issuer_key.public_key_raw();
+        let number = hex::encode(&key[..key.len().min(8)]);
         issuer.distinguished_name = named(&format!("weighbridge throw-away authority {number}"));
         issuer.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         issuer.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

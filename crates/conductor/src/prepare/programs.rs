@@ -9,6 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
+use weighbridge_model::hex;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::clock::utc_now;
@@ -27,7 +28,7 @@ static KNOWN: LazyLock<Mutex<HashMap<State, [u8; 32]>>> = LazyLock::new(Mutex::d
 
 /// SHA-256, hexadecimal, of this program's own executable; `None` where it cannot be read.
 pub(crate) fn own_sha256() -> Option<String> {
-    digest(Path::new("/proc/self/exe")).map(hex)
+    digest(Path::new("/proc/self/exe")).map(|digest| hex::encode(&digest))
 }
 
 /// SHA-256, hexadecimal, of the files that a command names: its program (sought in `PATH`) and arguments that are
@@ -49,7 +50,7 @@ pub(crate) fn program_sha256(argv: &[String], folder: Option<&Path>) -> Option<S
         [one] => *one,
         several => several.iter().fold(Sha256::new(), Digest::chain_update).finalize().into(),
     };
-    Some(hex(digest))
+    Some(hex::encode(&digest))
 }
 
 /// The digest of a file; of a large one (data rather than a program) of its size and time of change.
@@ -83,10 +84,6 @@ fn changed_at(facts: &Metadata) -> u64 {
 
 fn state(facts: &Metadata) -> State {
     (facts.dev(), facts.ino(), facts.len(), facts.ctime(), facts.ctime_nsec())
-}
-
-fn hex(digest: [u8; 32]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -138,9 +135,9 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             program_sha256(&words, Some(folder.path()))
         };
-        assert_eq!(of(&["./run", "--port", "0"]), sha256("program").map(hex));
+        assert_eq!(of(&["./run", "--port", "0"]), sha256("program").map(|digest| hex::encode(&digest)));
         let both = ["program", "text"].map(|text| Sha256::digest(text).to_vec()).concat();
-        assert_eq!(of(&["./run", "script"]), Some(hex(Sha256::digest(both).into())));
+        assert_eq!(of(&["./run", "script"]), Some(hex::encode(&Sha256::digest(both))));
         assert_eq!(of(&["./none"]), None);
         assert_eq!(of(&[]), None);
     }

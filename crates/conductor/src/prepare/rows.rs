@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use weighbridge_model::experiment::DataSpec;
+use weighbridge_model::hex;
 use weighbridge_workload::{Rows, RowsError};
 
 /// Largest data file, in bytes.
@@ -58,7 +59,7 @@ pub(crate) fn read(data: &mut [DataSpec], folder: Option<&Path>) -> Result<Vec<A
             return Err(RowsFileError::Large { file, bytes });
         }
         let text = std::fs::read(&file).map_err(unreadable)?;
-        let found: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+        let found = hex::encode(&Sha256::digest(&text));
         if let Some(wanted) = spec.sha256.clone().filter(|wanted| *wanted != found) {
             return Err(RowsFileError::Changed { file, wanted, found });
         }

@@ -12,6 +12,7 @@ use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::{
     Experiment, Flow as FlowSpec, LoadModel, LoadSpec, SessionLength, Think, TraceSpec, WorkloadSpec,
 };
+use weighbridge_model::hex;
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::{Batches, Plan};
@@ -248,7 +249,7 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
         return Err(ShapeError::Large { file, bytes });
     }
     let text = std::fs::read_to_string(&file).map_err(unreadable)?;
-    let found: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let found = hex::encode(&Sha256::digest(text.as_bytes()));
     if let Some(wanted) = spec.sha256.clone().filter(|wanted| *wanted != found) {
         return Err(ShapeError::Changed { file, wanted, found });
     }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use weighbridge_model::hex;
 use weighbridge_model::quantity::Bytes;
 
 use crate::host::ask;
@@ -283,7 +284,7 @@ fn kernel(read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
 }
 
 fn hash_name(name: &str) -> String {
-    Sha256::digest(name.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(name.as_bytes())[..8])
 }
 
 /// The value of the first line `key : value` of `/proc/cpuinfo`.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
+use weighbridge_model::hex;
 use weighbridge_model::reliability::HostIdentity;
 
 use crate::host::cores::{CoreId, core_list};
@@ -21,7 +22,7 @@ pub fn identity(facts: &HostFacts, weigh: Option<&str>) -> HostIdentity {
 /// The key of lasting facts: the first 16 hexadecimal digits of the SHA-256 of `name=value` lines, by name.
 fn key(lasting: &BTreeMap<String, String>) -> String {
     let text: String = lasting.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }
 
 fn named<const N: usize>(facts: [(&str, Option<String>); N]) -> BTreeMap<String, String> {

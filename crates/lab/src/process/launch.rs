@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use weighbridge_model::hex;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::CpuQuota;
 
@@ -155,11 +156,11 @@ impl Lab {
             FreezeMethod::Stop => None,
         };
         let digest = Sha256::digest(run.as_bytes());
-        let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let digits = hex::encode(&digest[..4]);
         Self {
             tracker: Arc::new(CleanupTracker::new(guardian, registry)),
             hierarchy,
-            prefix: format!("{}{hex}", PREFIX),
+            prefix: format!("{PREFIX}{digits}"),
             units: AtomicU32::new(0),
             called_off: Arc::default(),
             program: None,

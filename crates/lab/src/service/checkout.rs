@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use weighbridge_model::experiment::suggestion;
+use weighbridge_model::hex;
 
 use crate::cleanup::owned_resource::OwnedResource;
 use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
@@ -203,7 +204,7 @@ impl Checkouts {
     /// None yet. What is made is told to `tracker`, and lies below `cache` (see [`cache_folder`]).
     pub fn new(repository: Repository, cache: &Path, tracker: Arc<CleanupTracker>) -> Self {
         let digest = Sha256::digest(repository.root.as_os_str().as_encoded_bytes());
-        let name: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let name = hex::encode(&digest[..4]);
         let base = PLACE.iter().fold(cache.to_owned(), |path, part| path.join(part)).join(name);
         Self { repository, base, tracker, made: Vec::new() }
     }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use weighbridge_model::hex;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::host::ask::{self, AskError};
@@ -462,11 +463,11 @@ impl Service {
         let first = digests.next()?.ok()?;
         let rest: Vec<[u8; 32]> = digests.collect::<Result<_, _>>().ok()?;
         if rest.is_empty() {
-            return Some(hex(&first));
+            return Some(hex::encode(&first));
         }
         let all =
             rest.iter().fold(Sha256::new().chain_update(first), |hash, digest| hash.chain_update(digest));
-        Some(hex(&all.finalize()))
+        Some(hex::encode(&all.finalize()))
     }
 
     /// How to start it for a workload and a protocol, with its output in `stdout` and `stderr`. Cores, and
@@ -525,10 +526,6 @@ fn file_digest(path: &Path) -> io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open(path)?, &mut hash)?;
     Ok(hash.finalize().into())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
