@@ -2,7 +2,7 @@
 //!
 //! It says no more than the verdict allows: what is undecided is said to be, and what is invalid has no figure.
 
-use weighbridge_model::estimate::{Quantity, Verdict};
+use weighbridge_model::estimate::{Phrase, Verdict};
 use weighbridge_model::summary::{Cost, Summary};
 
 use crate::text::clean;
@@ -19,64 +19,6 @@ pub(crate) enum Piece {
     Strong(String),
 }
 
-/// How a quantity is spoken of: `A typical request` `takes` `longer`.
-struct Phrase {
-    subject: &'static str,
-    verb: &'static str,
-    more: &'static str,
-    less: &'static str,
-    /// The quantity as a thing: `the time of a typical request`.
-    thing: &'static str,
-}
-
-const fn phrase(quantity: Quantity) -> Phrase {
-    let (subject, verb, more, less, thing) = match quantity {
-        Quantity::ResponseP50 | Quantity::ServiceP50 => {
-            ("A typical request", "takes", "longer", "shorter", "the time of a typical request (p50)")
-        }
-        Quantity::ResponseP90 | Quantity::ServiceP90 => (
-            "The time that 90 % of requests keep to",
-            "is",
-            "longer",
-            "shorter",
-            "the time that 90 % of requests keep to",
-        ),
-        Quantity::ResponseP99 | Quantity::ServiceP99 => (
-            "The time that 99 % of requests keep to",
-            "is",
-            "longer",
-            "shorter",
-            "the time that 99 % of requests keep to",
-        ),
-        Quantity::ResponseMean | Quantity::ServiceMean => {
-            ("A request on average", "takes", "longer", "shorter", "the mean time of a request")
-        }
-        Quantity::Throughput => {
-            ("The service", "answers", "more requests a second", "fewer requests a second", "throughput")
-        }
-        Quantity::CpuPerOperation => {
-            ("A request", "costs", "more CPU time", "less CPU time", "the CPU time of a request")
-        }
-        Quantity::BytesPerOperation => {
-            ("A request", "moves", "more bytes", "fewer bytes", "the bytes that a request moves")
-        }
-        Quantity::WireBytesPerOperation => (
-            "A request",
-            "puts on the wire",
-            "more bytes",
-            "fewer bytes",
-            "the bytes that a request puts on the wire",
-        ),
-        Quantity::SegmentsPerOperation => {
-            ("A request", "takes", "more TCP segments", "fewer TCP segments", "the TCP segments of a request")
-        }
-        Quantity::MemoryPeak => {
-            ("The service", "needs at its peak", "more memory", "less memory", "the peak of memory")
-        }
-    };
-    Phrase { subject, verb, more, less, thing }
-}
-
 /// The parts that every sentence of a cost is made of.
 struct Parts {
     phrase: Phrase,
@@ -89,7 +31,7 @@ struct Parts {
 /// The sentence: `A typical request takes 20.9 % longer with go than with rust: +3.21 µs, 95 % interval [+3.09, +3.32].`
 pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
     let parts = Parts {
-        phrase: phrase(cost.quantity),
+        phrase: cost.quantity.phrase(),
         variant: Piece::Name(clean(&cost.variant)),
         baseline: Piece::Name(clean(words::baseline(summary, &cost.point))),
         place: place(summary, cost),
@@ -193,7 +135,7 @@ fn place(summary: &Summary, cost: &Cost) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_model::estimate::{Effect, Estimate, Unit};
+    use weighbridge_model::estimate::{Effect, Estimate, Quantity, Unit};
 
     fn flat(pieces: &[Piece]) -> String {
         let text = |piece: &Piece| match piece {

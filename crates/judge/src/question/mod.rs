@@ -321,15 +321,7 @@ impl Scope {
     /// Whether a quantity is shown for it: CPU, bytes and memory belong to no single one of several
     /// operations.
     pub const fn has(self, quantity: Quantity) -> bool {
-        let whole_only = matches!(
-            quantity,
-            Quantity::CpuPerOperation
-                | Quantity::BytesPerOperation
-                | Quantity::WireBytesPerOperation
-                | Quantity::SegmentsPerOperation
-                | Quantity::MemoryPeak
-        );
-        self.is_whole() || !whole_only
+        self.is_whole() || quantity.is_by_operation()
     }
 }
 

@@ -2,11 +2,16 @@
 //!
 //! These types are part of the published JSON, as those of [`crate::summary`] are.
 
+mod table;
+
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use table::Phrase;
+use table::{Interval, Row, TABLE};
 
 use crate::quantity::{display_bytes, display_count, display_nanos, display_rate};
 
@@ -74,41 +79,24 @@ pub enum Statistic {
 
 impl Quantity {
     /// All quantities, in the order of tables.
-    pub const ALL: [Self; 14] = [
-        Self::ResponseP50,
-        Self::ResponseP90,
-        Self::ResponseP99,
-        Self::ResponseMean,
-        Self::ServiceP50,
-        Self::ServiceP90,
-        Self::ServiceP99,
-        Self::ServiceMean,
-        Self::Throughput,
-        Self::CpuPerOperation,
-        Self::BytesPerOperation,
-        Self::WireBytesPerOperation,
-        Self::SegmentsPerOperation,
-        Self::MemoryPeak,
-    ];
+    pub const ALL: [Self; TABLE.len()] = {
+        let mut all = [Self::ResponseP50; TABLE.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = TABLE[at].quantity;
+            at += 1;
+        }
+        all
+    };
+
+    /// Its row; a test holds their order to that of the arms.
+    const fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
 
     /// The name in JSON: `response_p50`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::ResponseP50 => "response_p50",
-            Self::ResponseP90 => "response_p90",
-            Self::ResponseP99 => "response_p99",
-            Self::ResponseMean => "response_mean",
-            Self::ServiceP50 => "service_p50",
-            Self::ServiceP90 => "service_p90",
-            Self::ServiceP99 => "service_p99",
-            Self::ServiceMean => "service_mean",
-            Self::Throughput => "throughput",
-            Self::CpuPerOperation => "cpu_per_operation",
-            Self::BytesPerOperation => "bytes_per_operation",
-            Self::WireBytesPerOperation => "wire_bytes_per_operation",
-            Self::SegmentsPerOperation => "segments_per_operation",
-            Self::MemoryPeak => "memory_peak",
-        }
+        self.row().name
     }
 
     /// The name in tables and TOML: `response p50`.
@@ -118,41 +106,37 @@ impl Quantity {
 
     /// The unit of its figures.
     pub const fn unit(self) -> Unit {
-        match self {
-            Self::Throughput => Unit::PerSecond,
-            Self::BytesPerOperation | Self::WireBytesPerOperation | Self::MemoryPeak => Unit::Bytes,
-            Self::SegmentsPerOperation => Unit::Count,
-            _ => Unit::Ns,
-        }
+        self.row().unit
     }
 
     /// Which statistic it is.
     pub const fn statistic(self) -> Statistic {
-        match self {
-            Self::ResponseP50 | Self::ServiceP50 => Statistic::Quantile(0.5),
-            Self::ResponseP90 | Self::ServiceP90 => Statistic::Quantile(0.9),
-            Self::ResponseP99 | Self::ServiceP99 => Statistic::Quantile(0.99),
-            Self::ResponseMean | Self::ServiceMean => Statistic::Mean,
-            _ => Statistic::Other,
-        }
+        self.row().statistic
     }
 
     /// Whether it is of response time (done minus due).
     pub const fn is_response(self) -> bool {
-        matches!(self, Self::ResponseP50 | Self::ResponseP90 | Self::ResponseP99 | Self::ResponseMean)
+        matches!(self.row().interval, Some(Interval::Response))
     }
 
     /// Whether it is of service time (done minus sent).
     pub const fn is_service(self) -> bool {
-        matches!(self, Self::ServiceP50 | Self::ServiceP90 | Self::ServiceP99 | Self::ServiceMean)
+        matches!(self.row().interval, Some(Interval::Service))
     }
 
     /// What a higher figure means.
     pub const fn higher_is(self) -> Effect {
-        match self {
-            Self::Throughput => Effect::Better,
-            _ => Effect::Worse,
-        }
+        self.row().higher_is
+    }
+
+    /// Whether a single one of several operations has it: CPU time, bytes and memory belong to none of them.
+    pub const fn is_by_operation(self) -> bool {
+        self.row().is_by_operation
+    }
+
+    /// How it is spoken of.
+    pub const fn phrase(self) -> Phrase {
+        self.row().phrase
     }
 }
 

@@ -1,0 +1,201 @@
+//! What is known of every quantity beside its figures: one row each. A new quantity is an arm of [`Quantity`], a row here,
+//! and its value in the judge's records.
+
+use super::{Effect, Quantity, Statistic, Unit};
+
+/// How a quantity is spoken of: `A typical request` `takes` `longer`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phrase {
+    /// What does something.
+    pub subject: &'static str,
+    /// What it does.
+    pub verb: &'static str,
+    /// Of a higher figure.
+    pub more: &'static str,
+    /// Of a lower one.
+    pub less: &'static str,
+    /// The quantity as a thing: `the time of a typical request`.
+    pub thing: &'static str,
+}
+
+/// From when to when a time of a request is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interval {
+    /// Done minus due.
+    Response,
+    /// Done minus sent.
+    Service,
+}
+
+/// A quantity's row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub quantity: Quantity,
+    /// In JSON.
+    pub name: &'static str,
+    pub unit: Unit,
+    pub statistic: Statistic,
+    /// Of what time it is a statistic; `None` where it is none of times.
+    pub interval: Option<Interval>,
+    pub higher_is: Effect,
+    /// Whether a single one of several operations has it.
+    pub is_by_operation: bool,
+    pub phrase: Phrase,
+}
+
+const P50: Phrase = Phrase {
+    subject: "A typical request",
+    verb: "takes",
+    more: "longer",
+    less: "shorter",
+    thing: "the time of a typical request (p50)",
+};
+const P90: Phrase = Phrase {
+    subject: "The time that 90 % of requests keep to",
+    verb: "is",
+    more: "longer",
+    less: "shorter",
+    thing: "the time that 90 % of requests keep to",
+};
+const P99: Phrase = Phrase {
+    subject: "The time that 99 % of requests keep to",
+    thing: "the time that 99 % of requests keep to",
+    ..P90
+};
+const MEAN: Phrase = Phrase { subject: "A request on average", thing: "the mean time of a request", ..P50 };
+
+/// A statistic of the times of requests.
+const fn time(
+    quantity: Quantity,
+    name: &'static str,
+    interval: Interval,
+    statistic: Statistic,
+    phrase: Phrase,
+) -> Row {
+    Row {
+        quantity,
+        name,
+        unit: Unit::Ns,
+        statistic,
+        interval: Some(interval),
+        higher_is: Effect::Worse,
+        is_by_operation: true,
+        phrase,
+    }
+}
+
+/// What a variant uses up, all operations together.
+const fn usage(quantity: Quantity, name: &'static str, unit: Unit, phrase: Phrase) -> Row {
+    Row {
+        quantity,
+        name,
+        unit,
+        statistic: Statistic::Other,
+        interval: None,
+        higher_is: Effect::Worse,
+        is_by_operation: false,
+        phrase,
+    }
+}
+
+/// Every quantity, in the order of tables.
+pub(super) const TABLE: [Row; 14] = [
+    time(Quantity::ResponseP50, "response_p50", Interval::Response, Statistic::Quantile(0.5), P50),
+    time(Quantity::ResponseP90, "response_p90", Interval::Response, Statistic::Quantile(0.9), P90),
+    time(Quantity::ResponseP99, "response_p99", Interval::Response, Statistic::Quantile(0.99), P99),
+    time(Quantity::ResponseMean, "response_mean", Interval::Response, Statistic::Mean, MEAN),
+    time(Quantity::ServiceP50, "service_p50", Interval::Service, Statistic::Quantile(0.5), P50),
+    time(Quantity::ServiceP90, "service_p90", Interval::Service, Statistic::Quantile(0.9), P90),
+    time(Quantity::ServiceP99, "service_p99", Interval::Service, Statistic::Quantile(0.99), P99),
+    time(Quantity::ServiceMean, "service_mean", Interval::Service, Statistic::Mean, MEAN),
+    Row {
+        quantity: Quantity::Throughput,
+        name: "throughput",
+        unit: Unit::PerSecond,
+        statistic: Statistic::Other,
+        interval: None,
+        higher_is: Effect::Better,
+        is_by_operation: true,
+        phrase: Phrase {
+            subject: "The service",
+            verb: "answers",
+            more: "more requests a second",
+            less: "fewer requests a second",
+            thing: "throughput",
+        },
+    },
+    usage(
+        Quantity::CpuPerOperation,
+        "cpu_per_operation",
+        Unit::Ns,
+        Phrase {
+            subject: "A request",
+            verb: "costs",
+            more: "more CPU time",
+            less: "less CPU time",
+            thing: "the CPU time of a request",
+        },
+    ),
+    usage(
+        Quantity::BytesPerOperation,
+        "bytes_per_operation",
+        Unit::Bytes,
+        Phrase {
+            subject: "A request",
+            verb: "moves",
+            more: "more bytes",
+            less: "fewer bytes",
+            thing: "the bytes that a request moves",
+        },
+    ),
+    usage(
+        Quantity::WireBytesPerOperation,
+        "wire_bytes_per_operation",
+        Unit::Bytes,
+        Phrase {
+            subject: "A request",
+            verb: "puts on the wire",
+            more: "more bytes",
+            less: "fewer bytes",
+            thing: "the bytes that a request puts on the wire",
+        },
+    ),
+    usage(
+        Quantity::SegmentsPerOperation,
+        "segments_per_operation",
+        Unit::Count,
+        Phrase {
+            subject: "A request",
+            verb: "takes",
+            more: "more TCP segments",
+            less: "fewer TCP segments",
+            thing: "the TCP segments of a request",
+        },
+    ),
+    usage(
+        Quantity::MemoryPeak,
+        "memory_peak",
+        Unit::Bytes,
+        Phrase {
+            subject: "The service",
+            verb: "needs at its peak",
+            more: "more memory",
+            less: "less memory",
+            thing: "the peak of memory",
+        },
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_quantity_has_the_row_of_its_place_and_the_name_that_it_has_in_json() {
+        for (at, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.quantity as usize, at, "{}", row.name);
+            let json = serde_json::to_string(&row.quantity).expect("a name");
+            assert_eq!(json, format!("\"{}\"", row.name));
+        }
+    }
+}
