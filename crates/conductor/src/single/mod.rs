@@ -343,7 +343,7 @@ impl Share<'_> {
         addresses: Vec<Endpoint>,
         bound: Bound<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
-        let options = generator::Options {
+        let options = generator::LoopOptions {
             waiting: self.single.waiting,
             stop: self.single.control.window.clone(),
             times: self.slot.times(),
