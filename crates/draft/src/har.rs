@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use weighbridge_model::experiment::{Protocol, SESSION_LONGEST, Url};
 
+use crate::parameters::rewrite;
 use crate::requests::{add_header, form, is_method, is_of_the_connection, name_all, target};
 use crate::secret::Vault;
-use crate::slots::rewrite;
 use crate::{Address, Draft, Request, Server};
 
 /// Most different requests of one experiment.

@@ -7,7 +7,7 @@ use weighbridge_model::experiment::Template;
 use weighbridge_model::secret::is_secret;
 
 use crate::Request;
-use crate::slots::{Parameter, Place, Put};
+use crate::parameters::{Parameter, Place, Put};
 
 /// The variables that stand for secrets, with what each holds, in the order of their finding.
 #[derive(Debug, Default)]

@@ -13,8 +13,8 @@ use weighbridge_model::secret::is_secret;
 
 use super::Answered;
 use crate::Request;
+use crate::parameters::{Parameter, Place, Put, rewrite};
 use crate::secret::Vault;
-use crate::slots::{Parameter, Place, Put, rewrite};
 
 /// A shorter value is taken for one of the server's own only under a name that says so.
 const TELLING: usize = 8;
