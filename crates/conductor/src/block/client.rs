@@ -111,21 +111,21 @@ impl Client {
     pub fn ask<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Generator) -> R + Send + 'static,
-    ) -> Answer<R> {
+    ) -> PendingAnswer<R> {
         let (answer, result) = channel();
         let boxed: Job = Box::new(move |generator| drop(answer.send(job(generator))));
         let jobs = self.jobs.as_ref().expect("present until dropped");
         jobs.send(boxed).expect("the generator's thread lives as long as its handle");
-        Answer(result)
+        PendingAnswer(result)
     }
 }
 
 /// What a generator was asked, and will answer.
 #[derive(Debug)]
 #[must_use = "the generator is at it until it is waited for"]
-pub(crate) struct Answer<R>(Receiver<R>);
+pub(crate) struct PendingAnswer<R>(Receiver<R>);
 
-impl<R> Answer<R> {
+impl<R> PendingAnswer<R> {
     /// Waits for it, asleep.
     ///
     /// # Panics
