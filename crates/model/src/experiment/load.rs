@@ -4,14 +4,12 @@ use std::num::NonZeroU32;
 
 use toml::{Table, Value as Toml};
 
-use super::node::{ExperimentError, Node, Reader, Value};
+use super::node::{Node, Read, Reader, Value};
 use super::read::{above_zero, default};
 use super::shape::{Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec};
 use super::{LoadSpec, Point};
 use crate::legs::Stamps;
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
-
-type Read<T> = Result<T, ExperimentError>;
 
 /// Most requests that a connection serves where that is bounded.
 const CHURN_MOST: u64 = 1_000_000;

@@ -16,15 +16,13 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use super::node::{ExperimentError, Reader};
+use super::node::{Read, Reader};
 use super::{
     CallStream, CommandsSpec, DataSpec, GrpcSpec, HttpSpec, LoadModel, LoadSpec, PingpongSpec, SizeSpread,
     Variant,
 };
 use crate::id::{OperationId, PointLabel};
 use crate::quantity::Bytes;
-
-type Read<T> = Result<T, ExperimentError>;
 
 /// What sessions ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
