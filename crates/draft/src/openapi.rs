@@ -92,7 +92,7 @@ pub fn parse(file: &str, text: &str, wanted: &Selection) -> Parsed<Draft> {
         Some(paths) => paths.as_object().ok_or_else(|| api.wrong("/paths", "must be a map of paths"))?,
     };
     for (path, item) in paths {
-        api.operations(path, item, &methods, &base, &mut omissions, &mut requests)?;
+        requests.extend(api.operations(path, item, &methods, &base, &mut omissions)?);
     }
     if requests.is_empty() {
         return Err(OpenApiError::Nothing { file: file.to_owned(), why: omissions.why() });
@@ -290,6 +290,7 @@ impl<'a> Api<'a> {
         text
     }
 
+    /// The requests of one path; those of other methods, and those that cannot be made, are left out.
     fn operations(
         &self,
         path: &str,
@@ -297,18 +298,18 @@ impl<'a> Api<'a> {
         methods: &[&'static str],
         base: &Url,
         omissions: &mut Omissions,
-        requests: &mut Vec<Request>,
-    ) -> Parsed<()> {
+    ) -> Parsed<Vec<Request>> {
         let place = format!("/paths/{}", escaped(path));
         if !path.starts_with('/') {
             // `x-…` is anybody's own.
             return if path.starts_with("x-") {
-                Ok(())
+                Ok(Vec::new())
             } else {
                 Err(self.wrong(place, "a path begins with `/`"))
             };
         }
         let item = self.follow(&place, item)?;
+        let mut requests = Vec::new();
         for method in METHODS {
             let Some(operation) = item.get(method) else { continue };
             let upper = method.to_uppercase();
@@ -323,7 +324,7 @@ impl<'a> Api<'a> {
                 Err(reason) => omissions.reasons.push(format!("{upper} {path}: {reason}")),
             }
         }
-        Ok(())
+        Ok(requests)
     }
 }
 

@@ -160,7 +160,7 @@ impl Dependencies {
         self.keep(ReplyValue {
             at,
             key,
-            text: text,
+            text,
             from: ExtractFrom::Json(pointer),
             regex: None,
             writing: Writing::Plain,

@@ -50,8 +50,11 @@ macro_rules! each {
     };
 }
 
+/// How a workload is read from its table.
+type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
+
 /// Names of all workloads, and how each is read.
-const KINDS: [(&str, fn(&Reader<'_>) -> Read<WorkloadSpec>); 4] = [
+const KINDS: [(&str, ReadWorkload); 4] = [
     (PingpongSpec::NAME, |reader| PingpongSpec::read(reader).map(WorkloadSpec::Pingpong)),
     (HttpSpec::NAME, |reader| HttpSpec::read(reader).map(WorkloadSpec::Http)),
     (CommandsSpec::NAME, |reader| CommandsSpec::read(reader).map(WorkloadSpec::Commands)),
