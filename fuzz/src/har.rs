@@ -2,7 +2,7 @@
 //! as much weight at most; what is refused names the file.
 
 use weighbridge_draft::Draft;
-use weighbridge_draft::har::{self, Assets, HarError, TakenAs, Wanted};
+use weighbridge_draft::har::{self, Assets, HarError, Selection, TakenAs};
 
 use super::draft::assert_sound;
 
@@ -15,7 +15,7 @@ pub fn check(data: &[u8]) {
 }
 
 fn check_as(text: &str, taken_as: TakenAs) {
-    let wanted = Wanted { taken_as, ..Wanted::default() };
+    let wanted = Selection { taken_as, ..Selection::default() };
     let error = match har::parse("r.har", text, &wanted) {
         Ok(draft) => {
             assert!(har::is_har(text.trim_start_matches('\u{feff}')));
@@ -28,7 +28,7 @@ fn check_as(text: &str, taken_as: TakenAs) {
     assert!(error.to_string().starts_with("r.har:"), "{error}");
     if let HarError::Origins { origins, .. } = error {
         let first = origins[0].split('`').nth(1).expect("it is named").to_owned();
-        match har::parse("r.har", text, &Wanted { origin: Some(first.clone()), ..wanted }) {
+        match har::parse("r.har", text, &Selection { origin: Some(first.clone()), ..wanted }) {
             Ok(draft) => assert_sound(&draft),
             Err(HarError::TooMany { .. } | HarError::TooLong { .. }) => {}
             Err(error) => panic!("`{first}` was offered: {error}"),
@@ -46,7 +46,7 @@ fn sent(draft: &Draft) -> u64 {
 
 /// Leaving something out never brings a request in.
 fn fewer_without_assets(text: &str, all: u64, taken_as: TakenAs) {
-    let wanted = Wanted { assets: Assets::Skipped, taken_as, ..Wanted::default() };
+    let wanted = Selection { assets: Assets::Skipped, taken_as, ..Selection::default() };
     if let Ok(draft) = har::parse("r.har", text, &wanted) {
         assert!(sent(&draft) <= all);
     }

@@ -65,7 +65,7 @@ pub fn check(data: &[u8]) {
         let below = found.base().strip_prefix(found.mount()).expect("it starts with it");
         assert!(!below.components().any(|part| part == Component::ParentDir), "{found:?}");
     }
-    for place in quota::Place::locate(quota::Kind::Cpu, mounts, own) {
+    for place in quota::CgroupLocation::locate(quota::ControllerKind::Cpu, mounts, own) {
         assert!(place.group.starts_with(&place.mount), "{place:?}");
         let below = place.group.strip_prefix(&place.mount).expect("it starts with it");
         assert!(!below.components().any(|part| part == Component::ParentDir), "{place:?}");

@@ -33,7 +33,7 @@ pub use import::{Import, ImportFormat};
 #[allow(unused_imports)] // the test of the documents parses command lines and looks into none
 pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
-pub use plot::{End, EndOf, Over, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
+pub use plot::{AxisEnd, EndOf, Over, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
 pub use revisions::Revisions;
 #[allow(unused_imports)] // likewise
 pub use summary::{Cite, CiteFormat, Summary};

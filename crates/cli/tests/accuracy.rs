@@ -18,7 +18,7 @@ use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
 use weighbridge_lab::process::quota::Controller;
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::dial::{SocketDial, resolve};
-use weighbridge_load::generator::{Generator, Options, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, WindowSpec};
 use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE};
 use weighbridge_load::{Recording, Settings};
@@ -414,7 +414,7 @@ fn open_windows(port: u16, rate: f64, windows: u64) -> Vec<Vec<RequestRecord>> {
     let workload =
         Workload::new(&point.workload, &point.load, Protocol::Http1Json, &address, &|_| None).unwrap();
     let dial = SocketDial::to(VariantId(0), resolve("127.0.0.1", port).unwrap());
-    let mut generator = Generator::new(Box::new(dial), Options::default()).unwrap();
+    let mut generator = Generator::new(Box::new(dial), LoopOptions::default()).unwrap();
     let settings = Settings { connections: 64, ..Settings::default() };
     generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
     generator.connect(VariantId(0)).unwrap();

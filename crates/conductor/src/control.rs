@@ -26,7 +26,7 @@ pub struct Control {
 
 /// What to do about the flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum ControlRequest {
     /// Nothing was asked.
     GoOn,
     /// Stand still.
@@ -41,13 +41,13 @@ impl Control {
         self.interrupted.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn ask(&self) -> Ask {
+    pub(crate) fn ask(&self) -> ControlRequest {
         if self.is_interrupted() {
-            Ask::Interrupt
+            ControlRequest::Interrupt
         } else if self.suspended.load(Ordering::SeqCst) {
-            Ask::Suspend
+            ControlRequest::Suspend
         } else {
-            Ask::GoOn
+            ControlRequest::GoOn
         }
     }
 
@@ -87,7 +87,7 @@ impl Drop for Engaged<'_> {
     fn drop(&mut self) {
         self.0.engaged.store(false, Ordering::SeqCst);
         // Asked too late to void anything: nothing is frozen any more, so standing still is all there is to do.
-        if self.0.ask() == Ask::Suspend {
+        if self.0.ask() == ControlRequest::Suspend {
             self.0.stand_still();
         }
     }
@@ -104,13 +104,13 @@ mod tests {
             flag.store(true, Ordering::SeqCst);
         }
         control.stand_still();
-        assert_eq!(control.ask(), Ask::GoOn);
+        assert_eq!(control.ask(), ControlRequest::GoOn);
         assert!(!control.window.load(Ordering::SeqCst));
         for flag in [&control.suspended, &control.window, &control.interrupted] {
             flag.store(true, Ordering::SeqCst);
         }
         control.stand_still();
-        assert_eq!(control.ask(), Ask::Interrupt);
+        assert_eq!(control.ask(), ControlRequest::Interrupt);
         assert!(control.window.load(Ordering::SeqCst), "what is waited for must still end");
     }
 
@@ -121,7 +121,7 @@ mod tests {
         assert!(control.engaged.load(Ordering::SeqCst));
         control.suspended.store(true, Ordering::SeqCst);
         drop(engaged);
-        assert_eq!(control.ask(), Ask::GoOn);
+        assert_eq!(control.ask(), ControlRequest::GoOn);
         assert!(!control.engaged.load(Ordering::SeqCst));
     }
 }

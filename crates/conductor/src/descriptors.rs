@@ -64,14 +64,14 @@ pub fn describe(
     let never = AtomicBool::new(false);
     let tls = tls.map(|spec| tls::client(spec, &url.host, None)).transpose()?;
     let authority = url.authority();
-    let server = Server { authority: &authority, addresses: &addresses, tls: tls.as_ref() };
+    let server = DescribedServer { authority: &authority, addresses: &addresses, tls: tls.as_ref() };
     let described = described(&spec, server, timeout, &never)?;
     Ok(described.into_owned())
 }
 
 /// A server that describes what it offers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Server<'a> {
+pub(crate) struct DescribedServer<'a> {
     pub authority: &'a str,
     pub addresses: &'a [Endpoint],
     pub tls: Option<&'a TlsClient>,
@@ -83,14 +83,14 @@ pub(crate) struct Server<'a> {
 /// [`ReflectionError`] where the server does not describe what the calls need.
 pub(crate) fn described<'a>(
     spec: &'a WorkloadSpec,
-    server: Server<'_>,
+    server: DescribedServer<'_>,
     timeout: Nanoseconds,
     stop: &AtomicBool,
 ) -> Result<Cow<'a, WorkloadSpec>, ReflectionError> {
     if !reflection::is_needed(spec) {
         return Ok(Cow::Borrowed(spec));
     }
-    let Server { authority, addresses, tls } = server;
+    let DescribedServer { authority, addresses, tls } = server;
     let limits = Limits { timeout, body: LONGEST, stop: Some(stop) };
     let scheme = if tls.is_some() { UrlScheme::Https } else { UrlScheme::Http };
     let mut ask = |framing: &Framing, request: &_| {

@@ -12,7 +12,7 @@ use weighbridge_lab::process::command::{self, CommandOutcome};
 use weighbridge_lab::process::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_store::scrub::{Secrets, redact_named};
 
-use crate::control::{Ask, Control};
+use crate::control::{Control, ControlRequest};
 use crate::variant::output::OutputCapture;
 
 /// Why a hook did not do its work.
@@ -87,7 +87,7 @@ pub(crate) fn run(
     shell.arg("-c").arg(command).stdin(Stdio::null());
     shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
     let asked = || match call_off {
-        CallOff::On(control) => control.ask() != Ask::GoOn,
+        CallOff::On(control) => control.ask() != ControlRequest::GoOn,
         CallOff::Never => false,
     };
     let nobody = CleanupTracker::default();

@@ -13,7 +13,7 @@ use super::client::{ClientError, Connection};
 use super::limits::{self, Limits, START, STOP};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::peer::{Manner, Peer};
-use super::reply::{Expected, Reply, Request, ask};
+use super::reply::{Expected, RawRequest, Reply, ask};
 use super::running::{Ended, Patience, Running, start};
 
 /// An instance of the service that has said `ready`. Dropping it kills it.
@@ -26,7 +26,7 @@ pub(super) struct Service {
 
 /// A relay and the peer that it was given.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub(super) struct RelayAndPeer {
     pub(super) service: Service,
     pub(super) peer: Peer,
 }
@@ -45,7 +45,7 @@ pub(super) struct Bench<'a> {
     pub(super) subject: &'a Subject,
     limits: Limits,
     shared: Option<Service>,
-    relay: Option<Relay>,
+    relay: Option<RelayAndPeer>,
     unstartable: Option<String>,
 }
 
@@ -161,10 +161,10 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// Where it cannot be started.
-    pub(super) fn relay(&mut self, manner: Manner) -> Result<&Relay, Shortfall> {
+    pub(super) fn relay(&mut self, manner: Manner) -> Result<&RelayAndPeer, Shortfall> {
         let relay = match self.relay.take() {
             Some(relay) => relay,
-            None => Relay::start(self)?,
+            None => RelayAndPeer::start(self)?,
         };
         relay.peer.behave(manner);
         Ok(self.relay.insert(relay))
@@ -183,7 +183,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// Where anything else comes.
-    pub(super) fn ask(&mut self, request: &Request, expected: &Expected) -> Result<Reply, Shortfall> {
+    pub(super) fn ask(&mut self, request: &RawRequest, expected: &Expected) -> Result<Reply, Shortfall> {
         ask(&mut self.connect()?, request, expected)
     }
 
@@ -246,7 +246,7 @@ impl Service {
     /// # Errors
     /// Where anything else comes.
     pub(super) fn answers(&self) -> Verdict {
-        ask(&mut self.connect()?, &Request::pong(5), &Expected::Pong(5)).map(drop)
+        ask(&mut self.connect()?, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
     }
 
     /// Kills it and returns what it had written on stdout behind the `ready` line.
@@ -264,7 +264,7 @@ impl Service {
     }
 }
 
-impl Relay {
+impl RelayAndPeer {
     /// A relay with a peer of its own.
     ///
     /// # Errors

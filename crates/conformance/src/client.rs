@@ -29,7 +29,7 @@ pub(super) enum ClientError {
     #[error("the end of the stream after {got} bytes of the {part}")]
     Ended {
         /// What was being read.
-        part: Part,
+        part: MessagePart,
         /// How much of it had come.
         got: usize,
     },
@@ -37,7 +37,7 @@ pub(super) enum ClientError {
     #[error("a reset connection after {got} bytes of the {part}")]
     Reset {
         /// What was being read.
-        part: Part,
+        part: MessagePart,
         /// How much of it had come.
         got: usize,
     },
@@ -45,7 +45,7 @@ pub(super) enum ClientError {
     #[error("{got} bytes of the {part} and nothing more within {waited:.1?}")]
     Late {
         /// What was being read.
-        part: Part,
+        part: MessagePart,
         /// How much of it had come.
         got: usize,
         /// How long was waited.
@@ -78,13 +78,13 @@ impl ClientError {
 
 /// What was being read or written when something went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum MessagePart {
     Request,
     Head,
     Body,
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for MessagePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Request => "request",
@@ -196,7 +196,7 @@ impl Connection {
             match error.kind() {
                 ErrorKind::ConnectionRefused => ClientError::Refused,
                 ErrorKind::TimedOut => {
-                    ClientError::Late { part: Part::Request, got: 0, waited: begin.elapsed() }
+                    ClientError::Late { part: MessagePart::Request, got: 0, waited: begin.elapsed() }
                 }
                 _ => ClientError::Broken(error),
             }
@@ -218,7 +218,7 @@ impl Connection {
         let begin = Instant::now();
         let patience = left(self.limits.for_reply(0));
         self.stream.set_write_timeout(Some(patience)).map_err(ClientError::Broken)?;
-        self.stream.write_all(bytes).map_err(|error| trouble(error, Part::Request, 0, begin))
+        self.stream.write_all(bytes).map_err(|error| trouble(error, MessagePart::Request, 0, begin))
     }
 
     /// Reads the head of the next reply.
@@ -240,7 +240,7 @@ impl Connection {
                 let head = quoted(&self.unread);
                 return Err(ClientError::Malformed { fault: "no end within 64 KiB", head });
             }
-            self.fill(Part::Head, deadline, begin)?;
+            self.fill(MessagePart::Head, deadline, begin)?;
         }
     }
 
@@ -251,7 +251,7 @@ impl Connection {
     pub(super) fn body(&mut self, length: usize, deadline: Instant) -> Result<Vec<u8>, ClientError> {
         let begin = Instant::now();
         while self.unread.len() < length {
-            self.fill(Part::Body, deadline, begin)?;
+            self.fill(MessagePart::Body, deadline, begin)?;
         }
         let rest = self.unread.split_off(length);
         Ok(std::mem::replace(&mut self.unread, rest))
@@ -264,7 +264,7 @@ impl Connection {
     pub(super) fn receive_at_least(&mut self, length: usize) -> Result<(), ClientError> {
         let (begin, deadline) = (Instant::now(), self.limits.for_reply(length));
         while self.unread.len() < length {
-            self.fill(Part::Head, deadline, begin)?;
+            self.fill(MessagePart::Head, deadline, begin)?;
         }
         Ok(())
     }
@@ -276,7 +276,7 @@ impl Connection {
     pub(super) fn end(&mut self, deadline: Instant) -> Result<(), String> {
         let begin = Instant::now();
         if self.unread.is_empty() {
-            match self.fill(Part::Head, deadline, begin) {
+            match self.fill(MessagePart::Head, deadline, begin) {
                 Err(ClientError::Ended { .. }) => return Ok(()),
                 Err(ClientError::Late { waited, .. }) => {
                     return Err(format!("a stream that is open after {waited:.1?}"));
@@ -295,7 +295,7 @@ impl Connection {
     pub(super) fn rest(&mut self, deadline: Instant) -> Result<(Vec<u8>, Quiet), ClientError> {
         let begin = Instant::now();
         let end = loop {
-            match self.fill(Part::Body, deadline, begin) {
+            match self.fill(MessagePart::Body, deadline, begin) {
                 Ok(()) if self.unread.len() > LONGEST_REST => break Quiet::Open,
                 Ok(()) => {}
                 Err(ClientError::Ended { .. } | ClientError::Reset { .. }) => break Quiet::Closed,
@@ -318,7 +318,7 @@ impl Connection {
     pub(super) fn watch(&mut self) -> Quiet {
         if self.unread.is_empty() {
             let begin = Instant::now();
-            match self.fill(Part::Head, begin + WATCH, begin) {
+            match self.fill(MessagePart::Head, begin + WATCH, begin) {
                 Ok(()) => {}
                 Err(ClientError::Late { .. }) => return Quiet::Open,
                 Err(_) => return Quiet::Closed,
@@ -341,7 +341,7 @@ impl Connection {
     }
 
     /// Receives something.
-    fn fill(&mut self, part: Part, deadline: Instant, begin: Instant) -> Result<(), ClientError> {
+    fn fill(&mut self, part: MessagePart, deadline: Instant, begin: Instant) -> Result<(), ClientError> {
         let got = self.unread.len();
         // Bytes that trickle in must not move the deadline.
         if Instant::now() >= deadline {
@@ -361,7 +361,7 @@ impl Connection {
     }
 }
 
-fn trouble(error: io::Error, part: Part, got: usize, begin: Instant) -> ClientError {
+fn trouble(error: io::Error, part: MessagePart, got: usize, begin: Instant) -> ClientError {
     match error.kind() {
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => ClientError::Reset { part, got },
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
@@ -434,7 +434,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        assert!(matches!(trickle.head(soon()), Err(ClientError::Late { part: Part::Head, .. })));
+        assert!(matches!(trickle.head(soon()), Err(ClientError::Late { part: MessagePart::Head, .. })));
     }
 
     #[test]

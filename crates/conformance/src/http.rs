@@ -8,7 +8,7 @@ use super::client::{ClientError, Connection};
 use super::limits::STREAM_END;
 use super::outcome::{Shortfall, Verdict, differs};
 use super::process::version_line;
-use super::reply::{Expected, Reply, Request, ask, check_open, exchange, receive};
+use super::reply::{Expected, RawRequest, Reply, ask, check_open, exchange, receive};
 use super::{Needs, Test, row};
 
 /// The group.
@@ -22,23 +22,23 @@ pub(super) const ROWS: &[Test] = &[
     row("H4", "a method that a known path has not is 405 with `Allow: GET, HEAD`")
         .tried(Needs::Service, other_methods_are_405),
     row("H5", "the method is judged before the size").tried(Needs::Service, |bench| {
-        bench.ask(&Request::empty("POST", "/pong/abc"), &Expected::Problem(405)).map(drop)
+        bench.ask(&RawRequest::empty("POST", "/pong/abc"), &Expected::Problem(405)).map(drop)
     }),
     row("H6", "100 requests in turn on one connection are answered and leave it open")
         .tried(Needs::Service, a_connection_is_kept),
     row("H7", "400, 404 and 405 leave the connection usable")
         .tried(Needs::Service, errors_keep_the_connection),
     row("H8", "`Connection: close` is obeyed behind the reply").tried(Needs::Service, |bench| {
-        answers_and_closes(bench, &Request::pong(5).with("Connection: close"))
+        answers_and_closes(bench, &RawRequest::pong(5).with("Connection: close"))
     }),
     row("H9", "HTTP/1.0 without `Connection` is answered and closed")
-        .tried(Needs::Service, |bench| answers_and_closes(bench, &Request::pong(5).in_http10())),
+        .tried(Needs::Service, |bench| answers_and_closes(bench, &RawRequest::pong(5).in_http10())),
     row("H10", "16 pipelined requests are answered in order")
         .tried(Needs::Service, |bench| pipeline(bench, &(4..20).collect::<Vec<_>>(), Duration::ZERO)),
     row("H11", "pipelined requests are answered in order where the replies are large and read late")
         .tried(Needs::Service, |bench| pipeline(bench, &[1000, 200_000, 5], Duration::from_millis(100))),
     row("H12", "a head that comes byte by byte is read").tried(Needs::Service, |bench| {
-        in_pieces(bench, &(1..Request::pong(5).bytes().len()).collect::<Vec<_>>(), Duration::ZERO)
+        in_pieces(bench, &(1..RawRequest::pong(5).bytes().len()).collect::<Vec<_>>(), Duration::ZERO)
     }),
     row("H13", "a head cut at any awkward place is read").tried(Needs::Service, cut_heads_are_read),
     row("H14", "a head of 4,000 bytes is read").tried(Needs::Service, a_long_head_is_read),
@@ -63,12 +63,12 @@ pub(super) const ROWS: &[Test] = &[
 fn get_version(bench: &mut Bench) -> Result<Reply, Shortfall> {
     let line = version_line(bench, &[])
         .map_err(|_| Shortfall::Skipped("`--version` gives no line to compare with (row C1)".to_owned()))?;
-    bench.ask(&Request::get("/version"), &Expected::Version(line))
+    bench.ask(&RawRequest::get("/version"), &Expected::Version(line))
 }
 
 fn head_of_version_equals_get(bench: &mut Bench) -> Verdict {
     let get = get_version(bench)?;
-    let request = Request::head("/version");
+    let request = RawRequest::head("/version");
     let expected = Expected::Version(String::from_utf8_lossy(&get.body).into_owned());
     let mut connection = bench.connect()?;
     let head = ask(&mut connection, &request, &expected)?.head;
@@ -76,19 +76,21 @@ fn head_of_version_equals_get(bench: &mut Bench) -> Verdict {
     if expected != came {
         return Err(differs(request, format_args!("the headers {expected:?}"), format_args!("{came:?}")));
     }
-    ask(&mut connection, &Request::pong(5), &Expected::Pong(5)).map(drop)
+    ask(&mut connection, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
 }
 
 fn unknown_paths_are_404(bench: &mut Bench) -> Verdict {
     const PATHS: [&str; 9] =
         ["/", "/pong", "/pong/5/", "/pong/5/6", "/pong%2F5", "/Pong/5", "/ping", "/version/", "/versions"];
-    PATHS.into_iter().try_for_each(|path| bench.ask(&Request::get(path), &Expected::Problem(404)).map(drop))
+    PATHS
+        .into_iter()
+        .try_for_each(|path| bench.ask(&RawRequest::get(path), &Expected::Problem(404)).map(drop))
 }
 
 fn other_methods_are_405(bench: &mut Bench) -> Verdict {
     for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
         for path in ["/pong/5", "/pong/", "/version"] {
-            let request = Request::empty(method, path);
+            let request = RawRequest::empty(method, path);
             let reply = bench.ask(&request, &Expected::Problem(405))?;
             reply.allows_get_and_head(&request)?;
         }
@@ -97,7 +99,7 @@ fn other_methods_are_405(bench: &mut Bench) -> Verdict {
 }
 
 fn a_connection_is_kept(bench: &mut Bench) -> Verdict {
-    let steps: Vec<_> = (4..104).map(|n| (Request::pong(n), Expected::Pong(n))).collect();
+    let steps: Vec<_> = (4..104).map(|n| (RawRequest::pong(n), Expected::Pong(n))).collect();
     in_turn(bench, &steps)
 }
 
@@ -105,21 +107,21 @@ fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
     in_turn(
         bench,
         &[
-            (Request::get("/pong/abc"), Expected::Problem(400)),
-            (Request::get("/nowhere"), Expected::Problem(404)),
-            (Request::empty("POST", "/pong/5"), Expected::Problem(405)),
-            (Request::pong(5), Expected::Pong(5)),
+            (RawRequest::get("/pong/abc"), Expected::Problem(400)),
+            (RawRequest::get("/nowhere"), Expected::Problem(404)),
+            (RawRequest::empty("POST", "/pong/5"), Expected::Problem(405)),
+            (RawRequest::pong(5), Expected::Pong(5)),
         ],
     )
 }
 
 /// Asks in turn on one connection, which must stay open behind each reply.
-fn in_turn(bench: &mut Bench, steps: &[(Request, Expected)]) -> Verdict {
+fn in_turn(bench: &mut Bench, steps: &[(RawRequest, Expected)]) -> Verdict {
     let mut connection = bench.connect()?;
     steps.iter().try_for_each(|(request, expected)| ask(&mut connection, request, expected).map(drop))
 }
 
-fn answers_and_closes(bench: &mut Bench, request: &Request) -> Verdict {
+fn answers_and_closes(bench: &mut Bench, request: &RawRequest) -> Verdict {
     let mut connection = bench.connect()?;
     exchange(&mut connection, request, &Expected::Pong(5))?;
     connection
@@ -130,12 +132,12 @@ fn answers_and_closes(bench: &mut Bench, request: &Request) -> Verdict {
 /// Sends requests for these sizes in one write and reads the replies after a while.
 fn pipeline(bench: &mut Bench, sizes: &[usize], pause: Duration) -> Verdict {
     let mut connection = bench.connect()?;
-    let bytes: Vec<u8> = sizes.iter().flat_map(|size| Request::pong(*size).bytes()).collect();
+    let bytes: Vec<u8> = sizes.iter().flat_map(|size| RawRequest::pong(*size).bytes()).collect();
     connection.send(&bytes).map_err(|error| differs("a pipeline", "a write that is taken", error))?;
     thread::sleep(pause);
     let mut last = None;
     for size in sizes {
-        let request = Request::pong(*size);
+        let request = RawRequest::pong(*size);
         let reply = receive(&mut connection, &request, &Expected::Pong(*size))?;
         last = Some((request, reply));
     }
@@ -145,7 +147,7 @@ fn pipeline(bench: &mut Bench, sizes: &[usize], pause: Duration) -> Verdict {
 /// Sends `GET /pong/5` cut at these places, a while between the pieces.
 fn in_pieces(bench: &mut Bench, cuts: &[usize], pause: Duration) -> Verdict {
     let mut connection = bench.connect()?;
-    let request = Request::pong(5);
+    let request = RawRequest::pong(5);
     let bytes = request.bytes();
     let remark = match cuts {
         [cut] => format!(" (sent in two pieces, {cut} bytes first)"),
@@ -167,15 +169,15 @@ fn in_pieces(bench: &mut Bench, cuts: &[usize], pause: Duration) -> Verdict {
 }
 
 fn cut_heads_are_read(bench: &mut Bench) -> Verdict {
-    let bytes = Request::pong(5).bytes();
+    let bytes = RawRequest::pong(5).bytes();
     let find = |text: &[u8]| bytes.windows(text.len()).position(|window| window == text).unwrap_or(0);
     let cuts = ["GET /po".len(), find(b"Host") + 2, find(b"\r") + 1, bytes.len() - 1];
     cuts.into_iter().try_for_each(|cut| in_pieces(bench, &[cut], Duration::from_millis(20)))
 }
 
 fn a_long_head_is_read(bench: &mut Bench) -> Verdict {
-    let short = Request::pong(5).with("X-Long: ").bytes().len();
-    let request = Request::pong(5).with(&format!("X-Long: {}", "a".repeat(4000 - short)));
+    let short = RawRequest::pong(5).with("X-Long: ").bytes().len();
+    let request = RawRequest::pong(5).with(&format!("X-Long: {}", "a".repeat(4000 - short)));
     bench.ask(&request, &Expected::Pong(5)).map(drop)
 }
 
@@ -199,7 +201,7 @@ pub(super) fn refuses_or_closes(bench: &mut Bench, what: &str, bytes: &[u8]) -> 
 fn abandoned_connections_harm_nobody(bench: &mut Bench) -> Verdict {
     drop(bench.connect()?);
     let mut connection = bench.connect()?;
-    let bytes = Request::pong(5).bytes();
+    let bytes = RawRequest::pong(5).bytes();
     connection
         .send(&bytes[..bytes.len() / 2])
         .map_err(|error| differs("half a head", "a write that is taken", error))?;
@@ -209,7 +211,7 @@ fn abandoned_connections_harm_nobody(bench: &mut Bench) -> Verdict {
 
 fn a_reset_harms_nobody(bench: &mut Bench) -> Verdict {
     let mut connection = bench.connect()?;
-    let request = Request::pong(10_000_000);
+    let request = RawRequest::pong(10_000_000);
     let begun = connection.send(&request.bytes()).and_then(|()| connection.receive_at_least(1000));
     begun
         .and_then(|()| connection.reset())
@@ -231,13 +233,13 @@ fn one_of_many(index: usize, mut connection: Connection) -> Verdict {
     let step = (1..50).filter(|step| step % 2 != 0 && step % 5 != 0).nth(index).unwrap_or(1);
     (0..50).try_for_each(|turn| {
         let size = SIZES[turn * step % 50 / 10];
-        ask(&mut connection, &Request::pong(size), &Expected::Pong(size)).map(drop)
+        ask(&mut connection, &RawRequest::pong(size), &Expected::Pong(size)).map(drop)
     })
 }
 
 fn idle_connections_are_kept(bench: &mut Bench) -> Verdict {
     let mut connection = bench.connect()?;
-    let request = Request::pong(5);
+    let request = RawRequest::pong(5);
     ask(&mut connection, &request, &Expected::Pong(5))?;
     thread::sleep(Duration::from_secs(15));
     ask(&mut connection, &request, &Expected::Pong(5))
@@ -248,7 +250,7 @@ fn idle_connections_are_kept(bench: &mut Bench) -> Verdict {
 fn replies_do_not_wait(bench: &mut Bench) -> Verdict {
     const PLATEAU: Duration = Duration::from_millis(20);
     let mut connection = bench.connect()?;
-    let request = Request::pong(1000);
+    let request = RawRequest::pong(1000);
     let mut times = Vec::new();
     for _ in 0..50 {
         let sent = Instant::now();
@@ -272,7 +274,7 @@ fn bodies_are_passed_over(bench: &mut Bench) -> Verdict {
         // A service that answers before the body has come must pass over it all the same.
         for pause in [Duration::ZERO, Duration::from_millis(20)] {
             for (path, status) in [("/pong/5", 405), ("/nowhere", 404)] {
-                let (request, expected) = (Request::post(path, length), Expected::Problem(status));
+                let (request, expected) = (RawRequest::post(path, length), Expected::Problem(status));
                 let bytes = request.bytes();
                 let (head, body) = bytes.split_at(bytes.len() - length);
                 let sent = connection.send(head).and_then(|()| {
@@ -285,11 +287,11 @@ fn bodies_are_passed_over(bench: &mut Bench) -> Verdict {
             }
         }
     }
-    ask(&mut connection, &Request::pong(5), &Expected::Pong(5)).map(drop)
+    ask(&mut connection, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
 }
 
 fn a_large_body_makes_nobody_wait(bench: &mut Bench) -> Verdict {
-    let request = Request::post("/pong/5", 2_000_000);
+    let request = RawRequest::post("/pong/5", 2_000_000);
     let mut connection = bench.connect()?;
     match past_a_body(&mut connection, &request) {
         Ok([405 | 413, 200]) => {}
@@ -307,9 +309,9 @@ fn a_large_body_makes_nobody_wait(bench: &mut Bench) -> Verdict {
 }
 
 /// The status of the reply to a request with a body, and of that to `GET /pong/5` behind it.
-fn past_a_body(connection: &mut Connection, request: &Request) -> Result<[u16; 2], ClientError> {
+fn past_a_body(connection: &mut Connection, request: &RawRequest) -> Result<[u16; 2], ClientError> {
     let mut statuses = [0; 2];
-    for (bytes, status) in [request.bytes(), Request::pong(5).bytes()].iter().zip(&mut statuses) {
+    for (bytes, status) in [request.bytes(), RawRequest::pong(5).bytes()].iter().zip(&mut statuses) {
         connection.send(bytes)?;
         let deadline = connection.limits().for_reply(0);
         let head = connection.head(deadline)?;

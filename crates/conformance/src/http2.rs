@@ -15,7 +15,7 @@ use super::frames::{
 use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
-use super::reply::{Expected, Request};
+use super::reply::{Expected, RawRequest};
 use super::streams::{Http2, Windows, drive, next_chunk, receive, timely};
 use super::{Needs, Protocol, Test, row};
 
@@ -71,7 +71,7 @@ async fn open(service: &Service, windows: Windows, limits: Limits) -> Result<Htt
 fn answers(service: &Service, limits: Limits) -> Verdict {
     drive(async {
         let mut connection = open(service, Windows::DEFAULT, limits).await?;
-        connection.ask(&Request::pong(5), &Expected::Pong(5)).await
+        connection.ask(&RawRequest::pong(5), &Expected::Pong(5)).await
     })
 }
 
@@ -81,7 +81,7 @@ fn asks(bench: &mut Bench, windows: Windows, sizes: &[usize]) -> Verdict {
     drive(async {
         let mut connection = open(&service, windows, limits).await?;
         for size in sizes {
-            connection.ask(&Request::pong(*size), &Expected::Pong(*size)).await?;
+            connection.ask(&RawRequest::pong(*size), &Expected::Pong(*size)).await?;
         }
         Ok(())
     })
@@ -94,7 +94,7 @@ fn sizes_are_answered(bench: &mut Bench) -> Verdict {
 }
 
 /// Sends requests in turn on one connection.
-fn exchanges(bench: &mut Bench, exchanges: &[(Request, Expected)]) -> Verdict {
+fn exchanges(bench: &mut Bench, exchanges: &[(RawRequest, Expected)]) -> Verdict {
     let (service, limits) = (start(bench)?, bench.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
@@ -107,7 +107,10 @@ fn exchanges(bench: &mut Bench, exchanges: &[(Request, Expected)]) -> Verdict {
 
 fn version_is_answered(bench: &mut Bench) -> Verdict {
     let version = Expected::Version(version_line(bench, &[])?);
-    exchanges(bench, &[(Request::get("/version"), version.clone()), (Request::head("/version"), version)])
+    exchanges(
+        bench,
+        &[(RawRequest::get("/version"), version.clone()), (RawRequest::head("/version"), version)],
+    )
 }
 
 fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
@@ -117,9 +120,9 @@ fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
         let problems =
             [("/pong/abc", 400), ("/pong/3", 400), ("/pong/", 400), ("/nowhere", 404), ("/pong", 404)];
         for (path, status) in problems {
-            connection.ask(&Request::get(path), &Expected::Problem(status)).await?;
+            connection.ask(&RawRequest::get(path), &Expected::Problem(status)).await?;
         }
-        let post = Request::empty("POST", "/pong/5");
+        let post = RawRequest::empty("POST", "/pong/5");
         connection.ask(&post, &Expected::Problem(405)).await?;
         let allowed = allowed_methods(&mut connection, &post, limits).await;
         let allowed = allowed.map_err(|came| differs(&post, "status 405", came))?;
@@ -127,14 +130,14 @@ fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
             let came = format!("`{}`", allowed.join(", "));
             return Err(differs(&post, "`Allow` with GET and HEAD", came));
         }
-        connection.ask(&Request::pong(5), &Expected::Pong(5)).await
+        connection.ask(&RawRequest::pong(5), &Expected::Pong(5)).await
     })
 }
 
 /// The words of `Allow`, in alphabetical order.
 async fn allowed_methods(
     connection: &mut Http2,
-    request: &Request,
+    request: &RawRequest,
     limits: Limits,
 ) -> Result<Vec<String>, String> {
     let response = connection.begin(request).await?;
@@ -150,10 +153,10 @@ fn heads_have_no_body(bench: &mut Bench) -> Verdict {
     exchanges(
         bench,
         &[
-            (Request::head("/pong/5"), Expected::Pong(5)),
-            (Request::head("/pong/1000000"), Expected::Pong(LARGE)),
-            (Request::head("/pong/abc"), Expected::Problem(400)),
-            (Request::pong(5), Expected::Pong(5)),
+            (RawRequest::head("/pong/5"), Expected::Pong(5)),
+            (RawRequest::head("/pong/1000000"), Expected::Pong(LARGE)),
+            (RawRequest::head("/pong/abc"), Expected::Problem(400)),
+            (RawRequest::pong(5), Expected::Pong(5)),
         ],
     )
 }
@@ -166,7 +169,7 @@ fn many_streams_are_served(bench: &mut Bench) -> Verdict {
         let mut responses = Vec::new();
         for index in 0..100 {
             let size = SIZES[index % SIZES.len()];
-            let (request, expected) = (Request::pong(size), Expected::Pong(size));
+            let (request, expected) = (RawRequest::pong(size), Expected::Pong(size));
             let response = connection.begin(&request).await;
             responses.push((response.map_err(|came| differs(&request, &expected, came))?, request, expected));
         }
@@ -187,11 +190,11 @@ fn an_unread_stream_holds_nobody_up(bench: &mut Bench) -> Verdict {
     let (service, limits) = (start(bench)?, bench.limits());
     drive(async {
         let mut connection = open(&service, Windows::ROOMY, limits).await?;
-        let (request, expected) = (Request::pong(LARGE), Expected::Pong(LARGE));
+        let (request, expected) = (RawRequest::pong(LARGE), Expected::Pong(LARGE));
         let unread = connection.begin(&request).await;
         let unread = unread.map_err(|came| differs(&request, &expected, came))?;
         for size in 4..104 {
-            connection.ask(&Request::pong(size), &Expected::Pong(size)).await?;
+            connection.ask(&RawRequest::pong(size), &Expected::Pong(size)).await?;
         }
         receive(unread, &request, &expected, limits).await
     })
@@ -204,7 +207,7 @@ fn a_reset_stream_harms_nobody(bench: &mut Bench) -> Verdict {
         for _ in 0..20 {
             // Dropped with bytes on their way, a stream is reset with CANCEL.
             drop(begun(&mut connection, LARGE, limits).await?);
-            connection.ask(&Request::pong(5), &Expected::Pong(5)).await?;
+            connection.ask(&RawRequest::pong(5), &Expected::Pong(5)).await?;
         }
         Ok(())
     })?;
@@ -213,7 +216,7 @@ fn a_reset_stream_harms_nobody(bench: &mut Bench) -> Verdict {
 
 /// A reply of `size` bytes whose head has come.
 async fn begun(connection: &mut Http2, size: usize, limits: Limits) -> Result<h2::RecvStream, Shortfall> {
-    let request = Request::pong(size);
+    let request = RawRequest::pong(size);
     let wrong = |came| differs(&request, "a reply that begins", came);
     let response = connection.begin(&request).await.map_err(wrong)?;
     let response = timely("head of the reply", limits.for_reply(0), response).await.map_err(wrong)?;
@@ -302,7 +305,7 @@ fn read_pong(connection: &mut Connection) -> Result<(), String> {
 fn wrong_prefaces_are_refused(bench: &mut Bench) -> Verdict {
     let (service, limits) = (start(bench)?, bench.limits());
     for wrong in
-        [&b"PRI * HTTP/2.0\r\n\r\nXM\r\n\r\n"[..], &Request::pong(5).bytes(), b"\x16\x03\x01\x00\x05hello"]
+        [&b"PRI * HTTP/2.0\r\n\r\nXM\r\n\r\n"[..], &RawRequest::pong(5).bytes(), b"\x16\x03\x01\x00\x05hello"]
     {
         let mut connection = service.connect()?;
         // Where the service has closed already the write may fail, which is a refusal too.
@@ -349,7 +352,7 @@ fn idle_connections_end(bench: &mut Bench) -> Verdict {
         let mut connections = Vec::new();
         for _ in 0..3 {
             let mut connection = open(&service, Windows::DEFAULT, limits).await?;
-            connection.ask(&Request::pong(5), &Expected::Pong(5)).await?;
+            connection.ask(&RawRequest::pong(5), &Expected::Pong(5)).await?;
             connections.push(connection);
         }
         let stopping = service.terminate()?;

@@ -154,16 +154,16 @@ struct Test {
 }
 
 /// A row as the table has it, without how it is tried: one line of data in the lists of rows.
-struct Line {
+struct RowLabel {
     id: &'static str,
     claim: &'static str,
 }
 
-const fn row(id: &'static str, claim: &'static str) -> Line {
-    Line { id, claim }
+const fn row(id: &'static str, claim: &'static str) -> RowLabel {
+    RowLabel { id, claim }
 }
 
-impl Line {
+impl RowLabel {
     /// The row with what it needs and its check.
     const fn tried(self, needs: Needs, run: fn(&mut Bench) -> Verdict) -> Test {
         Test { id: self.id, claim: self.claim, needs, run }

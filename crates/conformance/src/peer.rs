@@ -73,7 +73,7 @@ pub(super) const REFUSAL: &[u8] = b"frobnicate";
 
 /// What the peer does and has seen since it was last told.
 #[derive(Debug)]
-struct State {
+struct PeerState {
     manner: Manner,
     asked: Vec<String>,
     accepted: usize,
@@ -83,7 +83,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Peer {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PeerState>>,
     /// Dropped to end the thread that serves.
     stop: Option<oneshot::Sender<()>>,
 }
@@ -121,7 +121,7 @@ impl Absent {
     pub(super) fn listen(self) -> io::Result<Peer> {
         let Self { runtime, socket, address } = self;
         let listener = runtime.block_on(async { socket.listen(1024) })?;
-        let state = State { manner: Manner::Lawful, asked: Vec::new(), accepted: 0 };
+        let state = PeerState { manner: Manner::Lawful, asked: Vec::new(), accepted: 0 };
         let state = Arc::new(Mutex::new(state));
         let (stop, stopped) = oneshot::channel::<()>();
         let shared = Arc::clone(&state);
@@ -150,7 +150,7 @@ impl Peer {
 
     /// Answers in this manner from now on and forgets what it saw before.
     pub(super) fn behave(&self, manner: Manner) {
-        *lock(&self.state) = State { manner, asked: Vec::new(), accepted: 0 };
+        *lock(&self.state) = PeerState { manner, asked: Vec::new(), accepted: 0 };
     }
 
     /// The methods and paths that it was asked for, such as `GET /pong/5`, in the order they came.
@@ -171,11 +171,11 @@ impl Drop for Peer {
 }
 
 /// A thread that panicked while it held the state left it whole: each change is one assignment.
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<PeerState>) -> MutexGuard<'_, PeerState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn accept(listener: TcpListener, state: Arc<Mutex<State>>) {
+async fn accept(listener: TcpListener, state: Arc<Mutex<PeerState>>) {
     // An error of one connection is that connection's affair.
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
@@ -189,7 +189,7 @@ async fn accept(listener: TcpListener, state: Arc<Mutex<State>>) {
 }
 
 /// Answers the requests of one connection until either side ends it.
-async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
+async fn serve(mut stream: TcpStream, state: &Mutex<PeerState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut unread = Vec::new();
     while let Some(head) = read_head(&mut stream, &mut unread).await? {

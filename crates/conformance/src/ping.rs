@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::bench::{Bench, Relay, no_peer};
+use super::bench::{Bench, RelayAndPeer, no_peer};
 use super::client::Connection;
 use super::outcome::{Shortfall, Verdict, differs};
 use super::peer::{Absent, Ending, Framing, Manner, Notice, Peer, REFUSAL};
 use super::pingpong::SIZES as PONG_SIZES;
 use super::process::refuses;
-use super::reply::{Expected, Request, ask, receive};
+use super::reply::{Expected, RawRequest, ask, receive};
 use super::stopping::ends_idle_connections;
 use super::{Needs, Test, row};
 
@@ -54,7 +54,7 @@ pub(super) const ROWS: &[Test] = &[
     row("R16", "`NAGLE=default` is taken, another value refused in one line, exit code 2")
         .tried(Needs::Service, nagle_is_understood),
     row("R17", "SIGTERM ends idle connections of a relay within 1 s").tried(Needs::Relay, |bench| {
-        let Relay { service, peer: _peer } = Relay::start(bench)?;
+        let RelayAndPeer { service, peer: _peer } = RelayAndPeer::start(bench)?;
         ends_idle_connections(service, &ping(5))
     }),
     row("R18", "a peer that hangs up before a byte is asked again, three times, and `retries` tells of it")
@@ -72,12 +72,12 @@ const ASKED_PATIENCE: Duration = Duration::from_secs(5);
 
 const SIZES: [usize; 8] = [4, 5, 6, 1000, 1460, 65_536, 87_380, 1_000_000];
 
-fn ping(n: usize) -> Request {
-    Request::get(format!("/ping/{n}"))
+fn ping(n: usize) -> RawRequest {
+    RawRequest::get(format!("/ping/{n}"))
 }
 
-fn mping(n: usize) -> Request {
-    Request::get(format!("/mping/{n}"))
+fn mping(n: usize) -> RawRequest {
+    RawRequest::get(format!("/mping/{n}"))
 }
 
 /// Asks `/mping/{n}` and returns the duration, which is above 0 and not above the time that was waited.
@@ -141,7 +141,7 @@ fn wrong_sizes_do_not_reach_the_peer(bench: &mut Bench) -> Verdict {
     let relay = bench.relay(Manner::Lawful)?;
     for path in ["ping", "mping"] {
         for size in ["3", "abc", "05", "100000001", ""] {
-            let request = Request::get(format!("/{path}/{size}"));
+            let request = RawRequest::get(format!("/{path}/{size}"));
             ask(&mut relay.service.connect()?, &request, &Expected::Problem(400))?;
         }
     }
@@ -151,16 +151,16 @@ fn wrong_sizes_do_not_reach_the_peer(bench: &mut Bench) -> Verdict {
 fn paths_and_methods_are_judged(bench: &mut Bench) -> Verdict {
     let relay = bench.relay(Manner::Lawful)?;
     for path in ["/", "/pong/5", "/ping", "/mping", "/ping/5/", "/ping/5/6"] {
-        ask(&mut relay.service.connect()?, &Request::get(path), &Expected::Problem(404))?;
+        ask(&mut relay.service.connect()?, &RawRequest::get(path), &Expected::Problem(404))?;
     }
     for path in ["/ping/5", "/mping/5"] {
-        let request = Request::empty("POST", path);
+        let request = RawRequest::empty("POST", path);
         let reply = ask(&mut relay.service.connect()?, &request, &Expected::Problem(405))?;
         reply.allows_get_and_head(&request)?;
     }
     let mut connection = relay.service.connect()?;
-    ask(&mut connection, &Request::head("/ping/5"), &Expected::Pong(5))?;
-    ask(&mut connection, &Request::head("/mping/5"), &mpong(5))?;
+    ask(&mut connection, &RawRequest::head("/ping/5"), &Expected::Pong(5))?;
+    ask(&mut connection, &RawRequest::head("/mping/5"), &mpong(5))?;
     ask(&mut connection, &ping(5), &Expected::Pong(5)).map(drop)
 }
 
@@ -292,7 +292,7 @@ fn half_a_head_is_502(bench: &mut Bench) -> Verdict {
 }
 
 /// Checks that both paths are 502, and that the peer is asked at most so often for each.
-fn is_502_within(most: usize, relay: &Relay, what: &str) -> Verdict {
+fn is_502_within(most: usize, relay: &RelayAndPeer, what: &str) -> Verdict {
     for request in [ping(5), mping(5)] {
         let before = relay.peer.asked().len();
         ask(&mut relay.service.connect()?, &request, &Expected::Problem(502))?;
@@ -307,7 +307,7 @@ fn is_502_within(most: usize, relay: &Relay, what: &str) -> Verdict {
 
 fn stop_while_the_peer_is_asked(bench: &mut Bench) -> Verdict {
     // An instance of its own: it ends here.
-    let Relay { service, peer } = Relay::start(bench)?;
+    let RelayAndPeer { service, peer } = RelayAndPeer::start(bench)?;
     peer.behave(Manner::After(Duration::from_millis(500)));
     let mut connection = service.connect()?;
     let request = ping(5);
@@ -330,7 +330,7 @@ fn nagle_is_understood(bench: &mut Bench) -> Verdict {
     refuses(bench, &[], &[("NAGLE", "frobnicate")], &["NAGLE", "frobnicate"])?;
     let service = bench.start_with(&[("NAGLE", "default"), ("WORKLOAD", "pingpong")])?;
     for n in [5].into_iter().chain(PONG_SIZES) {
-        ask(&mut service.connect()?, &Request::pong(n), &Expected::Pong(n))?;
+        ask(&mut service.connect()?, &RawRequest::pong(n), &Expected::Pong(n))?;
     }
     Ok(())
 }

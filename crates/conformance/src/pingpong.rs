@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::http::refuses_or_closes;
 use super::outcome::{Verdict, differs};
-use super::reply::{Expected, Request, ask};
+use super::reply::{Expected, RawRequest, ask};
 use super::{Needs, Test, row};
 
 /// The group.
@@ -24,11 +24,12 @@ pub(super) const ROWS: &[Test] = &[
     row("P9", "what is no canonical decimal after percent-decoding is 400").tried(Needs::Service, |bench| {
         refused(bench, &["%20", "5%20", "%205", "%2B5", "5%00", "5%0A", "5%2F6", "%FF", "%D9%A5"])
     }),
-    row("P10", "the size is compared after percent-decoding")
-        .tried(Needs::Service, |bench| bench.ask(&Request::get("/pong/%35"), &Expected::Pong(5)).map(drop)),
+    row("P10", "the size is compared after percent-decoding").tried(Needs::Service, |bench| {
+        bench.ask(&RawRequest::get("/pong/%35"), &Expected::Pong(5)).map(drop)
+    }),
     row("P11", "a broken percent-escape is refused with 400 or by closing, and nobody else notices")
         .tried(Needs::Service, |bench| {
-            refuses_or_closes(bench, "`GET /pong/%zz`", &Request::get("/pong/%zz").bytes())
+            refuses_or_closes(bench, "`GET /pong/%zz`", &RawRequest::get("/pong/%zz").bytes())
         }),
     row("P12", "a query is ignored").tried(Needs::Service, queries_are_ignored),
     row("P13", "`HEAD` answers type and length of `GET` without a body")
@@ -49,26 +50,26 @@ const NOT_CANONICAL: [&str; 13] =
     ["abc", "-5", "+5", "5.0", "5e3", "0x5", "007", "05", "5a", "a5", "5_0", "5,0", "5;a=1"];
 
 fn pongs(bench: &mut Bench, sizes: &[usize]) -> Verdict {
-    sizes.iter().try_for_each(|n| bench.ask(&Request::pong(*n), &Expected::Pong(*n)).map(drop))
+    sizes.iter().try_for_each(|n| bench.ask(&RawRequest::pong(*n), &Expected::Pong(*n)).map(drop))
 }
 
 fn large_bodies_at_once(bench: &mut Bench) -> Verdict {
     const LARGE: usize = 10_000_000;
     pongs(bench, &[LARGE])?;
     bench.shared()?.at_once(4, |_, mut connection| {
-        ask(&mut connection, &Request::pong(LARGE), &Expected::Pong(LARGE)).map(drop)
+        ask(&mut connection, &RawRequest::pong(LARGE), &Expected::Pong(LARGE)).map(drop)
     })
 }
 
 fn queries_are_ignored(bench: &mut Bench) -> Verdict {
     ["size=6", "", "a=%20/6&b=c%26d;e"].into_iter().try_for_each(|query| {
-        bench.ask(&Request::get(format!("/pong/5?{query}")), &Expected::Pong(5)).map(drop)
+        bench.ask(&RawRequest::get(format!("/pong/5?{query}")), &Expected::Pong(5)).map(drop)
     })
 }
 
 fn refused(bench: &mut Bench, sizes: &[&str]) -> Verdict {
     sizes.iter().try_for_each(|size| {
-        bench.ask(&Request::get(format!("/pong/{size}")), &Expected::Problem(400)).map(drop)
+        bench.ask(&RawRequest::get(format!("/pong/{size}")), &Expected::Problem(400)).map(drop)
     })
 }
 
@@ -87,12 +88,12 @@ fn heads_have_no_body(bench: &mut Bench) -> Verdict {
 /// Asks the head, then row P2 on the same connection: a body behind the head would be in its way.
 fn head_then_pong(bench: &mut Bench, path: &str, expected: &Expected) -> Verdict {
     let mut connection = bench.connect()?;
-    ask(&mut connection, &Request::head(path), expected)?;
-    ask(&mut connection, &Request::pong(5), &Expected::Pong(5)).map(drop)
+    ask(&mut connection, &RawRequest::head(path), expected)?;
+    ask(&mut connection, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
 }
 
 fn replies_are_the_same(bench: &mut Bench) -> Verdict {
-    let request = Request::pong(1000);
+    let request = RawRequest::pong(1000);
     // Both bodies keep the law, or asking would have failed.
     let first = bench.ask(&request, &Expected::Pong(1000))?.head.lasting_headers();
     let second = bench.ask(&request, &Expected::Pong(1000))?.head.lasting_headers();

@@ -17,7 +17,7 @@ const LONGEST_PROBLEM: usize = 64 << 10;
 
 /// A request, to be sent in one write.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
+pub(super) struct RawRequest {
     method: &'static str,
     path: String,
     version: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct Request {
     length: usize,
 }
 
-impl Request {
+impl RawRequest {
     /// `GET path`, HTTP/1.1.
     pub(super) fn get(path: impl Into<String>) -> Self {
         Self { method: "GET", path: path.into(), version: "HTTP/1.1", headers: String::new(), length: 0 }
@@ -84,7 +84,7 @@ impl Request {
     }
 }
 
-impl fmt::Display for Request {
+impl fmt::Display for RawRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path: String = self.path.chars().take(40).collect();
         let more = if path.len() < self.path.len() { "…" } else { "" };
@@ -154,7 +154,7 @@ impl Expected {
     ///
     /// # Errors
     /// What came instead, in words.
-    pub(super) fn check_reply(&self, request: &Request, head: &Head) -> Result<usize, String> {
+    pub(super) fn check_reply(&self, request: &RawRequest, head: &Head) -> Result<usize, String> {
         match (request.method, self) {
             // Row P14 asks a length of no head of an error, since there is no body to compare it with.
             ("HEAD", Self::Problem(status)) => {
@@ -272,7 +272,7 @@ impl Reply {
     ///
     /// # Errors
     /// Where it does not.
-    pub(super) fn allows_get_and_head(&self, request: &Request) -> Verdict {
+    pub(super) fn allows_get_and_head(&self, request: &RawRequest) -> Verdict {
         let values = self.head.values("allow").flat_map(|value| value.split(','));
         let allowed: BTreeSet<_> = values.map(str::trim).collect();
         if allowed == BTreeSet::from(["GET", "HEAD"]) {
@@ -288,7 +288,7 @@ impl Reply {
 /// Where another reply comes, or none, or more, or the connection is closed.
 pub(super) fn ask(
     connection: &mut Connection,
-    request: &Request,
+    request: &RawRequest,
     expected: &Expected,
 ) -> Result<Reply, Shortfall> {
     let reply = exchange(connection, request, expected)?;
@@ -302,7 +302,7 @@ pub(super) fn ask(
 /// Where another reply comes, or none.
 pub(super) fn exchange(
     connection: &mut Connection,
-    request: &Request,
+    request: &RawRequest,
     expected: &Expected,
 ) -> Result<Reply, Shortfall> {
     connection.send(&request.bytes()).map_err(|error| differs(request, expected, error))?;
@@ -315,13 +315,13 @@ pub(super) fn exchange(
 /// Where another reply comes, or none.
 pub(super) fn receive(
     connection: &mut Connection,
-    request: &Request,
+    request: &RawRequest,
     expected: &Expected,
 ) -> Result<Reply, Shortfall> {
     read(connection, request, expected).map_err(|came| differs(request, expected, came))
 }
 
-fn read(connection: &mut Connection, request: &Request, expected: &Expected) -> Result<Reply, String> {
+fn read(connection: &mut Connection, request: &RawRequest, expected: &Expected) -> Result<Reply, String> {
     let text = |error: ClientError| error.to_string();
     let limits = connection.limits();
     let head = connection.head(limits.for_reply(expected.length().unwrap_or(0))).map_err(text)?;
@@ -337,7 +337,7 @@ fn read(connection: &mut Connection, request: &Request, expected: &Expected) -> 
 ///
 /// # Errors
 /// Where it was closed, or more came.
-pub(super) fn check_open(connection: &mut Connection, request: &Request, reply: &Reply) -> Verdict {
+pub(super) fn check_open(connection: &mut Connection, request: &RawRequest, reply: &Reply) -> Verdict {
     let expected = "a connection that stays open with nothing behind the reply";
     let announced = reply.head.values("connection").any(|value| value.eq_ignore_ascii_case("close"));
     if announced {

@@ -7,7 +7,7 @@ use super::bench::{Bench, Service, Stopping};
 use super::client::{ClientError, Connection};
 use super::limits::IDLE_END;
 use super::outcome::{Shortfall, Verdict, differs};
-use super::reply::{Expected, Request, ask, receive};
+use super::reply::{Expected, RawRequest, ask, receive};
 use super::{Needs, Test, row};
 
 /// The group.
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Test] = &[
     row("S6", "a connection that never carried a request does not keep the process beyond 5 s")
         .tried(Needs::Service, |bench| stop_behind(bench, 0)),
     row("S7", "half a head does not keep the process beyond 5 s")
-        .tried(Needs::Service, |bench| stop_behind(bench, Request::pong(5).bytes().len() / 2)),
+        .tried(Needs::Service, |bench| stop_behind(bench, RawRequest::pong(5).bytes().len() / 2)),
     row("S8", "the port can be used again at once").tried(Needs::Service, the_port_is_free_again),
     row("S9", "SIGTERM is handled as soon as `ready` is said").tried(Needs::Service, sigterm_at_once),
 ];
@@ -44,11 +44,11 @@ const ATTEMPTS: usize = 3;
 const LARGE: usize = 10_000_000;
 
 fn idle_connections_end(bench: &mut Bench) -> Verdict {
-    ends_idle_connections(bench.start()?, &Request::pong(5))
+    ends_idle_connections(bench.start()?, &RawRequest::pong(5))
 }
 
 /// Gets pong(5) by this request on three connections, then SIGTERM.
-pub(super) fn ends_idle_connections(service: Service, request: &Request) -> Verdict {
+pub(super) fn ends_idle_connections(service: Service, request: &RawRequest) -> Verdict {
     let mut connections = Vec::new();
     for _ in 0..3 {
         let mut connection = service.connect()?;
@@ -68,7 +68,7 @@ pub(super) fn ends_idle_connections(service: Service, request: &Request) -> Verd
 fn signal_amid_a_reply(bench: &mut Bench) -> Result<(Stopping, Connection), Shortfall> {
     let service = bench.start()?;
     let mut connection = service.connect()?;
-    let request = Request::pong(LARGE);
+    let request = RawRequest::pong(LARGE);
     connection
         .send(&request.bytes())
         .and_then(|()| connection.receive_at_least(1000))
@@ -80,7 +80,7 @@ fn signal_amid_a_reply(bench: &mut Bench) -> Result<(Stopping, Connection), Shor
 fn stop_amid_a_reply(bench: &mut Bench) -> Result<u16, Shortfall> {
     let (stopping, mut connection) = signal_amid_a_reply(bench)?;
     thread::sleep(MOMENT);
-    receive(&mut connection, &Request::pong(LARGE), &Expected::Pong(LARGE))?;
+    receive(&mut connection, &RawRequest::pong(LARGE), &Expected::Pong(LARGE))?;
     let end = connection.end_behind_reply();
     end.map_err(|came| differs("SIGTERM amid a reply", "the end of the stream behind the reply", came))?;
     let port = stopping.address().port();
@@ -115,7 +115,7 @@ fn stop_behind(bench: &mut Bench, length: usize) -> Verdict {
     let service = bench.start()?;
     let mut connection = service.connect()?;
     connection
-        .send(&Request::pong(5).bytes()[..length])
+        .send(&RawRequest::pong(5).bytes()[..length])
         .map_err(|error| differs("half a head", "a write that is taken", error))?;
     thread::sleep(ACCEPT);
     let end = service.terminate()?.end();

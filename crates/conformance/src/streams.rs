@@ -26,7 +26,7 @@ use tokio_rustls::client::TlsStream;
 use super::client::Head;
 use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
-use super::reply::{Expected, Request};
+use super::reply::{Expected, RawRequest};
 
 /// A head or an error longer than this is none.
 const LONGEST_HEAD: usize = 64 << 10;
@@ -96,7 +96,7 @@ pub(super) async fn handshake(
 pub(super) async fn ask_http1(
     stream: &mut impl Bidirectional,
     limits: Limits,
-    request: &Request,
+    request: &RawRequest,
     expected: &Expected,
 ) -> Verdict {
     let wrong = |came: String| differs(request, expected, came);
@@ -113,7 +113,7 @@ pub(super) async fn ask_http1(
 pub(super) async fn receive_http1(
     stream: &mut impl Bidirectional,
     limits: Limits,
-    request: &Request,
+    request: &RawRequest,
     expected: &Expected,
 ) -> Result<(), String> {
     let deadline = limits.for_reply(expected.length().unwrap_or(0));
@@ -210,7 +210,7 @@ impl Http2 {
     ///
     /// # Errors
     /// What came instead of a stream for it, in words.
-    pub(super) async fn begin(&mut self, request: &Request) -> Result<ResponseFuture, String> {
+    pub(super) async fn begin(&mut self, request: &RawRequest) -> Result<ResponseFuture, String> {
         let method = Method::from_bytes(request.method().as_bytes()).map_err(|error| error.to_string())?;
         self.stream(method, request.path(), &[], true).await.map(|(response, _)| response)
     }
@@ -246,7 +246,7 @@ impl Http2 {
     ///
     /// # Errors
     /// Where another reply comes, or none.
-    pub(super) async fn ask(&mut self, request: &Request, expected: &Expected) -> Verdict {
+    pub(super) async fn ask(&mut self, request: &RawRequest, expected: &Expected) -> Verdict {
         let wrong = |came: String| differs(request, expected, came);
         let response = self.begin(request).await.map_err(wrong)?;
         receive(response, request, expected, self.limits).await
@@ -286,7 +286,7 @@ impl Http2 {
 /// Where another reply comes, or none.
 pub(super) async fn receive(
     response: ResponseFuture,
-    request: &Request,
+    request: &RawRequest,
     expected: &Expected,
     limits: Limits,
 ) -> Verdict {
@@ -295,7 +295,7 @@ pub(super) async fn receive(
 
 async fn read(
     response: ResponseFuture,
-    request: &Request,
+    request: &RawRequest,
     expected: &Expected,
     limits: Limits,
 ) -> Result<(), String> {

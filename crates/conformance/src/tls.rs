@@ -17,7 +17,7 @@ use super::client::Quiet;
 use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::refuses;
-use super::reply::{Expected, Request};
+use super::reply::{Expected, RawRequest};
 use super::secure::Identity;
 use super::streams::{Http2, Windows, ask_http1, drive, handshake, receive_http1, timely};
 use super::{Needs, Protocol, Test, grpc, row};
@@ -95,7 +95,7 @@ fn answers(service: &Service, limits: Limits, identity: &Identity) -> Verdict {
     let config = identity.client(&TLS13, &[])?;
     drive(async {
         let mut stream = open(service, limits, &config, None).await?;
-        ask_http1(&mut stream, limits, &Request::pong(5), &Expected::Pong(5)).await
+        ask_http1(&mut stream, limits, &RawRequest::pong(5), &Expected::Pong(5)).await
     })
 }
 
@@ -135,10 +135,10 @@ fn speaks_http1(bench: &mut Bench, version: &'static SupportedProtocolVersion) -
         drive(async {
             let mut stream = open(&service, limits, &config, chosen).await?;
             for size in [4, 5, 1000, 16_384, 16_385, 65_536, 1_000_000] {
-                ask_http1(&mut stream, limits, &Request::pong(size), &Expected::Pong(size)).await?;
+                ask_http1(&mut stream, limits, &RawRequest::pong(size), &Expected::Pong(size)).await?;
             }
-            ask_http1(&mut stream, limits, &Request::get("/nowhere"), &Expected::Problem(404)).await?;
-            ask_http1(&mut stream, limits, &Request::pong(5), &Expected::Pong(5)).await
+            ask_http1(&mut stream, limits, &RawRequest::get("/nowhere"), &Expected::Problem(404)).await?;
+            ask_http1(&mut stream, limits, &RawRequest::pong(5), &Expected::Pong(5)).await
         })?;
     }
     Ok(())
@@ -152,7 +152,7 @@ fn resumes(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Ver
         for connection in ["the first connection", "the second connection", "the third connection"] {
             let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
             // What resumption needs comes with the reply at the latest.
-            ask_http1(&mut stream, limits, &Request::pong(5), &Expected::Pong(5)).await?;
+            ask_http1(&mut stream, limits, &RawRequest::pong(5), &Expected::Pong(5)).await?;
             let kind = stream.get_ref().1.handshake_kind();
             let resumed = kind == Some(HandshakeKind::Resumed);
             if resumed != (connection != "the first connection") {
@@ -174,7 +174,7 @@ fn a_large_body_comes_whole(bench: &mut Bench) -> Verdict {
     let config = identity.client(&TLS13, &["http/1.1"])?;
     drive(async {
         let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
-        ask_http1(&mut stream, limits, &Request::pong(LARGE), &Expected::Pong(LARGE)).await
+        ask_http1(&mut stream, limits, &RawRequest::pong(LARGE), &Expected::Pong(LARGE)).await
     })
 }
 
@@ -201,9 +201,9 @@ fn speaks_http2(bench: &mut Bench) -> Verdict {
         drive(async {
             let mut connection = open_http2(&service, limits, &config, version.version).await?;
             for size in [4, 5, 1000, 65_536, 1_000_000] {
-                connection.ask(&Request::pong(size), &Expected::Pong(size)).await?;
+                connection.ask(&RawRequest::pong(size), &Expected::Pong(size)).await?;
             }
-            connection.ask(&Request::get("/nowhere"), &Expected::Problem(404)).await
+            connection.ask(&RawRequest::get("/nowhere"), &Expected::Problem(404)).await
         })?;
     }
     Ok(())
@@ -252,7 +252,7 @@ fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
 fn plain_text_is_refused(bench: &mut Bench) -> Verdict {
     let (service, identity) = start(bench, Protocol::Http1Json)?;
     let limits = bench.limits();
-    for text in [Request::pong(5).bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), vec![0; 100]] {
+    for text in [RawRequest::pong(5).bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), vec![0; 100]] {
         let what = quoted(&text);
         let mut connection = service.connect()?;
         connection.send(&text).map_err(|error| differs(&what, "a write that is taken", error))?;
@@ -287,7 +287,7 @@ fn stop_amid_a_reply(bench: &mut Bench) -> Verdict {
     let config = identity.client(&TLS13, &["http/1.1"])?;
     let stopping = drive(async {
         let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
-        let (request, expected) = (Request::pong(LARGE), Expected::Pong(LARGE));
+        let (request, expected) = (RawRequest::pong(LARGE), Expected::Pong(LARGE));
         let wrong = |came: String| differs("SIGTERM amid a reply", &expected, came);
         stream.write_all(&request.bytes()).await.map_err(|error| wrong(error.to_string()))?;
         let mut first = [0; 1];

@@ -78,7 +78,7 @@ pub enum CurlError {
     Url(String),
 }
 
-type Read<T> = Result<T, CurlError>;
+type Parsed<T> = Result<T, CurlError>;
 
 /// Whether text looks like a command line of curl.
 pub fn is_curl(text: &str) -> bool {
@@ -91,7 +91,7 @@ pub fn is_curl(text: &str) -> bool {
 ///
 /// # Errors
 /// [`CurlError`], with the place of the word.
-pub fn parse_line(text: &str, read: ReadFile<'_>) -> Read<Draft> {
+pub fn parse_line(text: &str, read: ReadFile<'_>) -> Parsed<Draft> {
     let text = text.trim().trim_start_matches("$ ");
     if text.lines().any(|line| line.trim_end().ends_with('^')) {
         let why = "lines that end with `^` are of Windows' `cmd`; choose `Copy as cURL (bash)`";
@@ -133,35 +133,35 @@ fn expanded(text: &str) -> Option<String> {
 ///
 /// # Errors
 /// [`CurlError`], with the place of the word.
-pub fn parse(words: &[String], read: ReadFile<'_>) -> Read<Draft> {
+pub fn parse(words: &[String], read: ReadFile<'_>) -> Parsed<Draft> {
     match words.first().map(|word| word.rsplit('/').next().unwrap_or_default()) {
         Some("curl" | "curl.exe") => {}
         other => return Err(CurlError::NotCurl(other.unwrap_or_default().to_owned())),
     }
-    let mut line = Line::default();
+    let mut request = PartialRequest::default();
     let mut at = 1;
     let mut only_urls = false;
     while let Some(word) = words.get(at) {
         let number = at + 1;
         at += 1;
         if ends_the_command(word) {
-            line.notes.push(format!("what follows `{word}` is left out"));
+            request.notes.push(format!("what follows `{word}` is left out"));
             break;
         }
         match word.strip_prefix("--") {
-            _ if only_urls || !word.starts_with('-') || word == "-" => line.address(number, word)?,
+            _ if only_urls || !word.starts_with('-') || word == "-" => request.address(number, word)?,
             Some("") => only_urls = true,
             Some(long) => {
                 let known = KNOWN.iter().find(|known| known.long == long);
                 let known = known.ok_or_else(|| unknown(number, word, long))?;
-                let mut place = Place { number, option: word, read: &mut *read };
-                let value = if known.value { Some(take(words, &mut at, &place)?) } else { None };
-                line.apply(known, value.as_deref().unwrap_or_default(), &mut place)?;
+                let mut context = OptionContext { number, option: word, read: &mut *read };
+                let value = if known.value { Some(take(words, &mut at, &context)?) } else { None };
+                request.apply(known, value.as_deref().unwrap_or_default(), &mut context)?;
             }
-            None => line.letters(&word[1..], words, &mut at, number, &mut *read)?,
+            None => request.letters(&word[1..], words, &mut at, number, &mut *read)?,
         }
     }
-    line.finish()
+    request.finish()
 }
 
 /// What a shell would not have given to curl.
@@ -188,26 +188,26 @@ fn unknown(word: usize, option: &str, long: &str) -> CurlError {
     CurlError::Unknown { word, option: option.to_owned(), hint }
 }
 
-fn take(words: &[String], at: &mut usize, place: &Place<'_>) -> Read<String> {
+fn take(words: &[String], at: &mut usize, context: &OptionContext<'_>) -> Parsed<String> {
     let value = words.get(*at).cloned();
     *at += 1;
-    value.ok_or_else(|| CurlError::NoValue { word: place.number, option: place.option.to_owned() })
+    value.ok_or_else(|| CurlError::NoValue { word: context.number, option: context.option.to_owned() })
 }
 
 /// Where in the line something stands, and the means to read a file from there.
-struct Place<'a> {
+struct OptionContext<'a> {
     number: usize,
     option: &'a str,
     read: ReadFile<'a>,
 }
 
-impl Place<'_> {
+impl OptionContext<'_> {
     fn error(&self, why: impl Into<String>) -> CurlError {
         CurlError::Value { word: self.number, option: self.option.to_owned(), why: why.into() }
     }
 
     /// A file's content.
-    fn file(&mut self, name: &str) -> Read<String> {
+    fn file(&mut self, name: &str) -> Parsed<String> {
         let bytes =
             (self.read)(name).map_err(|source| self.error(format!("could not read `{name}`: {source}")))?;
         String::from_utf8(bytes)
@@ -215,7 +215,7 @@ impl Place<'_> {
     }
 
     /// The value, or the content of the file that `@` names.
-    fn content(&mut self, value: &str) -> Read<String> {
+    fn content(&mut self, value: &str) -> Parsed<String> {
         match value.strip_prefix('@') {
             Some(name) => self.file(name),
             None => Ok(value.to_owned()),
@@ -232,7 +232,7 @@ enum Field {
 
 /// The request as far as it has been read.
 #[derive(Default)]
-struct Line {
+struct PartialRequest {
     url: Option<String>,
     method: Option<String>,
     fields: Vec<(String, Field)>,
@@ -250,8 +250,8 @@ struct Line {
     notes: Vec<String>,
 }
 
-impl Line {
-    fn address(&mut self, word: usize, url: &str) -> Read<()> {
+impl PartialRequest {
+    fn address(&mut self, word: usize, url: &str) -> Parsed<()> {
         if self.url.is_some() {
             return Err(CurlError::SecondUrl { word, url: url.to_owned() });
         }
@@ -267,35 +267,35 @@ impl Line {
         at: &mut usize,
         number: usize,
         read: ReadFile<'_>,
-    ) -> Read<()> {
+    ) -> Parsed<()> {
         for (index, letter) in letters.char_indices() {
             let option = format!("-{letter}");
             let known = KNOWN.iter().find(|known| known.short == Some(letter)).ok_or_else(|| {
                 let hint = "; leave it out, with its value where it has one".to_owned();
                 CurlError::Unknown { word: number, option: option.clone(), hint }
             })?;
-            let mut place = Place { number, option: &option, read: &mut *read };
+            let mut context = OptionContext { number, option: &option, read: &mut *read };
             if !known.value {
-                self.apply(known, "", &mut place)?;
+                self.apply(known, "", &mut context)?;
                 continue;
             }
             let rest = &letters[index + letter.len_utf8()..];
-            let value = if rest.is_empty() { take(words, at, &place)? } else { rest.to_owned() };
-            return self.apply(known, &value, &mut place);
+            let value = if rest.is_empty() { take(words, at, &context)? } else { rest.to_owned() };
+            return self.apply(known, &value, &mut context);
         }
         Ok(())
     }
 
-    fn apply(&mut self, known: &Known, value: &str, place: &mut Place<'_>) -> Read<()> {
+    fn apply(&mut self, known: &Known, value: &str, context: &mut OptionContext<'_>) -> Parsed<()> {
         let names_a_file = matches!(known.does, Does::CaCert | Does::Cert | Does::Key | Does::Unix);
         if names_a_file && value.is_empty() {
-            return Err(place.error("the name of the file is empty"));
+            return Err(context.error("the name of the file is empty"));
         }
         match known.does {
-            Does::Address => self.address(place.number, value)?,
+            Does::Address => self.address(context.number, value)?,
             Does::Method if is_method(value) => self.method = Some(value.to_uppercase()),
-            Does::Method => return Err(place.error(format!("`{value}` is no method such as `GET`"))),
-            Does::Header => self.header(value, place)?,
+            Does::Method => return Err(context.error(format!("`{value}` is no method such as `GET`"))),
+            Does::Header => self.header(value, context)?,
             Does::Field(name) => self.set(name, value),
             Does::Data
             | Does::DataRaw
@@ -303,14 +303,14 @@ impl Line {
             | Does::DataUrlencode
             | Does::Json
             | Does::Upload => {
-                self.data(known.does, value, place)?;
+                self.data(known.does, value, context)?;
             }
             Does::Get => self.query = true,
             Does::Head => self.head = true,
             Does::User => self.login(value),
             Does::Bearer => self.set("Authorization", &format!("Bearer {value}")),
             Does::Cookie if value.contains('=') => self.set("Cookie", value),
-            Does::Cookie => return Err(place.error("files of cookies are not read; write `name=value`")),
+            Does::Cookie => return Err(context.error("files of cookies are not read; write `name=value`")),
             Does::Range => self.set("Range", &format!("bytes={value}")),
             Does::Insecure => self.tls.insecure = true,
             Does::CaCert => self.tls.ca = Some(value.to_owned()),
@@ -318,7 +318,7 @@ impl Line {
             Does::Key => self.tls.key = Some(value.to_owned()),
             Does::TlsMin(version) => self.tls.min = tls_version(version).unwrap_or(self.tls.min),
             Does::TlsMax => {
-                self.tls.max = tls_version(value).ok_or_else(|| place.error("allowed: `1.2`, `1.3`"))?;
+                self.tls.max = tls_version(value).ok_or_else(|| context.error("allowed: `1.2`, `1.3`"))?;
             }
             Does::Http2 => self.http2 = true,
             Does::Http1 => self.http2 = false,
@@ -330,14 +330,14 @@ impl Line {
             Does::MaxTime => {
                 let time = format!("{value} s").parse::<Nanoseconds>().ok();
                 let time = time.filter(|time| *time > Nanoseconds::ZERO);
-                self.timeout = Some(time.ok_or_else(|| place.error("want seconds, such as `2.5`"))?);
+                self.timeout = Some(time.ok_or_else(|| context.error("want seconds, such as `2.5`"))?);
             }
             Does::Unix => self.unix = Some(value.to_owned()),
             Does::Redirects => self.redirects = true,
             Does::Nothing => {}
-            Does::Left => self.notes.push(format!("`{}` is left out", place.option)),
+            Does::Left => self.notes.push(format!("`{}` is left out", context.option)),
             Does::Refused(why) => {
-                let (word, option) = (place.number, place.option.to_owned());
+                let (word, option) = (context.number, context.option.to_owned());
                 return Err(CurlError::Refused { word, option, why: why.to_owned() });
             }
         }
@@ -353,18 +353,18 @@ impl Line {
         self.set("Authorization", &format!("Basic {}", STANDARD.encode(user)));
     }
 
-    fn header(&mut self, value: &str, place: &mut Place<'_>) -> Read<()> {
+    fn header(&mut self, value: &str, context: &mut OptionContext<'_>) -> Parsed<()> {
         if let Some(name) = value.strip_prefix('@') {
-            let lines = place.file(name)?;
+            let lines = context.file(name)?;
             return lines
                 .lines()
                 .filter(|line| !line.trim().is_empty())
-                .try_for_each(|line| self.field(line, place));
+                .try_for_each(|line| self.field(line, context));
         }
-        self.field(value, place)
+        self.field(value, context)
     }
 
-    fn field(&mut self, line: &str, place: &Place<'_>) -> Read<()> {
+    fn field(&mut self, line: &str, context: &OptionContext<'_>) -> Parsed<()> {
         match line.split_once(':') {
             Some((name, value)) if value.trim().is_empty() => {
                 self.fields.push((name.trim().to_owned(), Field::Gone));
@@ -372,21 +372,21 @@ impl Line {
             Some((name, value)) => self.set(name.trim(), value.trim()),
             None => match line.strip_suffix(';') {
                 Some(name) => self.set(name.trim(), ""),
-                None => return Err(place.error(format!("`{line}` is no header such as `Name: value`"))),
+                None => return Err(context.error(format!("`{line}` is no header such as `Name: value`"))),
             },
         }
         Ok(())
     }
 
-    fn data(&mut self, does: Does, value: &str, place: &mut Place<'_>) -> Read<()> {
+    fn data(&mut self, does: Does, value: &str, context: &mut OptionContext<'_>) -> Parsed<()> {
         let text = match does {
             Does::DataRaw => value.to_owned(),
-            Does::DataUrlencode => urlencoded(value, place)?,
-            Does::Upload if value == "." => return Err(place.error("name a file")),
-            Does::Upload => place.file(value)?,
+            Does::DataUrlencode => urlencoded(value, context)?,
+            Does::Upload if value == "." => return Err(context.error("name a file")),
+            Does::Upload => context.file(value)?,
             // Of a file curl takes the line ends and zero bytes out.
-            Does::Data if value.starts_with('@') => place.content(value)?.replace(['\r', '\n', '\0'], ""),
-            _ => place.content(value)?,
+            Does::Data if value.starts_with('@') => context.content(value)?.replace(['\r', '\n', '\0'], ""),
+            _ => context.content(value)?,
         };
         match does {
             Does::Upload => self.upload = true,
@@ -404,7 +404,7 @@ impl Line {
     }
 
     /// The line as a whole.
-    fn finish(mut self) -> Read<Draft> {
+    fn finish(mut self) -> Parsed<Draft> {
         let text = self.url.take().ok_or(CurlError::NoUrl)?;
         let (url, path, user) = split_url(&text)?;
         if let Some(user) = user
@@ -479,7 +479,7 @@ impl Line {
         headers
     }
 
-    fn server(&self, url: Url, notes: &mut Vec<String>) -> Read<Address> {
+    fn server(&self, url: Url, notes: &mut Vec<String>) -> Parsed<Address> {
         let mut tls = self.tls.clone();
         if tls.insecure && tls.ca.is_some() {
             // As curl does it: what is not verified needs no authority.
@@ -514,19 +514,19 @@ fn tls_version(text: &str) -> Option<TlsVersion> {
 }
 
 /// `content`, `=content`, `name=content`, `@file` and `name@file`, as curl reads them.
-fn urlencoded(value: &str, place: &mut Place<'_>) -> Read<String> {
+fn urlencoded(value: &str, context: &mut OptionContext<'_>) -> Parsed<String> {
     let at = value.find(['=', '@']);
     let (name, content) = match at {
         None => ("", value.to_owned()),
         Some(at) if value[at..].starts_with('=') => (&value[..at], value[at + 1..].to_owned()),
-        Some(at) => (&value[..at], place.file(&value[at + 1..])?),
+        Some(at) => (&value[..at], context.file(&value[at + 1..])?),
     };
     let content = crate::requests::form(&content);
     Ok(if name.is_empty() { content } else { format!("{name}={content}") })
 }
 
 /// The server, the path that is asked for, and the user that stands before the host.
-fn split_url(text: &str) -> Read<(Url, String, Option<String>)> {
+fn split_url(text: &str) -> Parsed<(Url, String, Option<String>)> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let scheme = scheme.to_ascii_lowercase();
     if !["http", "https"].contains(&&*scheme) {

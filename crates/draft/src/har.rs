@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use weighbridge_model::experiment::{Protocol, SESSION_LONGEST, Url};
 
+use crate::parameters::rewrite;
 use crate::requests::{add_header, form, is_method, is_of_the_connection, name_all, target};
 use crate::secret::Vault;
-use crate::slots::rewrite;
 use crate::{Address, Draft, Request, Server};
 
 /// Most different requests of one experiment.
@@ -53,7 +53,7 @@ const ENDINGS: [&str; 24] = [
 
 /// What of a recording is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Selection {
     /// Scheme, host and port of the requests; needed where the recording has several.
     pub origin: Option<String>,
     /// What a page is made of: pictures, scripts, style sheets, fonts.
@@ -169,7 +169,7 @@ struct Creator {
 
 #[derive(Deserialize)]
 struct Entry {
-    request: Asked,
+    request: HarRequest,
     #[serde(default)]
     response: Answered,
     /// Chrome's word for what the reply was wanted for.
@@ -179,7 +179,7 @@ struct Entry {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct HarRequest {
     method: String,
     url: String,
     #[serde(default)]
@@ -260,23 +260,23 @@ pub fn is_har(text: &str) -> bool {
 ///
 /// # Errors
 /// [`HarError`].
-pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Result<Draft, HarError> {
+pub fn parse(file: &str, text: &str, wanted: &Selection) -> Result<Draft, HarError> {
     // Some tools begin the file with a byte order mark.
     let har: Har = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
         let full = error.to_string();
         let message = full.split(" at line ").next().unwrap_or_default().to_owned();
         HarError::Syntax { file: file.to_owned(), line: error.line(), column: error.column(), message }
     })?;
-    let mut left = Left::default();
+    let mut omissions = Omissions::default();
     let mut taken: Vec<(Url, &Entry, Request)> = Vec::new();
     for entry in &har.log.entries {
-        if let Some((origin, request)) = take(entry, wanted.assets, &mut left) {
+        if let Some((origin, request)) = take(entry, wanted.assets, &mut omissions) {
             taken.push((origin, entry, request));
         }
     }
     let count = har.log.entries.len();
     if taken.is_empty() {
-        let why = left.notes().iter().map(|note| format!("; {note}")).collect();
+        let why = omissions.notes().iter().map(|note| format!("; {note}")).collect();
         return Err(HarError::Nothing { file: file.to_owned(), count, why });
     }
     let origin = choose(file, &taken, wanted.origin.as_deref())?;
@@ -292,7 +292,7 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Result<Draft, HarError>
     if elsewhere > 0 {
         notes.push(format!("left out: requests to other origins ({elsewhere})"));
     }
-    notes.extend(left.notes());
+    notes.extend(omissions.notes());
     let by = if har.log.creator.name.is_empty() {
         String::new()
     } else {
@@ -342,7 +342,7 @@ fn arrange(
         }
     } else {
         for (request, _) in &mut taken {
-            rewrite(request, &mut |slot| vault.put(slot));
+            rewrite(request, &mut |parameter| vault.put(parameter));
         }
     }
     let (mut requests, order) = merge(taken.into_iter().map(|(request, _)| request), taken_as);
@@ -360,11 +360,11 @@ fn is_http2(version: &str) -> bool {
 
 /// What is left out, by reason.
 #[derive(Default)]
-struct Left {
+struct Omissions {
     reasons: Vec<(String, usize)>,
 }
 
-impl Left {
+impl Omissions {
     fn out(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
         match self.reasons.iter_mut().find(|(known, _)| *known == reason) {
@@ -379,26 +379,26 @@ impl Left {
 }
 
 /// An entry as a request and the server that it went to.
-fn take(entry: &Entry, assets: Assets, left: &mut Left) -> Option<(Url, Request)> {
+fn take(entry: &Entry, assets: Assets, omissions: &mut Omissions) -> Option<(Url, Request)> {
     let asked = &entry.request;
     let Some((origin, path)) = split(&asked.url) else {
-        left.out("requests that are not of HTTP (`data:`, `blob:`, `ws:` …)");
+        omissions.out("requests that are not of HTTP (`data:`, `blob:`, `ws:` …)");
         return None;
     };
     if entry.kind.as_deref() == Some("websocket") || entry.response.status == 101 {
-        left.out("web sockets");
+        omissions.out("web sockets");
         return None;
     }
     if assets == Assets::Skipped && is_asset(entry, &path) {
-        left.out("pictures, scripts, style sheets and fonts");
+        omissions.out("pictures, scripts, style sheets and fonts");
         return None;
     }
     if entry.response.status == 0 && entry.response.content.mime_type.is_empty() && entry.kind.is_some() {
-        left.out("requests that were blocked or got no reply");
+        omissions.out("requests that were blocked or got no reply");
         return None;
     }
     if !is_method(&asked.method) {
-        left.out("requests with a method that is none");
+        omissions.out("requests with a method that is none");
         return None;
     }
     let mut request = Request { method: asked.method.to_uppercase(), ..Request::get(&path) };
@@ -408,14 +408,14 @@ fn take(entry: &Entry, assets: Assets, left: &mut Left) -> Option<(Url, Request)
         conditional |= of_condition;
         let own = is_of_the_connection(name) || of_condition;
         if !own && !add_header(&mut request.headers, name, value) {
-            left.out(format!("the header `{}`, which cannot be sent as it is", printable(name)));
+            omissions.out(format!("the header `{}`, which cannot be sent as it is", printable(name)));
         }
     }
     if let Some(posted) = &asked.post_data {
         match body(posted) {
             Ok(body) => request.body = body,
             Err(reason) => {
-                left.out(reason);
+                omissions.out(reason);
                 return None;
             }
         }

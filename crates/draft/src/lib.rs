@@ -8,9 +8,9 @@
 pub mod curl;
 pub mod har;
 pub mod openapi;
+mod parameters;
 mod requests;
 mod secret;
-mod slots;
 mod write;
 
 use weighbridge_model::experiment::{Protocol, TlsSpec, Url};

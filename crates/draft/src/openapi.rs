@@ -23,7 +23,7 @@ const LONGEST: usize = 32 << 20;
 
 /// What of a description is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Selection {
     /// Where the API is served, instead of the description's first server.
     pub url: Option<String>,
     /// Methods in small letters; `GET` where there is none. `all` is every method.
@@ -72,19 +72,19 @@ pub enum OpenApiError {
     },
 }
 
-type Read<T> = Result<T, OpenApiError>;
+type Parsed<T> = Result<T, OpenApiError>;
 
 /// Reads a description. `file` names it in errors.
 ///
 /// # Errors
 /// [`OpenApiError`], with the place.
-pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
+pub fn parse(file: &str, text: &str, wanted: &Selection) -> Parsed<Draft> {
     let root = tree(file, text)?;
     let api = Api { file, root: &root };
     api.check_version()?;
     let methods = methods(&wanted.methods)?;
     let base = api.server(wanted.url.as_deref())?;
-    let mut left = Left::default();
+    let mut omissions = Omissions::default();
     let mut requests = Vec::new();
     let no_paths = serde_json::Map::new();
     let paths = match root.get("paths") {
@@ -92,10 +92,10 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
         Some(paths) => paths.as_object().ok_or_else(|| api.wrong("/paths", "must be a map of paths"))?,
     };
     for (path, item) in paths {
-        api.operations(path, item, &methods, &base, &mut left, &mut requests)?;
+        requests.extend(api.operations(path, item, &methods, &base, &mut omissions)?);
     }
     if requests.is_empty() {
-        return Err(OpenApiError::Nothing { file: file.to_owned(), why: left.why() });
+        return Err(OpenApiError::Nothing { file: file.to_owned(), why: omissions.why() });
     }
     if requests.len() > MOST_REQUESTS {
         let message =
@@ -107,7 +107,7 @@ pub fn parse(file: &str, text: &str, wanted: &Wanted) -> Read<Draft> {
     if requests.iter().any(|request| request.path.contains("=REPLACE")) {
         notes.push("put your key in the place of `REPLACE`".to_owned());
     }
-    notes.extend(left.notes());
+    notes.extend(omissions.notes());
     let title = root.pointer("/info/title").and_then(Value::as_str).unwrap_or("an API").to_owned();
     let server = Server::Address(Box::new(Address::plain(Url { path: "/".to_owned(), ..base })));
     Ok(Draft { title, server, requests, session: None, timeout: None, notes })
@@ -124,7 +124,7 @@ pub fn is_openapi(text: &str) -> bool {
     text.lines().any(begins)
 }
 
-fn tree(file: &str, text: &str) -> Read<Value> {
+fn tree(file: &str, text: &str) -> Parsed<Value> {
     let text = text.trim_start_matches('\u{feff}');
     let syntax = |line, message: String| OpenApiError::Syntax { file: file.to_owned(), line, message };
     if text.len() > LONGEST {
@@ -143,7 +143,7 @@ fn tree(file: &str, text: &str) -> Read<Value> {
     })
 }
 
-fn methods(given: &[String]) -> Read<Vec<&'static str>> {
+fn methods(given: &[String]) -> Parsed<Vec<&'static str>> {
     if given.is_empty() {
         return Ok(vec!["get"]);
     }
@@ -162,12 +162,12 @@ fn methods(given: &[String]) -> Read<Vec<&'static str>> {
 
 /// Operations that were left out.
 #[derive(Default)]
-struct Left {
+struct Omissions {
     methods: Vec<String>,
     reasons: Vec<String>,
 }
 
-impl Left {
+impl Omissions {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.methods.is_empty() {
@@ -210,7 +210,7 @@ impl<'a> Api<'a> {
         OpenApiError::Wrong { file: self.file.to_owned(), place: place.into(), message: message.into() }
     }
 
-    fn check_version(&self) -> Read<()> {
+    fn check_version(&self) -> Parsed<()> {
         if let Some(old) = self.root.get("swagger") {
             let message = format!(
                 "version {old} is older than OpenAPI 3.0; convert it, for one with `swagger2openapi`"
@@ -228,7 +228,7 @@ impl<'a> Api<'a> {
     }
 
     /// What a reference stands for; anything else is itself.
-    fn follow(&self, place: &str, value: &'a Value) -> Read<&'a Value> {
+    fn follow(&self, place: &str, value: &'a Value) -> Parsed<&'a Value> {
         let mut value = value;
         for _ in 0..16 {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else { return Ok(value) };
@@ -250,7 +250,7 @@ impl<'a> Api<'a> {
     }
 
     /// Where the API is served.
-    fn server(&self, given: Option<&str>) -> Read<Url> {
+    fn server(&self, given: Option<&str>) -> Parsed<Url> {
         let described = self.root.pointer("/servers/0");
         let text = described.and_then(|server| server.get("url")).and_then(Value::as_str);
         let text = text.map(|text| self.filled(text, described));
@@ -290,40 +290,41 @@ impl<'a> Api<'a> {
         text
     }
 
+    /// The requests of one path; those of other methods, and those that cannot be made, are left out.
     fn operations(
         &self,
         path: &str,
         item: &'a Value,
         methods: &[&'static str],
         base: &Url,
-        left: &mut Left,
-        requests: &mut Vec<Request>,
-    ) -> Read<()> {
+        omissions: &mut Omissions,
+    ) -> Parsed<Vec<Request>> {
         let place = format!("/paths/{}", escaped(path));
         if !path.starts_with('/') {
             // `x-…` is anybody's own.
             return if path.starts_with("x-") {
-                Ok(())
+                Ok(Vec::new())
             } else {
                 Err(self.wrong(place, "a path begins with `/`"))
             };
         }
         let item = self.follow(&place, item)?;
+        let mut requests = Vec::new();
         for method in METHODS {
             let Some(operation) = item.get(method) else { continue };
             let upper = method.to_uppercase();
             if !methods.contains(&method) {
-                left.methods.push(format!("{upper} {path}"));
+                omissions.methods.push(format!("{upper} {path}"));
                 continue;
             }
             let place = format!("{place}/{method}");
             let mut building = Building { api: self, place: &place, examples: Examples { api: self } };
             match building.request(path, item, operation, &upper, base)? {
                 Ok(request) => requests.push(request),
-                Err(reason) => left.reasons.push(format!("{upper} {path}: {reason}")),
+                Err(reason) => omissions.reasons.push(format!("{upper} {path}: {reason}")),
             }
         }
-        Ok(())
+        Ok(requests)
     }
 }
 
@@ -363,7 +364,7 @@ impl<'a> Building<'a, '_> {
         operation: &'a Value,
         method: &str,
         base: &Url,
-    ) -> Read<Result<Request, String>> {
+    ) -> Parsed<Result<Request, String>> {
         let mut filled = path.to_owned();
         let (mut query, mut headers, mut cookies) = (Vec::new(), Vec::new(), Vec::new());
         for parameter in self.parameters(item, operation)? {
@@ -410,7 +411,7 @@ impl<'a> Building<'a, '_> {
     }
 
     /// The parameters of the path and of the operation, which go first where both have one.
-    fn parameters(&self, item: &'a Value, operation: &'a Value) -> Read<Vec<&'a Value>> {
+    fn parameters(&self, item: &'a Value, operation: &'a Value) -> Parsed<Vec<&'a Value>> {
         let mut found: Vec<&'a Value> = Vec::new();
         for (owner, place) in [(operation, self.place.to_owned()), (item, self.place.to_owned())] {
             let list = owner.get("parameters").and_then(Value::as_array);
@@ -434,7 +435,7 @@ impl<'a> Building<'a, '_> {
         headers: &mut Vec<(String, String)>,
         query: &mut Vec<String>,
         cookies: &mut Vec<String>,
-    ) -> Read<()> {
+    ) -> Parsed<()> {
         let ways =
             operation.get("security").or_else(|| self.api.root.get("security")).and_then(Value::as_array);
         let Some(way) = ways.and_then(|ways| ways.first()).and_then(Value::as_object) else { return Ok(()) };
@@ -474,7 +475,7 @@ impl<'a> Building<'a, '_> {
         &mut self,
         operation: &'a Value,
         headers: &mut Vec<(String, String)>,
-    ) -> Read<Result<Option<String>, String>> {
+    ) -> Parsed<Result<Option<String>, String>> {
         let Some(wanted) = operation.get("requestBody") else { return Ok(Ok(None)) };
         let wanted = self.api.follow(&format!("{}/requestBody", self.place), wanted)?;
         let Some(content) = wanted.get("content").and_then(Value::as_object) else { return Ok(Ok(None)) };

@@ -7,7 +7,7 @@ use weighbridge_model::experiment::Template;
 use weighbridge_model::secret::is_secret;
 
 use crate::Request;
-use crate::slots::{Place, Put, Slot};
+use crate::parameters::{Parameter, Place, Put};
 
 /// The variables that stand for secrets, with what each holds, in the order of their finding.
 #[derive(Debug, Default)]
@@ -50,18 +50,18 @@ impl Vault {
 
     /// What stands for a value of a query or a body whose name says that it is a secret, or for the cookies beside those
     /// that the server gave. Whole header fields are [hidden](Self::hide) later.
-    pub fn put(&mut self, slot: &Slot<'_>) -> Option<Put> {
-        let what = match slot.place {
+    pub fn put(&mut self, parameter: &Parameter<'_>) -> Option<Put> {
+        let what = match parameter.place {
             Place::Pair => "value of the query's or form's",
             Place::JsonText | Place::JsonNumber => "value of the body's",
-            Place::Header if slot.key == "Cookie" => "remaining cookies of the header",
+            Place::Header if parameter.key == "Cookie" => "remaining cookies of the header",
             Place::Header | Place::Cookie | Place::Segment => return None,
         };
-        if !is_secret(slot.key) || slot.value.is_empty() {
+        if !is_secret(parameter.key) || parameter.value.is_empty() {
             return None;
         }
-        let variable = self.variable(slot.key, slot.value);
-        let shown: String = slot.key.chars().filter(|c| !c.is_control()).take(60).collect();
+        let variable = self.variable(parameter.key, parameter.value);
+        let shown: String = parameter.key.chars().filter(|c| !c.is_control()).take(60).collect();
         self.note(format!("set `{variable}` to the {what} `{shown}`: `export {variable}='…'`"));
         Some(Put::Variable(variable))
     }

@@ -60,7 +60,7 @@ fn a_line_of_curl() {
 fn a_recording() {
     let read = |taken_as| {
         let origin = Some("https://shop.example.org".to_owned());
-        let wanted = har::Wanted { origin, assets: har::Assets::Skipped, taken_as };
+        let wanted = har::Selection { origin, assets: har::Assets::Skipped, taken_as };
         har::parse("session.har", &data("session.har"), &wanted).expect("a recording")
     };
     assert_written("recording", &read(har::TakenAs::Requests));
@@ -69,15 +69,15 @@ fn a_recording() {
 
 #[test]
 fn a_recording_whose_requests_take_values_from_replies() {
-    let draft = har::parse("flow.har", &data("flow.har"), &har::Wanted::default()).expect("a recording");
+    let draft = har::parse("flow.har", &data("flow.har"), &har::Selection::default()).expect("a recording");
     assert_written("recording-flow", &draft);
 }
 
 #[test]
 fn a_description_of_an_api() {
     let read = |wanted| openapi::parse("shop.yaml", &data("shop.yaml"), &wanted).expect("a description");
-    assert_written("api", &read(openapi::Wanted::default()));
+    assert_written("api", &read(openapi::Selection::default()));
     let all =
-        openapi::Wanted { methods: vec!["all".to_owned()], url: Some("http://127.0.0.1:8080".to_owned()) };
+        openapi::Selection { methods: vec!["all".to_owned()], url: Some("http://127.0.0.1:8080".to_owned()) };
     assert_written("api-all", &read(all));
 }

@@ -22,7 +22,7 @@ proptest! {
         let _ = parse_core_list(&text);
         let _ = CpuTimes::parse(&text, TICK);
         let _ = Hierarchy::locate(&text, &text);
-        let _ = (quota::Place::locate(quota::Kind::Memory, &text, &text), quota::parse_max(&text), quota::parse_throttling(&text));
+        let _ = (quota::CgroupLocation::locate(quota::ControllerKind::Memory, &text, &text), quota::parse_max(&text), quota::parse_throttling(&text));
         let _ = (quota::parse_cfs(&text, &text), runtime::parse(&text));
         let refused = Service::parse(Path::new("/s/go"), &text);
         prop_assert!(refused.is_err());

@@ -10,7 +10,7 @@ use weighbridge_lab::cleanup::owned_resource::OwnedResource;
 use weighbridge_lab::cleanup::registry::{self, Registry};
 use weighbridge_lab::process::freeze::FreezeMethod;
 use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
-use weighbridge_lab::process::quota::{Controller, Kind, Place};
+use weighbridge_lab::process::quota::{CgroupLocation, Controller, ControllerKind};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, QuotaOrigin};
 
@@ -146,6 +146,6 @@ fn a_quota_that_the_command_brings_itself_is_found() {
     let mut role = lab.launch(&launch(folder.path(), &script)).expect("it starts");
     let facts = role.quota().expect("it is limited");
     assert_eq!((facts.quota, facts.origin), (quota, QuotaOrigin::Host));
-    assert!(Place::find(Kind::Cpu, role.pid()).iter().any(|place| place.group == group.0));
+    assert!(CgroupLocation::find(ControllerKind::Cpu, role.pid()).iter().any(|place| place.group == group.0));
     role.stop(GRACE);
 }

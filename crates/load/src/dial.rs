@@ -91,7 +91,7 @@ pub trait Dial: Send {
 
 /// The addresses of one variant.
 #[derive(Debug, Default)]
-struct Peer {
+struct VariantAddresses {
     addresses: Vec<Endpoint>,
     /// The address the next dial goes to.
     current: usize,
@@ -107,7 +107,7 @@ struct Peer {
 /// address is tried next. `TCP_NODELAY` is set where there is TCP.
 #[derive(Debug, Default)]
 pub struct SocketDial {
-    peers: Vec<Peer>,
+    peers: Vec<VariantAddresses>,
 }
 
 impl SocketDial {
@@ -120,9 +120,9 @@ impl SocketDial {
     pub fn set(&mut self, variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) {
         let addresses = addresses.into_iter().map(Into::into).collect();
         if self.peers.len() <= variant.index() {
-            self.peers.resize_with(variant.index() + 1, Peer::default);
+            self.peers.resize_with(variant.index() + 1, VariantAddresses::default);
         }
-        self.peers[variant.index()] = Peer { addresses, ..Peer::default() };
+        self.peers[variant.index()] = VariantAddresses { addresses, ..VariantAddresses::default() };
     }
 
     /// Has the sockets of connections of `variant` made elsewhere, from now on and until its addresses are set anew.
@@ -140,7 +140,7 @@ impl SocketDial {
     }
 }
 
-impl Peer {
+impl VariantAddresses {
     fn finish(&mut self, socket: RawFd) -> Option<usize> {
         self.begun.remove(&socket)
     }
@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn a_failure_moves_on_once_however_many_sockets_report_it() {
-        let mut peer = Peer {
+        let mut peer = VariantAddresses {
             addresses: vec![address("127.0.0.1:1").into(), address("127.0.0.1:2").into()],
             begun: HashMap::from([(10, 0), (11, 0)]),
-            ..Peer::default()
+            ..VariantAddresses::default()
         };
         let first = peer.finish(10).expect("begun");
         assert_eq!((peer.note_failure(first), peer.current), (AfterFailure::TryNext, 1));

@@ -262,7 +262,7 @@ enum Filled {
 
 /// How far the reply is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReplyProgress {
     Incomplete,
     Whole,
     Failed(ErrorKind),
@@ -369,21 +369,21 @@ impl Exchange<'_> {
             // Over TLS the end of the connection ends a reply only where the server said that it is one.
             let farewell = self.tls.as_ref().map(TlsSession::is_closed_by_peer);
             let over = farewell == Some(true) || (filled == Filled::End && farewell.is_none());
-            if over && state == State::Incomplete {
+            if over && state == ReplyProgress::Incomplete {
                 state = self.collect(|codec, _, sink| codec.eof(sink));
             }
-            if (over || filled == Filled::End) && state == State::Incomplete {
-                state = State::Failed(ErrorKind::Reset);
+            if (over || filled == Filled::End) && state == ReplyProgress::Incomplete {
+                state = ReplyProgress::Failed(ErrorKind::Reset);
             }
             let peer = || self.peer.clone();
             match state {
-                State::Incomplete => {}
-                State::Whole => return Ok(()),
-                State::TooLong => {
+                ReplyProgress::Incomplete => {}
+                ReplyProgress::Whole => return Ok(()),
+                ReplyProgress::TooLong => {
                     return Err(ExchangeError::TooLong { peer: peer(), limit: self.limits.body });
                 }
-                State::Failed(ErrorKind::Reset) => return Err(ExchangeError::Reset { peer: peer() }),
-                State::Failed(_) => return Err(ExchangeError::Protocol { peer: peer() }),
+                ReplyProgress::Failed(ErrorKind::Reset) => return Err(ExchangeError::Reset { peer: peer() }),
+                ReplyProgress::Failed(_) => return Err(ExchangeError::Protocol { peer: peer() }),
             }
             self.check_limits()?;
             self.flush()?;
@@ -402,27 +402,32 @@ impl Exchange<'_> {
     }
 
     /// Calls the codec and keeps what it reports.
-    fn collect(&mut self, act: impl FnOnce(&mut AnyCodec, &mut Out, &mut crate::codec::Sink<'_>)) -> State {
+    fn collect(
+        &mut self,
+        act: impl FnOnce(&mut AnyCodec, &mut Out, &mut crate::codec::Sink<'_>),
+    ) -> ReplyProgress {
         let Self { codec, out, reply, limits, .. } = self;
-        let mut state = State::Incomplete;
+        let mut state = ReplyProgress::Incomplete;
         act(codec, out, &mut |event| match event {
             Event::Head(_, head) | Event::Trailers(_, head) => {
                 reply.status = head.status;
                 let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
                 reply.headers.extend(head.fields.iter().map(|f| (f.name.to_owned(), text(f.value))));
             }
-            Event::Data(_, bytes) if state == State::Incomplete => {
+            Event::Data(_, bytes) if state == ReplyProgress::Incomplete => {
                 if reply.body.len() as u64 + bytes.len() as u64 > limits.body.get() {
-                    state = State::TooLong;
+                    state = ReplyProgress::TooLong;
                 } else {
                     reply.body.extend_from_slice(bytes);
                 }
             }
-            Event::Done(_, Outcome::Ok) if state == State::Incomplete => state = State::Whole,
-            Event::Done(_, Outcome::Error(kind)) | Event::Broken(kind) if state == State::Incomplete => {
-                state = State::Failed(kind);
+            Event::Done(_, Outcome::Ok) if state == ReplyProgress::Incomplete => state = ReplyProgress::Whole,
+            Event::Done(_, Outcome::Error(kind)) | Event::Broken(kind)
+                if state == ReplyProgress::Incomplete =>
+            {
+                state = ReplyProgress::Failed(kind);
             }
-            Event::Message(_, count) if state == State::Incomplete => {
+            Event::Message(_, count) if state == ReplyProgress::Incomplete => {
                 reply.messages.extend((0..count).map(|_| reply.body.len()));
             }
             Event::Data(..) | Event::Done(..) | Event::Broken(_) | Event::Message(..) | Event::Drain => {}

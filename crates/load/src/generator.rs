@@ -44,7 +44,7 @@ const TURN: usize = 16;
 
 /// How the loop behaves, whatever the variant.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct LoopOptions {
     /// How long before an arrival the loop stops sleeping and spins: it must cover the kernel's lateness in waking it.
     pub spin: Nanoseconds,
     /// How the loop waits, for replies above all.
@@ -55,7 +55,7 @@ pub struct Options {
     pub times: Option<Arc<LiveTimes>>,
 }
 
-impl Default for Options {
+impl Default for LoopOptions {
     fn default() -> Self {
         Self {
             spin: Nanoseconds::from_micros(50),
@@ -234,11 +234,11 @@ pub struct Generator {
     recorder: Recorder,
     /// Of the variants of interleaved windows, one each.
     recorders: Vec<Recorder>,
-    options: Options,
+    options: LoopOptions,
 }
 
 /// What one run of the loop keeps.
-struct Run<'a, 'p> {
+struct LoopState<'a, 'p> {
     window: Window,
     account: Account<'a>,
     progress: Option<&'p mut (dyn FnMut(Progress) + 'p)>,
@@ -251,7 +251,7 @@ impl Generator {
     ///
     /// # Errors
     /// Where the kernel refuses an epoll instance or a timer.
-    pub fn new(dial: Box<dyn Dial>, options: Options) -> io::Result<Self> {
+    pub fn new(dial: Box<dyn Dial>, options: LoopOptions) -> io::Result<Self> {
         let (io, recorder) = (Io::new(dial)?, Recorder::new());
         Ok(Self { io, pools: Vec::new(), recorder, recorders: Vec::new(), options })
     }
@@ -376,7 +376,7 @@ impl Generator {
         pool.free_all(start);
         let mut account = Account::new(recorder, samples, start);
         account.times = progress.as_ref().and(options.times.as_deref());
-        let mut run = Run::new(spec, start, account, progress);
+        let mut run = LoopState::new(spec, start, account, progress);
         let (end, trouble) = run.turns(pools, io, variant, options).map_err(RunError::Loop)?;
         let over = sys::clock();
         let pool = pool_of(pools, variant).ok_or(RunError::NotAttached(variant))?;
@@ -439,7 +439,7 @@ fn expected(load: &Load) -> u64 {
     }
 }
 
-impl<'a, 'p> Run<'a, 'p> {
+impl<'a, 'p> LoopState<'a, 'p> {
     fn new(
         spec: &WindowSpec,
         start: Timestamp,
@@ -461,7 +461,7 @@ impl<'a, 'p> Run<'a, 'p> {
         pools: &mut [Option<Box<Pool>>],
         io: &mut Io,
         variant: VariantId,
-        options: &Options,
+        options: &LoopOptions,
     ) -> io::Result<(WindowEnd, Option<Trouble>)> {
         loop {
             let now = sys::clock();

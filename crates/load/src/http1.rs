@@ -8,7 +8,7 @@
 use std::mem::MaybeUninit;
 
 use crate::codec::{Event, Head, In, Out, Sink, UNIT_LIMIT};
-use crate::ordered::{Ordered, Pending, Progress, Queue, line_end, pass_on};
+use crate::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
 
 /// Header fields for which there is room without allocating; hardly any head has more.
@@ -28,7 +28,7 @@ const EAGER_HEAD: usize = 8 * 1024;
 
 /// Where in a reply the next byte belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReplyState {
     Head,
     Length { left: u64 },
     ChunkSize,
@@ -49,7 +49,7 @@ enum Persistence {
 /// How a head says its body is delimited, with the connection's fate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Delimiting {
-    body: State,
+    body: ReplyState,
     persistence: Persistence,
 }
 
@@ -59,7 +59,7 @@ const MEMO_FIELDS: usize = 16;
 
 /// Where a field's name ends among the remembered names, and where its value lies in the head.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct FieldSpan {
     name_end: u16,
     value: (u16, u16),
 }
@@ -71,7 +71,7 @@ struct Memo {
     bytes: Vec<u8>,
     /// The names of the fields, one after the other.
     names: String,
-    fields: Vec<Place>,
+    fields: Vec<FieldSpan>,
     status: u16,
     reply: ReplyShape,
     delimiting: Delimiting,
@@ -86,7 +86,7 @@ impl Memo {
             fields: Vec::new(),
             status: 0,
             reply: ReplyShape::Normal,
-            delimiting: Delimiting { body: State::Broken, persistence: Persistence::Close },
+            delimiting: Delimiting { body: ReplyState::Broken, persistence: Persistence::Close },
         }
     }
 
@@ -114,7 +114,7 @@ impl Memo {
             let at = if field.value.is_empty() { 0 } else { at };
             self.names.push_str(field.name);
             let value = (at as u16, field.value.len() as u16);
-            self.fields.push(Place { name_end: self.names.len() as u16, value });
+            self.fields.push(FieldSpan { name_end: self.names.len() as u16, value });
         }
         self.bytes.extend_from_slice(head);
         self.status = response.code.unwrap_or(0);
@@ -139,7 +139,7 @@ impl Memo {
 #[derive(Debug)]
 pub struct Http1 {
     pending: Queue,
-    state: State,
+    state: ReplyState,
     persistence: Persistence,
     /// Length of the unfinished head or trailer at the last look.
     seen: usize,
@@ -151,7 +151,7 @@ impl Http1 {
     pub fn new() -> Self {
         Self {
             pending: Queue::new(),
-            state: State::Head,
+            state: ReplyState::Head,
             persistence: Persistence::KeepAlive,
             seen: 0,
             memo: Memo::empty(),
@@ -160,7 +160,7 @@ impl Http1 {
 
     /// Ends the reply at the front. Where the peer closes after it, the requests behind it will never be answered.
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        self.state = State::Head;
+        self.state = ReplyState::Head;
         self.answered(sink);
         if self.persistence == Persistence::Close {
             self.cut_short(sink);
@@ -177,12 +177,12 @@ impl Http1 {
     }
 
     /// Notes an unfinished head or trailer; too long a one is a fault.
-    fn unfinished(&mut self, length: usize) -> Progress {
+    fn unfinished(&mut self, length: usize) -> ParseStatus {
         self.seen = length;
-        if length >= UNIT_LIMIT { Progress::Fault } else { Progress::Starved }
+        if length >= UNIT_LIMIT { ParseStatus::Fault } else { ParseStatus::Starved }
     }
 
-    fn head(&mut self, input: &mut In<'_>, id: u64, reply: ReplyShape, sink: &mut Sink<'_>) -> Progress {
+    fn head(&mut self, input: &mut In<'_>, id: u64, reply: ReplyShape, sink: &mut Sink<'_>) -> ParseStatus {
         let rest = input.rest();
         if self.memo.matches(rest, reply) {
             input.consume(self.memo.bytes.len());
@@ -204,20 +204,20 @@ impl Http1 {
         let length = match parsed {
             Ok(httparse::Status::Complete(length)) if length <= UNIT_LIMIT => length,
             Ok(httparse::Status::Partial) => return self.unfinished(rest.len()),
-            Ok(httparse::Status::Complete(_)) | Err(_) => return Progress::Fault,
+            Ok(httparse::Status::Complete(_)) | Err(_) => return ParseStatus::Fault,
         };
         input.consume(length);
         let (status, version) = (response.code.unwrap_or(0), response.version.unwrap_or(0));
         match status {
-            101 | 0..=99 => return Progress::Fault,
+            101 | 0..=99 => return ParseStatus::Fault,
             102..=199 | 100 => {
                 self.seen = 0;
-                return Progress::More;
+                return ParseStatus::More;
             }
             _ => {}
         }
         let Some(delimiting) = delimiting(status, version, response.headers, reply) else {
-            return Progress::Fault;
+            return ParseStatus::Fault;
         };
         self.memo.keep(&rest[..length], &response, reply, delimiting);
         sink(Event::Head(id, Head { status, fields: response.headers }));
@@ -225,46 +225,47 @@ impl Http1 {
     }
 
     /// Goes on to the body after a whole head.
-    fn go_on(&mut self, delimiting: Delimiting, sink: &mut Sink<'_>) -> Progress {
+    fn go_on(&mut self, delimiting: Delimiting, sink: &mut Sink<'_>) -> ParseStatus {
         self.seen = 0;
         self.state = delimiting.body;
         self.persistence = delimiting.persistence;
         if self.persistence == Persistence::Close {
             sink(Event::Drain);
         }
-        if self.state == (State::Length { left: 0 }) {
+        if self.state == (ReplyState::Length { left: 0 }) {
             self.finish(sink);
         }
-        Progress::More
+        ParseStatus::More
     }
 
-    fn chunk_size(&mut self, input: &mut In<'_>) -> Progress {
+    fn chunk_size(&mut self, input: &mut In<'_>) -> ParseStatus {
         let rest = input.rest();
         match httparse::parse_chunk_size(rest) {
             Ok(httparse::Status::Complete((length, size))) if length <= CHUNK_LINE_LIMIT => {
                 input.consume(length);
-                self.state = if size == 0 { State::Trailer } else { State::ChunkData { left: size } };
-                Progress::More
+                self.state =
+                    if size == 0 { ReplyState::Trailer } else { ReplyState::ChunkData { left: size } };
+                ParseStatus::More
             }
-            Ok(httparse::Status::Partial) if rest.len() < CHUNK_LINE_LIMIT => Progress::Starved,
-            _ => Progress::Fault,
+            Ok(httparse::Status::Partial) if rest.len() < CHUNK_LINE_LIMIT => ParseStatus::Starved,
+            _ => ParseStatus::Fault,
         }
     }
 
-    fn chunk_end(&mut self, input: &mut In<'_>) -> Progress {
+    fn chunk_end(&mut self, input: &mut In<'_>) -> ParseStatus {
         let progress = line_end(input);
-        if progress == Progress::More {
-            self.state = State::ChunkSize;
+        if progress == ParseStatus::More {
+            self.state = ReplyState::ChunkSize;
         }
         progress
     }
 
-    fn trailer(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+    fn trailer(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus {
         let rest = input.rest();
         if rest.starts_with(b"\r\n") {
             input.consume(2);
             self.finish(sink);
-            return Progress::More;
+            return ParseStatus::More;
         }
         if !self.worth_parsing(rest) {
             return self.unfinished(rest.len());
@@ -280,10 +281,10 @@ impl Http1 {
                 self.seen = 0;
                 input.consume(length);
                 self.finish(sink);
-                Progress::More
+                ParseStatus::More
             }
             Ok(httparse::Status::Partial) => self.unfinished(rest.len()),
-            _ => Progress::Fault,
+            _ => ParseStatus::Fault,
         }
     }
 }
@@ -303,39 +304,39 @@ impl Ordered for Http1 {
         self.pending.pop_front().map(|pending| pending.id)
     }
 
-    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus {
         if input.rest().is_empty() {
-            return Progress::Starved;
+            return ParseStatus::Starved;
         }
-        let Some(&Pending { id, reply }) = self.pending.front() else { return Progress::Fault };
+        let Some(&Pending { id, reply }) = self.pending.front() else { return ParseStatus::Fault };
         match self.state {
-            State::Head => self.head(input, id, reply, sink),
-            State::Length { left } => {
+            ReplyState::Head => self.head(input, id, reply, sink),
+            ReplyState::Length { left } => {
                 let left = left - pass_on(input, left, |bytes| sink(Event::Data(id, bytes)));
-                self.state = State::Length { left };
+                self.state = ReplyState::Length { left };
                 if left == 0 {
                     self.finish(sink);
                 }
-                Progress::More
+                ParseStatus::More
             }
-            State::ChunkSize => self.chunk_size(input),
-            State::ChunkData { left } => {
+            ReplyState::ChunkSize => self.chunk_size(input),
+            ReplyState::ChunkData { left } => {
                 let left = left - pass_on(input, left, |bytes| sink(Event::Data(id, bytes)));
-                self.state = if left == 0 { State::ChunkEnd } else { State::ChunkData { left } };
-                Progress::More
+                self.state = if left == 0 { ReplyState::ChunkEnd } else { ReplyState::ChunkData { left } };
+                ParseStatus::More
             }
-            State::ChunkEnd => self.chunk_end(input),
-            State::Trailer => self.trailer(input, sink),
-            State::UntilClose => {
+            ReplyState::ChunkEnd => self.chunk_end(input),
+            ReplyState::Trailer => self.trailer(input, sink),
+            ReplyState::UntilClose => {
                 pass_on(input, u64::MAX, |bytes| sink(Event::Data(id, bytes)));
-                Progress::More
+                ParseStatus::More
             }
-            State::Broken => Progress::Fault,
+            ReplyState::Broken => ParseStatus::Fault,
         }
     }
 
     fn end(&mut self, sink: &mut Sink<'_>) {
-        if self.state == State::UntilClose {
+        if self.state == ReplyState::UntilClose {
             self.finish(sink);
         }
     }
@@ -345,17 +346,17 @@ impl Ordered for Http1 {
     }
 
     fn is_broken(&self) -> bool {
-        self.state == State::Broken
+        self.state == ReplyState::Broken
     }
 
     fn break_off(&mut self) {
         self.pending.clear();
-        self.state = State::Broken;
+        self.state = ReplyState::Broken;
     }
 
     fn renew(&mut self) {
         self.pending.clear();
-        self.state = State::Head;
+        self.state = ReplyState::Head;
         self.persistence = Persistence::KeepAlive;
         self.seen = 0;
     }
@@ -390,15 +391,15 @@ fn delimiting(
         }
     }
     let body = if reply == ReplyShape::NoBody || status == 204 || status == 304 {
-        State::Length { left: 0 }
+        ReplyState::Length { left: 0 }
     } else if let Some(coding) = coding {
-        if coding.eq_ignore_ascii_case(b"chunked") { State::ChunkSize } else { State::UntilClose }
+        if coding.eq_ignore_ascii_case(b"chunked") { ReplyState::ChunkSize } else { ReplyState::UntilClose }
     } else if let Some(left) = length {
-        State::Length { left }
+        ReplyState::Length { left }
     } else {
-        State::UntilClose
+        ReplyState::UntilClose
     };
-    let ends = close || body == State::UntilClose || (version == 0 && !keep);
+    let ends = close || body == ReplyState::UntilClose || (version == 0 && !keep);
     let persistence = if ends { Persistence::Close } else { Persistence::KeepAlive };
     Some(Delimiting { body, persistence })
 }

@@ -44,7 +44,7 @@ const TO_COME: usize = 1_024;
 pub struct Interleave {
     start: Timestamp,
     windows: Vec<Window>,
-    order: Order,
+    order: RoundOrder,
     /// Requests of rounds that have begun, not yet due.
     to_come: BinaryHeap<Reverse<Coming>>,
     /// Tells requests due at one time apart, so that the earlier round comes first.
@@ -99,13 +99,13 @@ struct Walker {
 
 /// Orders of rounds.
 #[derive(Debug)]
-struct Order {
+struct RoundOrder {
     random: ChaCha8Rng,
     last: Vec<u16>,
     drawn: u64,
 }
 
-impl Order {
+impl RoundOrder {
     fn new(variants: usize, substream: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(substream);
         random.set_stream(STREAM);
@@ -148,7 +148,7 @@ impl Interleave {
         let mut made = Self {
             start,
             windows: (0..variants).map(|_| Window::fed(load, nominal, start)).collect(),
-            order: Order::new(variants, substream),
+            order: RoundOrder::new(variants, substream),
             to_come: BinaryHeap::with_capacity(room),
             sequence: 0,
             issue,

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink};
 use crate::line::{Line, LineSearch, decimal};
-use crate::ordered::{Ordered, Progress, line_end, pass_on};
+use crate::ordered::{Ordered, ParseStatus, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
 
 pub use request::{CommandError, command};
@@ -33,7 +33,7 @@ struct Pending {
 
 /// Where in a reply the next byte belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ReplyState {
     Line,
     Data { left: u64 },
     DataEnd,
@@ -64,7 +64,7 @@ pub struct Memcached {
     pending: VecDeque<Pending>,
     /// The keys of the requests that ask for one value, one after the other.
     keys: VecDeque<u8>,
-    state: State,
+    state: ReplyState,
     line: LineSearch,
     told: Told,
 }
@@ -75,7 +75,7 @@ impl Memcached {
         Self {
             pending: VecDeque::new(),
             keys: VecDeque::new(),
-            state: State::Line,
+            state: ReplyState::Line,
             line: LineSearch::default(),
             told: Told::Nothing,
         }
@@ -87,15 +87,15 @@ impl Memcached {
         id: u64,
         reply: ReplyShape,
         sink: &mut Sink<'_>,
-    ) -> Progress {
+    ) -> ParseStatus {
         let (line, length) = match self.line.find(input.rest(), LINE_LIMIT) {
             Line::Whole(line, length) => (line, length),
-            Line::Partial => return Progress::Starved,
-            Line::Fault => return Progress::Fault,
+            Line::Partial => return ParseStatus::Starved,
+            Line::Fault => return ParseStatus::Fault,
         };
-        let Some(meaning) = meaning(line, reply) else { return Progress::Fault };
+        let Some(meaning) = meaning(line, reply) else { return ParseStatus::Fault };
         if reply == ReplyShape::Value && matches!(meaning, Meaning::Value(_)) && !self.is_asked(line) {
-            return Progress::Fault;
+            return ParseStatus::Fault;
         }
         input.consume(length);
         let head = |status| Event::Head(id, Head { status, fields: &[] });
@@ -103,7 +103,7 @@ impl Memcached {
             (Meaning::Value(left), told) => {
                 sink(if told == Told::Nothing { head(200) } else { Event::Data(id, b"\n") });
                 self.told = Told::Values;
-                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
+                self.state = if left == 0 { ReplyState::DataEnd } else { ReplyState::Data { left } };
             }
             (Meaning::End, told) => {
                 if told == Told::Nothing {
@@ -122,9 +122,9 @@ impl Memcached {
                 sink(Event::Trailers(id, Head { status, fields: &[text] }));
                 self.finish(sink);
             }
-            (Meaning::Whole(_), Told::Values) => return Progress::Fault,
+            (Meaning::Whole(_), Told::Values) => return ParseStatus::Fault,
         }
-        Progress::More
+        ParseStatus::More
     }
 
     /// Whether a `VALUE` line is the first of its reply and has the key that was asked for.
@@ -161,46 +161,46 @@ impl Ordered for Memcached {
         Some(pending.id)
     }
 
-    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus {
         if input.rest().is_empty() {
-            return Progress::Starved;
+            return ParseStatus::Starved;
         }
-        let Some(&Pending { id, reply, .. }) = self.pending.front() else { return Progress::Fault };
+        let Some(&Pending { id, reply, .. }) = self.pending.front() else { return ParseStatus::Fault };
         match self.state {
-            State::Line => self.reply_line(input, id, reply, sink),
-            State::Data { left } => {
+            ReplyState::Line => self.reply_line(input, id, reply, sink),
+            ReplyState::Data { left } => {
                 let left = left - pass_on(input, left, |bytes| sink(Event::Data(id, bytes)));
-                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
-                Progress::More
+                self.state = if left == 0 { ReplyState::DataEnd } else { ReplyState::Data { left } };
+                ParseStatus::More
             }
-            State::DataEnd => {
+            ReplyState::DataEnd => {
                 let progress = line_end(input);
-                if progress == Progress::More {
-                    self.state = State::Line;
+                if progress == ParseStatus::More {
+                    self.state = ReplyState::Line;
                     if reply == ReplyShape::Meta {
                         self.finish(sink);
                     }
                 }
                 progress
             }
-            State::Broken => Progress::Fault,
+            ReplyState::Broken => ParseStatus::Fault,
         }
     }
 
     fn is_broken(&self) -> bool {
-        self.state == State::Broken
+        self.state == ReplyState::Broken
     }
 
     fn break_off(&mut self) {
         self.pending.clear();
         self.keys.clear();
-        self.state = State::Broken;
+        self.state = ReplyState::Broken;
     }
 
     fn renew(&mut self) {
         self.pending.clear();
         self.keys.clear();
-        self.state = State::Line;
+        self.state = ReplyState::Line;
         self.line.reset();
         self.told = Told::Nothing;
     }

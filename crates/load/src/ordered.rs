@@ -14,7 +14,7 @@ use crate::request::{Rendered, ReplyShape};
 
 /// What one look at the input led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum ParseStatus {
     /// Something was consumed; look again.
     More,
     /// The rest is not whole yet.
@@ -44,7 +44,7 @@ pub trait Ordered {
     fn pop(&mut self) -> Option<u64>;
 
     /// One look at the input: consumes the next piece of a reply and reports it.
-    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress;
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus;
 
     /// Ends the reply under way, if the end of the connection is its proper end.
     fn end(&mut self, sink: &mut Sink<'_>) {
@@ -96,9 +96,9 @@ impl<O: Ordered> Codec for O {
         }
         loop {
             match self.step(input, sink) {
-                Progress::More => {}
-                Progress::Starved => return,
-                Progress::Fault => {
+                ParseStatus::More => {}
+                ParseStatus::Starved => return,
+                ParseStatus::Fault => {
                     self.break_off();
                     sink(Event::Broken(ErrorKind::Protocol));
                     return;
@@ -141,14 +141,14 @@ pub fn pass_on(input: &mut In<'_>, most: u64, tell: impl FnOnce(&[u8])) -> u64 {
 }
 
 /// Consumes the CR LF that must stand here.
-pub fn line_end(input: &mut In<'_>) -> Progress {
+pub fn line_end(input: &mut In<'_>) -> ParseStatus {
     match input.rest() {
         [b'\r', b'\n', ..] => {
             input.consume(2);
-            Progress::More
+            ParseStatus::More
         }
-        [] | [b'\r'] => Progress::Starved,
-        _ => Progress::Fault,
+        [] | [b'\r'] => ParseStatus::Starved,
+        _ => ParseStatus::Fault,
     }
 }
 
@@ -171,8 +171,8 @@ mod tests {
             let mut input = In::new(bytes);
             (line_end(&mut input), input.consumed())
         };
-        assert_eq!(look(b"\r\nx"), (Progress::More, 2));
-        assert_eq!((look(b""), look(b"\r")), ((Progress::Starved, 0), (Progress::Starved, 0)));
-        assert_eq!((look(b"\n"), look(b"\rx")), ((Progress::Fault, 0), (Progress::Fault, 0)));
+        assert_eq!(look(b"\r\nx"), (ParseStatus::More, 2));
+        assert_eq!((look(b""), look(b"\r")), ((ParseStatus::Starved, 0), (ParseStatus::Starved, 0)));
+        assert_eq!((look(b"\n"), look(b"\rx")), ((ParseStatus::Fault, 0), (ParseStatus::Fault, 0)));
     }
 }

@@ -70,7 +70,7 @@ impl Default for Slate {
 pub struct Outline {
     operation: OperationId,
     reply: ReplyShape,
-    head: Box<[Part]>,
+    head: Box<[HeadPart]>,
     body: Box<[Segment]>,
 }
 
@@ -83,7 +83,7 @@ enum Segment {
 
 /// A part of a head.
 #[derive(Debug, Clone)]
-enum Part {
+enum HeadPart {
     Plain(Segment),
     /// HTTP/1.1: the body's length in digits.
     Length,
@@ -128,15 +128,15 @@ impl Outline {
         rendered.refill(self.operation, self.reply, body, |into| {
             for part in &self.head {
                 match part {
-                    Part::Plain(Segment::Bytes(bytes)) => into.extend_from_slice(bytes),
-                    Part::Plain(Segment::Gap(number)) => gaps.write(*number, into),
-                    Part::Length => digits(body.len(), |text| into.extend_from_slice(text)),
-                    Part::Field(name, value) => {
+                    HeadPart::Plain(Segment::Bytes(bytes)) => into.extend_from_slice(bytes),
+                    HeadPart::Plain(Segment::Gap(number)) => gaps.write(*number, into),
+                    HeadPart::Length => digits(body.len(), |text| into.extend_from_slice(text)),
+                    HeadPart::Field(name, value) => {
                         field.clear();
                         fill(value, gaps, field);
                         hpack::field(name, field.trim_ascii(), into);
                     }
-                    Part::LengthField => {
+                    HeadPart::LengthField => {
                         digits(body.len(), |text| hpack::field("content-length", text, into))
                     }
                 }
@@ -215,12 +215,12 @@ fn announces(request: &Outlined) -> bool {
 
 /// A head that is put together, text with text.
 #[derive(Debug, Default)]
-struct Head {
-    parts: Vec<Part>,
+struct HeadBuilder {
+    parts: Vec<HeadPart>,
     open: Vec<u8>,
 }
 
-impl Head {
+impl HeadBuilder {
     fn bytes(&mut self, bytes: &[u8]) {
         self.open.extend_from_slice(bytes);
     }
@@ -229,12 +229,12 @@ impl Head {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => self.bytes(text.as_bytes()),
-                Piece::Gap(number) => self.part(Part::Plain(Segment::Gap(*number))),
+                Piece::Gap(number) => self.part(HeadPart::Plain(Segment::Gap(*number))),
             }
         }
     }
 
-    fn part(&mut self, part: Part) {
+    fn part(&mut self, part: HeadPart) {
         self.close();
         self.parts.push(part);
     }
@@ -242,26 +242,26 @@ impl Head {
     fn close(&mut self) {
         if !self.open.is_empty() {
             let bytes = std::mem::take(&mut self.open).into_boxed_slice();
-            self.parts.push(Part::Plain(Segment::Bytes(bytes)));
+            self.parts.push(HeadPart::Plain(Segment::Bytes(bytes)));
         }
     }
 
     /// A field of HTTP/2: written now where it has no gap.
     fn field(&mut self, name: &str, value: &[Piece]) {
         match value.iter().any(|piece| matches!(piece, Piece::Gap(_))) {
-            true => self.part(Part::Field(name.into(), segments(value))),
+            true => self.part(HeadPart::Field(name.into(), segments(value))),
             false => hpack::field(name, text(value).trim().as_bytes(), &mut self.open),
         }
     }
 
-    fn done(mut self) -> Box<[Part]> {
+    fn done(mut self) -> Box<[HeadPart]> {
         self.close();
         self.parts.into_boxed_slice()
     }
 }
 
-fn http1(request: &Outlined) -> Head {
-    let mut head = Head::default();
+fn http1(request: &Outlined) -> HeadBuilder {
+    let mut head = HeadBuilder::default();
     head.bytes(format!("{} ", request.method).as_bytes());
     head.pieces(&request.target);
     head.bytes(b" HTTP/1.1\r\n");
@@ -275,7 +275,7 @@ fn http1(request: &Outlined) -> Head {
     }
     if announces(request) {
         head.bytes(b"Content-Length: ");
-        head.part(Part::Length);
+        head.part(HeadPart::Length);
         head.bytes(b"\r\n");
     }
     head.bytes(b"\r\n");
@@ -294,10 +294,10 @@ fn trimmed(value: &[Piece]) -> Vec<Piece> {
     value
 }
 
-fn http2(settings: &Http2Settings, request: &Outlined) -> Head {
+fn http2(settings: &Http2Settings, request: &Outlined) -> HeadBuilder {
     let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
     let own = [Piece::Text(request.authority.clone())];
-    let mut head = Head::default();
+    let mut head = HeadBuilder::default();
     hpack::field(":method", request.method.as_bytes(), &mut head.open);
     hpack::field(":scheme", settings.scheme.name().as_bytes(), &mut head.open);
     head.field(":authority", host.map_or(&own[..], |(_, value)| value));
@@ -309,7 +309,7 @@ fn http2(settings: &Http2Settings, request: &Outlined) -> Head {
         }
     }
     if announces(request) {
-        head.part(Part::LengthField);
+        head.part(HeadPart::LengthField);
     }
     head
 }

@@ -24,14 +24,14 @@ enum Form {
     /// Nanoseconds between arrivals.
     Constant { gap: f64 },
     /// Rates that change in straight lines.
-    Pieces(Vec<Piece>),
+    Pieces(Vec<Stretch>),
     /// Rates per nanosecond.
     Sine { mean: f64, amplitude: f64, period: f64 },
 }
 
 /// A stretch over which the rate changes in a straight line.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct Stretch {
     /// When it begins, and how much has arrived by then.
     start: f64,
     before: f64,
@@ -48,7 +48,7 @@ impl Cumulative {
             let (mut pieces, mut start, mut before) = (Vec::with_capacity(stretches.len()), 0.0, 0.0);
             for (from, to, lasts) in stretches {
                 let (rate, slope) = (from / 1e9, (to - from) / 1e9 / lasts);
-                pieces.push(Piece { start, before, rate, slope });
+                pieces.push(Stretch { start, before, rate, slope });
                 // The factors in this order: whole rates over whole seconds give whole numbers.
                 before += (from + to) / 2.0 * lasts / 1e9;
                 start += lasts;
@@ -103,7 +103,7 @@ impl Cumulative {
             Form::Constant { gap } => time / gap,
             Form::Pieces(pieces) => {
                 let at = pieces.partition_point(|piece| piece.start <= time).saturating_sub(1);
-                let Piece { start, before, rate, slope } = pieces[at];
+                let Stretch { start, before, rate, slope } = pieces[at];
                 let since = time - start;
                 before + since * (rate + slope * since / 2.0)
             }
@@ -125,7 +125,7 @@ impl Cumulative {
                 while at > 0 && pieces[at].rate == 0.0 && pieces[at].slope == 0.0 {
                     at -= 1;
                 }
-                let Piece { start, before, rate, slope } = pieces[at];
+                let Stretch { start, before, rate, slope } = pieces[at];
                 let more = arrivals - before;
                 if more <= 0.0 {
                     return start;

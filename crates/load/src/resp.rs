@@ -15,7 +15,7 @@ mod request;
 
 use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::line::{Line, LineSearch, decimal};
-use crate::ordered::{Ordered, Pending, Progress, Queue, line_end, pass_on};
+use crate::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
 
 pub use request::{CommandError, Handshake, Login, Opening, Version, command};
@@ -31,7 +31,7 @@ const REFUSAL: usize = 256;
 
 /// What the value under way belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum ValueOwner {
     /// What was said before the first request.
     Opening,
     /// The request at the front.
@@ -44,7 +44,7 @@ enum Target {
 
 /// Where in a value the next byte belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ValueState {
     /// At its type.
     Value,
     /// At the four bytes before a verbatim string's text.
@@ -70,7 +70,7 @@ enum State {
 
 /// How an open aggregate ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum AggregateEnd {
     /// After so many more values, at least one.
     Values(u64),
     /// At a full stop.
@@ -83,7 +83,7 @@ enum Left {
 
 /// What an open aggregate is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum AggregateKind {
     /// A value.
     Value,
     /// Something about the value behind it; told to nobody.
@@ -94,9 +94,9 @@ enum Kind {
 
 /// An open aggregate.
 #[derive(Debug, Clone, Copy)]
-struct Frame {
-    left: Left,
-    kind: Kind,
+struct OpenAggregate {
+    left: AggregateEnd,
+    kind: AggregateKind,
 }
 
 /// What a leaf, a value that is no aggregate, is.
@@ -140,13 +140,13 @@ pub struct Resp {
     opening_left: u32,
     /// The error that answered the opening; empty for none.
     refusal: Vec<u8>,
-    state: State,
+    state: ValueState,
     line: LineSearch,
-    frames: Vec<Frame>,
+    aggregates: Vec<OpenAggregate>,
     /// Open aggregates that are told to nobody.
     hidden: u32,
     /// `None` between replies.
-    target: Option<Target>,
+    owner: Option<ValueOwner>,
     /// The leaf under way.
     leaf: Leaf,
     told: Told,
@@ -164,11 +164,11 @@ impl Resp {
             greeting: Greeting::Unsaid,
             opening_left: 0,
             refusal: Vec::new(),
-            state: State::Value,
+            state: ValueState::Value,
             line: LineSearch::default(),
-            frames: Vec::new(),
+            aggregates: Vec::new(),
             hidden: 0,
-            target: None,
+            owner: None,
             leaf: Leaf::Value,
             told: Told::Nothing,
             inner_errors: 0,
@@ -177,24 +177,24 @@ impl Resp {
     }
 
     /// A value from its type on.
-    fn value(&mut self, first: u8, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+    fn value(&mut self, first: u8, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus {
         // An attribute says nothing of what it belongs to; a push message belongs to nobody.
-        if self.frames.is_empty() && self.target.is_none() && !matches!(first, b'|' | b'>') {
-            self.target = self.next_target();
+        if self.aggregates.is_empty() && self.owner.is_none() && !matches!(first, b'|' | b'>') {
+            self.owner = self.next_owner();
             let wanted = self.pending.front().map_or(ReplyShape::Normal, |pending| pending.reply);
-            let is_reply = matches!(self.target, Some(Target::Reply(_)));
-            if self.target.is_none() || (is_reply && !is_answer(first, wanted)) {
-                return Progress::Fault;
+            let is_reply = matches!(self.owner, Some(ValueOwner::Reply(_)));
+            if self.owner.is_none() || (is_reply && !is_answer(first, wanted)) {
+                return ParseStatus::Fault;
             }
         }
         let limit = if matches!(first, b'+' | b'-' | b'(' | b',') { UNIT_LIMIT } else { NUMBER_LINE };
         if !b"+-:$*_#,(!=%~|>.".contains(&first) {
-            return Progress::Fault;
+            return ParseStatus::Fault;
         }
         let (text, length) = match self.line.find(input.rest(), limit) {
             Line::Whole(line, length) => (&line[1..], length),
-            Line::Partial => return Progress::Starved,
-            Line::Fault => return Progress::Fault,
+            Line::Partial => return ParseStatus::Starved,
+            Line::Fault => return ParseStatus::Fault,
         };
         input.consume(length);
         let understood = match first {
@@ -208,16 +208,16 @@ impl Resp {
             b'.' => text.is_empty().then(|| self.end_of_stream(sink)).flatten(),
             _ => self.aggregate(first, text, sink),
         };
-        if understood.is_some() { Progress::More } else { Progress::Fault }
+        if understood.is_some() { ParseStatus::More } else { ParseStatus::Fault }
     }
 
     /// What the next value answers.
-    fn next_target(&self) -> Option<Target> {
+    fn next_owner(&self) -> Option<ValueOwner> {
         if self.opening_left > 0 {
-            return Some(Target::Opening);
+            return Some(ValueOwner::Opening);
         }
         let id = self.pending.front()?.id;
-        Some(if self.refusal.is_empty() { Target::Reply(id) } else { Target::Refused(id) })
+        Some(if self.refusal.is_empty() { ValueOwner::Reply(id) } else { ValueOwner::Refused(id) })
     }
 
     /// A leaf that is whole on its line.
@@ -234,15 +234,15 @@ impl Resp {
             (b'$', Length::Null) => return self.line_leaf(Leaf::Null, b"", sink),
             (b'$', Length::Streamed) => {
                 self.begin_leaf(Leaf::Value, sink);
-                self.state = State::ChunkSize;
+                self.state = ValueState::ChunkSize;
             }
             (b'=', Length::Of(left)) => {
                 self.begin_leaf(Leaf::Value, sink);
-                self.state = State::Format { left: left.checked_sub(4)? };
+                self.state = ValueState::Format { left: left.checked_sub(4)? };
             }
             (_, Length::Of(left)) => {
                 self.begin_leaf(if first == b'!' { Leaf::Error } else { Leaf::Value }, sink);
-                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
+                self.state = if left == 0 { ValueState::TextEnd } else { ValueState::Text { left } };
             }
             _ => return None,
         }
@@ -250,66 +250,66 @@ impl Resp {
     }
 
     /// The format before a verbatim string's text, `txt:`.
-    fn format(&mut self, left: u64, input: &mut In<'_>) -> Progress {
+    fn format(&mut self, left: u64, input: &mut In<'_>) -> ParseStatus {
         match input.rest() {
             [_, _, _, b':', ..] => {
                 input.consume(4);
-                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
-                Progress::More
+                self.state = if left == 0 { ValueState::TextEnd } else { ValueState::Text { left } };
+                ParseStatus::More
             }
-            rest if rest.len() < 4 => Progress::Starved,
-            _ => Progress::Fault,
+            rest if rest.len() < 4 => ParseStatus::Starved,
+            _ => ParseStatus::Fault,
         }
     }
 
-    fn chunk_size(&mut self, first: u8, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
+    fn chunk_size(&mut self, first: u8, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus {
         if first != b';' {
-            return Progress::Fault;
+            return ParseStatus::Fault;
         }
         let (text, length) = match self.line.find(input.rest(), NUMBER_LINE) {
             Line::Whole(line, length) => (&line[1..], length),
-            Line::Partial => return Progress::Starved,
-            Line::Fault => return Progress::Fault,
+            Line::Partial => return ParseStatus::Starved,
+            Line::Fault => return ParseStatus::Fault,
         };
         input.consume(length);
         match decimal(text) {
-            None => return Progress::Fault,
+            None => return ParseStatus::Fault,
             Some(0) => self.complete(sink),
-            Some(left) => self.state = State::Chunk { left },
+            Some(left) => self.state = ValueState::Chunk { left },
         }
-        Progress::More
+        ParseStatus::More
     }
 
     /// The line before the elements of an aggregate.
     fn aggregate(&mut self, first: u8, text: &[u8], sink: &mut Sink<'_>) -> Option<()> {
         let kind = match first {
-            b'|' => Kind::Attribute,
+            b'|' => AggregateKind::Attribute,
             // Push messages stand between replies, never inside one.
-            b'>' if self.frames.is_empty() && self.target.is_none() => Kind::Push,
+            b'>' if self.aggregates.is_empty() && self.owner.is_none() => AggregateKind::Push,
             b'>' => return None,
-            _ => Kind::Value,
+            _ => AggregateKind::Value,
         };
         let pairs = matches!(first, b'%' | b'|');
         let left = match length(text)? {
-            Length::Of(count) if pairs => Left::Values(count.checked_mul(2)?),
-            Length::Of(count) => Left::Values(count),
+            Length::Of(count) if pairs => AggregateEnd::Values(count.checked_mul(2)?),
+            Length::Of(count) => AggregateEnd::Values(count),
             Length::Null if first == b'*' => return self.line_leaf(Leaf::Null, b"", sink),
-            Length::Streamed if kind == Kind::Value && pairs => Left::StreamedKey,
-            Length::Streamed if kind == Kind::Value => Left::Streamed,
+            Length::Streamed if kind == AggregateKind::Value && pairs => AggregateEnd::StreamedKey,
+            Length::Streamed if kind == AggregateKind::Value => AggregateEnd::Streamed,
             Length::Null | Length::Streamed => return None,
         };
         match kind {
-            Kind::Value if self.frames.is_empty() => self.head(200, sink),
-            Kind::Push => self.target = Some(Target::Push),
-            Kind::Value | Kind::Attribute => {}
+            AggregateKind::Value if self.aggregates.is_empty() => self.head(200, sink),
+            AggregateKind::Push => self.owner = Some(ValueOwner::Push),
+            AggregateKind::Value | AggregateKind::Attribute => {}
         }
-        if left != Left::Values(0) {
-            if self.frames.len() == DEPTH {
+        if left != AggregateEnd::Values(0) {
+            if self.aggregates.len() == DEPTH {
                 return None;
             }
-            self.hidden += u32::from(kind != Kind::Value);
-            self.frames.push(Frame { left, kind });
-        } else if kind != Kind::Attribute {
+            self.hidden += u32::from(kind != AggregateKind::Value);
+            self.aggregates.push(OpenAggregate { left, kind });
+        } else if kind != AggregateKind::Attribute {
             self.complete(sink);
         }
         Some(())
@@ -317,26 +317,26 @@ impl Resp {
 
     /// The full stop behind the last element of a streamed aggregate.
     fn end_of_stream(&mut self, sink: &mut Sink<'_>) -> Option<()> {
-        let frame = self.frames.last()?;
-        if !matches!(frame.left, Left::Streamed | Left::StreamedKey) {
+        let aggregate = self.aggregates.last()?;
+        if !matches!(aggregate.left, AggregateEnd::Streamed | AggregateEnd::StreamedKey) {
             return None;
         }
-        self.frames.pop();
+        self.aggregates.pop();
         self.complete(sink);
         Some(())
     }
 
     /// The head of the reply under way, where it is told at all.
     fn head(&self, status: u16, sink: &mut Sink<'_>) {
-        if let Some(Target::Reply(id)) = self.target {
+        if let Some(ValueOwner::Reply(id)) = self.owner {
             sink(Event::Head(id, Head { status, fields: &[] }));
         }
     }
 
     fn begin_leaf(&mut self, leaf: Leaf, sink: &mut Sink<'_>) {
         self.leaf = leaf;
-        if self.frames.is_empty() {
-            if leaf == Leaf::Error && self.target == Some(Target::Opening) && !self.refusal.is_empty() {
+        if self.aggregates.is_empty() {
+            if leaf == Leaf::Error && self.owner == Some(ValueOwner::Opening) && !self.refusal.is_empty() {
                 self.refusal.extend_from_slice(b"; ");
             }
             let status = match leaf {
@@ -351,7 +351,7 @@ impl Resp {
             return;
         }
         self.inner_errors += u32::from(leaf == Leaf::Error);
-        if let (Told::Some, Some(Target::Reply(id))) = (self.told, self.target) {
+        if let (Told::Some, Some(ValueOwner::Reply(id))) = (self.told, self.owner) {
             sink(Event::Data(id, b"\n"));
         }
         self.told = Told::Some;
@@ -362,14 +362,14 @@ impl Resp {
         if bytes.is_empty() || self.hidden > 0 {
             return;
         }
-        match self.target {
-            Some(Target::Reply(id)) => {
+        match self.owner {
+            Some(ValueOwner::Reply(id)) => {
                 if self.leaf == Leaf::Error && self.inner_errors == 1 {
                     keep(&mut self.inner_error, bytes);
                 }
                 sink(Event::Data(id, bytes));
             }
-            Some(Target::Opening) if self.leaf == Leaf::Error && self.frames.is_empty() => {
+            Some(ValueOwner::Opening) if self.leaf == Leaf::Error && self.aggregates.is_empty() => {
                 keep(&mut self.refusal, bytes);
             }
             _ => {}
@@ -378,28 +378,28 @@ impl Resp {
 
     /// A value is over, and with it every aggregate whose last element it is.
     fn complete(&mut self, sink: &mut Sink<'_>) {
-        self.state = State::Value;
-        while let Some(frame) = self.frames.last_mut() {
-            match &mut frame.left {
-                Left::Values(1) => {}
-                Left::Values(left) => {
+        self.state = ValueState::Value;
+        while let Some(aggregate) = self.aggregates.last_mut() {
+            match &mut aggregate.left {
+                AggregateEnd::Values(1) => {}
+                AggregateEnd::Values(left) => {
                     *left -= 1;
                     return;
                 }
-                Left::Streamed => return,
-                Left::StreamedKey => {
-                    frame.left = Left::StreamedValue;
+                AggregateEnd::Streamed => return,
+                AggregateEnd::StreamedKey => {
+                    aggregate.left = AggregateEnd::StreamedValue;
                     return;
                 }
-                Left::StreamedValue => {
-                    frame.left = Left::StreamedKey;
+                AggregateEnd::StreamedValue => {
+                    aggregate.left = AggregateEnd::StreamedKey;
                     return;
                 }
             }
-            let kind = frame.kind;
-            self.frames.pop();
-            self.hidden -= u32::from(kind != Kind::Value);
-            if kind == Kind::Attribute {
+            let kind = aggregate.kind;
+            self.aggregates.pop();
+            self.hidden -= u32::from(kind != AggregateKind::Value);
+            if kind == AggregateKind::Attribute {
                 // The value that it belongs to is still to come.
                 return;
             }
@@ -409,8 +409,8 @@ impl Resp {
 
     /// A whole reply or push message is over.
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        match self.target.take() {
-            Some(Target::Opening) => {
+        match self.owner.take() {
+            Some(ValueOwner::Opening) => {
                 self.opening_left -= 1;
                 // An error may come without a text; it is a refusal all the same.
                 let refused = self.leaf == Leaf::Error && self.told == Told::Nothing;
@@ -418,19 +418,19 @@ impl Resp {
                     self.refusal.extend_from_slice(b"ERR");
                 }
             }
-            Some(Target::Reply(id)) => {
+            Some(ValueOwner::Reply(id)) => {
                 if self.inner_errors > 0 {
                     let text = httparse::Header { name: ERROR_FIELD, value: &self.inner_error };
                     sink(Event::Trailers(id, Head { status: 500, fields: &[text] }));
                 }
                 self.answered(sink);
             }
-            Some(Target::Refused(id)) => {
+            Some(ValueOwner::Refused(id)) => {
                 sink(Event::Head(id, Head { status: 500, fields: &[] }));
                 sink(Event::Data(id, &self.refusal));
                 self.answered(sink);
             }
-            Some(Target::Push) | None => {}
+            Some(ValueOwner::Push) | None => {}
         }
         self.told = Told::Nothing;
         self.inner_errors = 0;
@@ -472,47 +472,47 @@ impl Ordered for Resp {
         self.pending.pop_front().map(|pending| pending.id)
     }
 
-    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> Progress {
-        let Some(&first) = input.rest().first() else { return Progress::Starved };
+    fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus {
+        let Some(&first) = input.rest().first() else { return ParseStatus::Starved };
         match self.state {
-            State::Value => self.value(first, input, sink),
-            State::Format { left } => self.format(left, input),
-            State::Text { left } => {
+            ValueState::Value => self.value(first, input, sink),
+            ValueState::Format { left } => self.format(left, input),
+            ValueState::Text { left } => {
                 let left = left - pass_on(input, left, |bytes| self.tell(bytes, sink));
-                self.state = if left == 0 { State::TextEnd } else { State::Text { left } };
-                Progress::More
+                self.state = if left == 0 { ValueState::TextEnd } else { ValueState::Text { left } };
+                ParseStatus::More
             }
-            State::Chunk { left } => {
+            ValueState::Chunk { left } => {
                 let left = left - pass_on(input, left, |bytes| self.tell(bytes, sink));
-                self.state = if left == 0 { State::ChunkEnd } else { State::Chunk { left } };
-                Progress::More
+                self.state = if left == 0 { ValueState::ChunkEnd } else { ValueState::Chunk { left } };
+                ParseStatus::More
             }
-            State::TextEnd => {
+            ValueState::TextEnd => {
                 let progress = line_end(input);
-                if progress == Progress::More {
+                if progress == ParseStatus::More {
                     self.complete(sink);
                 }
                 progress
             }
-            State::ChunkEnd => {
+            ValueState::ChunkEnd => {
                 let progress = line_end(input);
-                if progress == Progress::More {
-                    self.state = State::ChunkSize;
+                if progress == ParseStatus::More {
+                    self.state = ValueState::ChunkSize;
                 }
                 progress
             }
-            State::ChunkSize => self.chunk_size(first, input, sink),
-            State::Broken => Progress::Fault,
+            ValueState::ChunkSize => self.chunk_size(first, input, sink),
+            ValueState::Broken => ParseStatus::Fault,
         }
     }
 
     fn is_broken(&self) -> bool {
-        self.state == State::Broken
+        self.state == ValueState::Broken
     }
 
     fn break_off(&mut self) {
         self.pending.clear();
-        self.state = State::Broken;
+        self.state = ValueState::Broken;
     }
 
     fn renew(&mut self) {
@@ -520,11 +520,11 @@ impl Ordered for Resp {
         self.greeting = Greeting::Unsaid;
         self.opening_left = 0;
         self.refusal.clear();
-        self.state = State::Value;
+        self.state = ValueState::Value;
         self.line.reset();
-        self.frames.clear();
+        self.aggregates.clear();
         self.hidden = 0;
-        self.target = None;
+        self.owner = None;
         self.told = Told::Nothing;
         self.inner_errors = 0;
         self.inner_error.clear();

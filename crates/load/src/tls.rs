@@ -212,7 +212,7 @@ pub struct TlsClient {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     resumption: Resumption,
-    protocol: Protocol,
+    protocol: AlpnOffer,
 }
 
 impl fmt::Debug for TlsClient {
@@ -223,14 +223,14 @@ impl fmt::Debug for TlsClient {
 
 /// What the peers must agree on by ALPN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Protocol {
+enum AlpnOffer {
     /// Nothing is asked for.
     Any,
     /// Offered; a server without ALPN is taken to speak it.
     Offered(&'static str),
 }
 
-impl Protocol {
+impl AlpnOffer {
     /// What a framing is called in ALPN.
     fn of(framing: &Framing) -> Self {
         match framing {
@@ -282,17 +282,17 @@ impl TlsClient {
         };
         config.resumption = Sessions::disabled();
         let (config, resumption) = (Arc::new(config), options.resumption);
-        Ok(Self { config, name, resumption, protocol: Protocol::Any })
+        Ok(Self { config, name, resumption, protocol: AlpnOffer::Any })
     }
 
     /// The same for one pool of so many connections with this framing: they share their tickets with each other and
     /// with nobody else, so that neither threads nor trials meet.
     pub(crate) fn for_pool(&self, framing: &Framing, connections: u32) -> Self {
         let mut config = ClientConfig::clone(&self.config);
-        let protocol = Protocol::of(framing);
+        let protocol = AlpnOffer::of(framing);
         config.alpn_protocols = match protocol {
-            Protocol::Any => Vec::new(),
-            Protocol::Offered(name) => vec![name.as_bytes().to_vec()],
+            AlpnOffer::Any => Vec::new(),
+            AlpnOffer::Offered(name) => vec![name.as_bytes().to_vec()],
         };
         config.resumption = match self.resumption {
             Resumption::On => Sessions::store(Arc::new(Tickets::for_connections(connections))),
@@ -386,11 +386,11 @@ impl ServerCertVerifier for Unverified {
 #[derive(Debug)]
 struct Tickets {
     bound: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedSession>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedSession {
     group: Option<NamedGroup>,
     tls12: Option<Tls12ClientSessionValue>,
     tls13: VecDeque<Tls13ClientSessionValue>,
@@ -401,7 +401,7 @@ impl Tickets {
         Self { bound: (connections as usize * 2).clamp(8, TICKETS), kept: Mutex::default() }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn kept(&self) -> std::sync::MutexGuard<'_, CachedSession> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -483,8 +483,8 @@ mod tests {
 
     #[test]
     fn only_http_1_1_goes_without_an_agreement() {
-        let h2 = Protocol::Offered("h2");
-        assert_eq!(Protocol::of(&Framing::Http1).check(None), Ok(()));
+        let h2 = AlpnOffer::Offered("h2");
+        assert_eq!(AlpnOffer::of(&Framing::Http1).check(None), Ok(()));
         assert_eq!(h2.check(Some(b"h2")), Ok(()));
         for chosen in [None, Some(&b"http/1.1"[..])] {
             let refused = h2.check(chosen).expect_err("refused");

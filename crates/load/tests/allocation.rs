@@ -14,7 +14,7 @@ use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, send, settings};
 use weighbridge_load::codec::Head;
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Options, Share, WindowSpec};
+use weighbridge_load::generator::{LoopOptions, Share, WindowSpec};
 use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::request::{Framing, Rendered};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
@@ -176,7 +176,7 @@ fn an_interleaved_window_allocates_no_more_with_requests_than_without() {
     for (variant, server) in variants.into_iter().zip(&servers) {
         dial.set(variant, [server.address]);
     }
-    let mut generator = Generator::new(Box::new(dial), Options::default()).expect("a generator");
+    let mut generator = Generator::new(Box::new(dial), LoopOptions::default()).expect("a generator");
     for variant in variants {
         generator.attach(variant, settings(4), Framing::Http1, Box::new(Fixed::get()));
         generator.connect(variant).expect("connects");
@@ -214,7 +214,7 @@ fn secured(connections: u32) -> (Generator, Server) {
     let config = tls::config(&authority.server(), tls::BOTH, &tls::Clients::Anyone);
     let server = tls::server(config, |stream| tls::answer(stream, HELLO));
     let dial = Box::new(SocketDial::to(VARIANT, vec![server.address]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let stack = Stack { framing: Framing::Http1, tls: Some(authority.tls()) };
     generator.attach(VARIANT, settings(connections), stack, Box::new(Fixed::get()));
     (generator, server)
@@ -338,7 +338,7 @@ fn commands_allocate_no_more_than_requests() {
     ] {
         let server = answering_each(mark, reply);
         let dial = Box::new(SocketDial::to(VARIANT, [server.address]));
-        let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+        let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
         let settings = Settings { in_flight: 16, ..settings(2) };
         generator.attach(VARIANT, settings, framing, Commands::of(vec![request]));
         generator.connect(VARIANT).expect("connects");

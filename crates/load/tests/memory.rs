@@ -16,7 +16,7 @@ use std::cell::Cell;
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, settings};
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::Options;
+use weighbridge_load::generator::LoopOptions;
 use weighbridge_load::request::Framing;
 use weighbridge_load::window::Stop;
 use weighbridge_load::{Generator, Settings, Stack};
@@ -156,7 +156,7 @@ fn a_connection_over_tls_holds_a_bounded_amount() {
             let config = tls::config(&authority.server(), versions, &tls::Clients::Anyone);
             let server = tls::server(config, |stream| tls::answer(stream, HELLO));
             let dial = Box::new(SocketDial::to(VARIANT, vec![server.address]));
-            let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+            let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
             let stack = Stack { framing: Framing::Http1, tls: Some(authority.tls()) };
             generator.attach(VARIANT, settings(connections), stack, Box::new(Fixed::get()));
             (generator, server)

@@ -24,7 +24,7 @@ const DISCARDED_READS: usize = 16;
 
 /// A request that was read whole but for its body.
 #[derive(Debug, Clone, Copy)]
-pub struct Request {
+pub struct ParsedRequest {
     pub route: Route,
     pub body: ReplyBody,
     pub persistence: Persistence,
@@ -63,7 +63,7 @@ pub struct Connection {
     /// Bytes of a request's body still to be dropped.
     skip: u64,
     /// The request whose body is being dropped.
-    waiting: Option<Request>,
+    waiting: Option<ParsedRequest>,
     /// How much of the output is written.
     sent: usize,
     /// How much of a pong follows the output.
@@ -157,7 +157,7 @@ impl Connection {
 
     /// The next request that is whole, its body included; `None` where more must be read, or none is wanted since
     /// the last reply said so.
-    pub fn next_request(&mut self) -> Result<Option<Request>, Refusal> {
+    pub fn next_request(&mut self) -> Result<Option<ParsedRequest>, Refusal> {
         if self.is_ending() {
             return Ok(None);
         }
@@ -168,7 +168,8 @@ impl Connection {
                 return Ok(None);
             };
             let body = if head.method == b"HEAD" { ReplyBody::Withheld } else { ReplyBody::Sent };
-            let request = Request { route: Route::of(head.target), body, persistence: head.persistence };
+            let request =
+                ParsedRequest { route: Route::of(head.target), body, persistence: head.persistence };
             let asks = head.expectation == Expectation::Continue && head.body > 0;
             self.waiting = Some(request);
             self.skip = head.body;

@@ -32,10 +32,10 @@ impl Work {
 
 /// A law under way.
 #[derive(Debug, Clone)]
-pub struct Runner(State);
+pub struct Runner(LawState);
 
 #[derive(Debug, Clone)]
-enum State {
+enum LawState {
     Null,
     Delay(Box<Sampler>),
     Stall(StallOnce),
@@ -49,32 +49,32 @@ impl Runner {
     /// The law at its beginning.
     pub fn new(law: &Law) -> Self {
         Self(match *law {
-            Law::Null => State::Null,
-            Law::Delay { distribution, seed } => State::Delay(Box::new(Sampler::new(distribution, seed))),
-            Law::Stall(stall) => State::Stall(StallOnce::new(stall)),
-            Law::PeriodicStall(stall) => State::PeriodicStall(StallClock::new(stall)),
-            Law::Cliff(cliff) => State::Cliff(cliff),
-            Law::Trend(trend) => State::Trend(Trending { trend, first: None, seen: 0 }),
-            Law::Cold(cold) => State::Cold(Cooling { cold, over: None, left: cold.requests }),
+            Law::Null => LawState::Null,
+            Law::Delay { distribution, seed } => LawState::Delay(Box::new(Sampler::new(distribution, seed))),
+            Law::Stall(stall) => LawState::Stall(StallOnce::new(stall)),
+            Law::PeriodicStall(stall) => LawState::PeriodicStall(StallClock::new(stall)),
+            Law::Cliff(cliff) => LawState::Cliff(cliff),
+            Law::Trend(trend) => LawState::Trend(Trending { trend, first: None, seen: 0 }),
+            Law::Cold(cold) => LawState::Cold(Cooling { cold, over: None, left: cold.requests }),
         })
     }
 
     /// What to do with the next request, which begins at `begin` and whose reply's body is `size` long.
     pub fn next(&mut self, begin: Timestamp, size: Bytes) -> Work {
         match &mut self.0 {
-            State::Null => Work::Nothing,
-            State::Delay(sampler) => Work::Spin(sampler.draw()),
-            State::Stall(stall) => stall.next(begin).map_or(Work::Nothing, Work::Sleep),
-            State::PeriodicStall(clock) => clock.next(begin).map_or(Work::Nothing, Work::Sleep),
-            State::Cliff(cliff) => Work::Spin(cliff.delay(size)),
-            State::Trend(trending) => Work::Spin(trending.next(begin)),
-            State::Cold(cooling) => Work::Spin(cooling.next(begin)),
+            LawState::Null => Work::Nothing,
+            LawState::Delay(sampler) => Work::Spin(sampler.draw()),
+            LawState::Stall(stall) => stall.next(begin).map_or(Work::Nothing, Work::Sleep),
+            LawState::PeriodicStall(clock) => clock.next(begin).map_or(Work::Nothing, Work::Sleep),
+            LawState::Cliff(cliff) => Work::Spin(cliff.delay(size)),
+            LawState::Trend(trending) => Work::Spin(trending.next(begin)),
+            LawState::Cold(cooling) => Work::Spin(cooling.next(begin)),
         }
     }
 
     /// A [`Work::Sleep`] is over at `now`.
     pub fn resumed(&mut self, now: Timestamp) {
-        if let State::PeriodicStall(clock) = &mut self.0 {
+        if let LawState::PeriodicStall(clock) = &mut self.0 {
             clock.resumed(now);
         }
     }

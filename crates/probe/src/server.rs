@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
-use crate::connection::{Asked, Buffers, Connection, Flushed, Received, ReplyBody, Request};
+use crate::connection::{Asked, Buffers, Connection, Flushed, ParsedRequest, Received, ReplyBody};
 use crate::law::Law;
 use crate::options::{KeepAlive, LoopbackHost, Options, Recording};
 use crate::record::{Recorder, Served, Totals, to_csv};
@@ -429,16 +429,16 @@ impl Server {
     }
 
     /// While draining, and where a connection has had its requests, the last reply says that it is the last.
-    fn with_last_word(&self, connection: &Connection, request: Request) -> Request {
+    fn with_last_word(&self, connection: &Connection, request: ParsedRequest) -> ParsedRequest {
         let spent = self.keep_alive.requests.is_some_and(|most| connection.requests + 1 >= most.get());
         if spent || self.phase != Phase::Serving && connection.has_read_everything() {
-            Request { persistence: Persistence::Close, ..request }
+            ParsedRequest { persistence: Persistence::Close, ..request }
         } else {
             request
         }
     }
 
-    fn serve(&mut self, connection: &mut Connection, request: Request) -> io::Result<Flushed> {
+    fn serve(&mut self, connection: &mut Connection, request: ParsedRequest) -> io::Result<Flushed> {
         let Some(size) = request.route.size_under_law() else {
             self.push_own_reply(connection, request);
             let flushed = connection.flush();
@@ -482,7 +482,7 @@ impl Server {
     }
 
     /// Replies on the probe's own paths, and to a pong of no size: rare, so they may allocate.
-    fn push_own_reply(&self, connection: &mut Connection, request: Request) {
+    fn push_own_reply(&self, connection: &mut Connection, request: ParsedRequest) {
         let untimed = (self.timing == Timing::None).then_some(self.untimed);
         let (start, content) = match request.route {
             Route::Version => (Start::TEXT, format!("probe {} {}\n", self.law, env!("CARGO_PKG_VERSION"))),
@@ -496,8 +496,8 @@ impl Server {
     }
 }
 
-fn push_reply_under_law(connection: &mut Connection, request: Request) {
-    let Request { route, body, persistence } = request;
+fn push_reply_under_law(connection: &mut Connection, request: ParsedRequest) {
+    let ParsedRequest { route, body, persistence } = request;
     match route {
         Route::Pong(size) => connection.push_pong(size, body, persistence),
         _ => connection.push_reply(Start::TEXT, OK_BODY, body, persistence),

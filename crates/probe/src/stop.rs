@@ -10,10 +10,10 @@ use crate::sys;
 
 /// A request to stop, shared with whoever may make it. A probe finishes what is outstanding and returns.
 #[derive(Debug, Clone)]
-pub struct Stop(Arc<Source>);
+pub struct Stop(Arc<StopSource>);
 
 #[derive(Debug)]
-enum Source {
+enum StopSource {
     /// Raised by [`Stop::request`].
     Event(OwnedFd),
     /// Raised by a signal, or by [`Stop::request`] through the second descriptor.
@@ -23,28 +23,28 @@ enum Source {
 impl Stop {
     /// One that [`Stop::request`] raises; errors are the kernel's (no descriptor left).
     pub fn new() -> io::Result<Self> {
-        Ok(Self(Arc::new(Source::Event(sys::event_descriptor()?))))
+        Ok(Self(Arc::new(StopSource::Event(sys::event_descriptor()?))))
     }
 
     /// One that SIGTERM, SIGINT and [`Stop::request`] raise. Both signals are blocked in the calling thread and in
     /// those it starts afterwards, so call it in `main` before any other thread exists. Errors are the kernel's.
     pub fn on_termination() -> io::Result<Self> {
         let event = sys::event_descriptor()?;
-        Ok(Self(Arc::new(Source::Signals { signals: sys::termination_descriptor()?, event })))
+        Ok(Self(Arc::new(StopSource::Signals { signals: sys::termination_descriptor()?, event })))
     }
 
     /// Asks the probe to stop. Any number of times, from any thread, from a signal handler too.
     pub fn request(&self) {
         match &*self.0 {
-            Source::Event(event) | Source::Signals { event, .. } => sys::raise(event),
+            StopSource::Event(event) | StopSource::Signals { event, .. } => sys::raise(event),
         }
     }
 
     /// The descriptors to watch.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         let (first, second) = match &*self.0 {
-            Source::Event(event) => (event, None),
-            Source::Signals { signals, event } => (event, Some(signals)),
+            StopSource::Event(event) => (event, None),
+            StopSource::Signals { signals, event } => (event, Some(signals)),
         };
         std::iter::once(first).chain(second).map(AsRawFd::as_raw_fd)
     }

@@ -20,21 +20,21 @@ pub(crate) const ROLES: [&str; 4] = ["CPU/op", "95 % interval", "memory", "95 % 
 const FEW_SIZES: usize = 3;
 
 /// A row: the name, then cells; whether it is of some sizes of the variant before it.
-pub(crate) struct Row {
+pub(crate) struct CarriedRow {
     pub(crate) variant: String,
     pub(crate) part: String,
     pub(crate) cells: Vec<String>,
 }
 
 /// What a point's variants carried; nothing where the sizes of no body are known.
-pub(crate) fn carried(summary: &Summary, point: &PointLabel, sizes: usize) -> Vec<Row> {
+pub(crate) fn carried(summary: &Summary, point: &PointLabel, sizes: usize) -> Vec<CarriedRow> {
     let here = summary.carried.iter().filter(|one| one.point == *point);
     let mut rows = Vec::new();
     for one in here.filter(|one| one.bytes_per_s.is_some()) {
         let row = |part: String, bytes: Option<&Estimate>, sockets: Option<&Estimate>| {
             let (point, interval) = bytes.map(rate).unwrap_or_default();
             let sockets = sockets.map(|sockets| rate(sockets).0).unwrap_or_default();
-            Row { variant: one.variant.clone(), part, cells: vec![point, interval, sockets] }
+            CarriedRow { variant: one.variant.clone(), part, cells: vec![point, interval, sockets] }
         };
         rows.push(row(String::new(), one.bytes_per_s.as_ref(), one.sockets_bytes_per_s.as_ref()));
         for size in one.sizes.iter().filter(|_| one.sizes.len() <= sizes) {
@@ -47,7 +47,7 @@ pub(crate) fn carried(summary: &Summary, point: &PointLabel, sizes: usize) -> Ve
 }
 
 /// What each role of a point's variants used; nothing where none has several.
-pub(crate) fn roles(summary: &Summary, point: &PointLabel) -> Vec<Row> {
+pub(crate) fn roles(summary: &Summary, point: &PointLabel) -> Vec<CarriedRow> {
     let here = summary.roles.iter().filter(|one| one.point == *point);
     let cells = |unit: Unit, estimate: Option<&Estimate>| {
         let shown = estimate.map(|estimate| words::absolute(unit, estimate));
@@ -60,7 +60,7 @@ pub(crate) fn roles(summary: &Summary, point: &PointLabel) -> Vec<Row> {
         let cpu = cells(Unit::Ns, one.cpu_per_operation.as_ref());
         let memory = cells(Unit::Bytes, one.memory_peak.as_ref());
         let cells = cpu.into_iter().chain(memory).collect();
-        Row { variant: one.variant.clone(), part: one.role.clone(), cells }
+        CarriedRow { variant: one.variant.clone(), part: one.role.clone(), cells }
     };
     here.map(row).collect()
 }

@@ -24,13 +24,13 @@ pub struct GateCase {
 struct Case {
     class: String,
     name: String,
-    end: End,
+    result: CaseResult,
     /// Figures in words.
     said: Option<String>,
 }
 
 /// How a case ended.
-enum End {
+enum CaseResult {
     Passed,
     Failed(String),
     Error(String),
@@ -71,7 +71,7 @@ fn suites(summary: &Summary, gates: &[GateCase]) -> Vec<Suite> {
         let case = |(name, reason): &(String, String)| Case {
             class: summary.title.clone(),
             name: name.clone(),
-            end: End::Skipped(reason.clone()),
+            result: CaseResult::Skipped(reason.clone()),
             said: None,
         };
         let cases = summary.unavailable.iter().map(case).collect();
@@ -89,27 +89,27 @@ fn pair_cases(summary: &Summary, pair: &Pair<'_>) -> Vec<Case> {
     let case = |cost: &&Cost| {
         let operation = if several { format!("{} ", cost.operation) } else { String::new() };
         let reason = || cost.reason.clone().unwrap_or_else(|| cost.verdict.name().to_owned());
-        let (end, said) = match cost.verdict {
-            Verdict::Invalid => (End::Error(reason()), None),
-            Verdict::Withheld => (End::Skipped(reason()), None),
-            _ => (End::Passed, Some(words::sentence(summary, cost))),
+        let (result, said) = match cost.verdict {
+            Verdict::Invalid => (CaseResult::Error(reason()), None),
+            Verdict::Withheld => (CaseResult::Skipped(reason()), None),
+            _ => (CaseResult::Passed, Some(words::sentence(summary, cost))),
         };
         let class = format!("{} against {}", pair.variant, pair.baseline);
-        Case { class, name: format!("{operation}{}", cost.quantity.label()), end, said }
+        Case { class, name: format!("{operation}{}", cost.quantity.label()), result, said }
     };
     pair.costs.iter().map(case).collect()
 }
 
 /// A gate that passed on figures that must not be used has shown nothing.
 fn gate_case(summary: &Summary, gate: &GateCase) -> Case {
-    let end = match &gate.failed {
-        Some(why) => End::Failed(why.clone()),
+    let result = match &gate.failed {
+        Some(why) => CaseResult::Failed(why.clone()),
         None if summary.validity == Validity::Invalid => {
-            End::Error("the run is invalid: its figures must not be used".to_owned())
+            CaseResult::Error("the run is invalid: its figures must not be used".to_owned())
         }
-        None => End::Passed,
+        None => CaseResult::Passed,
     };
-    Case { class: summary.title.clone(), name: gate.condition.clone(), end, said: None }
+    Case { class: summary.title.clone(), name: gate.condition.clone(), result, said: None }
 }
 
 fn document(writer: &mut Writer<Vec<u8>>, summary: &Summary, suites: &[Suite]) -> std::io::Result<()> {
@@ -143,11 +143,11 @@ fn case(writer: &mut Writer<Vec<u8>>, case: &Case) -> std::io::Result<()> {
         .create_element("testcase")
         .with_attribute(("classname", plain(&case.class).as_str()))
         .with_attribute(("name", plain(&case.name).as_str()));
-    let ended = match &case.end {
-        End::Passed => None,
-        End::Failed(why) => Some(("failure", "gate", why)),
-        End::Error(why) => Some(("error", "invalid", why)),
-        End::Skipped(why) => Some(("skipped", "", why)),
+    let ended = match &case.result {
+        CaseResult::Passed => None,
+        CaseResult::Failed(why) => Some(("failure", "gate", why)),
+        CaseResult::Error(why) => Some(("error", "invalid", why)),
+        CaseResult::Skipped(why) => Some(("skipped", "", why)),
     };
     if ended.is_none() && case.said.is_none() {
         element.write_empty()?;
@@ -169,12 +169,14 @@ fn case(writer: &mut Writer<Vec<u8>>, case: &Case) -> std::io::Result<()> {
 
 /// Cases, failures, errors and skipped ones.
 fn counts<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> [String; 4] {
-    let count = |wanted: fn(&End) -> bool| cases.clone().filter(|case| wanted(&case.end)).count().to_string();
+    let count = |wanted: fn(&CaseResult) -> bool| {
+        cases.clone().filter(|case| wanted(&case.result)).count().to_string()
+    };
     [
         count(|_| true),
-        count(|end| matches!(end, End::Failed(_))),
-        count(|end| matches!(end, End::Error(_))),
-        count(|end| matches!(end, End::Skipped(_))),
+        count(|result| matches!(result, CaseResult::Failed(_))),
+        count(|result| matches!(result, CaseResult::Error(_))),
+        count(|result| matches!(result, CaseResult::Skipped(_))),
     ]
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn head(quantity: Quantity) -> String {
 }
 
 /// A row of a waterfall, or of a sum check beside one.
-pub(crate) struct Row {
+pub(crate) struct LayeringRow {
     /// `bare`, `+ veth`, `= all together`; what is invalid says so.
     pub(crate) name: String,
     /// The variant; empty where the row is of none.
@@ -73,7 +73,7 @@ pub(crate) fn sums_at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a S
 }
 
 /// A chain as a table: its first variant's own figures, what each stage adds to the line above, and what all add.
-pub(crate) fn rows(chain: &Chain, quantities: &[Quantity]) -> Vec<Row> {
+pub(crate) fn rows(chain: &Chain, quantities: &[Quantity]) -> Vec<LayeringRow> {
     let row = |name: String, variant: &str, costs: &[StageCost], is_first: bool| {
         let cell = |quantity: &Quantity| {
             let cost = costs.iter().find(|cost| cost.quantity == *quantity);
@@ -83,7 +83,7 @@ pub(crate) fn rows(chain: &Chain, quantities: &[Quantity]) -> Vec<Row> {
             });
             shown.unwrap_or_else(dash)
         };
-        Row { name, variant: variant.to_owned(), cells: quantities.iter().map(cell).collect() }
+        LayeringRow { name, variant: variant.to_owned(), cells: quantities.iter().map(cell).collect() }
     };
     let stages = chain.stages.iter().enumerate().map(|(place, stage)| {
         let lead = if place == 0 { "" } else { "+ " };
@@ -280,11 +280,11 @@ pub(crate) fn point_lines(
 }
 
 /// A sum check as rows below each other, as a chain's: single layers, their sum, all together.
-fn sum_rows(check: &SumCheck, quantities: &[Quantity]) -> Vec<Row> {
+fn sum_rows(check: &SumCheck, quantities: &[Quantity]) -> Vec<LayeringRow> {
     let sum_row = |quantity: &Quantity| check.rows.iter().find(|row| row.quantity == *quantity);
     let columns: Vec<Vec<Shown>> =
         quantities.iter().map(|quantity| sum_row(quantity).map(sum_cells).unwrap_or_default()).collect();
-    let row = |(at, name): (usize, String)| Row {
+    let row = |(at, name): (usize, String)| LayeringRow {
         name,
         variant: String::new(),
         cells: columns.iter().map(|cells| cells.get(at).cloned().unwrap_or_else(dash)).collect(),
@@ -382,7 +382,7 @@ pub(crate) fn joined(shown: &Shown) -> String {
 
 /// Rows as a table, with the interval of the latency, and where there is room of the CPU time. Where it is too wide
 /// its last columns are left to the report.
-fn fitting(rows: &[Row], quantities: &[Quantity], style: Style, columns: usize) -> Vec<String> {
+fn fitting(rows: &[LayeringRow], quantities: &[Quantity], style: Style, columns: usize) -> Vec<String> {
     let with_interval = if columns >= WIDE { 2 } else { 1 };
     let layouts = (1..=quantities.len()).rev().flat_map(|count| [(count, 2), (count, 1)]);
     let mut tables = layouts.map(|(count, gap)| table(rows, &quantities[..count], with_interval, gap));
@@ -392,7 +392,7 @@ fn fitting(rows: &[Row], quantities: &[Quantity], style: Style, columns: usize) 
     table.lines(style, columns)
 }
 
-fn table(rows: &[Row], quantities: &[Quantity], with_interval: usize, gap: usize) -> Table {
+fn table(rows: &[LayeringRow], quantities: &[Quantity], with_interval: usize, gap: usize) -> Table {
     let mut align = vec![Align::Left];
     let mut heads = vec![secondary("")];
     for (at, quantity) in quantities.iter().enumerate() {

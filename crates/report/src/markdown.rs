@@ -76,7 +76,7 @@ fn table(summary: &Summary, pair: &Pair<'_>) -> String {
 }
 
 /// What a point's variants carried, or their roles used.
-fn used(name: &str, heads: &[&str], rows: &[carried::Row]) -> String {
+fn used(name: &str, heads: &[&str], rows: &[carried::CarriedRow]) -> String {
     if rows.is_empty() {
         return String::new();
     }

@@ -17,7 +17,7 @@ const FEW_SIZES: usize = 3;
 pub(crate) const HEADS: [&str; 5] = ["mean", "95 % interval", "p50", "mean against baseline", "verdict"];
 
 /// One row: the part in words, then the columns of [`HEADS`].
-pub(crate) struct Row {
+pub(crate) struct PartRow {
     pub(crate) part: String,
     pub(crate) cells: [String; 5],
     pub(crate) tone: Tone,
@@ -29,12 +29,12 @@ pub(crate) fn at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a RelayP
 }
 
 /// The rows of one relay.
-pub(crate) fn rows(relay: &RelayParts) -> Vec<Row> {
+pub(crate) fn rows(relay: &RelayParts) -> Vec<PartRow> {
     relay.parts.iter().map(|part| row(relay, part)).collect()
 }
 
 /// The rows of one relay by size: sizes in words with their parts.
-pub(crate) fn sized(relay: &RelayParts) -> Vec<(String, Vec<Row>)> {
+pub(crate) fn sized(relay: &RelayParts) -> Vec<(String, Vec<PartRow>)> {
     let class_rows = |class: &weighbridge_model::parts::SizedParts| {
         let rows = class.parts.iter().map(|part| row(relay, part)).collect();
         (format!("{}, {}", range(class.from_bytes, class.to_bytes), counted(class.requests, "request")), rows)
@@ -48,12 +48,12 @@ pub(crate) fn range(from: u64, to: u64) -> String {
     if from == to { size(from) } else { format!("{} to {}", size(from), size(to)) }
 }
 
-fn row(relay: &RelayParts, part: &PartTimes) -> Row {
+fn row(relay: &RelayParts, part: &PartTimes) -> PartRow {
     let mean = words::absolute(Unit::Ns, &part.mean_ns);
     let p50 = part.p50_ns.as_ref().map_or_else(|| "–".to_owned(), |p50| words::absolute(Unit::Ns, p50).point);
     let (against, verdict, tone) =
         part.cost.as_ref().map_or_else(|| (String::new(), String::new(), Tone::Plain), cost);
-    Row {
+    PartRow {
         part: name(part.part, relay.direct.as_deref()),
         cells: [mean.point, mean.interval.unwrap_or_default(), p50, against, verdict],
         tone,
@@ -140,7 +140,7 @@ pub(crate) fn point_lines(relays: &[&RelayParts], style: Style, columns: usize) 
     lines
 }
 
-fn push(table: &mut Table, lead: &str, row: Row) {
+fn push(table: &mut Table, lead: &str, row: PartRow) {
     let [mean, interval, p50, ..] = row.cells;
     table.push([format!("{lead}{}", row.part), mean, interval, p50].into_iter().map(Cell::new).collect());
 }

@@ -33,7 +33,7 @@ impl Cell {
 }
 
 #[derive(Debug)]
-enum Row {
+enum TableRow {
     Cells(Vec<Cell>),
     /// A label in the first column, then text over all others.
     Spanning(String, Cell),
@@ -46,7 +46,7 @@ enum Row {
 pub struct Table {
     align: Vec<Align>,
     gap: usize,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
 }
 
 impl Table {
@@ -57,23 +57,23 @@ impl Table {
 
     /// Adds a row; cells beyond the known columns are flush left.
     pub fn push(&mut self, row: Vec<Cell>) {
-        self.rows.push(Row::Cells(row));
+        self.rows.push(TableRow::Cells(row));
     }
 
     /// Adds a row whose text has all columns but the first, folded where it is long.
     pub fn span(&mut self, label: impl Into<String>, text: Cell) {
-        self.rows.push(Row::Spanning(label.into(), text));
+        self.rows.push(TableRow::Spanning(label.into(), text));
     }
 
     /// Adds a line, kept as it is.
     pub fn line(&mut self, line: impl Into<String>) {
-        self.rows.push(Row::Line(line.into()));
+        self.rows.push(TableRow::Line(line.into()));
     }
 
     fn widths(&self) -> Vec<usize> {
         let cells = || {
             self.rows.iter().filter_map(|row| match row {
-                Row::Cells(cells) => Some(cells),
+                TableRow::Cells(cells) => Some(cells),
                 _ => None,
             })
         };
@@ -94,15 +94,15 @@ impl Table {
     pub fn lines(&self, style: Style, most: usize) -> Vec<String> {
         let widths = self.widths();
         let first = widths.first().copied().unwrap_or(0);
-        let row = |row: &Row| match row {
-            Row::Cells(cells) => self.cells(cells, &widths, style),
-            Row::Spanning(label, text) => {
+        let row = |row: &TableRow| match row {
+            TableRow::Cells(cells) => self.cells(cells, &widths, style),
+            TableRow::Spanning(label, text) => {
                 let lead = format!("{label:first$}{}", " ".repeat(self.gap));
                 let indent = " ".repeat(if columns(&lead) > most / 2 { 4 } else { columns(&lead) });
                 let rest = fold(&text.text, &lead, &indent, most, Wide::Cut);
                 rest.iter().map(|line| style.paint(text.tone, line)).collect::<Vec<_>>().join("\n")
             }
-            Row::Line(line) => line.clone(),
+            TableRow::Line(line) => line.clone(),
         };
         self.rows.iter().map(row).collect()
     }

@@ -38,7 +38,7 @@ pub enum ReadError {
         path: PathBuf,
     },
     /// A file is not in its format.
-    #[error("`{path}`{at}: {problem}; restore the file from a copy or measure again", at = Line(*.line))]
+    #[error("`{path}`{at}: {problem}; restore the file from a copy or measure again", at = LineNumber(*.line))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -210,9 +210,9 @@ impl Problem {
     }
 }
 
-struct Line(Option<u64>);
+struct LineNumber(Option<u64>);
 
-impl fmt::Display for Line {
+impl fmt::Display for LineNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |line| write!(f, " line {line}"))
     }

@@ -8,7 +8,7 @@ use weighbridge_model::record::{WindowKind, WindowRecord};
 
 use crate::error::Problem;
 use crate::histograms::outcome;
-use crate::table::{Cells, Row, has_column, read_table, write_table};
+use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 
 /// The column that records lack which did not yet tell requests of further sizes from the others.
 const KIND_COLUMN: &str = "kind";
@@ -37,8 +37,8 @@ pub(crate) fn write_samples(samples: &[Sample]) -> Option<Vec<u8>> {
     (!samples.is_empty()).then(|| write_table(&SAMPLE_COLUMNS, samples.iter().map(row)))
 }
 
-fn row(sample: &Sample) -> Row {
-    let mut row = Row::default();
+fn row(sample: &Sample) -> RowWriter {
+    let mut row = RowWriter::default();
     row.word(sample.kind)
         .number(u64::from(sample.point.0))
         .number(u64::from(sample.round))

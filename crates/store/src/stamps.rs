@@ -6,7 +6,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::WindowRecord;
 
 use crate::error::Problem;
-use crate::table::{Cells, Row, read_table, write_table};
+use crate::table::{Cells, RowWriter, read_table, write_table};
 
 /// Columns of `stamps.csv`.
 pub(crate) const STAMP_COLUMNS: [&str; 18] = [
@@ -62,8 +62,8 @@ pub(crate) fn read_stamps(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<
     if rows == 0 { Err(Problem::somewhere("it has no row".to_owned())) } else { Ok(()) }
 }
 
-fn row(index: u64, stamps: &KernelStamps) -> Row {
-    let mut row = Row::default();
+fn row(index: u64, stamps: &KernelStamps) -> RowWriter {
+    let mut row = RowWriter::default();
     row.number(index);
     match stamps {
         KernelStamps::Unavailable(reason) => row.text(reason).empty(FIGURE_CELLS),

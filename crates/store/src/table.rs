@@ -12,9 +12,9 @@ use crate::error::Problem;
 
 /// A row being written.
 #[derive(Default)]
-pub(crate) struct Row(Vec<String>);
+pub(crate) struct RowWriter(Vec<String>);
 
-impl Row {
+impl RowWriter {
     pub(crate) fn number(&mut self, number: impl Into<u64>) -> &mut Self {
         self.text(number.into())
     }
@@ -39,10 +39,10 @@ impl Row {
 }
 
 /// Writes a table. Every row must have a cell for every column.
-pub(crate) fn write_table(columns: &[&str], rows: impl IntoIterator<Item = Row>) -> Vec<u8> {
+pub(crate) fn write_table(columns: &[&str], rows: impl IntoIterator<Item = RowWriter>) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(columns).expect("memory takes every write");
-    for Row(cells) in rows {
+    for RowWriter(cells) in rows {
         writer.write_record(cells).expect("rows have a cell for every column");
     }
     writer.into_inner().expect("memory takes every write")
@@ -159,7 +159,7 @@ mod tests {
     fn text_of_any_kind_survives() {
         let names = ["plain", "", "a,b", "say \"hi\"", "two\nlines\r\n", " spaces ", "µ"];
         let rows = names.iter().zip(0u16..).map(|(name, count)| {
-            let mut row = Row::default();
+            let mut row = RowWriter::default();
             row.text(name).number(count);
             row
         });

@@ -9,7 +9,7 @@ use weighbridge_model::record::{
 };
 
 use crate::error::Problem;
-use crate::table::{Cells, Row, has_column, read_table, write_table};
+use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 
 /// Columns of `windows.csv`: one row a window, in the order they ran.
 pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
@@ -101,7 +101,7 @@ pub(crate) fn write_windows(windows: &[WindowRecord], batch: u32) -> Vec<u8> {
 pub(crate) fn write_operations(windows: &[WindowRecord]) -> Vec<u8> {
     let rows = windows.iter().zip(0u64..).flat_map(|(window, index)| {
         window.figures.operations.iter().map(move |operation| {
-            let mut row = Row::default();
+            let mut row = RowWriter::default();
             row.number(index);
             push_operation(&mut row, operation);
             row
@@ -113,7 +113,7 @@ pub(crate) fn write_operations(windows: &[WindowRecord]) -> Vec<u8> {
 pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -> Vec<u8> {
     let cpu = windows.iter().zip(0u64..).flat_map(|(window, index)| {
         window.cpu.iter().map(move |role| {
-            let mut row = Row::default();
+            let mut row = RowWriter::default();
             row.text(CPU)
                 .number(index)
                 .text(&role.role)
@@ -124,7 +124,7 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
         })
     });
     let memory = memory.iter().map(|role| {
-        let mut row = Row::default();
+        let mut row = RowWriter::default();
         row.text(MEMORY)
             .empty(1)
             .text(&role.role)
@@ -212,9 +212,9 @@ fn window_of<'w>(
     found.ok_or_else(|| format!("column `window`: the trial has no window {index}"))
 }
 
-fn window_row(index: u64, window: &WindowRecord, batch: u32) -> Row {
+fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
     let figures = &window.figures;
-    let mut row = Row::default();
+    let mut row = RowWriter::default();
     row.number(index)
         .word(window.kind)
         .number(window.block)
@@ -319,7 +319,7 @@ fn read_errors(cells: &mut Cells<'_>) -> Result<ErrorCounts, String> {
     Ok(errors)
 }
 
-fn push_operation(row: &mut Row, figures: &OperationFigures) {
+fn push_operation(row: &mut RowWriter, figures: &OperationFigures) {
     row.number(figures.operation.0)
         .number(figures.ok)
         .number(figures.response_sum.as_nanos())

@@ -7,7 +7,7 @@
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, StatusCode, Uri};
 
-use crate::place::{NotAPlace, Place};
+use crate::request_target::{InvalidTarget, RequestTarget};
 
 /// Names under which loopback is asked for.
 const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
@@ -25,14 +25,19 @@ const fn refusal(status: StatusCode, text: &'static str) -> Refusal {
     Refusal { status, text }
 }
 
-/// The place that a request asks for, if it may.
-pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, port: u16) -> Result<Place, Refusal> {
+/// The target that a request names, if it may.
+pub(crate) fn check(
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    port: u16,
+) -> Result<RequestTarget, Refusal> {
     check_host(uri, headers, port)?;
     check_origin(headers, port)?;
     if method != Method::GET && method != Method::HEAD {
         return Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "this view is read-only: GET and HEAD\n"));
     }
-    place(uri)
+    target(uri)
 }
 
 /// Every name by which the request calls this server must be one of loopback, with this port.
@@ -78,11 +83,11 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The place that is asked for.
-fn place(uri: &Uri) -> Result<Place, Refusal> {
-    Place::from_uri(uri).map_err(|why| match why {
-        NotAPlace::NotPlain => refusal(StatusCode::BAD_REQUEST, "this is no path of this view\n"),
-        NotAPlace::TooLong => {
+/// The target that is asked for.
+fn target(uri: &Uri) -> Result<RequestTarget, Refusal> {
+    RequestTarget::from_uri(uri).map_err(|why| match why {
+        InvalidTarget::NotPlain => refusal(StatusCode::BAD_REQUEST, "this is no path of this view\n"),
+        InvalidTarget::TooLong => {
             refusal(StatusCode::URI_TOO_LONG, "this path is longer than any of this view\n")
         }
     })
@@ -121,8 +126,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused_for_what_is_wrong_with_it() {
-        let status = |text: &str| place(&text.parse().unwrap()).unwrap_err().status;
+    fn what_is_no_target_is_refused_for_what_is_wrong_with_it() {
+        let status = |text: &str| target(&text.parse().unwrap()).unwrap_err().status;
         assert_eq!(status("/run/../x"), StatusCode::BAD_REQUEST);
         assert_eq!(status(&format!("/{}", "a".repeat(4096))), StatusCode::URI_TOO_LONG);
     }

@@ -6,12 +6,12 @@
 //! product with an async runtime.
 
 mod guard;
-mod place;
 mod policy;
+mod request_target;
 mod server;
 mod site;
 
-pub use place::Place;
 pub use policy::{Policy, hash};
-pub use server::{Limits, Problem, Server};
+pub use request_target::RequestTarget;
+pub use server::{ClientLimits, Problem, Server};
 pub use site::{Answer, Download, Feed, Message, Site, Update};

@@ -1,7 +1,7 @@
 //! The server itself: connections, their limits, and answers as HTTP/1.1.
 //!
-//! No client can hold up another: each has a task of its own, there are at most [`Limits::clients`] of them, heads must
-//! come within a time, and a connection ends at an age. What may block runs on a few threads of its own.
+//! No client can hold up another: each has a task of its own, there are at most [`ClientLimits::clients`] of them, heads
+//! must come within a time, and a connection ends at an age. What may block runs on a few threads of its own.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -41,7 +41,7 @@ type Body = BoxBody<Bytes, Infallible>;
 
 /// How much clients may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ClientLimits {
     /// Connections at once; further ones wait to be accepted.
     pub clients: usize,
     /// For the head of a request, and between two requests on a connection.
@@ -56,7 +56,7 @@ pub struct Limits {
     pub alive: Duration,
 }
 
-impl Default for Limits {
+impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             clients: 64,
@@ -116,7 +116,12 @@ impl Server {
     ///
     /// # Errors
     /// [`Problem::Start`] where the run-time cannot be made.
-    pub fn run(self, site: Arc<dyn Site>, limits: Limits, stop: impl Fn() -> bool) -> Result<(), Problem> {
+    pub fn run(
+        self,
+        site: Arc<dyn Site>,
+        limits: ClientLimits,
+        stop: impl Fn() -> bool,
+    ) -> Result<(), Problem> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -144,7 +149,7 @@ impl Server {
 struct Context {
     site: Arc<dyn Site>,
     port: u16,
-    limits: Limits,
+    limits: ClientLimits,
 }
 
 async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Output = ()>) {
@@ -201,14 +206,14 @@ async fn respond(
     request: Request<Incoming>,
     site: Arc<dyn Site>,
     port: u16,
-    limits: Limits,
+    limits: ClientLimits,
 ) -> Response<Body> {
-    let place = match check(request.method(), request.uri(), request.headers(), port) {
-        Ok(place) => place,
+    let target = match check(request.method(), request.uri(), request.headers(), port) {
+        Ok(target) => target,
         Err(refusal) => return refused(refusal),
     };
     let is_head = request.method() == Method::HEAD;
-    let answer = tokio::task::spawn_blocking(move || site.answer(&place)).await;
+    let answer = tokio::task::spawn_blocking(move || site.answer(&target)).await;
     match answer {
         Ok(Answer::Follow(feed)) if !is_head => followed(feed, limits),
         Ok(answer) => whole(answer),
@@ -287,7 +292,7 @@ fn whole(answer: Answer) -> Response<Body> {
 }
 
 /// A feed as server-sent events.
-fn followed(feed: Box<dyn Feed>, limits: Limits) -> Response<Body> {
+fn followed(feed: Box<dyn Feed>, limits: ClientLimits) -> Response<Body> {
     let (sender, receiver) = mpsc::channel::<Bytes>(EVENTS_AHEAD);
     tokio::spawn(pump(feed, sender, limits));
     let frames = Events(receiver);
@@ -296,7 +301,7 @@ fn followed(feed: Box<dyn Feed>, limits: Limits) -> Response<Body> {
 }
 
 /// Carries what a feed has to its client until either ends.
-async fn pump(mut feed: Box<dyn Feed>, sender: mpsc::Sender<Bytes>, limits: Limits) {
+async fn pump(mut feed: Box<dyn Feed>, sender: mpsc::Sender<Bytes>, limits: ClientLimits) {
     let mut silent = Duration::ZERO;
     loop {
         let looked = tokio::task::spawn_blocking(move || {

@@ -1,12 +1,12 @@
 //! What a site is asked and what it answers.
 
-use crate::place::Place;
 use crate::policy::Policy;
+use crate::request_target::RequestTarget;
 
 /// What answers. It is asked on threads that may block, by several clients at once.
 pub trait Site: Send + Sync + 'static {
-    /// What stands at a place.
-    fn answer(&self, place: &Place) -> Answer;
+    /// What stands at a target.
+    fn answer(&self, target: &RequestTarget) -> Answer;
 }
 
 /// An answer.

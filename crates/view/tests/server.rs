@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use weighbridge_view::{Answer, Download, Feed, Limits, Message, Place, Policy, Server, Site, Update};
+use weighbridge_view::{
+    Answer, ClientLimits, Download, Feed, Message, Policy, RequestTarget, Server, Site, Update,
+};
 
 /// Says what it was asked for; `events` counts to three.
 struct Echo;
@@ -27,9 +29,9 @@ impl Feed for Counter {
 }
 
 impl Site for Echo {
-    fn answer(&self, place: &Place) -> Answer {
+    fn answer(&self, target: &RequestTarget) -> Answer {
         let policy = Policy::allowing(&["p{}"], &[]);
-        match place.segments[0].as_str() {
+        match target.segments[0].as_str() {
             "events" => Answer::Follow(Box::new(Counter(AtomicU32::new(0)))),
             "file" => Answer::Download(Download {
                 name: "a\"b\r\nX-Forged: 1".into(),
@@ -40,7 +42,7 @@ impl Site for Echo {
             "there" => Answer::Redirect("/here/".into()),
             "panic" => panic!("a page that cannot be made"),
             "missing" => Answer::Missing { html: "no".into(), policy },
-            _ => Answer::Page { html: format!("asked for {}", place.segments.join("|")), policy },
+            _ => Answer::Page { html: format!("asked for {}", target.segments.join("|")), policy },
         }
     }
 }
@@ -53,7 +55,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(limits: Limits) -> Self {
+    fn start(limits: ClientLimits) -> Self {
         let server = Server::listen(0).unwrap();
         let address = server.address();
         let stop = Arc::new(AtomicBool::new(false));
@@ -106,7 +108,7 @@ fn status(reply: &str) -> u16 {
 
 #[test]
 fn only_readers_of_this_host_and_origin_are_answered() {
-    let server = Running::start(Limits::default());
+    let server = Running::start(ClientLimits::default());
     let port = server.address.port();
     let with_host = |host: &str| server.raw(&format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
     for host in ["127.0.0.1", "localhost", "[::1]", "LOCALHOST"] {
@@ -142,7 +144,7 @@ fn only_readers_of_this_host_and_origin_are_answered() {
 
 #[test]
 fn nothing_but_reading_is_allowed() {
-    let server = Running::start(Limits::default());
+    let server = Running::start(ClientLimits::default());
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"] {
         let reply = server.ask(method, "/", "Content-Length: 0\r\n");
         assert_eq!(status(&reply), 405, "{method}");
@@ -158,7 +160,7 @@ fn nothing_but_reading_is_allowed() {
 
 #[test]
 fn every_answer_forbids_what_the_page_does_not_hold() {
-    let server = Running::start(Limits::default());
+    let server = Running::start(ClientLimits::default());
     for path in ["/", "/missing", "/file", "/events", "/there", "/panic", "/%2e%2e"] {
         let reply = server.get(path);
         for header in [
@@ -180,7 +182,7 @@ fn every_answer_forbids_what_the_page_does_not_hold() {
 
 #[test]
 fn a_path_is_plain_names_and_nothing_in_it_becomes_a_header() {
-    let server = Running::start(Limits::default());
+    let server = Running::start(ClientLimits::default());
     for path in [
         "/../etc/passwd",
         "/run/%2e%2e/x",
@@ -208,7 +210,7 @@ fn a_path_is_plain_names_and_nothing_in_it_becomes_a_header() {
 
 #[test]
 fn events_come_as_they_happen_and_end_with_the_last() {
-    let server = Running::start(Limits { feed: Duration::from_millis(1), ..Limits::default() });
+    let server = Running::start(ClientLimits { feed: Duration::from_millis(1), ..ClientLimits::default() });
     let reply = server.get("/events");
     assert!(reply.contains("content-type: text/event-stream\r\n"), "{reply}");
     let data: Vec<&str> = reply.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
@@ -217,7 +219,7 @@ fn events_come_as_they_happen_and_end_with_the_last() {
 
 #[test]
 fn clients_that_say_nothing_are_cut_and_hold_up_nobody() {
-    let limits = Limits { clients: 4, head: Duration::from_millis(300), ..Limits::default() };
+    let limits = ClientLimits { clients: 4, head: Duration::from_millis(300), ..ClientLimits::default() };
     let server = Running::start(limits);
     let mut silent: Vec<TcpStream> = (0..3).map(|_| server.connect()).collect();
     for stream in &mut silent {
@@ -238,11 +240,11 @@ fn clients_that_say_nothing_are_cut_and_hold_up_nobody() {
 
 #[test]
 fn a_connection_ends_at_its_age_also_where_events_would_go_on() {
-    let limits = Limits {
+    let limits = ClientLimits {
         feed: Duration::from_secs(3600),
         age: Duration::from_millis(100),
         grace: Duration::from_millis(100),
-        ..Limits::default()
+        ..ClientLimits::default()
     };
     let server = Running::start(limits);
     let reply =

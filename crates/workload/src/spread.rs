@@ -127,7 +127,7 @@ enum Which {
 
 /// Where in the order the next request stands.
 #[derive(Debug, Default)]
-struct Place {
+struct PassageCursor {
     which: Which,
     /// Which passage `order` is of.
     passage: u64,
@@ -141,7 +141,7 @@ struct Place {
 /// Sessions of one request each, drawn from one order that all slots share.
 pub(crate) struct SpreadSessions {
     of: Arc<Spread>,
-    place: Place,
+    cursor: PassageCursor,
     slots: Vec<Box<dyn SizedCheck + Send>>,
     seen: Vec<Seen>,
     failures: FailureLog,
@@ -149,11 +149,11 @@ pub(crate) struct SpreadSessions {
 
 impl SpreadSessions {
     pub fn new(of: Arc<Spread>) -> Self {
-        let mut place = Place::default();
-        of.spec.order(0, &mut place.order);
+        let mut cursor = PassageCursor::default();
+        of.spec.order(0, &mut cursor.order);
         Self {
             of,
-            place,
+            cursor,
             slots: Vec::new(),
             seen: Vec::with_capacity(SET_ASIDE),
             failures: FailureLog::default(),
@@ -171,7 +171,7 @@ impl SpreadSessions {
 
     /// The place of the next size, and one further.
     fn advance(&mut self) -> u32 {
-        let Place { which, passage, at, repeated, order } = &mut self.place;
+        let PassageCursor { which, passage, at, repeated, order } = &mut self.cursor;
         if *at == order.len() {
             *passage += 1;
             *at = 0;
@@ -200,13 +200,13 @@ impl Sessions for SpreadSessions {
             false => (Which::Plain, self.of.spec.passage()),
         };
         let within = position % passage;
-        let place = &mut self.place;
-        if (place.which, place.passage) != (which, position / passage) {
-            (place.which, place.passage) = (which, position / passage);
-            self.of.order(which, place.passage, &mut place.order);
+        let cursor = &mut self.cursor;
+        if (cursor.which, cursor.passage) != (which, position / passage) {
+            (cursor.which, cursor.passage) = (which, position / passage);
+            self.of.order(which, cursor.passage, &mut cursor.order);
         }
-        place.at = (within / repetitions) as usize;
-        place.repeated = (within % repetitions) as u32;
+        cursor.at = (within / repetitions) as usize;
+        cursor.repeated = (within % repetitions) as u32;
         self.seen.clear();
         self.failures.take();
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use shop::Shop;
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Generator, Options, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, HttpSpec, LoadSpec, Protocol, WorkloadSpec};
@@ -103,7 +103,7 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
         )
         .expect("binds");
         let dial = Box::new(SocketDial::to(VariantId(0), [server]));
-        let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+        let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
         let settings =
             Settings { connections: 2, timeout: Nanoseconds::from_secs(30), ..Settings::default() };
         generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
@@ -142,7 +142,7 @@ fn sizes_over_a_range_and_their_samples_allocate_nothing_in_the_steady_state() {
     let workload =
         Workload::new(&spec, &LoadSpec::default(), Protocol::Http1Json, &address, &|_| None).expect("binds");
     let dial = Box::new(SocketDial::to(VariantId(0), [server]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let settings = Settings { connections: 2, timeout: Nanoseconds::from_secs(30), ..Settings::default() };
     generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
     generator.connect(VariantId(0)).expect("connects");

@@ -7,7 +7,7 @@ use std::path::Path;
 use support::{Reflects, SLOW, Server};
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
-use weighbridge_load::generator::{Generator, Options, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
@@ -55,7 +55,7 @@ fn ask(workload: &Workload, kind: usize, server: &Server) -> Result<Canonical, S
 
 fn run(workload: &Workload, server: &Server, count: u64) -> (WindowFigures, Tallies) {
     let dial = SocketDial::to(VARIANT, vec![server.address]);
-    let mut generator = Generator::new(Box::new(dial), Options::default()).expect("a generator");
+    let mut generator = Generator::new(Box::new(dial), LoopOptions::default()).expect("a generator");
     let load = load();
     let settings = Settings {
         connections: load.connections,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use shop::Shop;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::exchange::{Limits, exchange};
-use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, WindowReport, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, HttpSpec, Protocol, WorkloadSpec};
@@ -65,7 +65,7 @@ fn window(
     (connections, count): (u32, u64),
 ) -> (WindowReport, Vec<RequestRecord>) {
     let dial = Box::new(SocketDial::to(VARIANT, [address]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let settings = Settings { connections, timeout: Nanoseconds::from_secs(30), ..Settings::default() };
     generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
     generator.connect(VARIANT).expect("connects");

@@ -7,7 +7,7 @@ mod servers;
 use servers::{Server, memcached, memcached_on_unix, redis};
 use weighbridge_load::dial::{Endpoint, SocketDial};
 use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
-use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, WindowReport, WindowSpec};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{
@@ -80,7 +80,7 @@ fn window(
     (connections, in_flight): (u32, u32),
 ) -> WindowReport {
     let dial = Box::new(SocketDial::to(VARIANT, [endpoint.clone()]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let settings = Settings { connections, in_flight, ..Settings::default() };
     generator.attach(VARIANT, settings, workload.framing(), workload.sessions());
     generator.connect(VARIANT).expect("connects");

@@ -137,16 +137,16 @@ pub struct Over {
     pub y_scale: Option<PlotScale>,
     /// Where the axis of sizes begins: `1 kB`.
     #[arg(long, value_name = "SIZE", value_parser = end)]
-    pub x_min: Option<End>,
+    pub x_min: Option<AxisEnd>,
     /// Where the axis of sizes ends: `500 kB`.
     #[arg(long, value_name = "SIZE", value_parser = end)]
-    pub x_max: Option<End>,
+    pub x_max: Option<AxisEnd>,
     /// Where the upright axis begins: `0`, `100 us`, `10 MB/s`, `200/s`, or a ratio such as `0.5`.
     #[arg(long, value_name = "FIGURE", value_parser = end)]
-    pub y_min: Option<End>,
+    pub y_min: Option<AxisEnd>,
     /// Where the upright axis ends.
     #[arg(long, value_name = "FIGURE", value_parser = end)]
-    pub y_max: Option<End>,
+    pub y_max: Option<AxisEnd>,
     /// Steps of the axis of sizes.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub x_steps: Option<u32>,
@@ -163,7 +163,7 @@ pub struct Over {
 
 /// An end of an axis as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct End {
+pub struct AxisEnd {
     /// The figure: bytes, nanoseconds, bytes or requests in a second, or a ratio.
     pub figure: f64,
     /// What it is of; absent for a plain number.
@@ -247,7 +247,7 @@ fn guide(text: &str) -> Result<(String, u64), String> {
 }
 
 /// An end of an axis with its unit.
-fn end(text: &str) -> Result<End, String> {
+fn end(text: &str) -> Result<AxisEnd, String> {
     let text = text.trim();
     let size = |text: &str| text.trim().parse::<Bytes>().ok().map(|size| size.get() as f64);
     let plain = || Some((text.parse::<f64>().ok()?, None));
@@ -256,7 +256,7 @@ fn end(text: &str) -> Result<End, String> {
     let transfer = || Some((size(text.strip_suffix("/s")?)?, Some(EndOf::Transfer)));
     let bytes = || Some((size(text)?, Some(EndOf::Size)));
     match plain().or_else(time).or_else(bytes).or_else(rate).or_else(transfer) {
-        Some((figure, of)) if figure.is_finite() && figure >= 0.0 => Ok(End { figure, of }),
+        Some((figure, of)) if figure.is_finite() && figure >= 0.0 => Ok(AxisEnd { figure, of }),
         _ => Err(
             "write a number from 0 on, with a unit where it has one: `100 us`, `1 MiB`, `10 MB/s`, `200/s`"
                 .to_owned(),

@@ -5,9 +5,9 @@ use weighbridge_report::{Style, Tone};
 
 /// Pieces that stand beside each other.
 #[derive(Debug, Clone, Default)]
-pub struct Line(Vec<(Tone, String)>);
+pub struct StyledLine(Vec<(Tone, String)>);
 
-impl Line {
+impl StyledLine {
     /// A line of one piece.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self(vec![(tone, text.into())])
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_where_the_terminal_ends_and_says_so() {
-        let mut line = Line::new(Tone::Strong, "pong: ");
+        let mut line = StyledLine::new(Tone::Strong, "pong: ");
         line.push(Tone::Plain, "Rust against Go");
         assert_eq!(line.fitted(40, Style::Plain), "pong: Rust against Go");
         assert_eq!(line.fitted(21, Style::Plain), "pong: Rust against Go");
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn wide_characters_take_two_columns() {
-        assert_eq!(Line::new(Tone::Plain, "測定測定").fitted(6, Style::Plain), "測定…");
-        assert_eq!(Line::new(Tone::Plain, "測定測定").fitted(8, Style::Plain), "測定測定");
+        assert_eq!(StyledLine::new(Tone::Plain, "測定測定").fitted(6, Style::Plain), "測定…");
+        assert_eq!(StyledLine::new(Tone::Plain, "測定測定").fitted(8, Style::Plain), "測定測定");
     }
 }

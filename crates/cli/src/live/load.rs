@@ -14,7 +14,7 @@ use weighbridge_report::text::{clean, counted, grouped};
 
 use super::bar::bar;
 use super::forecast::clock;
-use super::line::Line;
+use super::line::StyledLine;
 use super::screen::Screen;
 use super::spark;
 use crate::printer::{Liveliness, Printer};
@@ -62,19 +62,19 @@ impl LoadView {
     }
 
     /// The view on a terminal of so many columns; nothing before anything was seen.
-    pub fn lines(&self, columns: usize) -> Vec<Line> {
+    pub fn lines(&self, columns: usize) -> Vec<StyledLine> {
         let Some(seen) = &self.seen else { return Vec::new() };
         let errors = seen.progress.errors.total();
-        let mut counts = Line::new(Tone::Plain, self.counts(seen));
+        let mut counts = StyledLine::new(Tone::Plain, self.counts(seen));
         counts.push(if errors > 0 { Tone::Problem } else { Tone::Plain }, format!(", {}", failed(errors)));
-        let mut times = Line::new(Tone::Plain, self.times(seen));
+        let mut times = StyledLine::new(Tone::Plain, self.times(seen));
         let room = columns.saturating_sub(self.times(seen).chars().count() + 12).min(40);
         if room >= 4 && !self.medians.is_empty() {
             times.push(Tone::Secondary, "  recent ");
             let bars = spark::row(&self.medians, room.min(self.medians.len()));
             times.push(Tone::Secondary, bars);
         }
-        vec![Line::new(Tone::Strong, &*self.url), self.bar(seen, columns), counts, times]
+        vec![StyledLine::new(Tone::Strong, &*self.url), self.bar(seen, columns), counts, times]
     }
 
     /// The same in one plain line.
@@ -85,11 +85,11 @@ impl LoadView {
         Some(format!("{extent}: {}, {failed}; {}", self.counts(seen), self.times(seen)))
     }
 
-    fn bar(&self, seen: &Seen, columns: usize) -> Line {
+    fn bar(&self, seen: &Seen, columns: usize) -> StyledLine {
         let (done, extent) = self.extent(seen);
         let words = format!("{:3.0} %  {extent}", done * 100.0);
         let room = columns.saturating_sub(words.chars().count() + 2).min(40);
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         if room >= 5 {
             line.push(Tone::Strong, bar(done, room));
         }

@@ -14,7 +14,7 @@ use weighbridge_report::{Style, Tone, change, point_words};
 
 use super::bar::bar;
 use super::forecast::{Forecast, clock};
-use super::line::Line;
+use super::line::StyledLine;
 use super::plain::span;
 use super::spark;
 
@@ -200,16 +200,16 @@ impl RunView {
 
     /// The view at a moment of the run's clock, on a terminal of so many columns and rows; nothing before there is something
     /// to see.
-    pub fn lines(&self, now: Nanoseconds, columns: usize, rows: usize) -> Vec<Line> {
+    pub fn lines(&self, now: Nanoseconds, columns: usize, rows: usize) -> Vec<StyledLine> {
         if self.variants.is_empty() {
             return if self.doing.is_empty() {
                 Vec::new()
             } else {
-                vec![Line::new(Tone::Plain, &*self.doing)]
+                vec![StyledLine::new(Tone::Plain, &*self.doing)]
             };
         }
         let mut lines =
-            vec![Line::new(Tone::Strong, &*self.title), self.place(columns), self.bar(now, columns)];
+            vec![StyledLine::new(Tone::Strong, &*self.title), self.place(columns), self.bar(now, columns)];
         let room = rows.saturating_sub(AROUND + 1).max(1);
         let shown = if self.variants.len() > room { room.saturating_sub(1) } else { self.variants.len() };
         let layout = Layout::new(&self.variants, columns);
@@ -219,15 +219,18 @@ impl RunView {
             lines.push(layout.row(variant, tone, &so_far));
         }
         if shown < self.variants.len() {
-            lines.push(Line::new(Tone::Secondary, format!("… and {} more", self.variants.len() - shown)));
+            lines.push(StyledLine::new(
+                Tone::Secondary,
+                format!("… and {} more", self.variants.len() - shown),
+            ));
         }
         lines
     }
 
     /// `block 3 of 6 · 64 B · measuring, round 41 of about 120`
-    fn place(&self, columns: usize) -> Line {
+    fn place(&self, columns: usize) -> StyledLine {
         if self.block == 0 {
-            return Line::new(Tone::Plain, &*self.doing);
+            return StyledLine::new(Tone::Plain, &*self.doing);
         }
         let planned = self.forecast.planned;
         // In the first stage nobody knows yet how many the goal takes.
@@ -243,11 +246,11 @@ impl RunView {
             parts.push(format!("{} void", self.void));
         }
         parts.retain(|part| !part.is_empty());
-        Line::new(Tone::Plain, parts.join(" · "))
+        StyledLine::new(Tone::Plain, parts.join(" · "))
     }
 
     /// How much is done and what is left.
-    fn bar(&self, now: Nanoseconds, columns: usize) -> Line {
+    fn bar(&self, now: Nanoseconds, columns: usize) -> StyledLine {
         let left = self.forecast.left(now);
         let done = left.map_or(0.0, |left| {
             let (gone, left) = (now.as_secs_f64(), left.most.as_secs_f64());
@@ -256,7 +259,7 @@ impl RunView {
         let left = left.map(|left| format!(", {}", left.words())).unwrap_or_default();
         let words = format!("{:3.0} %  {}{left}", done * 100.0, clock(now));
         let room = columns.saturating_sub(words.chars().count() + 2).min(40);
-        let mut line = Line::default();
+        let mut line = StyledLine::default();
         if room >= 5 {
             line.push(Tone::Strong, bar(done, room));
         }
@@ -337,22 +340,22 @@ impl Layout {
         if self.wide { "  " } else { " " }
     }
 
-    fn heading(&self, headline: &str) -> Line {
+    fn heading(&self, headline: &str) -> StyledLine {
         let (gap, name, spark) = (self.gap(), self.name, self.spark);
         let mut text = format!("{:name$}{gap}{:>MEDIAN$}{gap}{:spark$}", "", "p50", "recent");
         if self.wide {
             text.push_str(&format!("{gap}{:>RATE$}{gap}{:>ERRORS$}", "req/s", "errors"));
         }
         text.push_str(&format!("{gap}{headline}"));
-        Line::new(Tone::Secondary, text)
+        StyledLine::new(Tone::Secondary, text)
     }
 
-    fn row(&self, variant: &Variant, tone: Tone, so_far: &str) -> Line {
+    fn row(&self, variant: &Variant, tone: Tone, so_far: &str) -> StyledLine {
         let (gap, width) = (self.gap(), self.name);
         let name = shorten(&variant.name, width);
         let blank = " ".repeat(width - weighbridge_report::text::columns(&name));
         let median = variant.medians.last().map(Nanoseconds::to_string).unwrap_or_default();
-        let mut line = Line::new(Tone::Plain, format!("{name}{blank}{gap}{median:>MEDIAN$}{gap}"));
+        let mut line = StyledLine::new(Tone::Plain, format!("{name}{blank}{gap}{median:>MEDIAN$}{gap}"));
         line.push(Tone::Secondary, spark::row(&variant.medians, self.spark));
         let error = if variant.errors > 0 { Tone::Problem } else { Tone::Plain };
         if self.wide {

@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use weighbridge_conductor::Options;
 use weighbridge_conductor::calibrate::generator::{self, Calibration};
-use weighbridge_conductor::calibrate::host::{self, Order, Subject};
+use weighbridge_conductor::calibrate::host::{self, CalibrationJob, CalibrationSubject};
 use weighbridge_conductor::factors;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::id::PointId;
@@ -39,11 +39,11 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
             let experiment = chosen(read_experiment(file)?, &arguments.only)?;
             point = chosen_point(&experiment, arguments.point)?;
             (
-                Subject::Experiment(experiment.into()),
+                CalibrationSubject::Experiment(experiment.into()),
                 Options { experiment_folder: folder_of(file), ..options },
             )
         }
-        None => (Subject::Probe(own_program("probe")?), options),
+        None => (CalibrationSubject::Probe(own_program("probe")?), options),
     };
     let kept = match (&options.calibrations, arguments.no_keep) {
         (_, true) => None,
@@ -55,8 +55,14 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
         }
     };
     let destination = Destination::open(&arguments.output)?;
-    let order = Order { subject, point, budget: arguments.budget, delta: arguments.delta, options: &options };
-    let found = host::calibrate(&order, &mut |part| printer.note(part))?;
+    let job = CalibrationJob {
+        subject,
+        point,
+        budget: arguments.budget,
+        delta: arguments.delta,
+        options: &options,
+    };
+    let found = host::calibrate(&job, &mut |part| printer.note(part))?;
     let text = report::render(arguments.output.format, &found, &layout(printer))?;
     destination.write(&text, printer)?;
     if let Some(kept) = kept {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::json;
-use weighbridge_conductor::run::quote::{Kept, kept};
+use weighbridge_conductor::run::quote::{StoredCalibration, kept};
 use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
 use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
@@ -63,17 +63,19 @@ fn line(finding: &Finding, style: Style, columns: usize) -> String {
 }
 
 /// Whether there is a calibration of this host for reports to quote.
-fn calibration(kept: Kept) -> Finding {
+fn calibration(kept: StoredCalibration) -> Finding {
     let (level, evidence, remedy) = match kept {
-        Kept::Nothing => (Level::Note, "none of this host".to_owned(), Some("run `weigh calibrate`")),
-        Kept::Newest { experiment, started, changed } if changed.is_empty() => {
+        StoredCalibration::Nothing => {
+            (Level::Note, "none of this host".to_owned(), Some("run `weigh calibrate`"))
+        }
+        StoredCalibration::Newest { experiment, started, changed } if changed.is_empty() => {
             (Level::Fine, format!("of {started}, with {experiment}"), None)
         }
-        Kept::Newest { experiment, started, changed } => {
+        StoredCalibration::Newest { experiment, started, changed } => {
             let evidence = format!("of {started}, with {experiment}; since then: {}", changed.join(", "));
             (Level::Note, evidence, Some("run `weigh calibrate` again where that matters"))
         }
-        Kept::Before { started, changed } => {
+        StoredCalibration::Before { started, changed } => {
             let evidence = format!("none of this host as it is; of {started}: {}", changed.join(", "));
             (Level::Note, evidence, Some("run `weigh calibrate` again"))
         }
@@ -205,9 +207,10 @@ mod tests {
 
     #[test]
     fn findings_are_printed_as_the_golden_files_have_them() {
-        for (name, seen, kept) in
-            [("doctor-quiet.txt", quiet(), Kept::Nothing), ("doctor-troubled.txt", troubled(), Kept::Nothing)]
-        {
+        for (name, seen, kept) in [
+            ("doctor-quiet.txt", quiet(), StoredCalibration::Nothing),
+            ("doctor-troubled.txt", troubled(), StoredCalibration::Nothing),
+        ] {
             let mut findings = diagnose(&seen);
             findings.push(calibration(kept));
             let printed = lines(&findings, Style::Plain, 80);

@@ -4,7 +4,7 @@
 use anyhow::bail;
 use weighbridge_report::plot::Kind;
 
-use crate::args::{End, EndOf, Over};
+use crate::args::{AxisEnd, EndOf, Over};
 
 /// Ends of both axes of one kind of chart.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -28,7 +28,7 @@ fn upright(kind: Kind) -> Option<(&'static str, &'static str, &'static [EndOf])>
     }
 }
 
-fn fits(end: Option<&End>, allowed: &[EndOf]) -> bool {
+fn fits(end: Option<&AxisEnd>, allowed: &[EndOf]) -> bool {
     end.and_then(|end| end.of).is_none_or(|of| allowed.contains(&of))
 }
 
@@ -37,7 +37,7 @@ pub fn ends(kind: Kind, typed: &Over) -> Ends {
     let allowed = upright(kind).map_or(&[][..], |(_, _, allowed)| allowed);
     let y = [&typed.y_min, &typed.y_max].map(Option::as_ref);
     let shown = y.iter().all(|end| fits(*end, allowed));
-    let figure = |end: Option<&End>| end.map(|end| end.figure);
+    let figure = |end: Option<&AxisEnd>| end.map(|end| end.figure);
     Ends {
         x: [&typed.x_min, &typed.x_max].map(|end| figure(end.as_ref())),
         y: if shown { y.map(figure) } else { [None, None] },

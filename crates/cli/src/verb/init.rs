@@ -139,7 +139,8 @@ fn draft_of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draf
         None | Some(TakenAs::Session) => har::TakenAs::Session,
         Some(TakenAs::Requests) => har::TakenAs::Requests,
     };
-    let draft = har::parse(name, text, &har::Wanted { origin: arguments.origin.clone(), assets, taken_as })?;
+    let draft =
+        har::parse(name, text, &har::Selection { origin: arguments.origin.clone(), assets, taken_as })?;
     refuse(
         &[("--url", arguments.url.is_some()), ("--methods", !arguments.methods.is_empty())],
         "a description of an API",
@@ -148,7 +149,7 @@ fn draft_of_har(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draf
 }
 
 fn draft_of_openapi(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
-    let wanted = openapi::Wanted { url: arguments.url.clone(), methods: arguments.methods.clone() };
+    let wanted = openapi::Selection { url: arguments.url.clone(), methods: arguments.methods.clone() };
     let draft = openapi::parse(name, text, &wanted)?;
     refuse(
         &[

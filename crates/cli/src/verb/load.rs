@@ -4,7 +4,7 @@ mod target;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::failures::FailureText;
-use weighbridge_conductor::single::{self, Ending, Seen, Single, SingleRecord};
+use weighbridge_conductor::single::{self, Ending, LoadJob, Seen, SingleRecord};
 use weighbridge_conductor::words;
 use weighbridge_conductor::{Checked, Options, REMOTE_RATE, Shape, is_public};
 use weighbridge_judge::gate::{GateOutcome, judge_single};
@@ -76,7 +76,7 @@ fn one(
     let destination = Destination::open(&arguments.output)?;
     let workload = asked.workload(arguments, connect_to.as_ref(), load.timeout)?;
     shape.resolve(&load, &workload)?;
-    let single = Single {
+    let job = LoadJob {
         url: url.clone(),
         tls: tls_spec(&arguments.tls, url)?,
         connect_to,
@@ -92,10 +92,10 @@ fn one(
         seed: arguments.seed,
         control: signals::install().control(),
     };
-    let mut shown = LoadProgress::new(&url.to_string(), single.stop, printer);
+    let mut shown = LoadProgress::new(&url.to_string(), job.stop, printer);
     let mut watch = |seen: &Seen| shown.see(seen);
     let watched = printer.liveliness() != Liveliness::Quiet;
-    let outcome = single::run(&single, watched.then_some(&mut watch as &mut dyn FnMut(&Seen)));
+    let outcome = single::run(&job, watched.then_some(&mut watch as &mut dyn FnMut(&Seen)));
     drop(shown);
     let record = outcome?;
     if record.restarts > 0 {
@@ -106,12 +106,10 @@ fn one(
         printer.warning(format_args!("idle cores could not be kept awake: {why}; {remedy}"));
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
-    let mut summary = summary_of(&single, &record, &figures);
+    let mut summary = summary_of(&job, &record, &figures);
     // What was measured until then is shown, and says itself that it is not what was asked for.
     let cut = match (record.ending, &record.trouble) {
-        (Ending::Interrupted, _) => {
-            Some(format!("interrupted after {} of {}", figures.took, extent(&single)))
-        }
+        (Ending::Interrupted, _) => Some(format!("interrupted after {} of {}", figures.took, extent(&job))),
         (Ending::Complete, Some(trouble)) => Some(format!("given up: {trouble}")),
         (Ending::Complete, None) => None,
     };
@@ -174,8 +172,8 @@ fn refuse_changes(gates: &[Gate]) -> anyhow::Result<()> {
 }
 
 /// How much was to be sent.
-fn extent(single: &Single) -> String {
-    match single.stop {
+fn extent(job: &LoadJob) -> String {
+    match job.stop {
         Stop::Count(count) => format!("{count} requests"),
         Stop::Time(time) => time.to_string(),
     }
@@ -194,18 +192,18 @@ fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit 
 }
 
 /// How requests were issued, in the form that is printed.
-fn shown_model(single: &Single, figures: &judged::Single) -> ShownModel {
-    let Some(flow) = single.load.model.flow() else { return ShownModel::Closed };
+fn shown_model(job: &LoadJob, figures: &judged::Single) -> ShownModel {
+    let Some(flow) = job.load.model.flow() else { return ShownModel::Closed };
     let (arrivals, profile) = match flow {
         Flow::Law { profile: Profile::Constant { .. }, arrivals } => (arrivals.name().to_owned(), None),
         Flow::Law { profile, arrivals } => (arrivals.name().to_owned(), Some(profile.words())),
         Flow::Trace(_) => (words::flow(flow), None),
     };
     let offered = figures.offered;
-    let per_arrival = single.load.model.requests_per_arrival();
-    let requests = single.shape.request_rate().map_or(0.0, |rate| rate.get());
+    let per_arrival = job.load.model.requests_per_arrival();
+    let requests = job.shape.request_rate().map_or(0.0, |rate| rate.get());
     let rate = PerSecond::new(requests / per_arrival).unwrap_or(offered);
-    match &single.load.model {
+    match &job.load.model {
         LoadModel::PartlyOpen { length, .. } => {
             ShownModel::PartlyOpen { sessions: rate, arrivals, profile, length: length.to_string(), offered }
         }
@@ -214,10 +212,10 @@ fn shown_model(single: &Single, figures: &judged::Single) -> ShownModel {
 }
 
 /// The figures in the form that is printed.
-fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
-    let messages = messages(&record.tallies, &single.workload.streams(), figures.took);
+fn summary_of(job: &LoadJob, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
+    let messages = messages(&record.tallies, &job.workload.streams(), figures.took);
     let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
-    let names = single.workload.operations();
+    let names = job.workload.operations();
     let operation = |of: &judged::OperationTimes| Operation {
         name: names.get(of.operation.index()).cloned().unwrap_or_default(),
         good: of.good,
@@ -228,7 +226,7 @@ fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) 
     };
     LoadSummary {
         schema: LoadSummary::SCHEMA,
-        url: shown_path(&single.url.to_string()),
+        url: shown_path(&job.url.to_string()),
         requests: figures.requests,
         errors: figures.errors.total(),
         errors_by_kind: figures.errors,
@@ -236,20 +234,20 @@ fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) 
         failures_unlisted: record.failures_unlisted,
         not_sent: figures.not_sent,
         took: figures.took,
-        connections: single.load.connections,
-        threads: single.threads,
-        wait: single.waiting.name(),
+        connections: job.load.connections,
+        threads: job.threads,
+        wait: job.waiting.name(),
         idle: record.idle.clone(),
         connects: figures.connects,
         handshakes: figures.handshakes.iter().map(shown_handshakes).collect(),
-        load: shown_model(single, figures),
-        think: words::think(single.load.think),
-        churn: single.load.churn.map(std::num::NonZeroU32::get),
+        load: shown_model(job, figures),
+        think: words::think(job.load.think),
+        churn: job.load.churn.map(std::num::NonZeroU32::get),
         throughput: figures.throughput,
         response: shown_times(&figures.response),
         service: shown_times(&figures.service),
         operations: figures.operations.iter().map(operation).collect(),
-        messages: shown_messages(single, &messages),
+        messages: shown_messages(job, &messages),
         sent: figures.traffic.sent,
         received: figures.traffic.received,
         kernel_timestamps: figures.stamps.clone(),
@@ -261,8 +259,8 @@ fn summary_of(single: &Single, record: &SingleRecord, figures: &judged::Single) 
 }
 
 /// Messages under names of their own; where the client alone streams, the call has none for them.
-fn shown_messages(single: &Single, messages: &[MessageTimes]) -> Vec<Messages> {
-    let names = single.workload.operations();
+fn shown_messages(job: &LoadJob, messages: &[MessageTimes]) -> Vec<Messages> {
+    let names = job.workload.operations();
     let shown = |of: &MessageTimes| {
         let name = names.get(of.operation.index()).cloned().unwrap_or_default();
         Messages {

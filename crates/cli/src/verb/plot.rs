@@ -40,20 +40,22 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
         let (summary, detail) = plot::named(report.summary.clone(), report.detail.clone(), &names);
         Plotter::new(&summary, &detail)?
     };
-    let shown =
-        Shown { variants: chosen_variants, reference: tags.name_of(arguments.over.reference.as_deref()) };
+    let names = VariantNames {
+        variants: chosen_variants,
+        reference: tags.name_of(arguments.over.reference.as_deref()),
+    };
     let all = plotter.list()?;
     if arguments.list {
         return list(&all, printer);
     }
     let why = |kind: Kind| {
         let drawing = Drawing { kind, point: arguments.point.iter().cloned().collect() };
-        plotter.svg(kind, &options(arguments, &drawing, &shown)).err().unwrap_or(PlotError::Nothing(kind))
+        plotter.svg(kind, &options(arguments, &drawing, &names)).err().unwrap_or(PlotError::Nothing(kind))
     };
     let (chosen, left) = choose(&all, &kinds, arguments, &why)?;
-    let place = Place::choose(arguments, &folder, &chosen)?;
+    let output = ChartOutput::choose(arguments, &folder, &chosen)?;
     for drawing in &chosen {
-        let svg = match plotter.svg(drawing.kind, &options(arguments, drawing, &shown)) {
+        let svg = match plotter.svg(drawing.kind, &options(arguments, drawing, &names)) {
             // Nobody named it, and of what was chosen it has nothing.
             Err(PlotError::Nothing(_)) if kinds.is_empty() => continue,
             Err(PlotError::Refused(why)) if kinds.is_empty() => {
@@ -65,8 +67,8 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
         if format != PlotFormat::Svg {
             note_lacking(&svg, printer);
         }
-        let path = place.path(drawing, &all, format);
-        place.write(&path, &bytes(&svg, format, arguments.scale)?, printer)?;
+        let path = output.path(drawing, &all, format);
+        output.write(&path, &bytes(&svg, format, arguments.scale)?, printer)?;
     }
     if left > 0 {
         printer.note(format_args!(
@@ -198,12 +200,12 @@ fn format(arguments: &Plot) -> anyhow::Result<PlotFormat> {
 }
 
 /// Names of variants, as they are drawn.
-struct Shown {
+struct VariantNames {
     variants: Option<Vec<String>>,
     reference: Option<String>,
 }
 
-fn options(arguments: &Plot, drawing: &Drawing, shown: &Shown) -> Options {
+fn options(arguments: &Plot, drawing: &Drawing, names: &VariantNames) -> Options {
     let some = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
     let mut point: PointLabel = drawing.point.clone();
     if drawing.kind == Kind::Forest || drawing.kind == Kind::Heatmap {
@@ -215,11 +217,11 @@ fn options(arguments: &Plot, drawing: &Drawing, shown: &Shown) -> Options {
             PlotTheme::Dark => Theme::Dark,
             PlotTheme::Print => Theme::Print,
         },
-        variants: shown.variants.clone(),
+        variants: names.variants.clone(),
         operations: some(&arguments.operations),
         quantity: arguments.quantity,
         point: Some(point),
-        over: over(drawing.kind, &arguments.over, shown.reference.clone()),
+        over: over(drawing.kind, &arguments.over, names.reference.clone()),
         title: arguments.title.clone(),
         width: arguments.width,
         height: arguments.height,
@@ -305,13 +307,13 @@ fn pdf(_: &str) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Where drawings go.
-enum Place {
+enum ChartOutput {
     Stdout,
     File(PathBuf),
     Folder(PathBuf),
 }
 
-impl Place {
+impl ChartOutput {
     fn choose(arguments: &Plot, run: &RunFolder, chosen: &[Drawing]) -> anyhow::Result<Self> {
         let folder = |path: PathBuf| {
             std::fs::create_dir_all(&path).with_context(|| format!("could not make `{}`", path.display()))?;

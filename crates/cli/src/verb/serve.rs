@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weighbridge_view::{Limits, Server};
+use weighbridge_view::{ClientLimits, Server};
 
 use crate::args::Serve;
 use crate::exit::Exit;
@@ -26,7 +26,7 @@ pub fn run(arguments: &Serve, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.open {
         open(&address, printer);
     }
-    server.run(site, Limits::default(), || flags.interrupted.load(Ordering::SeqCst))?;
+    server.run(site, ClientLimits::default(), || flags.interrupted.load(Ordering::SeqCst))?;
     Ok(Exit::Fine)
 }
 

@@ -1,4 +1,4 @@
-//! How the modules at the top of a crate may use each other: without a circle.
+//! How the modules at the top of a crate may use each other: without a circle; and where a type's name may stand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,6 +156,52 @@ fn a_circle_is_found_through_groups_exports_and_parents() {
     assert_eq!(circles(&uses(&files)), [["a", "b", "c"]]);
     assert_eq!(circles(&uses(&files[..5])), [["a", "b", "c"]]);
     assert_eq!(circles(&uses(&files[..4])), [[""; 0]; 0]);
+}
+
+/// In how many modules a type of one name may be defined.
+const MODULES_PER_NAME: usize = 3;
+
+#[test]
+fn no_type_name_stands_in_more_than_three_modules() {
+    let mut homes = BTreeMap::<String, BTreeSet<String>>::new();
+    for (file, text) in texts(|file| is_rust(file) && is_product(file) && !file.ends_with("/tests.rs")) {
+        for name in types_defined(without_tests(&code_of(&text))) {
+            homes.entry(name.to_owned()).or_default().insert(file.clone());
+        }
+    }
+    let mut found = Vec::new();
+    for (name, files) in homes.into_iter().filter(|(_, files)| files.len() > MODULES_PER_NAME) {
+        found.push(format!("{name}: {}", Vec::from_iter(files).join(", ")));
+    }
+    assert_none("say what each of them is in its name", found);
+}
+
+/// The names of all types and traits that `code` defines, and of its aliases outside traits and their implementations.
+fn types_defined(code: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for line in code.lines() {
+        let item = line.trim_start();
+        let item = item.strip_prefix("pub").map_or(item, |item| match item.strip_prefix('(') {
+            Some(within) => within.split_once(')').map_or("", |(_, item)| item),
+            None => item,
+        });
+        let Some((keyword, rest)) = item.trim_start().trim_start_matches("unsafe ").split_once(' ') else {
+            continue;
+        };
+        let is_alias = keyword == "type" && !line.starts_with(' ');
+        if is_alias || matches!(keyword, "struct" | "enum" | "trait" | "union") {
+            names.push(&rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())]);
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+#[test]
+fn types_are_found_by_their_definitions() {
+    let code = "struct A;\npub enum B<T> {\n    union,\n}\npub(in crate::x) unsafe trait C {\n    type D;\n}\n\
+        pub type E = A;\nfn f() {\n    struct G(u8);\n}\nstruct $name;\npublic struct H;";
+    assert_eq!(types_defined(code), ["A", "B", "C", "E", "G"]);
 }
 
 /// Where it may be asked which workload it is.

@@ -12,7 +12,7 @@ use weighbridge_lab::host::cores::{CoreId, CoreLayout, Sharing, pin_current_thre
 use weighbridge_lab::host::lanes::{Lane, Lanes};
 use weighbridge_lab::net::Connector;
 use weighbridge_load::dial::{AfterFailure, Dial, Endpoint, SocketDial, Sockets};
-use weighbridge_load::generator::{Generator, Options, Waiting};
+use weighbridge_load::generator::{Generator, LoopOptions, Waiting};
 use weighbridge_load::{KeepAlive, Settings};
 use weighbridge_model::experiment::LoadSpec;
 use weighbridge_model::id::VariantId;
@@ -55,11 +55,14 @@ impl Client {
         cores: &CoreLayout,
         cut: Arc<AtomicBool>,
     ) -> Result<Self, ClientError> {
-        Self::start_with(core, Options { waiting: waiting(core, cores), stop: cut, ..Options::default() })
+        Self::start_with(
+            core,
+            LoopOptions { waiting: waiting(core, cores), stop: cut, ..LoopOptions::default() },
+        )
     }
 
     /// The same with the loop's options.
-    pub fn start_with(core: Option<CoreId>, options: Options) -> Result<Self, ClientError> {
+    pub fn start_with(core: Option<CoreId>, options: LoopOptions) -> Result<Self, ClientError> {
         let dial = SharedDial::default();
         let (jobs, inbox) = channel::<Job>();
         let (ready, started) = channel();
@@ -108,21 +111,21 @@ impl Client {
     pub fn ask<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Generator) -> R + Send + 'static,
-    ) -> Answer<R> {
+    ) -> PendingAnswer<R> {
         let (answer, result) = channel();
         let boxed: Job = Box::new(move |generator| drop(answer.send(job(generator))));
         let jobs = self.jobs.as_ref().expect("present until dropped");
         jobs.send(boxed).expect("the generator's thread lives as long as its handle");
-        Answer(result)
+        PendingAnswer(result)
     }
 }
 
 /// What a generator was asked, and will answer.
 #[derive(Debug)]
 #[must_use = "the generator is at it until it is waited for"]
-pub(crate) struct Answer<R>(Receiver<R>);
+pub(crate) struct PendingAnswer<R>(Receiver<R>);
 
-impl<R> Answer<R> {
+impl<R> PendingAnswer<R> {
     /// Waits for it, asleep.
     ///
     /// # Panics

@@ -19,8 +19,8 @@ use weighbridge_model::record::{RequestRecord, Tallies, WindowKind};
 
 use super::samples::expected;
 use super::turn::{WindowPlace, measured_load};
-use super::{Abort, Block, BlockError, Bound};
-use crate::block::client::Answer;
+use super::{Abort, Block, BlockError, BoundWorkload};
+use crate::block::client::PendingAnswer;
 use crate::block::start::Start;
 
 /// Both windows begin this long after the later client is ready: as long as it takes to be told so.
@@ -31,7 +31,7 @@ impl Block<'_, '_> {
     pub(super) fn at_once(
         &mut self,
         point: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         extent: Extent,
         rule: RoundRule,
     ) -> Result<(), Abort> {
@@ -50,7 +50,12 @@ impl Block<'_, '_> {
     }
 
     /// One round: to their cores, lead-in, windows. CPU time is from before the lead-in to after the window.
-    fn round_at_once(&mut self, place: WindowPlace, bound: &[Bound], extent: Extent) -> Result<(), Abort> {
+    fn round_at_once(
+        &mut self,
+        place: WindowPlace,
+        bound: &[BoundWorkload],
+        extent: Extent,
+    ) -> Result<(), Abort> {
         let order = self.context.plan.round(self.number, place.point, place.round);
         self.wait_idle(VariantId(0));
         self.take_lanes(&order)?;
@@ -105,7 +110,7 @@ impl Block<'_, '_> {
         let substream = self.substream(place, common);
         let measured = place.kind == WindowKind::Measured;
         let start = Arc::new(Start::of(order.len(), HEAD_START));
-        let mut asked: Vec<Asked> = Vec::with_capacity(order.len());
+        let mut asked: Vec<PendingLane> = Vec::with_capacity(order.len());
         for (&variant, lane) in order.iter().zip(Lane::BOTH) {
             let index = variant.index();
             let load = loads[index].clone();
@@ -121,7 +126,7 @@ impl Block<'_, '_> {
                 let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
                 (report, tallies, sheet)
             });
-            asked.push(Asked { index, lane, answer });
+            asked.push(PendingLane { index, lane, answer });
         }
         // Both are waited for before anything is made of either.
         let done: Vec<_> = asked.into_iter().map(|one| (one.index, one.lane, one.answer.wait())).collect();
@@ -151,8 +156,8 @@ impl Block<'_, '_> {
 type Measured = (Result<WindowReport, RunError>, Tallies, Option<Vec<RequestRecord>>);
 
 /// What one client was asked.
-struct Asked {
+struct PendingLane {
     index: usize,
     lane: Lane,
-    answer: Answer<Measured>,
+    answer: PendingAnswer<Measured>,
 }

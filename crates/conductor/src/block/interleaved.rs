@@ -11,7 +11,7 @@ use weighbridge_model::record::{Tallies, WindowKind};
 
 use super::samples::expected;
 use super::turn::{WindowPlace, measured_load};
-use super::{Abort, Block, BlockError, Bound};
+use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::variant::roles::Clocks;
 
 impl Block<'_, '_> {
@@ -20,7 +20,7 @@ impl Block<'_, '_> {
     pub(super) fn interleaved(
         &mut self,
         point: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         extent: Extent,
         rule: RoundRule,
     ) -> Result<(), Abort> {

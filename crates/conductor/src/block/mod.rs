@@ -45,8 +45,8 @@ use weighbridge_workload::{Given, Workload, WorkloadError};
 use crate::block::answers::{AnswerError, Asked, Patience, VariantAnswers};
 use crate::block::client::{Clients, settings};
 use crate::block::times::BlockTimes;
-use crate::control::{Ask, Control};
-use crate::descriptors::{Server, described};
+use crate::control::{Control, ControlRequest};
+use crate::descriptors::{DescribedServer, described};
 use crate::hooks::{self, CallOff, HookContext, HookError};
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::LaunchSpec;
@@ -190,7 +190,7 @@ pub(crate) struct PriorDecisions<'a> {
 }
 
 /// One variant, bound to a point.
-struct Bound {
+struct BoundWorkload {
     workload: Workload,
     pace: Pace,
 }
@@ -333,8 +333,8 @@ impl<'a, 'b> Block<'a, 'b> {
     /// the death of a service.
     fn classify_abort(&mut self, cut: Abort) -> Abort {
         match self.context.control.ask() {
-            Ask::Interrupt => BlockError::Interrupted.into(),
-            Ask::Suspend => {
+            ControlRequest::Interrupt => BlockError::Interrupted.into(),
+            ControlRequest::Suspend => {
                 if let Some(error) = self.variants.iter_mut().find_map(|running| running.thaw().err()) {
                     return error.into();
                 }
@@ -345,7 +345,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 self.stood += monotonic_now().since(since);
                 Abort::Void(Void::Stopped)
             }
-            Ask::GoOn => match cut {
+            ControlRequest::GoOn => match cut {
                 Abort::Error(
                     BlockError::Connect { .. }
                     | BlockError::Answers(_)
@@ -462,7 +462,7 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// Binds every variant to the point's workload and load, and opens its connections, in this order. What comes back is
     /// in the order of variants.
-    fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<Bound>, Abort> {
+    fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<BoundWorkload>, Abort> {
         let mut bound = BTreeMap::new();
         for &variant in order {
             bound.insert(variant, self.bind_one(id, variant)?);
@@ -470,14 +470,14 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(bound.into_values().collect())
     }
 
-    fn bind_one(&mut self, id: PointId, variant: VariantId) -> Result<Bound, Abort> {
+    fn bind_one(&mut self, id: PointId, variant: VariantId) -> Result<BoundWorkload, Abort> {
         let point = &self.context.experiment.points[id.index()];
         let running = &mut self.variants[variant.index()];
         let of = &self.context.experiment.variants[variant.index()];
         let asked = point.workload.asked_of(of);
         let environment = |name: &str| std::env::var(name).ok();
         running.thaw()?;
-        let server = Server {
+        let server = DescribedServer {
             authority: &running.address.authority,
             addresses: &running.addresses,
             tls: running.secured.client.as_ref(),
@@ -500,7 +500,7 @@ impl<'a, 'b> Block<'a, 'b> {
         if running.direct.is_some() {
             // Nothing to connect to.
             running.freeze()?;
-            return Ok(Bound { workload, pace });
+            return Ok(BoundWorkload { workload, pace });
         }
         let hold_back = self.context.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
         let settings = Settings { hold_back, ..settings(&point.load) };
@@ -516,11 +516,11 @@ impl<'a, 'b> Block<'a, 'b> {
         if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
             trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
         }
-        Ok(Bound { workload, pace })
+        Ok(BoundWorkload { workload, pace })
     }
 
     /// Asks every variant everything once, in this order, and compares the answers with the baseline's.
-    fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[Bound]) -> Result<(), Abort> {
+    fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[BoundWorkload]) -> Result<(), Abort> {
         let point = &self.context.experiment.points[id.index()];
         let (timeout, control) = (point.load.timeout, self.context.control);
         self.phase(Phase::Verifying, None, Some(&point.label));
@@ -583,9 +583,9 @@ impl<'a, 'b> Block<'a, 'b> {
     /// Ends the block where the user's flags or the clock say so; what is then done, [`Block::classify_abort`] does.
     fn check_control(&mut self) -> Result<(), Abort> {
         match self.context.control.ask() {
-            Ask::GoOn => {}
-            Ask::Interrupt => return Err(BlockError::Interrupted.into()),
-            Ask::Suspend => return Err(Abort::Void(Void::Stopped)),
+            ControlRequest::GoOn => {}
+            ControlRequest::Interrupt => return Err(BlockError::Interrupted.into()),
+            ControlRequest::Suspend => return Err(Abort::Void(Void::Stopped)),
         }
         match self.clocks.check(self.context.control.clocks()) {
             Some(_) => Err(Abort::Void(Void::ClockJump)),

@@ -11,7 +11,7 @@ use weighbridge_model::network::LinkCounters;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{RoleMemory, Traffic, WindowKind, WindowRecord};
 
-use super::{Abort, Block, Bound};
+use super::{Abort, Block, BoundWorkload};
 use crate::failures;
 use crate::variant::roles::Role;
 use crate::variant::running::RunningVariant;
@@ -32,10 +32,10 @@ impl Block<'_, '_> {
     }
 
     /// Whether every variant's window holds 20 of its own periods: that of a faster one without any may be shorter.
-    pub(super) fn holds_periods(&self, extent: Extent, bound: &[Bound]) -> bool {
+    pub(super) fn holds_periods(&self, extent: Extent, bound: &[BoundWorkload]) -> bool {
         let Extent::Requests(requests) = extent else { return true };
         let pairs = || self.variants.iter().zip(bound);
-        pairs().all(|(running, Bound { pace, .. })| {
+        pairs().all(|(running, BoundWorkload { pace, .. })| {
             let each = pace.time.as_secs_f64() / pace.requests.max(1) as f64;
             let wanted = running.period.unwrap_or_default() * WINDOW_PERIODS;
             each * requests as f64 >= wanted.as_secs_f64() * 0.99

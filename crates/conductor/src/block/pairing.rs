@@ -13,14 +13,14 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::WindowKind;
 
 use super::turn::WindowPlace;
-use super::{Abort, Block, Bound, PriorDecisions};
+use super::{Abort, Block, BoundWorkload, PriorDecisions};
 
 impl Block<'_, '_> {
     /// How the variants are put side by side at a point of this block, as far as their paces decide it.
     pub(super) fn arrange(
         &mut self,
         id: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         prior: PriorDecisions<'_>,
     ) -> Result<Arrangement, Abort> {
         let point = &self.context.experiment.points[id.index()];
@@ -65,7 +65,7 @@ impl Block<'_, '_> {
     pub(super) fn side_by_side(
         &mut self,
         point: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         arrangement: Arrangement,
         time: Nanoseconds,
     ) -> Result<(), Abort> {
@@ -108,7 +108,7 @@ impl Block<'_, '_> {
     fn one_after_another(
         &mut self,
         point: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         extent: Extent,
         windows: u32,
     ) -> Result<(), Abort> {
@@ -128,7 +128,7 @@ impl Block<'_, '_> {
         &mut self,
         kind: WindowKind,
         point: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         extent: Extent,
         windows: u32,
     ) -> Result<(), Abort> {
@@ -144,7 +144,7 @@ impl Block<'_, '_> {
     }
 }
 
-pub(super) fn paces(bound: &[Bound]) -> Vec<Pace> {
+pub(super) fn paces(bound: &[BoundWorkload]) -> Vec<Pace> {
     bound.iter().map(|bound| bound.pace).collect()
 }
 

@@ -17,7 +17,7 @@ use weighbridge_model::record::{
 };
 
 use super::samples::expected;
-use super::{Abort, Block, BlockError, Bound};
+use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::prepare::shapes::{Shape, Slice};
 use crate::variant::direct;
 
@@ -95,7 +95,7 @@ impl Block<'_, '_> {
         &mut self,
         kind: WindowKind,
         point: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         extent: Extent,
         round: u32,
     ) -> Result<(), Abort> {
@@ -112,7 +112,7 @@ impl Block<'_, '_> {
         place: WindowPlace,
         rounds: Range<u32>,
         variant: VariantId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         extent: Extent,
     ) -> Result<(), Abort> {
         let index = variant.index();

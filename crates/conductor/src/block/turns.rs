@@ -13,7 +13,7 @@ use weighbridge_model::record::{WindowFigures, WindowKind};
 
 use super::pairing::paces;
 use super::turn::WindowPlace;
-use super::{Abort, Block, Bound};
+use super::{Abort, Block, BoundWorkload};
 
 impl Block<'_, '_> {
     /// The arrangement with windows as long as the dependence on turns asks for, or without windows where none are long
@@ -21,7 +21,7 @@ impl Block<'_, '_> {
     pub(super) fn look_at_turns(
         &mut self,
         id: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         window_rule: WindowRule,
         arrangement: Arrangement,
     ) -> Result<Arrangement, Abort> {
@@ -81,7 +81,7 @@ impl Block<'_, '_> {
     fn compare(
         &mut self,
         id: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         window: Nanoseconds,
         extent: Extent,
         closely: bool,
@@ -111,7 +111,7 @@ impl Block<'_, '_> {
     fn long_turn(
         &mut self,
         id: PointId,
-        bound: &[Bound],
+        bound: &[BoundWorkload],
         index: usize,
         requests: u64,
         runs_on: bool,

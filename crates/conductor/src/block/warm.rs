@@ -14,7 +14,7 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::{WindowFigures, WindowKind};
 
 use super::turn::WindowPlace;
-use super::{Abort, Block, Bound};
+use super::{Abort, Block, BoundWorkload};
 
 /// Longest warm-up of a variant that does not become faster, as a multiple of the asked one.
 const WARM_UP_MOST: u64 = 10;
@@ -40,7 +40,7 @@ impl Block<'_, '_> {
     }
 
     /// Warms every variant at the point and notes its pace.
-    pub(super) fn warm(&mut self, id: PointId, bound: &mut [Bound]) -> Result<(), Abort> {
+    pub(super) fn warm(&mut self, id: PointId, bound: &mut [BoundWorkload]) -> Result<(), Abort> {
         for variant in self.context.plan.block(self.number).starts {
             let pace = self.warm_one(id, variant)?;
             bound[variant.index()].pace = pace;

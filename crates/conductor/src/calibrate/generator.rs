@@ -14,9 +14,7 @@ use weighbridge_lab::host::scheduler_jitter;
 use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
-use weighbridge_load::generator::{
-    ConnectError, Options as LoopOptions, RunError, Waiting as LoopWaiting, WindowSpec,
-};
+use weighbridge_load::generator::{ConnectError, LoopOptions, RunError, Waiting as LoopWaiting, WindowSpec};
 use weighbridge_load::pace::Flow;
 use weighbridge_load::request::{Framing, RenderError, Request};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
@@ -36,7 +34,7 @@ use weighbridge_probe::record::{CsvError, from_csv};
 use weighbridge_workload::{Address, UrlScheme, Workload, WorkloadError};
 
 use crate::block::client::{Client, ClientError, waiting};
-use crate::control::{Ask, Control};
+use crate::control::{Control, ControlRequest};
 use crate::prepare::idle::IdleCores;
 
 /// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
@@ -221,7 +219,7 @@ struct GeneratorSession<'a> {
 
 /// What is put on a fresh probe.
 #[derive(Debug, Clone)]
-struct Asked<'a> {
+struct ProbeLoad<'a> {
     law: &'a str,
     settings: Settings,
     options: LoopOptions,
@@ -257,7 +255,7 @@ impl GeneratorSession<'_> {
         // As in the windows of a comparison.
         let options =
             LoopOptions { waiting: waiting(Some(self.cores.client()), self.cores), ..LoopOptions::default() };
-        let measured = self.measure(&Asked { law, settings, options, load, keep: Keep::Requests })?;
+        let measured = self.measure(&ProbeLoad { law, settings, options, load, keep: Keep::Requests })?;
         let replayed: Option<Vec<Replayed>> = replay(&measured.samples, &measured.occupied);
         replayed.and_then(|replayed| error_curve(law, shape.name, &replayed)).ok_or_else(|| {
             CalibrateError::Mismatch {
@@ -278,7 +276,7 @@ impl GeneratorSession<'_> {
         let load = open(rate, Arrivals::Poisson, Stop::Time(self.calibration.duration));
         let settings = Settings { connections: 16, ..Settings::default() };
         let options = LoopOptions { waiting: how, ..LoopOptions::default() };
-        let measured = self.measure(&Asked { law: "null", settings, options, load, keep: Keep::Sums })?;
+        let measured = self.measure(&ProbeLoad { law: "null", settings, options, load, keep: Keep::Sums })?;
         let (figures, lag) = (&measured.figures, &measured.tallies.lag);
         let good = figures.requests - figures.errors.total();
         Ok(Pacing {
@@ -296,7 +294,7 @@ impl GeneratorSession<'_> {
         let settings = Settings { connections, in_flight, ..Settings::default() };
         // As `weigh load` waits.
         let options = LoopOptions { waiting: LoopWaiting::AwakeIfBrief, ..LoopOptions::default() };
-        let measured = self.measure(&Asked { law: "null", settings, options, load, keep: Keep::Sums })?;
+        let measured = self.measure(&ProbeLoad { law: "null", settings, options, load, keep: Keep::Sums })?;
         let figures = &measured.figures;
         let good = figures.requests - figures.errors.total();
         let per = |time: Nanoseconds| PerSecond::from_count(good, time);
@@ -309,7 +307,7 @@ impl GeneratorSession<'_> {
     }
 
     /// Measures on a fresh probe, and anew where this process was stopped in the middle (Ctrl-Z).
-    fn measure(&self, asked: &Asked<'_>) -> Result<Measured, CalibrateError> {
+    fn measure(&self, asked: &ProbeLoad<'_>) -> Result<Measured, CalibrateError> {
         let control = &self.calibration.control;
         loop {
             // Dropped at the end of each attempt, when it stands still if that was asked.
@@ -319,15 +317,15 @@ impl GeneratorSession<'_> {
             // Cores may sleep where we stand still.
             self.idle.ask(Idle::Host);
             match control.ask() {
-                Ask::Suspend => {}
-                Ask::Interrupt => return Err(CalibrateError::Interrupted),
-                Ask::GoOn => return measured,
+                ControlRequest::Suspend => {}
+                ControlRequest::Interrupt => return Err(CalibrateError::Interrupted),
+                ControlRequest::GoOn => return measured,
             }
         }
     }
 
     /// Starts a probe and the generator, measures, asks for the probe's record and ends both.
-    fn measure_once(&self, asked: &Asked<'_>) -> Result<Measured, CalibrateError> {
+    fn measure_once(&self, asked: &ProbeLoad<'_>) -> Result<Measured, CalibrateError> {
         let probe = self.start(asked.law)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, probe.port()));
         let measured = self.drive(address, asked.clone());
@@ -371,8 +369,8 @@ impl GeneratorSession<'_> {
         Ok(self.lab.launch(&launch)?)
     }
 
-    fn drive(&self, address: SocketAddr, asked: Asked<'_>) -> Result<Measured, CalibrateError> {
-        let Asked { settings, options, load, keep, .. } = asked;
+    fn drive(&self, address: SocketAddr, asked: ProbeLoad<'_>) -> Result<Measured, CalibrateError> {
+        let ProbeLoad { settings, options, load, keep, .. } = asked;
         let workload = pong(address)?;
         let cut = self.calibration.control.window.clone();
         let client = Client::start_with(Some(self.cores.client()), LoopOptions { stop: cut, ..options })?;

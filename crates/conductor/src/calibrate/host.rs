@@ -66,7 +66,7 @@ pub const BUILT_IN: &str = "built-in probe";
 
 /// What is run beside copies of itself.
 #[derive(Debug, Clone)]
-pub enum Subject {
+pub enum CalibrationSubject {
     /// A probe of ours: one connection, closed load, HTTP/1.1. Program and first arguments; the law's words follow.
     Probe(Vec<String>),
     /// Variants of an experiment, at one of its points.
@@ -75,9 +75,9 @@ pub enum Subject {
 
 /// What to do.
 #[derive(Debug)]
-pub struct Order<'a> {
+pub struct CalibrationJob<'a> {
     /// What is run.
-    pub subject: Subject,
+    pub subject: CalibrationSubject,
     /// At which point of the experiment; it has one of that number.
     pub point: PointId,
     /// Time for all of it; at least one run of each kind is made, however long that takes.
@@ -127,7 +127,7 @@ pub enum ReliabilityError {
 /// # Errors
 /// [`ReliabilityError`]; nothing runs on then, and nothing is kept.
 pub fn calibrate(
-    order: &Order<'_>,
+    job: &CalibrationJob<'_>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<HostCalibration, ReliabilityError> {
     let (began, started) = (monotonic_now(), utc_now());
@@ -138,13 +138,13 @@ pub fn calibrate(
         quick: false,
         measured_budget: false,
         calibrations: None,
-        ..order.options.clone()
+        ..job.options.clone()
     };
-    let (experiment, place) = at_point(experiment_of(&order.subject), order.point);
+    let (experiment, place) = at_point(experiment_of(&job.subject), job.point);
     if let Some(place) = &place {
         progress(&format!("{place}; `--point` takes another"));
     }
-    let experiment = plain(experiment, order.budget);
+    let experiment = plain(experiment, job.budget);
     if let Some(variant) = experiment.variants.iter().find(|variant| variant.protocol == Protocol::Direct) {
         return Err(ReliabilityError::Direct(variant.name.clone()));
     }
@@ -159,7 +159,7 @@ pub fn calibrate(
     progress("watching the host while nothing is measured");
     let quiet = Quiet::watch(&cores, QUIET);
     let runs = CalibrationRuns {
-        order,
+        job,
         options,
         cores: &cores,
         folder: folder.path(),
@@ -210,10 +210,10 @@ fn is_disturbed(error: &RunError) -> bool {
     }
 }
 
-fn experiment_of(subject: &Subject) -> Experiment {
+fn experiment_of(subject: &CalibrationSubject) -> Experiment {
     match subject {
-        Subject::Experiment(experiment) => (**experiment).clone(),
-        Subject::Probe(program) => {
+        CalibrationSubject::Experiment(experiment) => (**experiment).clone(),
+        CalibrationSubject::Probe(program) => {
             let text = format!(
                 "title = '{BUILT_IN}'\n[workload]\nname = 'pingpong'\nsize = '64 B'\n[load]\nconnections = 1\n\
                  [plan]\nblocks = {{ min = 6, max = 6 }}\n[[variant]]\nname = 'probe'\nservice = 'probe'\n"
@@ -288,7 +288,7 @@ struct Watched {
 
 /// What runs have in common.
 struct CalibrationRuns<'a> {
-    order: &'a Order<'a>,
+    job: &'a CalibrationJob<'a>,
     options: Options,
     cores: &'a CoreLayout,
     folder: &'a Path,
@@ -322,7 +322,7 @@ impl CalibrationRuns<'_> {
                 let enough = watched.lost > 0
                     || (!watched.copies.is_empty()
                         && (!watched.slower.is_empty() || watched.copies.len() > 1));
-                if enough && spent + longest > self.order.budget {
+                if enough && spent + longest > self.job.budget {
                     return Ok(());
                 }
                 if self.options.control.is_interrupted() {
@@ -333,7 +333,7 @@ impl CalibrationRuns<'_> {
                     _ => Other::Copy,
                 };
                 number += 1;
-                let left = self.order.budget.saturating_sub(spent);
+                let left = self.job.budget.saturating_sub(spent);
                 let name = &self.prepared.experiment.variants[at].name;
                 progress(&match other {
                     Other::Copy => format!("run {number}: `{name}` beside a copy; about {left} left"),
@@ -364,7 +364,7 @@ impl CalibrationRuns<'_> {
     fn delta(&self, watched: &Watched) -> Option<Nanoseconds> {
         let median = watched.copies.first()?.figure(Quantity::ResponseP50)?;
         let part = Nanoseconds::from_nanos(median as u64) / DELTA_PART;
-        Some(self.order.delta.unwrap_or(part.max(DELTA_LEAST)))
+        Some(self.job.delta.unwrap_or(part.max(DELTA_LEAST)))
     }
 
     /// One run of a variant and its copy, whole, and what it showed; its folder is removed.
@@ -378,8 +378,8 @@ impl CalibrationRuns<'_> {
         let record = self.folder.join("record");
         let prepared = self.pair(number, at, other, &record)?;
         let experiment = prepared.experiment.clone();
-        let held = match (other, &self.order.subject) {
-            (Other::Slower(by), Subject::Experiment(_)) => Some((VariantId(1), by)),
+        let held = match (other, &self.job.subject) {
+            (Other::Slower(by), CalibrationSubject::Experiment(_)) => Some((VariantId(1), by)),
             _ => None,
         };
         let options = Options { hold_back: held, ..self.options.clone() };
@@ -414,10 +414,10 @@ impl CalibrationRuns<'_> {
         let mut experiment = self.prepared.experiment.clone();
         let variant = experiment.variants[at].clone();
         let launch_spec = self.prepared.launch_specs[at].clone();
-        let (suffix, copy) = match (other, &self.order.subject) {
+        let (suffix, copy) = match (other, &self.job.subject) {
             (Other::Copy, _) => ("copy", launch_spec.clone()),
-            (Other::Slower(_), Subject::Experiment(_)) => ("slower", launch_spec.clone()),
-            (Other::Slower(by), Subject::Probe(program)) => {
+            (Other::Slower(_), CalibrationSubject::Experiment(_)) => ("slower", launch_spec.clone()),
+            (Other::Slower(by), CalibrationSubject::Probe(program)) => {
                 let target = probe(program, by, Some(record));
                 (
                     "slower",
@@ -456,7 +456,7 @@ impl CalibrationRuns<'_> {
         if !alone || !(headline.is_response() || headline.is_service()) {
             return Ok(None);
         }
-        if matches!(self.order.subject, Subject::Experiment(_)) {
+        if matches!(self.job.subject, CalibrationSubject::Experiment(_)) {
             let core = self.cores.client();
             let held = std::thread::spawn(move || {
                 // On another core the median is the same within nanoseconds.
@@ -477,9 +477,9 @@ impl CalibrationRuns<'_> {
 
     fn sum_up(&self, at: usize, watched: &Watched) -> weighbridge_model::reliability::VariantReliability {
         let question = question(&self.prepared.experiment, Some(self.cores), judge::Run::default());
-        let planting = match self.order.subject {
-            Subject::Probe(_) => Planting::Probe,
-            Subject::Experiment(_) => Planting::HoldBack,
+        let planting = match self.job.subject {
+            CalibrationSubject::Probe(_) => Planting::Probe,
+            CalibrationSubject::Experiment(_) => Planting::HoldBack,
         };
         reliability(
             &question,

@@ -32,7 +32,7 @@ pub(crate) fn quoted(
 
 /// What is kept of this host.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum StoredCalibration {
     /// No calibration.
     Nothing,
     /// The newest one.
@@ -54,8 +54,8 @@ pub enum Kept {
 }
 
 /// Looks for a calibration of this host. What cannot be read counts as not there.
-pub fn kept(folder: Option<&Path>) -> Kept {
-    let Some(store) = folder.map(Calibrations::at) else { return Kept::Nothing };
+pub fn kept(folder: Option<&Path>) -> StoredCalibration {
+    let Some(store) = folder.map(Calibrations::at) else { return StoredCalibration::Nothing };
     let host = identity(&HostFacts::read(), None);
     let of_host = |key: &str| store.of_host(key).unwrap_or_default();
     if let Some(mut newest) = of_host(&host.key).into_iter().next() {
@@ -63,7 +63,7 @@ pub fn kept(folder: Option<&Path>) -> Kept {
         newest.host.passing.remove("weigh");
         newest.host.passing.remove(IDLE_CORES);
         let changed = changed(&newest.host, &host);
-        return Kept::Newest { experiment: newest.experiment, started: newest.started, changed };
+        return StoredCalibration::Newest { experiment: newest.experiment, started: newest.started, changed };
     }
     let name = host.passing.get("name");
     let others = store.hosts().unwrap_or_default();
@@ -72,10 +72,10 @@ pub fn kept(folder: Option<&Path>) -> Kept {
         .flat_map(|key| of_host(key))
         .filter(|found| name.is_some() && found.host.passing.get("name") == name);
     match same_name.max_by_key(|found| found.started_unix_s) {
-        Some(found) => Kept::Before {
+        Some(found) => StoredCalibration::Before {
             changed: changed(&HostIdentity { passing: host.passing.clone(), ..found.host }, &host),
             started: found.started,
         },
-        None => Kept::Nothing,
+        None => StoredCalibration::Nothing,
     }
 }

@@ -22,7 +22,7 @@ use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::block::client::settings;
 use crate::block::start::Start;
-use crate::control::{Ask, Control};
+use crate::control::{Control, ControlRequest};
 use crate::failures::{self, FailureText};
 use crate::prepare::connections;
 use crate::prepare::cores::client_cores;
@@ -32,7 +32,7 @@ use crate::prepare::secrets;
 use crate::prepare::shapes::{Shape, Slice};
 use crate::tls::{self, TlsError, scheme};
 pub use watch::Seen;
-use watch::{Slot, Watcher};
+use watch::{ThreadProgress, Watcher};
 
 /// What is wrong where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
@@ -49,7 +49,7 @@ const VARIANT: VariantId = VariantId(0);
 
 /// What to do.
 #[derive(Debug, Clone)]
-pub struct Single {
+pub struct LoadJob {
     /// The server.
     pub url: Url,
     /// How its connections are secured; `None` for plain text.
@@ -160,52 +160,51 @@ pub enum SingleError {
 ///
 /// # Errors
 /// [`SingleError`] where nothing could be measured; failed requests are figures.
-pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<SingleRecord, SingleError> {
-    let (threads, connections) = (single.threads, single.load.connections);
+pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<SingleRecord, SingleError> {
+    let (threads, connections) = (job.threads, job.load.connections);
     if threads > connections {
         return Err(SingleError::Threads { threads, connections });
     }
-    let mut target = single.url.clone();
-    if let Some((host, port)) = single.connect_to.clone() {
+    let mut target = job.url.clone();
+    if let Some((host, port)) = job.connect_to.clone() {
         (target.host, target.port) = (host, port);
     }
-    let addresses = endpoints(&target, single.unix.as_deref())?;
+    let addresses = endpoints(&target, job.unix.as_deref())?;
     connections::make_for_threads(&addresses, connections, threads)?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
-    let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, single.waiting)).map(str::to_owned);
+    let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, job.waiting)).map(str::to_owned);
     let cores = cores.unwrap_or_default();
     let aside = layout.as_ref().and_then(|layout| watch::core_beside(layout, &cores));
     let address = Address {
-        authority: single.url.authority(),
-        base: single.url.path.clone(),
-        scheme: scheme(single.tls.as_ref()),
+        authority: job.url.authority(),
+        base: job.url.path.clone(),
+        scheme: scheme(job.tls.as_ref()),
     };
     let environment = |name: &str| std::env::var(name).ok();
-    let workload = Workload::new(&single.workload, &single.load, single.protocol, &address, &environment)?;
-    let tls = single.tls.as_ref().map(|spec| tls::client(spec, &single.url.host, None)).transpose()?;
-    let idle = IdleCores::asking(single.idle, Vec::new());
+    let workload = Workload::new(&job.workload, &job.load, job.protocol, &address, &environment)?;
+    let tls = job.tls.as_ref().map(|spec| tls::client(spec, &job.url.host, None)).transpose()?;
+    let idle = IdleCores::asking(job.idle, Vec::new());
     let mut restarts = 0;
     loop {
         // Dropped at the end of each attempt, when it stands still if that was asked.
-        let _engaged = single.control.engage();
-        idle.ask(single.idle);
+        let _engaged = job.control.engage();
+        idle.ask(job.idle);
         let watcher = watch.as_deref_mut().map(|tell| Watcher { tell, aside });
-        let shares =
-            attempt(single, &cores, &addresses, Bound { workload: &workload, tls: tls.as_ref() }, watcher);
+        let context = ThreadContext { workload: &workload, tls: tls.as_ref() };
+        let shares = attempt(job, &cores, &addresses, context, watcher);
         // Cores may sleep where we stand still.
         idle.ask(Idle::Host);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
-        match single.control.ask() {
-            Ask::Suspend if cut => {
+        match job.control.ask() {
+            ControlRequest::Suspend if cut => {
                 restarts += 1;
                 continue;
             }
-            Ask::Interrupt if shares.is_err() => return Err(SingleError::Interrupted),
+            ControlRequest::Interrupt if shares.is_err() => return Err(SingleError::Interrupted),
             _ => {}
         }
-        let ending =
-            if cut && single.control.is_interrupted() { Ending::Interrupted } else { Ending::Complete };
+        let ending = if cut && job.control.is_interrupted() { Ending::Interrupted } else { Ending::Complete };
         let mut record = SingleRecord {
             windows: Vec::new(),
             tallies: Tallies::default(),
@@ -224,7 +223,7 @@ pub fn run(single: &Single, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<
             record.trouble = record.trouble.or(share.trouble);
             said.merge(&share.failures);
         }
-        record.failures = failures::shown(&said, &secrets::of_workload(&single.workload, &environment));
+        record.failures = failures::shown(&said, &secrets::of_workload(&job.workload, &environment));
         record.failures_unlisted = said.unlisted();
         return Ok(record);
     }
@@ -242,37 +241,37 @@ fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static 
 
 /// What every thread needs besides its share.
 #[derive(Debug, Clone, Copy)]
-struct Bound<'a> {
+struct ThreadContext<'a> {
     workload: &'a Workload,
     tls: Option<&'a TlsClient>,
 }
 
 /// One window on every thread.
 fn attempt(
-    single: &Single,
+    job: &LoadJob,
     cores: &[CoreId],
     addresses: &[Endpoint],
-    bound: Bound<'_>,
+    context: ThreadContext<'_>,
     watcher: Option<Watcher<'_>>,
 ) -> Result<Vec<Shared>, SingleError> {
     let watched = watcher.is_some();
-    let slots: Vec<Slot> = (0..single.threads).map(|_| Slot::new(watched)).collect();
-    let start = Start::of(single.threads as usize, HEAD_START);
+    let progress: Vec<ThreadProgress> = (0..job.threads).map(|_| ThreadProgress::new(watched)).collect();
+    let start = Start::of(job.threads as usize, HEAD_START);
     let own = std::thread::current();
     std::thread::scope(|scope| {
         let spawn = |thread: u32| {
-            let (slot, start, own) = (&slots[thread as usize], &start, own.clone());
+            let (progress, start, own) = (&progress[thread as usize], &start, own.clone());
             let core = cores.get(thread as usize).copied();
             scope.spawn(move || {
-                let share = Share { single, thread, start, slot };
-                let shared = share.run(core, addresses.to_vec(), bound);
+                let share = ThreadShare { job, thread, start, progress };
+                let shared = share.run(core, addresses.to_vec(), context);
                 own.unpark();
                 shared
             })
         };
-        let handles: Vec<_> = (0..single.threads).map(spawn).collect();
+        let handles: Vec<_> = (0..job.threads).map(spawn).collect();
         if let Some(watcher) = watcher {
-            watcher.watch(&slots, &|| handles.iter().all(std::thread::ScopedJoinHandle::is_finished));
+            watcher.watch(&progress, &|| handles.iter().all(std::thread::ScopedJoinHandle::is_finished));
         }
         // All are waited for, so that nobody sends any more when the first error is told.
         let results: Vec<_> =
@@ -282,13 +281,13 @@ fn attempt(
 }
 
 /// One thread's share of the load.
-struct Share<'a> {
-    single: &'a Single,
+struct ThreadShare<'a> {
+    job: &'a LoadJob,
     thread: u32,
     /// The common beginning of all threads, so that their parts of a flow fit together.
     start: &'a Start,
     /// Where it shows what it sees.
-    slot: &'a Slot,
+    progress: &'a ThreadProgress,
 }
 
 /// What one thread measured.
@@ -307,28 +306,28 @@ impl Shared {
     }
 }
 
-impl Share<'_> {
+impl ThreadShare<'_> {
     fn run(
         &self,
         core: Option<CoreId>,
         addresses: Vec<Endpoint>,
-        bound: Bound<'_>,
+        context: ThreadContext<'_>,
     ) -> Result<Shared, SingleError> {
         weighbridge_load::own_files();
         // A thread that cannot be pinned still measures; the self-check sees what that does.
         let _ = core.map(pin_current_thread);
-        let prepared = self.prepare(addresses, bound);
+        let prepared = self.prepare(addresses, context);
         // Alone it starts at once.
-        let origin = (self.single.threads > 1).then(|| self.start.meet());
+        let origin = (self.job.threads > 1).then(|| self.start.meet());
         let (mut generator, handshakes) = prepared?;
-        let stop = match self.single.stop {
+        let stop = match self.job.stop {
             Stop::Count(count) => Stop::Count(self.part(count)),
             time @ Stop::Time(_) => time,
         };
         let mut tallies = Tallies { handshakes, ..Tallies::default() };
         let window = self.window(stop, 1, origin);
-        let mut show = |progress| self.slot.show(progress);
-        let watched = self.slot.is_watched().then_some(&mut show as &mut dyn FnMut(_));
+        let mut show = |progress| self.progress.show(progress);
+        let watched = self.progress.is_watched().then_some(&mut show as &mut dyn FnMut(_));
         let mut report = generator.run(VARIANT, &window, &mut tallies, None, watched)?;
         if report.figures.end == WindowEnd::Aborted && report.figures.ended < report.figures.started {
             report.figures.ended = monotonic_now();
@@ -341,20 +340,20 @@ impl Share<'_> {
     fn prepare(
         &self,
         addresses: Vec<Endpoint>,
-        bound: Bound<'_>,
+        context: ThreadContext<'_>,
     ) -> Result<(Generator, Handshakes), SingleError> {
-        let options = generator::Options {
-            waiting: self.single.waiting,
-            stop: self.single.control.window.clone(),
-            times: self.slot.times(),
+        let options = generator::LoopOptions {
+            waiting: self.job.waiting,
+            stop: self.job.control.window.clone(),
+            times: self.progress.times(),
             ..Default::default()
         };
         let mut generator = Generator::new(Box::new(SocketDial::to(VARIANT, addresses)), options)?;
-        let load = &self.single.load;
+        let load = &self.job.load;
         let settings =
             Settings { connections: self.part(u64::from(load.connections)) as u32, ..settings(load) };
-        let stack = Stack { framing: bound.workload.framing(), tls: bound.tls.cloned() };
-        generator.attach(VARIANT, settings, stack, bound.workload.sessions());
+        let stack = Stack { framing: context.workload.framing(), tls: context.tls.cloned() };
+        generator.attach(VARIANT, settings, stack, context.workload.sessions());
         let connected = generator.connect(VARIANT)?;
         if load.warmup > Nanoseconds::ZERO {
             let spec = self.window(Stop::Time(load.warmup), 0, None);
@@ -364,18 +363,18 @@ impl Share<'_> {
     }
 
     fn window(&self, stop: Stop, stream: u64, origin: Option<Timestamp>) -> WindowSpec {
-        let end = OpenEnd::Drain { stop, limit: self.single.load.timeout };
-        let part = Part { index: self.thread, of: self.single.threads };
+        let end = OpenEnd::Drain { stop, limit: self.job.load.timeout };
+        let part = Part { index: self.thread, of: self.job.threads };
         let slice = Slice { offset: Nanoseconds::ZERO, part, origin };
-        let load = self.single.shape.window(stop, end, slice);
+        let load = self.job.shape.window(stop, end, slice);
         // SplitMix64's increment keeps the threads' streams apart.
-        let substream = self.single.seed.wrapping_add((u64::from(self.thread) * 2 + stream) << 32);
+        let substream = self.job.seed.wrapping_add((u64::from(self.thread) * 2 + stream) << 32);
         WindowSpec { substream, load, recording: Recording::Batched }
     }
 
     /// This thread's part of `whole`.
     fn part(&self, whole: u64) -> u64 {
-        part(whole, self.thread, self.single.threads)
+        part(whole, self.thread, self.job.threads)
     }
 }
 

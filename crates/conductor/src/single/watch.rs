@@ -23,15 +23,15 @@ pub struct Seen {
     pub times: LiveCounts,
 }
 
-/// One thread's place.
+/// What one thread shows of its window.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct ThreadProgress {
     latest: Mutex<Option<Progress>>,
     /// Absent where nobody watches.
     times: Option<Arc<LiveTimes>>,
 }
 
-impl Slot {
+impl ThreadProgress {
     /// Empty.
     pub fn new(watched: bool) -> Self {
         Self { latest: Mutex::default(), times: watched.then(Arc::default) }
@@ -69,14 +69,14 @@ pub(super) struct Watcher<'a> {
 
 impl Watcher<'_> {
     /// Looks until all threads are over. They were started before, or they would inherit this thread's core.
-    pub fn watch(self, slots: &[Slot], over: &dyn Fn() -> bool) {
+    pub fn watch(self, threads: &[ThreadProgress], over: &dyn Fn() -> bool) {
         // Where it cannot be pinned the scheduler places it.
         let _pinned = self.aside.and_then(|core| Pinned::current_thread(core).ok());
         while !over() {
             std::thread::park_timeout(LOOK);
-            if let Some(progress) = slots.iter().filter_map(Slot::look).reduce(add) {
+            if let Some(progress) = threads.iter().filter_map(ThreadProgress::look).reduce(add) {
                 let mut times = LiveCounts::default();
-                slots.iter().flat_map(|slot| &slot.times).for_each(|live| times.merge(&live.counts()));
+                threads.iter().flat_map(|thread| &thread.times).for_each(|live| times.merge(&live.counts()));
                 (self.tell)(&Seen { progress, times });
             }
         }

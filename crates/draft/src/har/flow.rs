@@ -13,14 +13,14 @@ use weighbridge_model::secret::is_secret;
 
 use super::Answered;
 use crate::Request;
+use crate::parameters::{Parameter, Place, Put, rewrite};
 use crate::secret::Vault;
-use crate::slots::{Place, Put, Slot, rewrite};
 
 /// A shorter value is taken for one of the server's own only under a name that says so.
 const TELLING: usize = 8;
 
 /// A value that a reply held.
-struct Source {
+struct ReplyValue {
     /// Place of its request.
     at: usize,
     key: String,
@@ -45,8 +45,8 @@ enum Writing {
 
 /// What later requests take from earlier replies.
 #[derive(Default)]
-struct Flow {
-    sources: Vec<Source>,
+struct Dependencies {
+    sources: Vec<ReplyValue>,
     /// The first source of each text.
     by_text: HashMap<String, Vec<usize>>,
     /// What requests have held so far.
@@ -58,30 +58,31 @@ struct Flow {
 /// Rewrites requests in the order of their recording, and gives each the values that later ones take from its reply.
 /// Gives the names of these values in the order of their first use.
 pub(super) fn connect(requests: &mut [(Request, &Answered)], vault: &mut Vault) -> Vec<String> {
-    let mut flow = Flow { extracts: vec![Vec::new(); requests.len()], ..Flow::default() };
+    let mut dependencies =
+        Dependencies { extracts: vec![Vec::new(); requests.len()], ..Dependencies::default() };
     let mut names = Vec::new();
     for (at, (request, answered)) in requests.iter_mut().enumerate() {
         let mut held = Vec::new();
-        rewrite(request, &mut |slot| {
-            held.extend([slot.value.to_owned(), slot.raw.to_owned()]);
-            let put = flow.take(slot, &mut names);
-            put.or_else(|| vault.put(slot))
+        rewrite(request, &mut |parameter| {
+            held.extend([parameter.value.to_owned(), parameter.raw.to_owned()]);
+            let put = dependencies.take(parameter, &mut names);
+            put.or_else(|| vault.put(parameter))
         });
-        flow.known.extend(held);
-        flow.learn(at, answered);
+        dependencies.known.extend(held);
+        dependencies.learn(at, answered);
     }
-    for ((request, _), extracts) in requests.iter_mut().zip(flow.extracts) {
+    for ((request, _), extracts) in requests.iter_mut().zip(dependencies.extracts) {
         request.extract = extracts;
     }
     names
 }
 
-impl Flow {
-    /// The value of an earlier reply that a slot holds.
-    fn take(&mut self, slot: &Slot<'_>, names: &mut Vec<String>) -> Option<Put> {
-        let texts = [slot.value, slot.raw];
+impl Dependencies {
+    /// The value of an earlier reply that a parameter holds.
+    fn take(&mut self, parameter: &Parameter<'_>, names: &mut Vec<String>) -> Option<Put> {
+        let texts = [parameter.value, parameter.raw];
         let found = texts.iter().filter_map(|text| self.by_text.get(*text)).flatten().copied();
-        let at = found.into_iter().find(|at| fits(&self.sources[*at], slot))?;
+        let at = found.into_iter().find(|at| fits(&self.sources[*at], parameter))?;
         let name = match &self.sources[at].name {
             Some(name) => name.clone(),
             None => {
@@ -156,10 +157,10 @@ impl Flow {
             path.iter().map(|part| format!("/{}", part.replace('~', "~0").replace('/', "~1"))).collect();
         let is_index = |part: &&String| part.bytes().all(|byte| byte.is_ascii_digit());
         let key = path.iter().rev().find(|part| !is_index(part)).cloned().unwrap_or_default();
-        self.keep(Source {
+        self.keep(ReplyValue {
             at,
             key,
-            text: text,
+            text,
             from: ExtractFrom::Json(pointer),
             regex: None,
             writing: Writing::Plain,
@@ -173,7 +174,7 @@ impl Flow {
             let pair = value.split(';').next().unwrap_or_default();
             if let Some((key, text)) = pair.split_once('=').filter(|(key, _)| is_word(key)) {
                 let regex = Some(format!("^{}=([^;]*)", literal(key)));
-                self.keep(Source {
+                self.keep(ReplyValue {
                     at,
                     key: key.to_owned(),
                     text: text.to_owned(),
@@ -189,7 +190,7 @@ impl Flow {
             self.address(at, name, value);
             return;
         }
-        self.keep(Source {
+        self.keep(ReplyValue {
             at,
             key: name.to_owned(),
             text: value.to_owned(),
@@ -212,7 +213,7 @@ impl Flow {
             let regex = Some(format!("/{}/([^/?#]+)", literal(before)));
             // The segment before names what the last one identifies.
             let key = format!("{}_id", before.trim_end_matches('s'));
-            self.keep(Source {
+            self.keep(ReplyValue {
                 at,
                 key,
                 text: last.to_owned(),
@@ -225,7 +226,7 @@ impl Flow {
         for (key, text) in query.split('&').filter_map(|pair| pair.split_once('=')) {
             if is_word(key) {
                 let regex = Some(format!("[?&]{}=([^&#]+)", literal(key)));
-                self.keep(Source {
+                self.keep(ReplyValue {
                     at,
                     key: key.to_owned(),
                     text: text.to_owned(),
@@ -238,8 +239,8 @@ impl Flow {
         }
     }
 
-    fn keep(&mut self, source: Source) {
-        let Source { key, text, writing, .. } = &source;
+    fn keep(&mut self, source: ReplyValue) {
+        let ReplyValue { key, text, writing, .. } = &source;
         let is_made = *writing == Writing::Cookie || names_an_identifier(key) || looks_made(text);
         if text.is_empty() || text.len() > VALUE_LONGEST || !is_made || self.known.contains(text) {
             return;
@@ -250,21 +251,21 @@ impl Flow {
     }
 }
 
-/// Whether a slot holds the value of a source.
-fn fits(source: &Source, slot: &Slot<'_>) -> bool {
-    match (source.writing, slot.place) {
-        (Writing::Cookie, Place::Cookie) => source.key == slot.key && source.text == slot.value,
+/// Whether a parameter holds the value of a source.
+fn fits(source: &ReplyValue, parameter: &Parameter<'_>) -> bool {
+    match (source.writing, parameter.place) {
+        (Writing::Cookie, Place::Cookie) => source.key == parameter.key && source.text == parameter.value,
         (Writing::Encoded, Place::Segment | Place::Pair) => {
-            source.text == slot.raw && is_at_home(source, slot)
+            source.text == parameter.raw && is_at_home(source, parameter)
         }
-        (Writing::Plain, _) => source.text == slot.value && is_at_home(source, slot),
+        (Writing::Plain, _) => source.text == parameter.value && is_at_home(source, parameter),
         (Writing::Cookie | Writing::Encoded, _) => false,
     }
 }
 
 /// Whether a value that could stand anywhere stands where its name says that it is meant.
-fn is_at_home(source: &Source, slot: &Slot<'_>) -> bool {
-    looks_made(&source.text) || slot.place == Place::Segment || names_an_identifier(slot.key)
+fn is_at_home(source: &ReplyValue, parameter: &Parameter<'_>) -> bool {
+    looks_made(&source.text) || parameter.place == Place::Segment || names_an_identifier(parameter.key)
 }
 
 /// Whether a text looks as if it had been drawn rather than written: no blanks, some length, and digits.

@@ -14,12 +14,12 @@ fn recording(entries: &[Value]) -> String {
     json!({ "log": { "version": "1.2", "creator": { "name": "Browser" }, "entries": entries } }).to_string()
 }
 
-fn read(entries: &[Value], wanted: &Wanted) -> Result<Draft, HarError> {
+fn read(entries: &[Value], wanted: &Selection) -> Result<Draft, HarError> {
     parse("a.har", &recording(entries), wanted)
 }
 
 fn plain(entries: &[Value]) -> Draft {
-    read(entries, &Wanted::default()).unwrap_or_else(|error| panic!("{error}"))
+    read(entries, &Selection::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn equal_requests_are_one_with_their_frequency() {
         entry("GET", "http://h/a"),
         entry("GET", "http://h/a#top"),
     ];
-    let wanted = Wanted { taken_as: TakenAs::Requests, ..Wanted::default() };
+    let wanted = Selection { taken_as: TakenAs::Requests, ..Selection::default() };
     let draft = read(&entries, &wanted).expect("a recording");
     assert_eq!(draft.session, None);
     let found: Vec<_> = draft.requests.iter().map(|r| (&*r.name, &*r.path, r.weight, r.status)).collect();
@@ -68,18 +68,18 @@ fn of_several_origins_one_is_chosen() {
         entry("GET", "http://b.org:8080/y"),
         entry("GET", "https://a.org/z"),
     ];
-    let error = read(&entries, &Wanted::default()).expect_err("two").to_string();
+    let error = read(&entries, &Selection::default()).expect_err("two").to_string();
     assert_eq!(
         error,
         "a.har: requests went to 2 origins; choose one with `--origin`: `https://a.org` (2), `http://b.org:8080` (1)"
     );
     for origin in ["http://b.org:8080", "http://b.org:8080/", "b.org:8080"] {
-        let draft =
-            read(&entries, &Wanted { origin: Some(origin.to_owned()), ..Wanted::default() }).expect(origin);
+        let draft = read(&entries, &Selection { origin: Some(origin.to_owned()), ..Selection::default() })
+            .expect(origin);
         assert_eq!(draft.requests.len(), 1);
         assert_eq!(draft.notes, ["left out: requests to other origins (2)"]);
     }
-    let wanted = Wanted { origin: Some("https://c.org".to_owned()), ..Wanted::default() };
+    let wanted = Selection { origin: Some("https://c.org".to_owned()), ..Selection::default() };
     let error = read(&entries, &wanted).expect_err("not there").to_string();
     assert!(
         error.contains("no request went to `https://c.org`; the recording has `https://a.org` (2)"),
@@ -97,7 +97,7 @@ fn assets_are_left_out_by_kind_type_or_ending() {
     data["_resourceType"] = json!("fetch");
     let entries = [script, picture, entry("GET", "http://h/a.css?v=1"), data, entry("GET", "http://h/api")];
     assert_eq!(plain(&entries).requests.len(), 5);
-    let draft = read(&entries, &Wanted { assets: Assets::Skipped, ..Wanted::default() }).expect("two");
+    let draft = read(&entries, &Selection { assets: Assets::Skipped, ..Selection::default() }).expect("two");
     let names: Vec<&str> = draft.requests.iter().map(|request| &*request.name).collect();
     assert_eq!(names, ["GET /data.js", "GET /api"]);
     assert_eq!(draft.notes, ["left out: pictures, scripts, style sheets and fonts (3)"]);
@@ -108,7 +108,7 @@ fn bodies_are_text_forms_or_left_out() {
     let with = |posted: Value| {
         let mut one = entry("POST", "http://h/a");
         one["request"]["postData"] = posted;
-        read(&[one], &Wanted::default())
+        read(&[one], &Selection::default())
     };
     let body = |posted: Value| with(posted).expect("a body").requests[0].body.clone();
     assert_eq!(body(json!({ "mimeType": "text/plain", "text": "x" })).as_deref(), Some("x"));
@@ -145,7 +145,7 @@ fn what_is_no_request_is_left_out_with_its_reason() {
 
 #[test]
 fn an_error_names_line_and_column() {
-    let error = parse("a.har", "{\n  \"log\": { \"entries\": 1 }\n}", &Wanted::default())
+    let error = parse("a.har", "{\n  \"log\": { \"entries\": 1 }\n}", &Selection::default())
         .expect_err("wrong")
         .to_string();
     assert!(error.starts_with("a.har:2:23: this is no HAR recording: invalid type: integer `1`"), "{error}");
@@ -224,7 +224,7 @@ fn a_sign_of_a_value_that_was_recorded_is_sent_as_it_was() {
         let mut one = entry("POST", "http://h/${d}?${e}=${f}");
         one["request"]["headers"] = json!([{ "name": "X-Shell", "value": "${g}" }]);
         one["request"]["postData"] = json!({ "mimeType": "application/json", "text": text });
-        let wanted = Wanted { taken_as, ..Wanted::default() };
+        let wanted = Selection { taken_as, ..Selection::default() };
         let draft = read(&[one, entry("GET", "http://h/")], &wanted).expect("a recording");
         let request = &draft.requests[0];
         let texts = [&request.path, &request.headers[0].1, request.body.as_ref().expect("a body")];
@@ -237,8 +237,8 @@ fn a_sign_of_a_value_that_was_recorded_is_sent_as_it_was() {
 #[test]
 fn a_session_that_is_too_long_is_refused() {
     let entries: Vec<Value> = (0..=SESSION_LONGEST).map(|_| entry("GET", "http://h/a")).collect();
-    let error = read(&entries, &Wanted::default()).expect_err("too long").to_string();
+    let error = read(&entries, &Selection::default()).expect_err("too long").to_string();
     assert!(error.contains("1001 requests are more than the 1000 of a session"), "{error}");
-    let wanted = Wanted { taken_as: TakenAs::Requests, ..Wanted::default() };
+    let wanted = Selection { taken_as: TakenAs::Requests, ..Selection::default() };
     assert_eq!(read(&entries, &wanted).expect("one request").requests[0].weight, 1001);
 }

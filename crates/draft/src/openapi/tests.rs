@@ -13,7 +13,7 @@ fn api(paths: Value, more: Value) -> String {
 }
 
 fn read(paths: Value, more: Value) -> Draft {
-    let wanted = Wanted { methods: vec!["all".to_owned()], url: None };
+    let wanted = Selection { methods: vec!["all".to_owned()], url: None };
     parse("a.json", &api(paths, more), &wanted).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -113,7 +113,8 @@ fn logging_in_is_left_to_the_environment() {
 #[test]
 fn reading_methods_go_first_and_others_on_request() {
     let paths = json!({ "/a": { "get": {}, "delete": {}, "post": {} } });
-    let draft = parse("a.json", &api(paths.clone(), json!({})), &Wanted::default()).expect("a description");
+    let draft =
+        parse("a.json", &api(paths.clone(), json!({})), &Selection::default()).expect("a description");
     assert_eq!(draft.requests.len(), 1);
     assert_eq!(
         draft.notes,
@@ -122,7 +123,7 @@ fn reading_methods_go_first_and_others_on_request() {
     let methods: Vec<String> =
         read(paths, json!({})).requests.into_iter().map(|request| request.method).collect();
     assert_eq!(methods, ["GET", "POST", "DELETE"]);
-    let wanted = Wanted { methods: vec!["fetch".to_owned()], url: None };
+    let wanted = Selection { methods: vec!["fetch".to_owned()], url: None };
     let error = parse("a", &api(json!({}), json!({})), &wanted).expect_err("no method").to_string();
     assert!(error.starts_with("`--methods`: `fetch` is not known"), "{error}");
 }
@@ -131,7 +132,7 @@ fn reading_methods_go_first_and_others_on_request() {
 fn the_server_is_the_first_unless_another_is_given() {
     let base = |servers: Value, url: Option<&str>| {
         let text = api(json!({ "/a": { "get": {} } }), json!({ "servers": servers }));
-        let wanted = Wanted { url: url.map(str::to_owned), methods: Vec::new() };
+        let wanted = Selection { url: url.map(str::to_owned), methods: Vec::new() };
         parse("a.json", &text, &wanted).map(|draft| {
             let Server::Address(address) = draft.server else { panic!("an address") };
             format!("{} {}", address.url, draft.requests[0].path)
@@ -156,7 +157,7 @@ fn the_server_is_the_first_unless_another_is_given() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
-    let wrong = |text: &str| parse("a.yaml", text, &Wanted::default()).expect_err(text).to_string();
+    let wrong = |text: &str| parse("a.yaml", text, &Selection::default()).expect_err(text).to_string();
     assert!(wrong("openapi: 3.1.0\npaths:\n  - x: [\n").starts_with("a.yaml:"), "{}", wrong("a: [\n"));
     assert!(
         wrong("{\n \"openapi\": }").starts_with("a.yaml:2: this is no description of an API: expected value")

@@ -63,7 +63,7 @@ fn boot_id() -> Option<String> {
 /// One line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Line {
+enum RegistryEntry {
     Owner(Owner),
     #[serde(untagged)]
     Change(Change),
@@ -160,7 +160,7 @@ impl Registry {
         let file = OpenOptions::new().append(true).create(true).open(&draft).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
         let mut registry = Self { path: path.clone(), file };
-        registry.append(&Line::Owner(owner))?;
+        registry.append(&RegistryEntry::Owner(owner))?;
         let named = fs::hard_link(&draft, &path);
         fs::remove_file(&draft).map_err(failed)?;
         named.map_err(failed)?;
@@ -179,7 +179,7 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::Write`].
     pub fn note(&mut self, change: &Change) -> Result<(), RegistryError> {
-        self.append(&Line::Change(change.clone()))
+        self.append(&RegistryEntry::Change(change.clone()))
     }
 
     /// Removes the file: the run ended cleanly.
@@ -190,9 +190,9 @@ impl Registry {
         fs::remove_file(&self.path).map_err(|source| RegistryError::Write { path: self.path, source })
     }
 
-    fn append(&mut self, line: &Line) -> Result<(), RegistryError> {
+    fn append(&mut self, entry: &RegistryEntry) -> Result<(), RegistryError> {
         let failed = |source| RegistryError::Write { path: self.path.clone(), source };
-        let mut text = serde_json::to_string(line).map_err(|error| failed(error.into()))?;
+        let mut text = serde_json::to_string(entry).map_err(|error| failed(error.into()))?;
         text.push('\n');
         (&self.file).write_all(text.as_bytes()).and_then(|()| self.file.sync_data()).map_err(failed)
     }
@@ -225,9 +225,9 @@ impl Listed {
             Self { path: path.to_owned(), run, owner: None, resources: Vec::new(), unknown: Vec::new() };
         // Only whole lines count: one that the crash cut off told of a resource that was then never made.
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-            match serde_json::from_str::<Line>(line) {
-                Ok(Line::Owner(owner)) => listed.owner = Some(owner),
-                Ok(Line::Change(change)) => change.apply(&mut listed.resources),
+            match serde_json::from_str::<RegistryEntry>(line) {
+                Ok(RegistryEntry::Owner(owner)) => listed.owner = Some(owner),
+                Ok(RegistryEntry::Change(change)) => change.apply(&mut listed.resources),
                 Err(_) => listed.unknown.push(line.to_owned()),
             }
         }

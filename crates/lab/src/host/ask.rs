@@ -13,7 +13,7 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::host::procfs::Pid;
-use crate::host::sys::{self, Signal, Target};
+use crate::host::sys::{self, Signal, SignalTarget};
 
 /// More output than this is no answer to a short question; the rest is not kept.
 const MOST: u64 = 1 << 20;
@@ -110,7 +110,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
         }
         if sys::monotonic().since(start) > patience {
             // The group is its own and its leader not yet reaped, so the number is still its.
-            let _ = sys::signal(Target::Group(Pid::new(child.id() as i32)), Signal::Kill);
+            let _ = sys::signal(SignalTarget::Group(Pid::new(child.id() as i32)), Signal::Kill);
             let _ = child.wait();
             return None;
         }

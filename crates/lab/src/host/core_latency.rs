@@ -35,7 +35,7 @@ const LOOKS: u32 = 65_536;
 
 /// A number on a cache line of its own (and its neighbour's, which some processors fetch along).
 #[repr(align(128))]
-struct Line(AtomicU32);
+struct CacheLine(AtomicU32);
 
 /// The median round trip of a cache line between two cores. Takes some milliseconds.
 ///
@@ -57,7 +57,7 @@ fn measure(here: CoreId, there: CoreId, effort: Effort) -> io::Result<Nanosecond
     if here == there {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "two different cores are needed"));
     }
-    let (ball, over) = (Line(AtomicU32::new(0)), AtomicBool::new(false));
+    let (ball, over) = (CacheLine(AtomicU32::new(0)), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let returning = scope.spawn(|| give_back(there, &ball.0, &over));
         let measured = scope.spawn(|| {

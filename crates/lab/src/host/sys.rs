@@ -33,7 +33,7 @@ pub(crate) enum Signal {
 
 /// Whom a signal goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum SignalTarget {
     Process(Pid),
     Group(Pid),
 }
@@ -99,12 +99,12 @@ const fn number(signal: Signal) -> libc::c_int {
 }
 
 /// Sends a signal. Ids below 2 (init, "every process", "my own group") are refused: no caller can mean them.
-pub(crate) fn signal(target: Target, signal: Signal) -> io::Result<()> {
-    let (Target::Process(pid) | Target::Group(pid)) = target;
+pub(crate) fn signal(target: SignalTarget, signal: Signal) -> io::Result<()> {
+    let (SignalTarget::Process(pid) | SignalTarget::Group(pid)) = target;
     if pid.get() < 2 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let address = if matches!(target, Target::Group(_)) { -pid.get() } else { pid.get() };
+    let address = if matches!(target, SignalTarget::Group(_)) { -pid.get() } else { pid.get() };
     // SAFETY: kill takes plain numbers and touches no memory of ours.
     check(unsafe { libc::kill(address, number(signal)) })
 }

@@ -18,7 +18,7 @@ const OVERHEAD: u32 = 50;
 
 /// How an overlay is laid out.
 #[derive(Debug, Clone, Copy)]
-struct Plan {
+struct OverlayConfig {
     /// Its device on either host.
     device: &'static str,
     /// The network that it is one of many of, by number.
@@ -28,12 +28,12 @@ struct Plan {
 }
 
 /// With the port that IANA gave to VXLAN.
-const DIRECT: Plan = Plan { device: "vxlan0", id: 42, port: 4789 };
+const DIRECT: OverlayConfig = OverlayConfig { device: "vxlan0", id: 42, port: 4789 };
 /// With the names and numbers of flannel, whose port is the kernel's old default.
-const FLANNEL: Plan = Plan { device: "flannel.1", id: 1, port: 8472 };
+const FLANNEL: OverlayConfig = OverlayConfig { device: "flannel.1", id: 1, port: 8472 };
 
-/// One side of an overlay: its host, its own number and the other's, and where the link below has them.
-struct Side<'a> {
+/// One end of an overlay: its host, its own number and the other's, and where the link below has them.
+struct TunnelEndpoint<'a> {
     host: &'a Namespace,
     number: u8,
     other: u8,
@@ -52,7 +52,7 @@ impl VxlanPart {
         Self { vxlan }
     }
 
-    const fn plan(&self) -> Plan {
+    const fn config(&self) -> OverlayConfig {
         match self.vxlan.layout {
             VxlanLayout::Direct => DIRECT,
             VxlanLayout::Flannel => FLANNEL,
@@ -76,10 +76,10 @@ fn hardware(number: u8) -> String {
     format!("02:77:62:00:00:{number:02x}")
 }
 
-impl Side<'_> {
+impl TunnelEndpoint<'_> {
     /// Each end knows the other's address.
     fn direct(&self, mtu: u32) -> Result<(), LayerError> {
-        let Plan { device, id, port } = DIRECT;
+        let OverlayConfig { device, id, port } = DIRECT;
         let commands = Batch::new(Tool::Ip)
             .with(format!(
                 "link add {device} address {} mtu {mtu} type vxlan id {id} dstport {port} local {} remote {} dev {}",
@@ -95,7 +95,7 @@ impl Side<'_> {
     /// address and host are written down. The host's own network is that of a bridge, on which its containers
     /// would be.
     fn flannel(&self, mtu: u32) -> Result<(), LayerError> {
-        let Plan { device, id, port } = FLANNEL;
+        let OverlayConfig { device, id, port } = FLANNEL;
         let network = |number: u8| Ipv4Addr::new(10, 78, number, 0);
         let (theirs, hardware_of_theirs) = (network(self.other), hardware(self.other));
         let commands = Batch::new(Tool::Ip)
@@ -121,7 +121,7 @@ impl Side<'_> {
 
 impl Part for VxlanPart {
     fn by(&self) -> String {
-        let Plan { device, id, port } = self.plan();
+        let OverlayConfig { device, id, port } = self.config();
         format!("the kernel's vxlan: `{device}`, network {id}, UDP port {port}")
     }
 
@@ -133,7 +133,7 @@ impl Part for VxlanPart {
         if self.vxlan.layout == VxlanLayout::Flannel {
             Tool::Bridge.find()?;
         }
-        let Plan { id, port, .. } = self.plan();
+        let OverlayConfig { id, port, .. } = self.config();
         try_here("VXLAN devices", || {
             Batch::new(Tool::Ip).with(format!("link add wb0 type vxlan id {id} dstport {port}")).run()
         })
@@ -142,17 +142,27 @@ impl Part for VxlanPart {
     fn install(&self, _lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(hosts), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let mtu = ends.mtu - OVERHEAD;
-        let client =
-            Side { host: &hosts.client, number: 1, other: 2, own: &ends.client, theirs: &ends.server };
-        let server =
-            Side { host: &hosts.server, number: 2, other: 1, own: &ends.server, theirs: &ends.client };
+        let client = TunnelEndpoint {
+            host: &hosts.client,
+            number: 1,
+            other: 2,
+            own: &ends.client,
+            theirs: &ends.server,
+        };
+        let server = TunnelEndpoint {
+            host: &hosts.server,
+            number: 2,
+            other: 1,
+            own: &ends.server,
+            theirs: &ends.client,
+        };
         for side in [client, server] {
             match self.vxlan.layout {
                 VxlanLayout::Direct => side.direct(mtu)?,
                 VxlanLayout::Flannel => side.flannel(mtu)?,
             }
         }
-        let device = self.plan().device.to_owned();
+        let device = self.config().device.to_owned();
         let end = |number| match self.vxlan.layout {
             VxlanLayout::Direct => End { address: direct_address(number), device: device.clone() },
             VxlanLayout::Flannel => End { address: flannel_address(number), device: "cni0".to_owned() },
@@ -163,7 +173,7 @@ impl Part for VxlanPart {
 
     /// Its device makes one UDP packet of each that passes it.
     fn tunnels(&self, passed: &[LinkCounters], _least: Answered) -> Result<Vec<TunnelCounts>, String> {
-        let Plan { device, port, .. } = self.plan();
+        let OverlayConfig { device, port, .. } = self.config();
         let end = |link: &LinkCounters| TunnelCounts {
             layer: "vxlan".to_owned(),
             host: link.host.clone(),
@@ -177,7 +187,7 @@ impl Part for VxlanPart {
     }
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
-        let device = self.plan().device;
+        let device = self.config().device;
         for host in ["client", "server"] {
             check_device(host, device, passed, answered)?;
             check_link_below(host, device, passed)?;

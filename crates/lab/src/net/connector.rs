@@ -30,7 +30,7 @@ pub struct Connector {
 
 /// What the helper is asked for.
 #[derive(Debug)]
-enum Ask {
+enum HelperRequest {
     /// So many sockets.
     Make(usize),
     /// To close these.
@@ -39,7 +39,7 @@ enum Ask {
 
 #[derive(Debug)]
 struct Helper {
-    asks: Sender<Ask>,
+    asks: Sender<HelperRequest>,
     made: Receiver<io::Result<Vec<OwnedFd>>>,
 }
 
@@ -64,7 +64,7 @@ impl Connector {
             Some(helper) => helper,
             none => none.insert(Helper::start(&self.namespace)?),
         };
-        helper.asks.send(Ask::Make(self.batch)).map_err(|_| gone())?;
+        helper.asks.send(HelperRequest::Make(self.batch)).map_err(|_| gone())?;
         self.batch = (self.batch * 2).min(AHEAD);
         self.stock.extend(helper.made.recv().map_err(|_| gone())??);
         self.stock.pop_front().ok_or_else(gone)
@@ -77,7 +77,7 @@ impl Drop for Connector {
     fn drop(&mut self) {
         let stock = std::mem::take(&mut self.stock);
         let Some(helper) = &self.helper else { return };
-        if let Err(unsent) = helper.asks.send(Ask::Close(stock)) {
+        if let Err(unsent) = helper.asks.send(HelperRequest::Close(stock)) {
             // The helper ended early; what is in its table goes with that.
             std::mem::forget(unsent);
         }
@@ -87,7 +87,7 @@ impl Drop for Connector {
 impl Helper {
     fn start(namespace: &Path) -> io::Result<Self> {
         let file = File::open(namespace)?;
-        let (asks, asked) = channel::<Ask>();
+        let (asks, asked) = channel::<HelperRequest>();
         let (sender, made) = channel();
         std::thread::Builder::new().name("connector".to_owned()).spawn(move || {
             let entered = sys::enter_network(file.as_fd());
@@ -100,12 +100,12 @@ impl Helper {
             // It ends with the connector.
             for ask in asked {
                 match ask {
-                    Ask::Make(count) => {
+                    HelperRequest::Make(count) => {
                         if sender.send((0..count).map(|_| sys::tcp_socket()).collect()).is_err() {
                             return;
                         }
                     }
-                    Ask::Close(sockets) => drop(sockets),
+                    HelperRequest::Close(sockets) => drop(sockets),
                 }
             }
         })?;

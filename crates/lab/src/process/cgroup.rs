@@ -18,7 +18,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::cleanup::owned_resource::PREFIX;
 use crate::host::mounts::Cgroup2Mount;
 use crate::host::procfs::Pid;
-use crate::host::sys::{self, Signal, Target};
+use crate::host::sys::{self, Signal, SignalTarget};
 
 /// Distinguishes attempts of several threads.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
@@ -227,7 +227,7 @@ pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
         }
         for id in members {
             // It may have ended by itself; the next reading tells.
-            let _ = sys::signal(Target::Process(Pid::new(id)), Signal::Kill);
+            let _ = sys::signal(SignalTarget::Process(Pid::new(id)), Signal::Kill);
         }
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -14,7 +14,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::cleanup::owned_resource::OwnedResource;
 use crate::cleanup::tracker::CleanupTracker;
 use crate::host::procfs::{Pid, ProcessIdentity};
-use crate::host::sys::{self, Gate, Signal, Target};
+use crate::host::sys::{self, Gate, Signal, SignalTarget};
 
 /// Pause between two looks: what it adds to a command.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -114,7 +114,7 @@ fn wait(child: &mut Child, called_off: &dyn Fn() -> bool) -> io::Result<CommandO
 
 /// SIGTERM to the group, and SIGKILL when the grace is over.
 fn end(child: &mut Child) -> io::Result<()> {
-    let group = Target::Group(Pid::new(child.id() as i32));
+    let group = SignalTarget::Group(Pid::new(child.id() as i32));
     let start = sys::monotonic();
     // The leader is looked at without being reaped: until then the group's number is its own.
     let _ = sys::signal(group, Signal::Terminate);

@@ -34,7 +34,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::MemoryFacts;
 
 use crate::host::procfs::{self, Pid};
-use crate::host::sys::{self, Signal, Target};
+use crate::host::sys::{self, Signal, SignalTarget};
 use crate::process::cgroup::{Cgroup, Hierarchy, Wanted};
 use crate::process::memory;
 use crate::process::quota::Limited;
@@ -180,7 +180,7 @@ impl Unit {
             running = members.iter().copied().find(|pid| !procfs::all_threads_stopped(*pid));
             if let Some(pid) = running {
                 // A child born while the signals were on their way has not got one.
-                let _ = sys::signal(Target::Process(pid), Signal::Stop);
+                let _ = sys::signal(SignalTarget::Process(pid), Signal::Stop);
                 return Ok(false);
             }
             // One that stopped late may have had a child after the list was made; who stands still has none.
@@ -195,11 +195,11 @@ impl Unit {
     /// Sends a signal to the leader's group at once, then to every member that has left that group. Errors
     /// mean that the process has ended meanwhile.
     pub(crate) fn signal_all(&mut self, signal: Signal) {
-        let _ = sys::signal(Target::Group(self.leader), signal);
+        let _ = sys::signal(SignalTarget::Group(self.leader), signal);
         for pid in self.members() {
             let elsewhere = procfs::ProcessStat::read(pid).is_some_and(|stat| stat.group != self.leader);
             if elsewhere {
-                let _ = sys::signal(Target::Process(pid), signal);
+                let _ = sys::signal(SignalTarget::Process(pid), signal);
             }
         }
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::MemoryFacts;
 
-use crate::process::quota::{self, Kind, Limited, Place, Version};
+use crate::process::quota::{self, CgroupLocation, ControllerKind, Limited, Version};
 
 /// Every group takes it.
 const TRIED: Bytes = Bytes::new(64 << 20);
@@ -41,7 +41,7 @@ impl Controller {
     /// [`NoLimit`]: no memory controller is mounted, or our group may not use it.
     pub fn detect() -> Result<Self, NoLimit> {
         let mut tried = Vec::new();
-        for place in Place::own(Kind::Memory) {
+        for place in CgroupLocation::own(ControllerKind::Memory) {
             let controller = Self { version: place.version, base: place.base() };
             match quota::attempt(&controller.base, |path| controller.write(path, TRIED)) {
                 Ok(()) => return Ok(controller),

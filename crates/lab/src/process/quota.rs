@@ -43,14 +43,14 @@ pub enum Version {
 
 /// The controllers that limit what a variant may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ControllerKind {
     /// CPU time.
     Cpu,
     /// Memory.
     Memory,
 }
 
-impl Kind {
+impl ControllerKind {
     /// Its name in mounts and in `/proc/<pid>/cgroup`.
     const fn name(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Kind {
 
 /// Where a process stands in one hierarchy that has, or may have, a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CgroupLocation {
     /// Whose files its groups have.
     pub version: Version,
     /// Where the hierarchy is mounted.
@@ -71,24 +71,24 @@ pub struct Place {
     pub group: PathBuf,
 }
 
-impl Place {
+impl CgroupLocation {
     /// Where this process stands.
-    pub fn own(kind: Kind) -> Vec<Self> {
+    pub fn own(kind: ControllerKind) -> Vec<Self> {
         Self::read(kind, "self")
     }
 
     /// Where a process stands, version 2 first; nothing where it is gone or there are no control groups.
-    pub fn find(kind: Kind, pid: Pid) -> Vec<Self> {
+    pub fn find(kind: ControllerKind, pid: Pid) -> Vec<Self> {
         Self::read(kind, &pid.to_string())
     }
 
-    fn read(kind: Kind, process: &str) -> Vec<Self> {
+    fn read(kind: ControllerKind, process: &str) -> Vec<Self> {
         let text = |file: &str| fs::read_to_string(file).unwrap_or_default();
         Self::locate(kind, &text("/proc/self/mountinfo"), &text(&format!("/proc/{process}/cgroup")))
     }
 
     /// The same from the text of `/proc/self/mountinfo` and `/proc/<pid>/cgroup`.
-    pub fn locate(kind: Kind, mountinfo: &str, groups: &str) -> Vec<Self> {
+    pub fn locate(kind: ControllerKind, mountinfo: &str, groups: &str) -> Vec<Self> {
         let found = |version: Version| {
             let (root, mount) = mountinfo.lines().find_map(|line| mounted(line, version, kind))?;
             let place = groups.lines().find_map(|line| listed(line, version, kind))?;
@@ -117,7 +117,7 @@ impl Place {
 }
 
 /// Root and mount point where a line of mountinfo is that of the version's controller.
-fn mounted(line: &str, version: Version, controller: Kind) -> Option<(PathBuf, PathBuf)> {
+fn mounted(line: &str, version: Version, controller: ControllerKind) -> Option<(PathBuf, PathBuf)> {
     let (left, right) = line.split_once(" - ")?;
     let mut kind = right.split(' ');
     let fits = match (version, kind.next()?) {
@@ -132,7 +132,7 @@ fn mounted(line: &str, version: Version, controller: Kind) -> Option<(PathBuf, P
 
 /// The group where a line of `/proc/<pid>/cgroup` (`number:controllers:group`) is that of the version's
 /// controller.
-fn listed(line: &str, version: Version, controller: Kind) -> Option<&str> {
+fn listed(line: &str, version: Version, controller: ControllerKind) -> Option<&str> {
     let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
     let fits = match version {
         Version::Second => controllers.is_empty(),
@@ -144,7 +144,7 @@ fn listed(line: &str, version: Version, controller: Kind) -> Option<&str> {
 /// The tightest quota of CPU time that this process is under, whoever set it, and what it did so far; `None`
 /// where there is none to be seen. Groups above the mounted root of a container are out of sight.
 pub fn own_quota() -> Option<(CpuQuota, Option<Throttling>)> {
-    let quotas = Place::own(Kind::Cpu).into_iter().filter_map(|place| place.quota());
+    let quotas = CgroupLocation::own(ControllerKind::Cpu).into_iter().filter_map(|place| place.quota());
     let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
     Some((quota, throttling(&group)))
 }
@@ -206,7 +206,7 @@ impl Controller {
     /// [`NoQuota`]: no CPU controller is mounted, or our group may not use it.
     pub fn detect() -> Result<Self, NoQuota> {
         let mut tried = Vec::new();
-        for place in Place::own(Kind::Cpu) {
+        for place in CgroupLocation::own(ControllerKind::Cpu) {
             let controller = Self { version: place.version, base: place.base() };
             match controller.attempt() {
                 Ok(()) => return Ok(controller),
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn both_versions_of_a_hybrid_setup_are_found_and_cpuset_is_not_cpu() {
         let own = "5:cpuset:/elsewhere\n4:cpu,cpuacct:/docker/a\n0::/b\n";
-        let places = Place::locate(Kind::Cpu, HYBRID, own);
+        let places = CgroupLocation::locate(ControllerKind::Cpu, HYBRID, own);
         let groups: Vec<_> = places.iter().map(|place| (place.version, place.group.to_str())).collect();
         assert_eq!(
             groups,
@@ -339,15 +339,15 @@ mod tests {
                 (Version::First, Some("/sys/fs/cgroup/cpu,cpuacct/docker/a")),
             ]
         );
-        assert_eq!(Place::locate(Kind::Cpu, HYBRID, "5:cpuset:/\n"), []);
-        assert_eq!(Place::locate(Kind::Memory, HYBRID, "4:cpu,cpuacct:/a\n"), []);
-        assert_eq!(Place::locate(Kind::Cpu, "", own), []);
+        assert_eq!(CgroupLocation::locate(ControllerKind::Cpu, HYBRID, "5:cpuset:/\n"), []);
+        assert_eq!(CgroupLocation::locate(ControllerKind::Memory, HYBRID, "4:cpu,cpuacct:/a\n"), []);
+        assert_eq!(CgroupLocation::locate(ControllerKind::Cpu, "", own), []);
     }
 
     #[test]
     fn a_part_of_the_hierarchy_and_a_place_outside_of_it_stay_below_the_mount() {
         let part = "30 24 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
-        let group = |own: &str| Place::locate(Kind::Cpu, part, own).remove(0).group;
+        let group = |own: &str| CgroupLocation::locate(ControllerKind::Cpu, part, own).remove(0).group;
         assert_eq!(group("0::/docker/abc/worker\n"), Path::new("/sys/fs/cgroup/worker"));
         assert_eq!(group("0::/../other\n"), Path::new("/sys/fs/cgroup"));
         assert_eq!(group("0::/docker/abc/../../etc\n"), Path::new("/sys/fs/cgroup"));
@@ -383,7 +383,8 @@ mod tests {
         fs::create_dir_all(&group).expect("folders");
         fs::write(mount.path().join("outer/cpu.max"), "30000 100000\n").expect("a file");
         fs::write(group.join("cpu.max"), "max 100000\n").expect("a file");
-        let place = Place { version: Version::Second, mount: mount.path().to_owned(), group: group.clone() };
+        let place =
+            CgroupLocation { version: Version::Second, mount: mount.path().to_owned(), group: group.clone() };
         assert_eq!(place.quota(), Some((quota(30, 100), mount.path().join("outer"))));
         fs::write(group.join("cpu.max"), "10000 50000\n").expect("a file");
         assert_eq!(place.quota(), Some((quota(10, 50), group)));

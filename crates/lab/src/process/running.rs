@@ -20,7 +20,7 @@ use crate::host::procfs::{self, Pid, ProcessIdentity};
 use crate::host::sys::{self, Ended, Signal};
 use crate::process::account::{CpuAccount, CpuReading};
 use crate::process::freeze::{FreezeError, FreezeMethod, Unit};
-use crate::process::quota::{self, Kind, Place};
+use crate::process::quota::{self, CgroupLocation, ControllerKind};
 use crate::process::talk::Talk;
 
 /// What the contract of services gives a role to finish its outstanding requests and exit.
@@ -297,7 +297,8 @@ impl Running {
     /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so
     /// far; a first one that only started the others does not count.
     pub fn quota(&mut self) -> Option<QuotaFacts> {
-        let places = self.workers().into_iter().flat_map(|pid| Place::find(Kind::Cpu, pid));
+        let places =
+            self.workers().into_iter().flat_map(|pid| CgroupLocation::find(ControllerKind::Cpu, pid));
         let quotas = places.filter_map(|place| place.quota());
         let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
         let ours = self.unit.as_ref().is_some_and(|unit| unit.is_limited_by(&group));

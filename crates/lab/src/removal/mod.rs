@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::cleanup::guardian::END_PATIENCE;
 use crate::cleanup::owned_resource::OwnedResource;
 use crate::host::procfs::{self, ProcessIdentity};
-use crate::host::sys::{self, Signal, Target};
+use crate::host::sys::{self, Signal, SignalTarget};
 use crate::layers::container::oci;
 use crate::net::namespace;
 use crate::process::cgroup;
@@ -105,8 +105,8 @@ fn end_session(leader: ProcessIdentity) -> io::Result<()> {
     while !members.is_empty() {
         for member in &members {
             // Either fails only where the member has just ended.
-            let _ = sys::signal(Target::Process(member.pid), Signal::Kill);
-            let _ = sys::signal(Target::Process(member.pid), Signal::Continue);
+            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::Kill);
+            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::Continue);
         }
         if sys::monotonic().since(start) > END_PATIENCE {
             return Err(io::ErrorKind::TimedOut.into());

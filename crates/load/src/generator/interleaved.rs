@@ -13,7 +13,7 @@ use weighbridge_model::record::{ErrorKind, LoopHealth, RequestRecord, Tallies, W
 use super::account::Account;
 use super::waiting::{Until, Waits};
 use super::{
-    Generator, Options, RunError, TURN, Trouble, WindowReport, WindowSpec, catch_up, dispatch, expected,
+    Generator, LoopOptions, RunError, TURN, Trouble, WindowReport, WindowSpec, catch_up, dispatch, expected,
 };
 use crate::interleave::Interleave;
 use crate::pool::{Demand, Io, Pool, Token};
@@ -33,7 +33,7 @@ pub struct Share<'a> {
 }
 
 /// What one run of the loop keeps.
-struct Run<'a> {
+struct LoopState<'a> {
     interleave: Interleave,
     variants: Vec<VariantId>,
     accounts: Vec<Account<'a>>,
@@ -92,7 +92,7 @@ impl Generator {
             accounts.push(Account::new(recorder, share.samples.as_deref_mut(), start));
             tallies.push(&mut *share.tallies);
         }
-        let mut run = Run { interleave, variants, accounts, waits: Waits::new(start) };
+        let mut run = LoopState { interleave, variants, accounts, waits: Waits::new(start) };
         let mut taken = take(pools, &run.variants)?;
         let over = run.turns(pools, &mut taken, io, options);
         let wall = sys::clock().since(start);
@@ -136,14 +136,14 @@ fn without_think(load: &Load) -> Load {
     }
 }
 
-impl Run<'_> {
+impl LoopState<'_> {
     /// Turns the loop until the window is over.
     fn turns(
         &mut self,
         others: &mut [Option<Box<Pool>>],
         pools: &mut [Box<Pool>],
         io: &mut Io,
-        options: &Options,
+        options: &LoopOptions,
     ) -> io::Result<Over> {
         loop {
             let now = sys::clock();

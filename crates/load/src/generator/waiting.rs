@@ -6,7 +6,7 @@ use std::io;
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use super::{NAP, Options, Waiting};
+use super::{LoopOptions, NAP, Waiting};
 use crate::pool::Io;
 use crate::sys::{self, Wait};
 
@@ -53,7 +53,7 @@ impl Waits {
     pub fn wait(
         &mut self,
         io: &mut Io,
-        options: &Options,
+        options: &LoopOptions,
         now: Timestamp,
         until: Until,
     ) -> io::Result<usize> {

@@ -22,7 +22,7 @@ pub(super) enum Messages {
 
 /// A piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum MessagePiece<'a> {
     /// A piece of a message.
     Data(&'a [u8]),
     /// The end of a message.
@@ -43,11 +43,15 @@ impl Messages {
     }
 
     /// Goes on with `bytes` of the body and says what they are.
-    pub fn advance(&mut self, mut bytes: &[u8], mut piece: impl FnMut(Piece<'_>)) -> Result<(), BadMessage> {
+    pub fn advance(
+        &mut self,
+        mut bytes: &[u8],
+        mut piece: impl FnMut(MessagePiece<'_>),
+    ) -> Result<(), BadMessage> {
         while !bytes.is_empty() {
             match self {
                 Self::None => {
-                    piece(Piece::Data(bytes));
+                    piece(MessagePiece::Data(bytes));
                     return Ok(());
                 }
                 Self::Prefix { have, bytes: prefix } => {
@@ -60,7 +64,7 @@ impl Messages {
                     if usize::from(*have) == PREFIX {
                         *self = Self::behind(*prefix)?;
                         if *self == Self::START {
-                            piece(Piece::End);
+                            piece(MessagePiece::End);
                         }
                     }
                 }
@@ -70,10 +74,10 @@ impl Messages {
                     *left -= count as u32;
                     bytes = rest;
                     let ends = *left == 0;
-                    piece(Piece::Data(now));
+                    piece(MessagePiece::Data(now));
                     if ends {
                         *self = Self::START;
-                        piece(Piece::End);
+                        piece(MessagePiece::End);
                     }
                 }
             }
@@ -106,8 +110,8 @@ mod tests {
         let (mut state, mut whole, mut open) = (Messages::START, Vec::new(), Vec::new());
         for bytes in cuts {
             state.advance(bytes, |piece| match piece {
-                Piece::Data(data) => open.extend_from_slice(data),
-                Piece::End => whole.push(std::mem::take(&mut open)),
+                MessagePiece::Data(data) => open.extend_from_slice(data),
+                MessagePiece::End => whole.push(std::mem::take(&mut open)),
             })?;
         }
         whole.push(open);

@@ -26,9 +26,9 @@ use crate::codec::{Cancel, Codec, Event, Full, In, Out, Sink};
 use crate::request::Rendered;
 use flow::{INITIAL, ReceiveWindow, SendWindow};
 use frame::{Code, FrameHead, LARGEST, flag};
-use receive::{Block, Data, Progress};
+use receive::{Block, Data, ParseStatus};
 use settings::PeerSettings;
-use streams::{Graves, Slot, Streams};
+use streams::{Graves, SlabIndex, Streams};
 
 pub use message::MESSAGE_LIMIT;
 pub use settings::{Http2Settings, Scheme};
@@ -120,7 +120,7 @@ impl Http2 {
     }
 
     /// Gives a stream up before its reply is over. Its request must be reported as over where it is not cancelled.
-    fn give_up(&mut self, slot: Slot, code: Code, out: &mut Out) {
+    fn give_up(&mut self, slot: SlabIndex, code: Code, out: &mut Out) {
         let stream = self.streams.get(slot).stream;
         frame::reset_stream(out, stream, code);
         self.graves.add(stream);
@@ -128,7 +128,7 @@ impl Http2 {
     }
 
     /// Forgets a stream.
-    fn close(&mut self, slot: Slot) {
+    fn close(&mut self, slot: SlabIndex) {
         if !self.streams.get(slot).unsent.is_empty() {
             self.held_back -= 1;
         }
@@ -169,8 +169,8 @@ impl Codec for Http2 {
         }
         loop {
             match self.step(input, out, sink) {
-                Ok(Progress::More) => {}
-                Ok(Progress::Starved) => break,
+                Ok(ParseStatus::More) => {}
+                Ok(ParseStatus::Starved) => break,
                 Err(frame::Fault) => return self.broken(sink),
             }
         }

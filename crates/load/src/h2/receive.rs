@@ -8,9 +8,9 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use super::Http2;
 use super::frame::{self, Code, FRAME_LIMIT, Fault, FrameHead, HEAD, LARGEST, flag, kind, number};
 use super::hpack::Soundness;
-use super::message::{Messages, Piece};
+use super::message::{MessagePiece, Messages};
 use super::settings::Known;
-use super::streams::{Length, Slot, Stage};
+use super::streams::{Length, SlabIndex, Stage};
 use crate::codec::{Event, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::http1::{decimal, list};
 use crate::request::ReplyShape;
@@ -25,7 +25,7 @@ const PROTOCOL: Outcome = Outcome::Error(ErrorKind::Protocol);
 const RESET: Outcome = Outcome::Error(ErrorKind::Reset);
 
 /// What one look at the input led to.
-pub(super) enum Progress {
+pub(super) enum ParseStatus {
     /// Something was consumed; look again.
     More,
     /// The rest is not whole yet.
@@ -61,17 +61,17 @@ impl Http2 {
         input: &mut In<'_>,
         out: &mut Out,
         sink: &mut Sink<'_>,
-    ) -> Result<Progress, Fault> {
+    ) -> Result<ParseStatus, Fault> {
         if let Some(data) = self.data {
             return self.pass_on(data, input, out, sink);
         }
         let rest = input.rest();
-        let Some(head) = FrameHead::read(rest) else { return Ok(Progress::Starved) };
+        let Some(head) = FrameHead::read(rest) else { return Ok(ParseStatus::Starved) };
         self.may_come(head)?;
         if head.kind == kind::DATA {
             return self.begin_data(head, input, out, sink);
         }
-        let Some(payload) = rest.get(HEAD..HEAD + head.length) else { return Ok(Progress::Starved) };
+        let Some(payload) = rest.get(HEAD..HEAD + head.length) else { return Ok(ParseStatus::Starved) };
         input.consume(HEAD + head.length);
         match head.kind {
             kind::HEADERS => self.headers(head, payload, out, sink)?,
@@ -85,7 +85,7 @@ impl Http2 {
             kind::PUSH_PROMISE => return Err(Fault),
             _ => {}
         }
-        Ok(Progress::More)
+        Ok(ParseStatus::More)
     }
 
     /// What can be said of a frame from its head alone.
@@ -101,7 +101,7 @@ impl Http2 {
     }
 
     /// The open stream a frame is for; `None` where it is over and the frame of no interest.
-    fn stream_of(&self, head: FrameHead) -> Result<Option<Slot>, Fault> {
+    fn stream_of(&self, head: FrameHead) -> Result<Option<SlabIndex>, Fault> {
         match self.streams.find(head.stream) {
             Some(slot) => Ok(Some(slot)),
             // The connection itself, a stream of the server's, or one that was never opened.
@@ -111,7 +111,7 @@ impl Http2 {
     }
 
     /// The same for frames that only an open stream, or one that we gave up, may get.
-    fn open_stream_of(&self, head: FrameHead) -> Result<Option<Slot>, Fault> {
+    fn open_stream_of(&self, head: FrameHead) -> Result<Option<SlabIndex>, Fault> {
         match self.stream_of(head)? {
             None if !self.graves.forgives(head.stream) => Err(Fault),
             slot => Ok(slot),
@@ -124,12 +124,12 @@ impl Http2 {
         input: &mut In<'_>,
         out: &mut Out,
         sink: &mut Sink<'_>,
-    ) -> Result<Progress, Fault> {
+    ) -> Result<ParseStatus, Fault> {
         let rest = &input.rest()[HEAD..];
         let (field, padding) = match (head.has(flag::PADDED), rest.first()) {
             (false, _) => (0, 0),
             (true, _) if head.length == 0 => return Err(Fault),
-            (true, None) => return Ok(Progress::Starved),
+            (true, None) => return Ok(ParseStatus::Starved),
             (true, Some(padding)) => (1, usize::from(*padding)),
         };
         let left = (head.length - field).checked_sub(padding).ok_or(Fault)?;
@@ -142,11 +142,11 @@ impl Http2 {
         {
             self.fail(slot, Code::Protocol, out, sink);
         }
-        Ok(Progress::More)
+        Ok(ParseStatus::More)
     }
 
     /// Counts a DATA frame against the windows and gives back what is due.
-    fn account(&mut self, head: FrameHead, slot: Option<Slot>, out: &mut Out) {
+    fn account(&mut self, head: FrameHead, slot: Option<SlabIndex>, out: &mut Out) {
         if let Some(increment) = self.receive.receive(head.length, self.ours.connection_limit()) {
             frame::window_update(out, 0, increment);
         }
@@ -160,7 +160,7 @@ impl Http2 {
     }
 
     /// Counts `length` bytes of body against what the head announced.
-    fn announce_data(&mut self, slot: Slot, length: usize) -> Result<(), Malformed> {
+    fn announce_data(&mut self, slot: SlabIndex, length: usize) -> Result<(), Malformed> {
         match &mut self.streams.get_mut(slot).stage {
             Stage::Head => Err(Malformed),
             Stage::Body(Length::Unstated) => Ok(()),
@@ -178,7 +178,7 @@ impl Http2 {
         input: &mut In<'_>,
         out: &mut Out,
         sink: &mut Sink<'_>,
-    ) -> Result<Progress, Fault> {
+    ) -> Result<ParseStatus, Fault> {
         let rest = input.rest();
         let count = rest.len().min(data.left);
         let padding = (rest.len() - count).min(data.padding);
@@ -195,13 +195,13 @@ impl Http2 {
                 self.finish(slot, out, sink);
             }
         }
-        Ok(if whole { Progress::More } else { Progress::Starved })
+        Ok(if whole { ParseStatus::More } else { ParseStatus::Starved })
     }
 
     /// Reports a piece of a body; where it ends messages, the next ones of an alternating call go out.
     fn body(
         &mut self,
-        slot: Slot,
+        slot: SlabIndex,
         bytes: &[u8],
         out: &mut Out,
         sink: &mut Sink<'_>,
@@ -215,8 +215,8 @@ impl Http2 {
         let mut ended = 0;
         let unsent = &mut stream.unsent;
         let advanced = stream.messages.advance(bytes, |piece| match piece {
-            Piece::Data(data) => sink(Event::Data(id, data)),
-            Piece::End => {
+            MessagePiece::Data(data) => sink(Event::Data(id, data)),
+            MessagePiece::End => {
                 ended += 1;
                 unsent.allow_message();
                 sink(Event::Message(id, 1));
@@ -229,7 +229,7 @@ impl Http2 {
     }
 
     /// Ends a reply whose last byte came.
-    fn finish(&mut self, slot: Slot, out: &mut Out, sink: &mut Sink<'_>) {
+    fn finish(&mut self, slot: SlabIndex, out: &mut Out, sink: &mut Sink<'_>) {
         let stream = self.streams.get(slot);
         let whole = matches!(stream.stage, Stage::Body(Length::Unstated | Length::Left(0)));
         if !whole || !stream.messages.is_whole() {
@@ -246,7 +246,7 @@ impl Http2 {
     }
 
     /// Ends a reply that is in error.
-    fn fail(&mut self, slot: Slot, code: Code, out: &mut Out, sink: &mut Sink<'_>) {
+    fn fail(&mut self, slot: SlabIndex, code: Code, out: &mut Out, sink: &mut Sink<'_>) {
         let id = self.streams.get(slot).id;
         self.give_up(slot, code, out);
         sink(Event::Done(id, PROTOCOL));
@@ -311,7 +311,12 @@ impl Http2 {
     }
 
     /// Reports the fields just decoded as the head of a reply or as its trailers.
-    fn message_head(&mut self, slot: Slot, head: FrameHead, sink: &mut Sink<'_>) -> Result<(), Malformed> {
+    fn message_head(
+        &mut self,
+        slot: SlabIndex,
+        head: FrameHead,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Malformed> {
         let Self { hpack, streams, .. } = self;
         let stream = streams.get_mut(slot);
         hpack.with_fields(|fields| match stream.stage {

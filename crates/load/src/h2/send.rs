@@ -4,8 +4,8 @@ use super::Http2;
 use super::flow::SendWindow;
 use super::frame::{FrameHead, flag, kind};
 use super::message::Messages;
-use super::settings::Table;
-use super::streams::Slot;
+use super::settings::TableSizeUpdate;
+use super::streams::SlabIndex;
 use crate::codec::Out;
 use crate::request::Rendered;
 
@@ -40,11 +40,11 @@ impl Http2 {
     /// Sends a header block, in CONTINUATION frames what the peer does not take in one.
     fn send_block(&mut self, stream: u32, block: &[u8], ends: bool, out: &mut Out) {
         let update: &[u8] = match self.peer.table {
-            Table::Due => &[NO_TABLE],
-            Table::Unsaid | Table::Zero => &[],
+            TableSizeUpdate::Due => &[NO_TABLE],
+            TableSizeUpdate::Unsaid | TableSizeUpdate::Zero => &[],
         };
         if !update.is_empty() {
-            self.peer.table = Table::Zero;
+            self.peer.table = TableSizeUpdate::Zero;
         }
         let stream_flag = if ends { flag::END_STREAM } else { 0 };
         let (first, mut rest) = block.split_at(block.len().min(self.peer.frame - update.len()));
@@ -63,7 +63,7 @@ impl Http2 {
     }
 
     /// Sends what the windows now let go of a stream's body.
-    pub(super) fn send_more(&mut self, slot: Slot, out: &mut Out) {
+    pub(super) fn send_more(&mut self, slot: SlabIndex, out: &mut Out) {
         let place = self.streams.get_mut(slot);
         let unsent = &mut place.unsent;
         if unsent.is_empty() {

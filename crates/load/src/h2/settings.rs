@@ -74,7 +74,7 @@ pub(super) struct PeerSettings {
     /// Whether its first SETTINGS frame came.
     pub known: Known,
     /// What our header blocks have to say of the dynamic table.
-    pub table: Table,
+    pub table: TableSizeUpdate,
 }
 
 /// Whether the peer's settings came.
@@ -86,7 +86,7 @@ pub(super) enum Known {
 
 /// What our header blocks have to say of the dynamic table, which they never use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Table {
+pub(super) enum TableSizeUpdate {
     /// Nothing: the peer never asked for less than what it began with.
     Unsaid,
     /// The next block begins with an update to zero (RFC 7541, section 4.2).
@@ -103,7 +103,7 @@ impl PeerSettings {
             window: INITIAL,
             frame: FRAME_LIMIT,
             known: Known::NotYet,
-            table: Table::Unsaid,
+            table: TableSizeUpdate::Unsaid,
         }
     }
 
@@ -118,8 +118,8 @@ impl PeerSettings {
         for [a, b, value @ ..] in entries {
             let value = u32::from_be_bytes(*value);
             match u16::from_be_bytes([*a, *b]) {
-                setting::HEADER_TABLE_SIZE if value < 4096 && self.table == Table::Unsaid => {
-                    self.table = Table::Due;
+                setting::HEADER_TABLE_SIZE if value < 4096 && self.table == TableSizeUpdate::Unsaid => {
+                    self.table = TableSizeUpdate::Due;
                 }
                 // A server never takes a push.
                 setting::ENABLE_PUSH if value != 0 => return Err(Fault),
@@ -156,9 +156,9 @@ mod tests {
             applied(&[(1, 0), (2, 0), (3, 7), (4, 70_000), (5, 20_000), (6, 5), (0x99, 1)]).expect("legal");
         assert_eq!(change, 70_000 - 65_535);
         assert_eq!((settings.streams, settings.window, settings.frame), (7, 70_000, 20_000));
-        assert_eq!((settings.known, settings.table), (Known::Received, Table::Due));
+        assert_eq!((settings.known, settings.table), (Known::Received, TableSizeUpdate::Due));
         let (change, settings) = applied(&[]).expect("legal");
-        assert_eq!((change, settings.streams, settings.table), (0, u32::MAX, Table::Unsaid));
+        assert_eq!((change, settings.streams, settings.table), (0, u32::MAX, TableSizeUpdate::Unsaid));
     }
 
     #[test]

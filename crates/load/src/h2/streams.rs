@@ -56,11 +56,11 @@ pub(super) struct Stream {
 
 /// A place in the slab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot(u32);
+pub(super) struct SlabIndex(u32);
 
 /// A place of the table: a stream's id, 0 for none, and its slot.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct Bucket {
     stream: u32,
     slot: u32,
 }
@@ -71,7 +71,7 @@ pub(super) struct Streams {
     slab: Vec<Stream>,
     free: Vec<u32>,
     /// Twice as many places as the slab has or more, a power of two.
-    table: Vec<Place>,
+    table: Vec<Bucket>,
 }
 
 impl Unsent {
@@ -128,7 +128,13 @@ impl Streams {
     }
 
     /// Opens a stream that is not open.
-    pub fn insert(&mut self, stream: u32, id: u64, shape: crate::request::ReplyShape, window: u32) -> Slot {
+    pub fn insert(
+        &mut self,
+        stream: u32,
+        id: u64,
+        shape: crate::request::ReplyShape,
+        window: u32,
+    ) -> SlabIndex {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -143,29 +149,29 @@ impl Streams {
         (place.send, place.receive) = (SendWindow::new(window), ReceiveWindow::new());
         place.messages = Messages::None;
         self.place(stream, slot);
-        Slot(slot)
+        SlabIndex(slot)
     }
 
     /// The slot of an open stream.
-    pub fn find(&self, stream: u32) -> Option<Slot> {
+    pub fn find(&self, stream: u32) -> Option<SlabIndex> {
         let mask = self.table.len().checked_sub(1)?;
         let mut at = home(stream) & mask;
         loop {
             match self.table[at] {
-                Place { stream: 0, .. } => return None,
-                place if place.stream == stream => return Some(Slot(place.slot)),
+                Bucket { stream: 0, .. } => return None,
+                bucket if bucket.stream == stream => return Some(SlabIndex(bucket.slot)),
                 _ => at = (at + 1) & mask,
             }
         }
     }
 
     /// The slot of the open stream that carries the request `id`. Looks at all of them.
-    pub fn find_request(&self, id: u64) -> Option<Slot> {
+    pub fn find_request(&self, id: u64) -> Option<SlabIndex> {
         self.slots().find(|slot| self.get(*slot).id == id)
     }
 
     /// The slots of all open streams.
-    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+    pub fn slots(&self) -> impl Iterator<Item = SlabIndex> {
         (0..self.places()).filter_map(|place| self.at(place))
     }
 
@@ -175,20 +181,20 @@ impl Streams {
     }
 
     /// The slot of the stream in a place, if one is open there.
-    pub fn at(&self, place: u32) -> Option<Slot> {
-        (self.slab[place as usize].stream != 0).then_some(Slot(place))
+    pub fn at(&self, place: u32) -> Option<SlabIndex> {
+        (self.slab[place as usize].stream != 0).then_some(SlabIndex(place))
     }
 
-    pub fn get(&self, slot: Slot) -> &Stream {
+    pub fn get(&self, slot: SlabIndex) -> &Stream {
         &self.slab[slot.0 as usize]
     }
 
-    pub fn get_mut(&mut self, slot: Slot) -> &mut Stream {
+    pub fn get_mut(&mut self, slot: SlabIndex) -> &mut Stream {
         &mut self.slab[slot.0 as usize]
     }
 
     /// Closes a stream.
-    pub fn remove(&mut self, slot: Slot) {
+    pub fn remove(&mut self, slot: SlabIndex) {
         let stream = &mut self.slab[slot.0 as usize];
         stream.unsent.clear();
         let id = std::mem::take(&mut stream.stream);
@@ -204,7 +210,7 @@ impl Streams {
             stream.unsent.clear();
             self.free.push(slot);
         }
-        self.table.fill(Place::default());
+        self.table.fill(Bucket::default());
     }
 
     /// Keeps the table at most half full.
@@ -213,7 +219,7 @@ impl Streams {
             return;
         }
         let size = (self.slab.len() * 2).next_power_of_two().max(8);
-        self.table = vec![Place::default(); size];
+        self.table = vec![Bucket::default(); size];
         for slot in 0..self.slab.len() {
             if self.slab[slot].stream != 0 {
                 self.place(self.slab[slot].stream, slot as u32);
@@ -227,7 +233,7 @@ impl Streams {
         while self.table[at].stream != 0 {
             at = (at + 1) & mask;
         }
-        self.table[at] = Place { stream, slot };
+        self.table[at] = Bucket { stream, slot };
     }
 
     /// Empties the place of a stream and moves back what it had pushed on.
@@ -251,7 +257,7 @@ impl Streams {
                 hole = at;
             }
         }
-        self.table[hole] = Place::default();
+        self.table[hole] = Bucket::default();
     }
 }
 

@@ -24,7 +24,7 @@ const RECORD: usize = 16 * 1024;
 
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum SessionState {
     /// The handshake is not over.
     Handshaking,
     /// Requests and replies may pass.
@@ -36,7 +36,7 @@ enum Phase {
 /// TLS on one connection, from one handshake to the next.
 pub(crate) struct TlsSession {
     client: TlsClient,
-    phase: Phase,
+    phase: SessionState,
     session: Option<Box<UnbufferedClientConnection>>,
     /// Received bytes that are no whole record (or handshake message) yet.
     rest: Vec<u8>,
@@ -56,7 +56,7 @@ impl TlsSession {
     pub fn new(client: TlsClient) -> Self {
         Self {
             client,
-            phase: Phase::Handshaking,
+            phase: SessionState::Handshaking,
             session: None,
             rest: Vec::new(),
             wire: Out::default(),
@@ -74,7 +74,7 @@ impl TlsSession {
 
     /// Forgets the session; keeps the buffers.
     pub fn reset(&mut self) {
-        self.phase = Phase::Handshaking;
+        self.phase = SessionState::Handshaking;
         self.session = None;
         self.rest.clear();
         self.wire.clear();
@@ -83,14 +83,14 @@ impl TlsSession {
     /// How the handshake ended, once it has.
     pub fn established(&self) -> Option<HandshakeKind> {
         match self.phase {
-            Phase::Open(kind) => Some(kind),
-            Phase::Handshaking | Phase::PeerClosed => None,
+            SessionState::Open(kind) => Some(kind),
+            SessionState::Handshaking | SessionState::PeerClosed => None,
         }
     }
 
     /// Whether the server said that it sends nothing more. An end of the connection without that cut something off.
     pub fn is_closed_by_peer(&self) -> bool {
-        self.phase == Phase::PeerClosed
+        self.phase == SessionState::PeerClosed
     }
 
     /// Why it broke. Answers once.
@@ -107,7 +107,7 @@ impl TlsSession {
     /// deciphered where they are; `plain` gets each record's plaintext in turn.
     pub fn receive(&mut self, buffer: &mut [u8], plain: &mut dyn FnMut(&[u8])) -> Result<(), TlsFailure> {
         let held = self.rest.len();
-        if held == 0 && self.phase == Phase::Handshaking && !begins_record(buffer) {
+        if held == 0 && self.phase == SessionState::Handshaking && !begins_record(buffer) {
             return self.fail(TlsFailure::PlainText);
         }
         buffer[..held].copy_from_slice(&self.rest);
@@ -140,28 +140,30 @@ impl TlsSession {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
                         match *phase {
-                            Phase::Handshaking => early.extend_from_slice(record?.payload),
-                            Phase::Open(_) | Phase::PeerClosed => plain(record?.payload),
+                            SessionState::Handshaking => early.extend_from_slice(record?.payload),
+                            SessionState::Open(_) | SessionState::PeerClosed => plain(record?.payload),
                         }
                     }
                 }
                 Ok(ConnectionState::EncodeTlsData(mut message)) => encode(&mut message, wire)?,
                 Ok(ConnectionState::TransmitTlsData(transmit)) => transmit.done(),
-                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => *phase = Phase::PeerClosed,
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    *phase = SessionState::PeerClosed
+                }
                 Ok(_) => exhausted = true,
                 Err(error) => {
                     last_words(session, wire);
                     return Err(error.into());
                 }
             }
-            if *phase == Phase::Handshaking && !session.is_handshaking() {
+            if *phase == SessionState::Handshaking && !session.is_handshaking() {
                 client.protocol.check(session.alpn_protocol())?;
-                *phase = Phase::Open(kind_of(session));
+                *phase = SessionState::Open(kind_of(session));
             }
             if !early.is_empty() {
                 plain(&early);
             }
-            if *phase == Phase::PeerClosed {
+            if *phase == SessionState::PeerClosed {
                 return Ok(bytes.len());
             }
             if exhausted {
@@ -199,7 +201,9 @@ impl TlsSession {
 
     /// Says that the client sends nothing more, where a session stands.
     pub fn close(&mut self) {
-        let Self { session: Some(session), wire, rest, phase: Phase::Open(_), .. } = self else { return };
+        let Self { session: Some(session), wire, rest, phase: SessionState::Open(_), .. } = self else {
+            return;
+        };
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) = session.process_tls_records(rest).state {
             // A farewell that does not fit is not worth more.
             wire.push_with(2 * SEAL, |room| traffic.queue_close_notify(room).unwrap_or(0));

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use weighbridge_load::codec::Head;
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Generator, Options, WindowReport, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, WindowReport, WindowSpec};
 use weighbridge_load::request::{Framing, Rendered, Request};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, Stop};
@@ -279,7 +279,7 @@ pub fn generator(address: SocketAddr, settings: Settings, sessions: Fixed) -> Ge
 /// The same of any framing.
 pub fn generator_of(framing: Framing, address: SocketAddr, settings: Settings, sessions: Fixed) -> Generator {
     let dial = Box::new(SocketDial::to(VARIANT, vec![address]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     generator.attach(VARIANT, settings, framing, Box::new(sessions));
     generator
 }

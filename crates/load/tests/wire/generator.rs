@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, millis, read_head, run, send, settings};
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Options, WindowSpec};
+use weighbridge_load::generator::{LoopOptions, WindowSpec};
 use weighbridge_load::pace::Flow;
 use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
@@ -224,7 +224,7 @@ fn the_next_address_is_tried_when_one_refuses() {
     let server = Server::answering(HELLO);
     let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let dial = Box::new(SocketDial::to(VARIANT, vec![gone, server.address]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     generator.attach(VARIANT, settings(4), Framing::Http1, Box::new(Fixed::get()));
     assert_eq!(generator.connect(VARIANT).expect("connects").opened, 4);
     assert_eq!(run(&mut generator, &closed(Stop::Count(10))).figures.errors.total(), 0);
@@ -237,7 +237,7 @@ fn variants_share_one_loop_and_do_not_disturb_each_other() {
     for (at, server) in servers.iter().enumerate() {
         dial.set(VariantId(at as u16), vec![server.address]);
     }
-    let mut generator = Generator::new(Box::new(dial), Options::default()).expect("a generator");
+    let mut generator = Generator::new(Box::new(dial), LoopOptions::default()).expect("a generator");
     for at in 0..2 {
         generator.attach(VariantId(at), settings(2), Framing::Http1, Box::new(Fixed::get()));
         generator.connect(VariantId(at)).expect("connects");

@@ -5,7 +5,7 @@ use crate::support;
 use support::{Fixed, HELLO, Server, VARIANT, closed, read_head, run, send, settings};
 use weighbridge_load::Settings;
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Generator, Options};
+use weighbridge_load::generator::{Generator, LoopOptions};
 use weighbridge_load::request::Framing;
 use weighbridge_load::window::Stop;
 use weighbridge_model::quantity::Nanoseconds;
@@ -17,7 +17,7 @@ fn every_reply_is_held_back_by_at_least_what_was_asked() {
     let server =
         Server::start(|mut stream| while read_head(&mut stream).is_some() && send(&mut stream, HELLO) {});
     let dial = Box::new(SocketDial::to(VARIANT, [server.address]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let held = Nanoseconds::from_millis(2);
     let settings = Settings { hold_back: Some(held), ..settings(1) };
     generator.attach(VARIANT, settings, Framing::Http1, Box::new(Fixed::get()));

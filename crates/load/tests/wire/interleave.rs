@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use support::{Fixed, HELLO, Server, millis, read_head, send, settings};
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Options, RunError, Share, WindowReport, WindowSpec};
+use weighbridge_load::generator::{LoopOptions, RunError, Share, WindowReport, WindowSpec};
 use weighbridge_load::interleave::Interleave;
 use weighbridge_load::pace::{Flow, Schedule};
 use weighbridge_load::request::Framing;
@@ -239,7 +239,7 @@ fn variants(servers: &[Server]) -> Vec<VariantId> {
     (0..servers.len() as u16).map(VariantId).collect()
 }
 
-fn generator(servers: &[Server], settings: Settings, options: Options) -> Generator {
+fn generator(servers: &[Server], settings: Settings, options: LoopOptions) -> Generator {
     let mut dial = SocketDial::default();
     for (variant, server) in variants(servers).into_iter().zip(servers) {
         dial.set(variant, [server.address]);
@@ -266,7 +266,7 @@ fn interleaved(generator: &mut Generator, variants: &[VariantId], load: Load) ->
 }
 
 fn run(servers: &[Server], settings: Settings, load: Load) -> (Vec<WindowReport>, Vec<Vec<RequestRecord>>) {
-    let mut generator = generator(servers, settings, Options::default());
+    let mut generator = generator(servers, settings, LoopOptions::default());
     let (reports, samples, _) = interleaved(&mut generator, &variants(servers), load);
     (reports.expect("runs"), samples)
 }
@@ -286,7 +286,7 @@ fn after(time: Duration) -> Server {
 #[test]
 fn every_variant_is_recorded_apart_and_asked_the_same() {
     let servers = [Server::answering(HELLO), after(Duration::from_millis(5)), Server::answering(HELLO)];
-    let mut generator = generator(&servers, settings(2), Options::default());
+    let mut generator = generator(&servers, settings(2), LoopOptions::default());
     for load in [Load::Closed(Stop::Count(40)), open(200.0, Arrivals::Poisson, drain(Stop::Count(40)))] {
         let (reports, samples, tallies) = interleaved(&mut generator, &variants(&servers), load);
         let reports = reports.expect("runs");
@@ -306,7 +306,7 @@ fn every_variant_is_recorded_apart_and_asked_the_same() {
 #[test]
 fn a_part_of_the_variants_can_share_a_window_and_the_others_are_left_alone() {
     let servers = [Server::answering(HELLO), Server::answering(HELLO), Server::answering(HELLO)];
-    let mut generator = generator(&servers, settings(1), Options::default());
+    let mut generator = generator(&servers, settings(1), LoopOptions::default());
     let mut ask =
         |variants: &[VariantId]| interleaved(&mut generator, variants, Load::Closed(Stop::Count(5))).0;
     let two = ask(&[VariantId(2), VariantId(0)]).expect("runs");
@@ -393,7 +393,7 @@ fn a_peer_that_never_answers_times_out_and_the_others_do_not() {
 fn the_stop_flag_ends_it_for_all() {
     let stop = Arc::new(AtomicBool::new(false));
     let servers = [Server::answering(HELLO), after(Duration::from_millis(20))];
-    let options = Options { stop: Arc::clone(&stop), ..Options::default() };
+    let options = LoopOptions { stop: Arc::clone(&stop), ..LoopOptions::default() };
     let mut generator = generator(&servers, settings(2), options);
     let stopper = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));

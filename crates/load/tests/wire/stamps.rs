@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::*;
 use weighbridge_load::dial::{Endpoint, SocketDial};
-use weighbridge_load::generator::{Generator, Options, Progress, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, Progress, WindowSpec};
 use weighbridge_load::request::Framing;
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack, Stamps};
@@ -104,7 +104,7 @@ fn legs_are_of_the_socket_whatever_is_spoken_on_it() {
     let config = tls::config(&authority.server(), tls::BOTH, &tls::Clients::Anyone);
     let secured = tls::server(config, |stream| tls::answer(stream, HELLO));
     let mut generator =
-        Generator::new(Box::new(SocketDial::to(VARIANT, vec![secured.address])), Options::default())
+        Generator::new(Box::new(SocketDial::to(VARIANT, vec![secured.address])), LoopOptions::default())
             .expect("a generator");
     let stack = Stack { framing: Framing::Http1, tls: Some(authority.tls()) };
     generator.attach(VARIANT, stamped(2), stack, Box::new(Fixed::get()));
@@ -217,7 +217,7 @@ fn unix_sockets_have_no_stamps_and_work_as_ever() {
         }
     });
     let dial = Box::new(SocketDial::to(VARIANT, [Endpoint::Unix(path.clone())]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     generator.attach(VARIANT, stamped(1), Framing::Http1, Box::new(Fixed::get()));
     generator.connect(VARIANT).expect("connects");
     let figures = run(&mut generator, &closed(Stop::Count(100))).figures;

@@ -14,7 +14,7 @@ use secured::{Authority, BOTH, Clients, Noted, Secured, answer, config, farewell
 use support::{Fixed, HELLO, Server, VARIANT, closed, millis, run, settings};
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
-use weighbridge_load::generator::{ConnectError, Generator, Options};
+use weighbridge_load::generator::{ConnectError, Generator, LoopOptions};
 use weighbridge_load::request::{Framing, Request};
 use weighbridge_load::tls::{Resumption, TlsClient, TlsFailure, TlsOptions, Trust};
 use weighbridge_load::window::Stop;
@@ -33,7 +33,7 @@ fn client(options: &TlsOptions) -> TlsClient {
 
 fn generator(address: SocketAddr, settings: Settings, tls: TlsClient, sessions: Fixed) -> Generator {
     let dial = Box::new(SocketDial::to(VARIANT, vec![address]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let stack = Stack { framing: Framing::Http1, tls: Some(tls) };
     generator.attach(VARIANT, settings, stack, Box::new(sessions));
     generator
@@ -244,7 +244,7 @@ fn relay(stream: &mut Secured, to: SocketAddr) {
 /// The loop over HTTP/2, requests for `/hello`.
 fn http2(address: SocketAddr, tls: TlsClient) -> Generator {
     let dial = Box::new(SocketDial::to(VARIANT, vec![address]));
-    let mut generator = Generator::new(dial, Options::default()).expect("a generator");
+    let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let stack = Stack { framing: support::http2::framing(), tls: Some(tls) };
     let sessions = Fixed::sending(vec![support::http2::rendered("GET", "/hello", b"")]);
     generator.attach(VARIANT, Settings { in_flight: 8, ..settings(2) }, stack, Box::new(sessions));

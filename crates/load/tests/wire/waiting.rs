@@ -8,7 +8,7 @@ use std::time::Duration;
 use support::{Fixed, HELLO, Server, VARIANT, closed, read_head, run, send, settings};
 use weighbridge_load::Recording;
 use weighbridge_load::dial::SocketDial;
-use weighbridge_load::generator::{Generator, Options, Waiting, WindowSpec};
+use weighbridge_load::generator::{Generator, LoopOptions, Waiting, WindowSpec};
 use weighbridge_load::pace::Flow;
 use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
@@ -36,7 +36,7 @@ fn sleeps_of(waiting: Waiting, spec: &WindowSpec) -> u64 {
         }
     });
     let dial = Box::new(SocketDial::to(VARIANT, [server.address]));
-    let options = Options { waiting, ..Options::default() };
+    let options = LoopOptions { waiting, ..LoopOptions::default() };
     let mut generator = Generator::new(dial, options).expect("a generator");
     generator.attach(VARIANT, settings(1), Framing::Http1, Box::new(Fixed::get()));
     generator.connect(VARIANT).expect("connects");

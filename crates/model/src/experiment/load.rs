@@ -4,21 +4,19 @@ use std::num::NonZeroU32;
 
 use toml::{Table, Value as Toml};
 
-use super::node::{ExperimentError, Node, Reader, Value};
+use super::node::{Node, Read, Reader, Value};
 use super::read::{above_zero, default};
 use super::shape::{Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec};
 use super::{LoadSpec, Point};
 use crate::legs::Stamps;
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
-type Read<T> = Result<T, ExperimentError>;
-
 /// Most requests that a connection serves where that is bounded.
 const CHURN_MOST: u64 = 1_000_000;
 
 /// The model's kind, as its key says it.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum LoadKind {
     Closed,
     Open,
     PartlyOpen,
@@ -47,15 +45,16 @@ impl Default for LoadSpec {
 }
 
 pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
-    let kinds = [("closed", Kind::Closed), ("open", Kind::Open), ("partly-open", Kind::PartlyOpen)];
-    let kind = reader.choice("model", &kinds)?.unwrap_or(Kind::Closed);
+    let kinds =
+        [("closed", LoadKind::Closed), ("open", LoadKind::Open), ("partly-open", LoadKind::PartlyOpen)];
+    let kind = reader.choice("model", &kinds)?.unwrap_or(LoadKind::Closed);
     let model = model(&reader, kind)?;
     let think = reader.value("think", think)?.unwrap_or_default();
-    if kind == Kind::Open && think != Think::None {
+    if kind == LoadKind::Open && think != Think::None {
         let message = "`load.think` has no use in open load, where requests are due by the schedule; use `model = \"partly-open\"`, or leave it out";
         return Err(reader.error(reader.line(), message));
     }
-    let connections = if kind == Kind::Closed { default::CONNECTIONS } else { default::CONNECTIONS_OPEN };
+    let connections = if kind == LoadKind::Closed { default::CONNECTIONS } else { default::CONNECTIONS_OPEN };
     let spec = LoadSpec {
         model,
         connections: reader.integer("connections", 1, 60_000)?.map_or(connections, |n| n as u32),
@@ -75,7 +74,7 @@ pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
     Ok(spec)
 }
 
-fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
+fn model(reader: &Reader<'_>, kind: LoadKind) -> Read<LoadModel> {
     let rate: Option<PerSecond> = reader.quantity("rate")?;
     let sessions: Option<PerSecond> = reader.quantity("sessions")?;
     let profile = reader.value("profile", profile)?;
@@ -83,7 +82,7 @@ fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
     let length = reader.value("length", length)?;
     let wrong = |message: &str| Err(reader.error(reader.line(), message));
     match kind {
-        Kind::Closed => {
+        LoadKind::Closed => {
             if rate.is_some() || arrivals.is_some() || profile.is_some() {
                 return wrong(
                     "`load.rate`, `load.arrivals` and `load.profile` belong to `model = \"open\"` or `model = \"partly-open\"`",
@@ -94,14 +93,14 @@ fn model(reader: &Reader<'_>, kind: Kind) -> Read<LoadModel> {
             }
             Ok(LoadModel::Closed)
         }
-        Kind::Open => {
+        LoadKind::Open => {
             if sessions.is_some() || length.is_some() {
                 return wrong("`load.sessions` and `load.length` belong to `model = \"partly-open\"`");
             }
             let missing = "open load needs a `rate` above zero, such as `rate = \"5000/s\"`, or a `profile`";
             Ok(LoadModel::Open { flow: flow(reader, rate, "rate", profile, arrivals, missing)? })
         }
-        Kind::PartlyOpen => {
+        LoadKind::PartlyOpen => {
             if rate.is_some() {
                 return wrong(
                     "`load.rate` belongs to `model = \"open\"`; sessions arrive at `sessions = \"50/s\"`",

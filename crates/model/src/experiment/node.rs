@@ -22,6 +22,9 @@ pub struct ExperimentError {
     pub message: String,
 }
 
+/// What reading gives.
+pub(super) type Read<T> = Result<T, ExperimentError>;
+
 impl fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::limit::Limits;
 use super::load::load;
-use super::node::{ExperimentError, Node, Reader, Value, suggestion};
+use super::node::{ExperimentError, Node, Read, Reader, Value, suggestion};
 use super::{
     Experiment, Hooks, LoadSpec, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url, Variant,
     WorkloadSpec, layers, matrix, peer, program, tags,
@@ -46,8 +46,6 @@ pub(super) mod default {
     /// More processes than this disturb each other even when frozen.
     pub const TOGETHER: u32 = 6;
 }
-
-type Read<T> = Result<T, ExperimentError>;
 
 pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let mut root = Node::parse(file, text)?;

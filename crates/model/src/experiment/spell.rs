@@ -28,18 +28,18 @@ const THINKS: &str = "`10ms`, `exponential:mean=10ms` or `uniform:low=5ms,high=1
 /// The forms of session lengths, for messages.
 const LENGTHS: &str = "`10`, `geometric:mean=10` or `workload`";
 
-type Read<T> = Result<T, ShapeError>;
+type Parsed<T> = Result<T, ShapeError>;
 
-fn wrong<T>(text: &str, what: &str, forms: &str) -> Read<T> {
+fn wrong<T>(text: &str, what: &str, forms: &str) -> Parsed<T> {
     Err(ShapeError(format!("`{text}` is not {what}; write {forms}")))
 }
 
 /// A part of `whole` as a quantity; the quantity's own words where it is none.
-fn quantity<T: FromStr<Err: fmt::Display>>(whole: &str, part: &str) -> Read<T> {
+fn quantity<T: FromStr<Err: fmt::Display>>(whole: &str, part: &str) -> Parsed<T> {
     part.trim().parse().map_err(|error: T::Err| ShapeError(format!("`{whole}`: {error}")))
 }
 
-fn time_above_zero(whole: &str, part: &str) -> Read<Nanoseconds> {
+fn time_above_zero(whole: &str, part: &str) -> Parsed<Nanoseconds> {
     match quantity(whole, part)? {
         Nanoseconds::ZERO => {
             let part = part.trim();
@@ -51,17 +51,17 @@ fn time_above_zero(whole: &str, part: &str) -> Read<Nanoseconds> {
 
 impl FromStr for Profile {
     type Err = ShapeError;
-    fn from_str(text: &str) -> Read<Self> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let not_one = || wrong(text, "a profile", PROFILES);
         let Some((kind, rest)) = text.split_once(':') else { return not_one() };
         let profile = match kind.trim() {
             "constant" => Some(Self::Constant { rate: quantity(text, rest)? }),
             "steps" => {
-                let step = |part: &str| -> Read<Option<RateStep>> {
+                let step = |part: &str| -> Parsed<Option<RateStep>> {
                     let Some((rate, lasts)) = part.split_once(" for ") else { return Ok(None) };
                     Ok(Some(RateStep { rate: quantity(text, rate)?, lasts: time_above_zero(text, lasts)? }))
                 };
-                let steps = rest.split(',').map(step).collect::<Read<Option<Vec<_>>>>()?;
+                let steps = rest.split(',').map(step).collect::<Parsed<Option<Vec<_>>>>()?;
                 steps.map(|steps| Self::Steps { steps })
             }
             "ramp" => match split3(rest, "..", " over ") {
@@ -89,7 +89,7 @@ impl FromStr for Profile {
     }
 }
 
-fn read_burst(text: &str, rest: &str) -> Read<Option<Profile>> {
+fn read_burst(text: &str, rest: &str) -> Parsed<Option<Profile>> {
     let Some((base, peak, times)) = split3(rest, "..", " for ") else { return Ok(None) };
     let Some((length, every)) = times.split_once(" every ") else { return Ok(None) };
     Ok(Some(Profile::Burst {
@@ -167,7 +167,7 @@ impl Profile {
 
 impl FromStr for Arrivals {
     type Err = ShapeError;
-    fn from_str(text: &str) -> Read<Self> {
+    fn from_str(text: &str) -> Parsed<Self> {
         match text.trim() {
             "poisson" => Ok(Self::Poisson),
             "constant" => Ok(Self::Constant),
@@ -216,7 +216,7 @@ impl fmt::Display for Arrivals {
 
 impl FromStr for Think {
     type Err = ShapeError;
-    fn from_str(text: &str) -> Read<Self> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let Some((law, rest)) = text.split_once(':') else {
             return match text.trim().parse::<Nanoseconds>() {
                 Ok(Nanoseconds::ZERO) => Ok(Self::None),
@@ -279,7 +279,7 @@ impl fmt::Display for Think {
 
 impl FromStr for SessionLength {
     type Err = ShapeError;
-    fn from_str(text: &str) -> Read<Self> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let trimmed = text.trim();
         if trimmed == "workload" {
             return Ok(Self::Workload);

@@ -214,8 +214,8 @@ pub fn expand_environment(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -
     let mut out = String::with_capacity(text.len());
     for part in environment_parts(text) {
         match part {
-            Part::Text(text) => out.push_str(text),
-            Part::Variable(name, form) => {
+            TemplatePart::Text(text) => out.push_str(text),
+            TemplatePart::Variable(name, form) => {
                 let value = lookup(name).ok_or_else(|| name.to_owned())?;
                 write_form(&value, form, &mut out);
             }
@@ -230,18 +230,18 @@ pub fn environment_names(text: &str) -> Vec<&str> {
         return vec![name];
     }
     let names = environment_parts(text).into_iter().filter_map(|part| match part {
-        Part::Variable(name, _) => Some(name),
-        Part::Text(_) => None,
+        TemplatePart::Variable(name, _) => Some(name),
+        TemplatePart::Text(_) => None,
     });
     names.collect()
 }
 
-enum Part<'a> {
+enum TemplatePart<'a> {
     Text(&'a str),
     Variable(&'a str, ValueForm),
 }
 
-fn environment_parts(text: &str) -> Vec<Part<'_>> {
+fn environment_parts(text: &str) -> Vec<TemplatePart<'_>> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some(at) = rest.find("${") {
         let inside = &rest[at + 2..];
@@ -253,21 +253,21 @@ fn environment_parts(text: &str) -> Vec<Part<'_>> {
         };
         match (variable, read.pieces.first()) {
             (Some(name), Some(TemplatePiece::Environment { form, .. })) => {
-                parts.push(Part::Text(&rest[..at]));
-                parts.push(Part::Variable(name, *form));
+                parts.push(TemplatePart::Text(&rest[..at]));
+                parts.push(TemplatePart::Variable(name, *form));
                 rest = &inside[end + 1..];
             }
             _ if &inside[..end] == "$" => {
-                parts.push(Part::Text(&rest[..=at]));
+                parts.push(TemplatePart::Text(&rest[..=at]));
                 rest = &inside[end + 1..];
             }
             _ => {
-                parts.push(Part::Text(&rest[..at + 2]));
+                parts.push(TemplatePart::Text(&rest[..at + 2]));
                 rest = inside;
             }
         }
     }
-    parts.push(Part::Text(rest));
+    parts.push(TemplatePart::Text(rest));
     parts
 }
 

@@ -4,7 +4,7 @@ use weighbridge_model::record::ErrorKind::{Check, Protocol as Unreadable, Reset,
 
 use super::Expected::{Every, OneOf};
 use super::frames::{Frame, block, flag, kind, trailers};
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Protocol, case};
 
 const fn grpc(name: &'static str, expected: Expected, does: &'static str, script: fn() -> Script) -> Case {
@@ -13,7 +13,7 @@ const fn grpc(name: &'static str, expected: Expected, does: &'static str, script
 
 /// Settings first, then these frames to each request.
 fn reply(frames: impl Into<Vec<Frame>>) -> Script {
-    Script::then_each([Step::Frames(vec![Frame::settings(&[])])], [Step::Frames(frames.into())])
+    Script::then_each([ScriptStep::Frames(vec![Frame::settings(&[])])], [ScriptStep::Frames(frames.into())])
 }
 
 fn head() -> Frame {
@@ -105,10 +105,10 @@ pub const CASES: &[Case] = &[
         || {
             let many = vec![Frame::data(&[b'x'; 16_000]); 4];
             Script::then_each(
-                [Step::Frames(vec![Frame::settings(&[])])],
+                [ScriptStep::Frames(vec![Frame::settings(&[])])],
                 [
-                    Step::Frames(vec![head(), Frame::data(&[0, 0xff, 0xff, 0xff, 0xff])]),
-                    Step::FloodFrames(many),
+                    ScriptStep::Frames(vec![head(), Frame::data(&[0, 0xff, 0xff, 0xff, 0xff])]),
+                    ScriptStep::FloodFrames(many),
                 ],
             )
         },

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use weighbridge_model::record::ErrorKind::{Protocol as Unreadable, Reset, Status, Timeout};
 
 use super::Expected::{Every, Some};
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Needs, Protocol, case};
 
 /// A whole good reply.
@@ -35,7 +35,7 @@ fn chunked(body: &str) -> String {
 pub const CASES: &[Case] = &[
     // Ends where it must not.
     http1("close-at-accept", Every(Reset), "closes as soon as it has accepted", || {
-        Script::once([Step::Close])
+        Script::once([ScriptStep::Close])
     }),
     http1("close-before-reply", Every(Reset), "reads a request and closes", || Script::answer_and_close("")),
     http1("close-mid-head", Every(Reset), "closes in the middle of a header line", || {
@@ -51,10 +51,10 @@ pub const CASES: &[Case] = &[
         Script::answer_and_close(chunked("5\r\nhello\r\n"))
     }),
     http1("reset-before-reply", Every(Reset), "reads a request and resets the connection", || {
-        Script::each([Step::Reset])
+        Script::each([ScriptStep::Reset])
     }),
     http1("reset-mid-body", Every(Reset), "resets the connection after 10 of 100 bytes of body", || {
-        Script::each([Step::Send(HALF_BODY.into()), Step::Reset])
+        Script::each([ScriptStep::Send(HALF_BODY.into()), ScriptStep::Reset])
     }),
     // Never ends.
     http1("endless-head", Every(Unreadable), "sends header fields without end", || {
@@ -62,9 +62,9 @@ pub const CASES: &[Case] = &[
     }),
     http1("huge-field", Every(Unreadable), "sends one header field of 16 MiB", || {
         Script::each([
-            Step::Send(b"HTTP/1.1 200 OK\r\nX-Huge: ".to_vec()),
-            Step::Send(vec![b'x'; 16 << 20]),
-            Step::Send(b"\r\n\r\n".to_vec()),
+            ScriptStep::Send(b"HTTP/1.1 200 OK\r\nX-Huge: ".to_vec()),
+            ScriptStep::Send(vec![b'x'; 16 << 20]),
+            ScriptStep::Send(b"\r\n\r\n".to_vec()),
         ])
     }),
     http1("endless-reason", Every(Unreadable), "sends a reason phrase without end", || {
@@ -96,10 +96,10 @@ pub const CASES: &[Case] = &[
     ),
     // Slow or silent.
     http1("stall-at-accept", Every(Timeout), "accepts, and neither reads nor writes", || {
-        Script::once([Step::Stall])
+        Script::once([ScriptStep::Stall])
     }),
     http1("never-reads", Every(Timeout), "accepts and never reads, so that an upload stands still", || {
-        Script::once([Step::Stall])
+        Script::once([ScriptStep::Stall])
     })
     .needs(Needs::LargeBody),
     http1("stall-before-reply", Every(Timeout), "reads a request and says nothing", || {
@@ -115,12 +115,12 @@ pub const CASES: &[Case] = &[
         Script::answer_and_stall(HALF_BODY)
     }),
     http1("drip-head", Every(Timeout), "sends the head byte by byte, with pauses", || {
-        Script::each([Step::Drip(with_line(&[b'x'; 4096])), Step::Stall])
+        Script::each([ScriptStep::Drip(with_line(&[b'x'; 4096])), ScriptStep::Stall])
     }),
     http1("drip-body", Every(Timeout), "sends the body byte by byte, with pauses", || {
         Script::each([
-            Step::Send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".to_vec()),
-            Step::Drip(vec![b'x'; 100_000]),
+            ScriptStep::Send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".to_vec()),
+            ScriptStep::Drip(vec![b'x'; 100_000]),
         ])
     }),
     // Lengths.
@@ -167,7 +167,7 @@ pub const CASES: &[Case] = &[
     // Not a reply.
     http1("garbage", Every(Unreadable), "answers with random bytes", || Script::answer(random_bytes(512))),
     http1("other-protocol", Every(Unreadable), "greets as a mail server", || {
-        Script::once([Step::Send(b"220 mail.example ESMTP ready\r\n".to_vec()), Step::Stall])
+        Script::once([ScriptStep::Send(b"220 mail.example ESMTP ready\r\n".to_vec()), ScriptStep::Stall])
     }),
     http1("tls-answer", Every(Unreadable), "answers with a TLS alert", || {
         Script::answer_and_close(b"\x15\x03\x01\x00\x02\x02\x16")
@@ -206,16 +206,18 @@ pub const CASES: &[Case] = &[
     }),
     // Out of turn.
     http1("reply-before-request", Some(Unreadable), "answers before anything was asked", || {
-        Script::once([Step::Send(GOOD.into()), Step::Stall])
+        Script::once([ScriptStep::Send(GOOD.into()), ScriptStep::Stall])
     })
     .needs(Needs::Pauses),
     http1("two-replies", Some(Unreadable), "answers each request twice", || Script::answer(GOOD.repeat(2))),
     // Refuses, in order.
     http1("refused-upload", Every(Status), "refuses a body with 413 before it was sent", || {
         Script::once([
-            Step::Hello,
-            Step::Send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec()),
-            Step::Finish,
+            ScriptStep::Hello,
+            ScriptStep::Send(
+                b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
+            ),
+            ScriptStep::Finish,
         ])
     })
     .needs(Needs::LargeBody),

@@ -8,7 +8,7 @@ use weighbridge_model::record::ErrorKind::{Protocol as Unreadable, Reset, Timeou
 use super::Expected::{Every, OneOf, Some};
 use super::frames::{Frame, On, STATUS_200, block, flag, goaway, kind, literal, setting, trailers};
 use super::oddities;
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Needs, Protocol, case};
 
 /// Error codes of RFC 9113, section 7.
@@ -34,7 +34,7 @@ fn good() -> Vec<Frame> {
 
 /// Settings first, then these frames to each request.
 fn reply(frames: impl Into<Vec<Frame>>) -> Script {
-    Script::then_each([opening(&[])], [Step::Frames(frames.into())])
+    Script::then_each([opening(&[])], [ScriptStep::Frames(frames.into())])
 }
 
 /// Settings first, then these frames to the first request, and others again and again.
@@ -42,11 +42,11 @@ fn flood(frames: impl Into<Vec<Frame>>, flood: impl Into<Vec<Frame>>) -> Script 
     let flood = flood.into();
     let length: usize = flood.iter().map(|frame| frame.payload.len() + 9).sum();
     let many = flood.iter().cycle().take(flood.len() * (64 * 1024 / length).max(1)).cloned().collect();
-    Script::then_each([opening(&[])], [Step::Frames(frames.into()), Step::FloodFrames(many)])
+    Script::then_each([opening(&[])], [ScriptStep::Frames(frames.into()), ScriptStep::FloodFrames(many)])
 }
 
-fn opening(values: &[(u16, u32)]) -> Step {
-    Step::Frames(vec![Frame::settings(values)])
+fn opening(values: &[(u16, u32)]) -> ScriptStep {
+    ScriptStep::Frames(vec![Frame::settings(values)])
 }
 
 /// HEADERS with this block, whole.
@@ -73,33 +73,42 @@ pub const CASES: &[Case] = &[
     // The connection itself.
     http2("h2-not-at-all", Every(Unreadable), "answers the preface in HTTP/1.1", || {
         Script::once([
-            Step::Hello,
-            Step::Send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec()),
-            Step::Finish,
+            ScriptStep::Hello,
+            ScriptStep::Send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".to_vec()),
+            ScriptStep::Finish,
         ])
     }),
     http2("h2-silent", Every(Timeout), "reads the request and says nothing, not even SETTINGS", || {
-        Script::once([Step::Hello, Step::Stall])
+        Script::once([ScriptStep::Hello, ScriptStep::Stall])
     }),
     http2("h2-no-settings", Every(Unreadable), "replies without SETTINGS first", || {
-        Script::each([Step::Frames(good())])
+        Script::each([ScriptStep::Frames(good())])
     }),
     http2("h2-close-mid-frame", Every(Reset), "closes in the middle of a frame", || {
         Script::then_each(
             [opening(&[])],
-            [Step::Frames(vec![Frame::head(&[]), Frame::data(b"half").telling(100)]), Step::Close],
+            [
+                ScriptStep::Frames(vec![Frame::head(&[]), Frame::data(b"half").telling(100)]),
+                ScriptStep::Close,
+            ],
         )
     }),
     http2("h2-stall-mid-frame", Every(Timeout), "stops in the middle of a frame", || {
         Script::then_each(
             [opening(&[])],
-            [Step::Frames(vec![Frame::head(&[]), Frame::data(b"half").telling(100)]), Step::Stall],
+            [
+                ScriptStep::Frames(vec![Frame::head(&[]), Frame::data(b"half").telling(100)]),
+                ScriptStep::Stall,
+            ],
         )
     }),
     http2("h2-drip", Every(Timeout), "sends a large frame byte by byte, with pauses", || {
         let mut frame = Vec::new();
         Frame::data(&[b'x'; 16_000]).on(1).encode(1, &mut frame);
-        Script::then_each([opening(&[])], [Step::Frames(vec![Frame::head(&[])]), Step::Drip(frame)])
+        Script::then_each(
+            [opening(&[])],
+            [ScriptStep::Frames(vec![Frame::head(&[])]), ScriptStep::Drip(frame)],
+        )
     }),
     // Frames that cannot be.
     http2("h2-frame-too-large", Every(Unreadable), "sends a frame of 16 MiB", || {
@@ -172,7 +181,12 @@ pub const CASES: &[Case] = &[
         "h2-goaway-then-close",
         Every(Reset),
         "says that it goes away, answers nothing, and closes",
-        || Script::then_each([opening(&[])], [Step::Frames(vec![goaway(0, NO_ERROR)]), Step::Close]),
+        || {
+            Script::then_each(
+                [opening(&[])],
+                [ScriptStep::Frames(vec![goaway(0, NO_ERROR)]), ScriptStep::Close],
+            )
+        },
     ),
     // Messages.
     http2("h2-length-too-large", Every(Unreadable), "announces 6 bytes and sends 5", || {
@@ -270,12 +284,12 @@ pub const CASES: &[Case] = &[
         "h2-window-starvation",
         Every(Timeout),
         "never allows more of an upload than it did at first",
-        || Script { opening: vec![opening(&[])], each: vec![Step::Starve] },
+        || Script { opening: vec![opening(&[])], each: vec![ScriptStep::Starve] },
     )
     .needs(Needs::LargeBody),
     http2("h2-window-none", Every(Timeout), "allows nothing of an upload", || Script {
         opening: vec![opening(&[(setting::INITIAL_WINDOW_SIZE, 0)])],
-        each: vec![Step::Starve],
+        each: vec![ScriptStep::Starve],
     })
     .needs(Needs::LargeBody),
     http2("h2-window-overflow", Every(Unreadable), "opens the connection's window beyond its limit", || {
@@ -350,18 +364,23 @@ pub const CASES: &[Case] = &[
         )
     }),
     http2("h2-one-stream", Expected::Ok, "allows one stream at a time", || {
-        Script::then_each([opening(&[(setting::MAX_CONCURRENT_STREAMS, 1)])], [Step::Frames(good())])
+        Script::then_each([opening(&[(setting::MAX_CONCURRENT_STREAMS, 1)])], [ScriptStep::Frames(good())])
     }),
     http2(
         "h2-small-window",
         Expected::Ok,
         "allows 1,000 bytes of an upload at first, then as many as have come",
-        || Script::then_each([opening(&[(setting::INITIAL_WINDOW_SIZE, 1000)])], [Step::Frames(good())]),
+        || {
+            Script::then_each(
+                [opening(&[(setting::INITIAL_WINDOW_SIZE, 1000)])],
+                [ScriptStep::Frames(good())],
+            )
+        },
     )
     .needs(Needs::LargeBody),
     http2("h2-goaway-each", Expected::Ok, "says that it goes away, then answers and closes", || {
         let frames = [vec![goaway(1, NO_ERROR)], good()].concat();
-        Script::then_each([opening(&[])], [Step::Frames(frames), Step::Finish])
+        Script::then_each([opening(&[])], [ScriptStep::Frames(frames), ScriptStep::Finish])
     }),
     http2("h2-many-fields", Expected::Ok, "sends 1,000 header fields", many_fields),
     http2("h2-byte-writes", Expected::Ok, "writes each byte by itself", || {
@@ -371,7 +390,7 @@ pub const CASES: &[Case] = &[
         for frame in [head.on(1), goaway(1, NO_ERROR), data.on(1)] {
             frame.encode(1, &mut reply);
         }
-        let reply = vec![Step::SendBytewise(reply), Step::Finish];
+        let reply = vec![ScriptStep::SendBytewise(reply), ScriptStep::Finish];
         Script::then_each([opening(&[])], reply)
     }),
 ];

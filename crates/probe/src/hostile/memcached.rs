@@ -3,7 +3,7 @@
 use weighbridge_model::record::ErrorKind::{Check, Protocol as Unreadable, Reset, Status, Timeout};
 
 use super::Expected::{Every, OneOf, Some};
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Protocol, case};
 
 /// What a good server answers to `get`.
@@ -91,17 +91,17 @@ pub const CASES: &[Case] = &[
         Script::answer_and_close("VALUE {key} 0 5\r\nhel")
     }),
     memcached("memcached-reset", Every(Reset), "resets the connection when a request has come", || {
-        Script::each([Step::Reset])
+        Script::each([ScriptStep::Reset])
     }),
     memcached("memcached-silent", Every(Timeout), "reads a request and says nothing", || {
         Script::answer_and_stall("")
     }),
     memcached("memcached-drip", Every(Timeout), "sends a value byte by byte, with pauses", || {
         let value = [&b"VALUE k 0 60000\r\n"[..], &[b'x'; 60_000]].concat();
-        Script::each([Step::Drip(value)])
+        Script::each([ScriptStep::Drip(value)])
     }),
     memcached("memcached-byte-writes", Expected::Ok, "writes each byte of its reply by itself", || {
-        Script::each([Step::SendBytewise(GOOD.into())])
+        Script::each([ScriptStep::SendBytewise(GOOD.into())])
     }),
     memcached("memcached-flags", Expected::Ok, "sends a value with the largest flags", || {
         Script::answer("VALUE {key} 4294967295 5\r\nhello\r\nEND\r\n")

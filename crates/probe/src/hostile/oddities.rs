@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::http1::GOOD;
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Protocol, case};
 
 const fn odd(name: &'static str, does: &'static str, script: fn() -> Script) -> Case {
@@ -84,7 +84,7 @@ pub const CASES: &[Case] = &[
         Script::answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     }),
     odd("byte-writes", "writes each byte of its reply by itself", || {
-        Script::each([Step::SendBytewise(chunked("5\r\nhello\r\n0\r\nX-One: 1\r\n\r\n").into_bytes())])
+        Script::each([ScriptStep::SendBytewise(chunked("5\r\nhello\r\n0\r\nX-One: 1\r\n\r\n").into_bytes())])
     }),
 ];
 

@@ -12,7 +12,7 @@ use rustls::{ServerConfig, ServerConnection};
 
 use super::Protocol;
 use super::frames::{self, Frame, On, flag, kind};
-use super::script::{Certificate, Script, Step};
+use super::script::{Certificate, Script, ScriptStep};
 use crate::sys;
 
 /// Pause after each byte that drips.
@@ -59,7 +59,7 @@ enum Grants {
 
 /// Whether the connection goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+enum Continuation {
     On,
     Over,
 }
@@ -85,13 +85,13 @@ pub fn play(
         key: Vec::new(),
     };
     for step in &script.opening {
-        if peer.step(step)? == Flow::Over {
+        if peer.step(step)? == Continuation::Over {
             return Ok(());
         }
     }
     while !script.each.is_empty() {
         for step in &script.each {
-            if peer.step(step)? == Flow::Over {
+            if peer.step(step)? == Continuation::Over {
                 return Ok(());
             }
         }
@@ -100,44 +100,44 @@ pub fn play(
 }
 
 impl Peer<'_> {
-    fn step(&mut self, step: &Step) -> io::Result<Flow> {
+    fn step(&mut self, step: &ScriptStep) -> io::Result<Continuation> {
         match step {
-            Step::Request => self.request()?,
-            Step::Send(bytes) => self.send(&self.filled_in(bytes))?,
-            Step::SendBytewise(bytes) => self.bytewise(&self.filled_in(bytes), Duration::ZERO)?,
-            Step::Drip(bytes) => self.bytewise(bytes, DRIP)?,
-            Step::Flood(bytes) => loop {
+            ScriptStep::Request => self.request()?,
+            ScriptStep::Send(bytes) => self.send(&self.filled_in(bytes))?,
+            ScriptStep::SendBytewise(bytes) => self.bytewise(&self.filled_in(bytes), Duration::ZERO)?,
+            ScriptStep::Drip(bytes) => self.bytewise(bytes, DRIP)?,
+            ScriptStep::Flood(bytes) => loop {
                 self.send(bytes)?;
             },
-            Step::Frames(frames) => self.frames(frames)?,
-            Step::FloodFrames(frames) => loop {
+            ScriptStep::Frames(frames) => self.frames(frames)?,
+            ScriptStep::FloodFrames(frames) => loop {
                 self.frames(frames)?;
             },
-            Step::Starve => {
+            ScriptStep::Starve => {
                 self.grants = Grants::Nothing;
                 loop {
                     self.request()?;
                 }
             }
-            Step::Raw(bytes) => self.socket.write_all(bytes)?,
-            Step::Hello => self.more()?,
-            Step::Handshake(certificate) => self.handshake(*certificate)?,
-            Step::CloseNotify => self.close_notify()?,
-            Step::Stall => {
+            ScriptStep::Raw(bytes) => self.socket.write_all(bytes)?,
+            ScriptStep::Hello => self.more()?,
+            ScriptStep::Handshake(certificate) => self.handshake(*certificate)?,
+            ScriptStep::CloseNotify => self.close_notify()?,
+            ScriptStep::Stall => {
                 sys::wait_for_hangup(self.socket)?;
-                return Ok(Flow::Over);
+                return Ok(Continuation::Over);
             }
-            Step::Finish => {
+            ScriptStep::Finish => {
                 self.finish()?;
-                return Ok(Flow::Over);
+                return Ok(Continuation::Over);
             }
-            Step::Close => return Ok(Flow::Over),
-            Step::Reset => {
+            ScriptStep::Close => return Ok(Continuation::Over),
+            ScriptStep::Reset => {
                 sys::reset_on_close(self.socket)?;
-                return Ok(Flow::Over);
+                return Ok(Continuation::Over);
             }
         }
-        Ok(Flow::On)
+        Ok(Continuation::On)
     }
 
     /// The bytes with the key in its place.

@@ -3,7 +3,7 @@
 use weighbridge_model::record::ErrorKind::{Check, Protocol as Unreadable, Reset, Status, Timeout};
 
 use super::Expected::{Every, OneOf, Some};
-use super::script::{Script, Step};
+use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Protocol, case};
 
 /// A good reply to `GET`.
@@ -91,14 +91,14 @@ pub const CASES: &[Case] = &[
         Script::answer_and_close("$5\r\nhel")
     }),
     resp("resp-reset", Every(Reset), "resets the connection when a request has come", || {
-        Script::each([Step::Reset])
+        Script::each([ScriptStep::Reset])
     }),
     resp("resp-silent", Every(Timeout), "reads a request and says nothing", || Script::answer_and_stall("")),
     resp("resp-drip", Every(Timeout), "sends a text byte by byte, with pauses", || {
-        Script::each([Step::Drip([&b"$60000\r\n"[..], &[b'x'; 60_000]].concat())])
+        Script::each([ScriptStep::Drip([&b"$60000\r\n"[..], &[b'x'; 60_000]].concat())])
     }),
     resp("resp-byte-writes", Expected::Ok, "writes each byte of its reply by itself", || {
-        Script::each([Step::SendBytewise(GOOD.into())])
+        Script::each([ScriptStep::SendBytewise(GOOD.into())])
     }),
     resp("resp-simple-text", Expected::Ok, "answers with a simple string", || Script::answer("+hello\r\n")),
     resp("resp-line-ends-in-text", Expected::Ok, "sends a text that looks like replies", || {

@@ -7,14 +7,14 @@ use super::frames::Frame;
 /// The steps of one connection.
 pub struct Script {
     /// Done once, when the connection was accepted.
-    pub opening: Vec<Step>,
+    pub opening: Vec<ScriptStep>,
     /// Done again and again after that, until the client goes or a step ends the connection. Where there are none,
     /// the connection is closed after the opening.
-    pub each: Vec<Step>,
+    pub each: Vec<ScriptStep>,
 }
 
 /// One step.
-pub enum Step {
+pub enum ScriptStep {
     /// Reads a whole request; the connection ends where the client goes before.
     Request,
     /// Writes bytes in one piece. In memcached's cases `{key}` stands for the key last asked for.
@@ -68,38 +68,41 @@ pub enum Certificate {
 
 impl Script {
     /// Steps done once; then the connection is closed.
-    pub fn once(opening: impl Into<Vec<Step>>) -> Self {
+    pub fn once(opening: impl Into<Vec<ScriptStep>>) -> Self {
         Self { opening: opening.into(), each: Vec::new() }
     }
 
     /// Steps done for every request on the connection, after the request was read.
-    pub fn each(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn each(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self::then_each(Vec::new(), steps)
     }
 
     /// Steps done once, and others for every request after it was read.
-    pub fn then_each(opening: impl Into<Vec<Step>>, steps: impl IntoIterator<Item = Step>) -> Self {
-        Self { opening: opening.into(), each: std::iter::once(Step::Request).chain(steps).collect() }
+    pub fn then_each(
+        opening: impl Into<Vec<ScriptStep>>,
+        steps: impl IntoIterator<Item = ScriptStep>,
+    ) -> Self {
+        Self { opening: opening.into(), each: std::iter::once(ScriptStep::Request).chain(steps).collect() }
     }
 
     /// Sends the same bytes to every request.
     pub fn answer(reply: impl Into<Vec<u8>>) -> Self {
-        Self::each([Step::Send(reply.into())])
+        Self::each([ScriptStep::Send(reply.into())])
     }
 
     /// Sends bytes to every request and closes the connection after it.
     pub fn answer_and_close(reply: impl Into<Vec<u8>>) -> Self {
-        Self::each([Step::Send(reply.into()), Step::Close])
+        Self::each([ScriptStep::Send(reply.into()), ScriptStep::Close])
     }
 
     /// Sends bytes to the first request and then nothing more.
     pub fn answer_and_stall(reply: impl Into<Vec<u8>>) -> Self {
-        Self::each([Step::Send(reply.into()), Step::Stall])
+        Self::each([ScriptStep::Send(reply.into()), ScriptStep::Stall])
     }
 
     /// Sends bytes to the first request, and others again and again.
     pub fn answer_and_flood(reply: impl Into<Vec<u8>>, flood: &[u8]) -> Self {
-        Self::each([Step::Send(reply.into()), Step::Flood(repeated(flood))])
+        Self::each([ScriptStep::Send(reply.into()), ScriptStep::Flood(repeated(flood))])
     }
 
     /// Whether it does nothing at all.

@@ -4,7 +4,7 @@ use weighbridge_model::record::ErrorKind::{Protocol as Unreadable, Reset, Timeou
 
 use super::Expected::{Every, OneOf};
 use super::http1::GOOD;
-use super::script::{Certificate, Script, Step, repeated};
+use super::script::{Certificate, Script, ScriptStep, repeated};
 use super::{Case, Expected, Needs, Protocol, case};
 
 /// A reply whose body ends with the connection.
@@ -15,18 +15,18 @@ const fn tls(name: &'static str, expected: Expected, does: &'static str, script:
 }
 
 /// Shakes hands in order, then does these steps to each request.
-fn session(steps: impl IntoIterator<Item = Step>) -> Script {
-    Script::then_each([Step::Handshake(Certificate::Valid)], steps)
+fn session(steps: impl IntoIterator<Item = ScriptStep>) -> Script {
+    Script::then_each([ScriptStep::Handshake(Certificate::Valid)], steps)
 }
 
 /// Answers well to whoever accepts such a certificate.
 fn certified(certificate: Certificate) -> Script {
-    Script::then_each([Step::Handshake(certificate)], [Step::Send(GOOD.into())])
+    Script::then_each([ScriptStep::Handshake(certificate)], [ScriptStep::Send(GOOD.into())])
 }
 
 /// Answers the client's first bytes with these.
-fn to_hello(bytes: impl Into<Vec<u8>>, then: Step) -> Script {
-    Script::once([Step::Hello, Step::Raw(bytes.into()), then])
+fn to_hello(bytes: impl Into<Vec<u8>>, then: ScriptStep) -> Script {
+    Script::once([ScriptStep::Hello, ScriptStep::Raw(bytes.into()), then])
 }
 
 /// A record of application data that no key has made.
@@ -37,13 +37,16 @@ fn forged_record() -> Vec<u8> {
 /// All of them.
 pub const CASES: &[Case] = &[
     tls("tls-alert", Every(Tls), "answers the client's hello with an alert", || {
-        to_hello(b"\x15\x03\x03\x00\x02\x02\x28", Step::Finish)
+        to_hello(b"\x15\x03\x03\x00\x02\x02\x28", ScriptStep::Finish)
     }),
     tls("tls-plain-text", Every(Tls), "answers the client's hello in plain HTTP", || {
-        to_hello("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", Step::Finish)
+        to_hello(
+            "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            ScriptStep::Finish,
+        )
     }),
     tls("tls-garbage", Every(Tls), "answers the client's hello with a record of no known type", || {
-        to_hello([&b"\x63\x03\x03\x00\x10"[..], &[0; 16]].concat(), Step::Finish)
+        to_hello([&b"\x63\x03\x03\x00\x10"[..], &[0; 16]].concat(), ScriptStep::Finish)
     }),
     tls(
         "tls-endless-records",
@@ -53,20 +56,20 @@ pub const CASES: &[Case] = &[
             // A server's hello of 16 MiB, in records of 16,000 bytes.
             let record = [&b"\x16\x03\x03\x3e\x80"[..], &[0x5a; 16_000]].concat();
             Script::once([
-                Step::Hello,
-                Step::Raw(b"\x16\x03\x03\x00\x04\x02\xff\xff\xff".to_vec()),
-                Step::Flood(repeated(&record)),
+                ScriptStep::Hello,
+                ScriptStep::Raw(b"\x16\x03\x03\x00\x04\x02\xff\xff\xff".to_vec()),
+                ScriptStep::Flood(repeated(&record)),
             ])
         },
     ),
     tls("tls-close-at-hello", OneOf(&[Tls, Reset]), "closes when the client's hello has come", || {
-        Script::once([Step::Hello, Step::Close])
+        Script::once([ScriptStep::Hello, ScriptStep::Close])
     }),
     tls("tls-close-mid-handshake", OneOf(&[Tls, Reset]), "closes in the middle of its own hello", || {
-        to_hello(b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76\x03\x03", Step::Finish)
+        to_hello(b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76\x03\x03", ScriptStep::Finish)
     }),
     tls("tls-stall-in-handshake", OneOf(&[Tls, Timeout]), "stops in the middle of its own hello", || {
-        to_hello(b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76\x03\x03", Step::Stall)
+        to_hello(b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76\x03\x03", ScriptStep::Stall)
     }),
     tls("tls-expired", Every(Tls), "shows a certificate whose time is over", || {
         certified(Certificate::Expired)
@@ -88,29 +91,29 @@ pub const CASES: &[Case] = &[
         "tls-forged-record",
         OneOf(&[Tls, Unreadable]),
         "answers a request with a record that no key has made",
-        || session([Step::Raw(forged_record()), Step::Finish]),
+        || session([ScriptStep::Raw(forged_record()), ScriptStep::Finish]),
     )
     .needs(Needs::NoVerification),
     tls("tls-plain-reply", OneOf(&[Tls, Unreadable]), "answers a request beneath TLS", || {
-        session([Step::Raw(GOOD.into()), Step::Finish])
+        session([ScriptStep::Raw(GOOD.into()), ScriptStep::Finish])
     })
     .needs(Needs::NoVerification),
     tls(
         "tls-truncated",
         Every(Reset),
         "cuts a body that ends with the connection, without saying goodbye",
-        || session([Step::Send(UNTIL_CLOSE.into()), Step::Finish]),
+        || session([ScriptStep::Send(UNTIL_CLOSE.into()), ScriptStep::Finish]),
     )
     .needs(Needs::NoVerification),
     tls("tls-cut-in-record", Every(Reset), "cuts the connection in the middle of a record", || {
-        session([Step::Raw(forged_record()[..20].to_vec()), Step::Finish])
+        session([ScriptStep::Raw(forged_record()[..20].to_vec()), ScriptStep::Finish])
     })
     .needs(Needs::NoVerification),
     tls("tls-reset", Every(Reset), "resets the connection when a request has come", || {
-        session([Step::Reset])
+        session([ScriptStep::Reset])
     })
     .needs(Needs::NoVerification),
-    tls("tls-silent", Every(Timeout), "reads a request and says nothing", || session([Step::Stall]))
+    tls("tls-silent", Every(Timeout), "reads a request and says nothing", || session([ScriptStep::Stall]))
         .needs(Needs::NoVerification),
     tls("tls-verified", Expected::Ok, "shows a certificate that its authority vouches for", || {
         certified(Certificate::Valid)
@@ -119,11 +122,11 @@ pub const CASES: &[Case] = &[
     tls("tls-1-2", Expected::Ok, "speaks TLS 1.2 only", || certified(Certificate::ValidOld))
         .needs(Needs::NoVerification),
     tls("tls-tiny-records", Expected::Ok, "puts each byte of its reply into a record of its own", || {
-        session([Step::SendBytewise(GOOD.into())])
+        session([ScriptStep::SendBytewise(GOOD.into())])
     })
     .needs(Needs::NoVerification),
     tls("tls-goodbye", Expected::Ok, "ends a body with the connection, and says goodbye first", || {
-        session([Step::Send(UNTIL_CLOSE.into()), Step::CloseNotify, Step::Finish])
+        session([ScriptStep::Send(UNTIL_CLOSE.into()), ScriptStep::CloseNotify, ScriptStep::Finish])
     })
     .needs(Needs::NoVerification),
     tls(
@@ -132,7 +135,7 @@ pub const CASES: &[Case] = &[
         "announces the end with each reply and cuts without saying goodbye",
         || {
             let reply = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
-            session([Step::Send(reply.into()), Step::Finish])
+            session([ScriptStep::Send(reply.into()), ScriptStep::Finish])
         },
     )
     .needs(Needs::NoVerification),

@@ -21,7 +21,7 @@ pub enum Comparison {
 
 /// A line of the table: one cost, wherever it was measured.
 #[derive(Debug, Clone, PartialEq)]
-struct Line<'a> {
+struct ComparisonRow<'a> {
     variant: &'a str,
     baseline: &'a str,
     point: &'a PointLabel,
@@ -96,12 +96,12 @@ fn table(reports: &[Report<'_>]) -> String {
     )
 }
 
-fn lines(summary: &Summary) -> impl Iterator<Item = Line<'_>> {
+fn lines(summary: &Summary) -> impl Iterator<Item = ComparisonRow<'_>> {
     summary.costs.iter().map(|cost| line(summary, cost))
 }
 
-fn line<'a>(summary: &'a Summary, cost: &'a Cost) -> Line<'a> {
-    Line {
+fn line<'a>(summary: &'a Summary, cost: &'a Cost) -> ComparisonRow<'a> {
+    ComparisonRow {
         variant: &cost.variant,
         baseline: words::baseline(summary, &cost.point),
         point: &cost.point,
@@ -110,7 +110,7 @@ fn line<'a>(summary: &'a Summary, cost: &'a Cost) -> Line<'a> {
     }
 }
 
-fn row(of: &Line<'_>, reports: &[Report<'_>]) -> String {
+fn row(of: &ComparisonRow<'_>, reports: &[Report<'_>]) -> String {
     let point = words::point(of.point);
     let place = [("variant", of.variant), ("operation", of.operation), ("point", &*point)];
     let cells: String = reports

@@ -3,7 +3,7 @@
 use weighbridge_model::summary::Summary;
 
 use super::escape::{attributes, escape, figure};
-use crate::carried::{CARRIED, ROLES, Row, carried, roles};
+use crate::carried::{CARRIED, CarriedRow, ROLES, carried, roles};
 use crate::{view, words};
 
 /// The tables; empty where nothing is known of either.
@@ -24,14 +24,14 @@ pub(crate) fn section(summary: &Summary) -> String {
     text
 }
 
-fn table(caption: &str, part: &str, point: &str, heads: &[&str], rows: &[Row]) -> String {
+fn table(caption: &str, part: &str, point: &str, heads: &[&str], rows: &[CarriedRow]) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let of = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
     let heads: String =
         heads.iter().map(|head| format!("<th scope=\"col\" class=\"n\">{head}</th>")).collect();
-    let row = |row: &Row| {
+    let row = |row: &CarriedRow| {
         let filter = attributes(&[("variant", &row.variant), ("point", point)]);
         let cells: String =
             row.cells.iter().map(|cell| format!("<td class=\"n\">{}</td>", figure(cell))).collect();

@@ -5,7 +5,7 @@ use weighbridge_model::summary::Summary;
 
 use super::escape::{attributes, escape, figure};
 use super::{quiet, tone_class};
-use crate::parts::{self, Row};
+use crate::parts::{self, PartRow};
 use crate::words;
 
 /// The tables; empty where no relay told.
@@ -33,9 +33,9 @@ fn relay(relay: &RelayParts) -> String {
     text
 }
 
-fn table(caption: &str, rows: &[Row]) -> String {
+fn table(caption: &str, rows: &[PartRow]) -> String {
     let heads = parts::HEADS.map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
-    let row = |row: &Row| {
+    let row = |row: &PartRow| {
         let [mean, interval, p50, against, verdict] = &row.cells;
         let numbers =
             [mean, interval, p50, against].map(|cell| format!("<td class=\"n\">{}</td>", figure(cell)));

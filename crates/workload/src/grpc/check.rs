@@ -106,13 +106,13 @@ fn outcome(result: Result<(), ErrorKind>) -> Outcome {
 #[derive(Debug, Clone)]
 pub(crate) struct PongMessageCheck {
     envelope: Envelope,
-    part: Part,
+    state: MessageState,
     body: Body,
 }
 
 /// Where in the message the next byte stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MessageState {
     /// Before the tag.
     Tag,
     /// In the length, of which `value` is read and the next byte counts from bit `shift`.
@@ -128,7 +128,7 @@ const BODY_TAG: u8 = 0x0a;
 
 impl PongMessageCheck {
     pub fn new(size: Bytes) -> Self {
-        Self { envelope: Envelope::default(), part: Part::Tag, body: Body::new(size) }
+        Self { envelope: Envelope::default(), state: MessageState::Tag, body: Body::new(size) }
     }
 
     /// Begins anew with another size.
@@ -148,17 +148,17 @@ impl PongMessageCheck {
     }
 
     fn byte(&mut self, byte: u8) {
-        self.part = match self.part {
-            Part::Tag if byte == BODY_TAG => Part::Length { value: 0, shift: 0 },
-            Part::Length { value, shift } if shift < 35 => {
+        self.state = match self.state {
+            MessageState::Tag if byte == BODY_TAG => MessageState::Length { value: 0, shift: 0 },
+            MessageState::Length { value, shift } if shift < 35 => {
                 let value = value | u64::from(byte & 0x7f) << shift;
                 match byte & 0x80 {
-                    0 if value == self.body.size() => Part::Body,
-                    0 => Part::Wrong,
-                    _ => Part::Length { value, shift: shift + 7 },
+                    0 if value == self.body.size() => MessageState::Body,
+                    0 => MessageState::Wrong,
+                    _ => MessageState::Length { value, shift: shift + 7 },
                 }
             }
-            _ => Part::Wrong,
+            _ => MessageState::Wrong,
         };
     }
 }
@@ -166,7 +166,7 @@ impl PongMessageCheck {
 impl Reset for PongMessageCheck {
     fn reset(&mut self) {
         self.envelope.reset();
-        self.part = Part::Tag;
+        self.state = MessageState::Tag;
         self.body.reset();
     }
 
@@ -182,12 +182,12 @@ impl Check for PongMessageCheck {
 
     fn data(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while !matches!(self.part, Part::Body | Part::Wrong) {
+        while !matches!(self.state, MessageState::Body | MessageState::Wrong) {
             let Some((first, behind)) = rest.split_first() else { return };
             self.byte(*first);
             rest = behind;
         }
-        if self.part == Part::Body {
+        if self.state == MessageState::Body {
             self.body.piece(rest);
         }
     }
@@ -202,7 +202,8 @@ impl Check for PongMessageCheck {
 
     fn done(&mut self) -> Outcome {
         outcome(self.envelope.judge(GrpcStatus::OK).and_then(|()| {
-            let right = self.envelope.messages == 1 && self.part == Part::Body && self.body.is_whole();
+            let right =
+                self.envelope.messages == 1 && self.state == MessageState::Body && self.body.is_whole();
             if right { Ok(()) } else { Err(ErrorKind::Check) }
         }))
     }

@@ -187,13 +187,13 @@ fn hint(word: &str, names: &[String]) -> String {
 
 /// A call with everything it needs, and what a good reply to it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Bound {
+pub(crate) struct BoundCall {
     messages: Vec<Vec<u8>>,
     pub expect: Arc<CallExpect>,
 }
 
 /// Encodes a call's messages and prepares its check.
-pub(crate) fn bind(call: &CallSpec, methods: &Methods) -> Result<Bound, GrpcError> {
+pub(crate) fn bind(call: &CallSpec, methods: &Methods) -> Result<BoundCall, GrpcError> {
     let method = methods.find(call)?;
     if method.kind.client() == Side::One && call.messages.len() != 1 {
         let (name, given) = (call.name.clone(), call.messages.len());
@@ -218,14 +218,17 @@ pub(crate) fn bind(call: &CallSpec, methods: &Methods) -> Result<Bound, GrpcErro
         })
     };
     let messages = call.messages.iter().enumerate().map(encode).collect::<Result<_, _>>()?;
-    Ok(Bound { messages, expect: Arc::new(CallExpect::new(call.check.clone(), method.kind, method.output)) })
+    Ok(BoundCall {
+        messages,
+        expect: Arc::new(CallExpect::new(call.check.clone(), method.kind, method.output)),
+    })
 }
 
 /// A call's bytes. `operation` is the call's; its messages' is the next one.
 pub(crate) fn render(
     framing: Framing,
     call: &CallSpec,
-    bound: &Bound,
+    bound: &BoundCall,
     operation: OperationId,
     authority: &str,
     mut metadata: Vec<(String, String)>,

@@ -80,7 +80,7 @@ pub enum ReflectionError {
 }
 
 /// How a question is put: one request, one whole reply.
-pub type Ask<'a> = dyn FnMut(&Framing, &Rendered) -> Result<Collected, ExchangeError> + 'a;
+pub type RoundTrip<'a> = dyn FnMut(&Framing, &Rendered) -> Result<Collected, ExchangeError> + 'a;
 
 /// Whether a workload needs to ask the server before it can be bound.
 pub fn is_needed(spec: &WorkloadSpec) -> bool {
@@ -95,7 +95,7 @@ pub fn resolve(
     spec: &WorkloadSpec,
     authority: &str,
     scheme: UrlScheme,
-    ask: &mut Ask<'_>,
+    ask: &mut RoundTrip<'_>,
 ) -> Result<WorkloadSpec, ReflectionError> {
     let mut spec = spec.clone();
     if let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = &mut spec
@@ -112,7 +112,7 @@ pub fn resolve(
 struct Reflection<'a, 'b> {
     framing: Framing,
     authority: &'a str,
-    ask: &'a mut Ask<'b>,
+    ask: &'a mut RoundTrip<'b>,
     path: &'static str,
 }
 
@@ -123,20 +123,20 @@ impl Reflection<'_, '_> {
         let mut files = Files::default();
         for service in services {
             match self.first_question(Question::Symbol(service.to_owned()))? {
-                Answer::Files(found) => files.add(found)?,
-                Answer::Error(_) => return Err(self.unknown(service)),
-                Answer::Services(_) => return Err(foreign("a list of services")),
+                ReflectionAnswer::Files(found) => files.add(found)?,
+                ReflectionAnswer::Error(_) => return Err(self.unknown(service)),
+                ReflectionAnswer::Services(_) => return Err(foreign("a list of services")),
             }
         }
         while let Some(name) = files.missing() {
             match self.question(&Question::File(name.clone()))? {
-                Answer::Files(found) => files.add(found)?,
+                ReflectionAnswer::Files(found) => files.add(found)?,
                 // A server may leave out what every implementation has.
-                Answer::Error(message) => match GoogleFileResolver::new().open_file(&name) {
+                ReflectionAnswer::Error(message) => match GoogleFileResolver::new().open_file(&name) {
                     Ok(file) => files.add(vec![file.file_descriptor_proto().encode_to_vec()])?,
                     Err(_) => return Err(ReflectionError::File { file: name, message }),
                 },
-                Answer::Services(_) => return Err(foreign("a list of services")),
+                ReflectionAnswer::Services(_) => return Err(foreign("a list of services")),
             }
             if files.missing().as_ref() == Some(&name) {
                 return Err(foreign(&format!("another file than `{name}`")));
@@ -146,7 +146,7 @@ impl Reflection<'_, '_> {
     }
 
     /// A question that also finds out which version is there.
-    fn first_question(&mut self, question: Question) -> Result<Answer, ReflectionError> {
+    fn first_question(&mut self, question: Question) -> Result<ReflectionAnswer, ReflectionError> {
         for path in PATHS {
             self.path = path;
             match self.question(&question) {
@@ -159,7 +159,7 @@ impl Reflection<'_, '_> {
 
     fn unknown(&mut self, service: &str) -> ReflectionError {
         let names = match self.question(&Question::Services) {
-            Ok(Answer::Services(names)) => names,
+            Ok(ReflectionAnswer::Services(names)) => names,
             _ => Vec::new(),
         };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -167,7 +167,7 @@ impl Reflection<'_, '_> {
         ReflectionError::Service { service: service.to_owned(), hint }
     }
 
-    fn question(&mut self, question: &Question) -> Result<Answer, ReflectionError> {
+    fn question(&mut self, question: &Question) -> Result<ReflectionAnswer, ReflectionError> {
         let rendered = self.framing.render_call(&Call {
             path: self.path,
             authority: self.authority,
@@ -186,7 +186,7 @@ impl Reflection<'_, '_> {
                 let message = message_text(reply.header("grpc-message").unwrap_or("no message"));
                 // Some servers end the call where others answer with an error in a message.
                 return match status {
-                    GrpcStatus::NOT_FOUND => Ok(Answer::Error(message)),
+                    GrpcStatus::NOT_FOUND => Ok(ReflectionAnswer::Error(message)),
                     _ => Err(ReflectionError::Status { status: status.to_string(), message }),
                 };
             }
@@ -215,13 +215,13 @@ impl Question {
             Self::File(name) => wire::MessageRequest::FileByFilename(name.clone()),
             Self::Services => wire::MessageRequest::ListServices(String::new()),
         };
-        wire::Request { host: host.to_owned(), message_request: Some(request) }.encode_to_vec()
+        wire::ReflectionRequest { host: host.to_owned(), message_request: Some(request) }.encode_to_vec()
     }
 }
 
 /// What is answered.
 #[derive(Debug, PartialEq)]
-enum Answer {
+enum ReflectionAnswer {
     /// Files, each a `FileDescriptorProto`.
     Files(Vec<Vec<u8>>),
     Services(Vec<String>),
@@ -229,15 +229,15 @@ enum Answer {
     Error(String),
 }
 
-fn answer(bytes: &[u8]) -> Result<Answer, ReflectionError> {
+fn answer(bytes: &[u8]) -> Result<ReflectionAnswer, ReflectionError> {
     let response = wire::Response::decode(bytes).map_err(|e| foreign(&e.to_string()))?;
     match response.message_response {
-        Some(wire::MessageResponse::Files(files)) => Ok(Answer::Files(files.file_descriptor_proto)),
+        Some(wire::MessageResponse::Files(files)) => Ok(ReflectionAnswer::Files(files.file_descriptor_proto)),
         Some(wire::MessageResponse::Services(list)) => {
-            Ok(Answer::Services(list.service.into_iter().map(|service| service.name).collect()))
+            Ok(ReflectionAnswer::Services(list.service.into_iter().map(|service| service.name).collect()))
         }
         Some(wire::MessageResponse::Error(error)) => {
-            Ok(Answer::Error(format!("{} (status {})", error.error_message, error.error_code)))
+            Ok(ReflectionAnswer::Error(format!("{} (status {})", error.error_message, error.error_code)))
         }
         None => Err(foreign("an empty answer")),
     }
@@ -278,7 +278,7 @@ impl Files {
 mod wire {
     /// `ServerReflectionRequest`.
     #[derive(Clone, PartialEq, prost::Message)]
-    pub struct Request {
+    pub struct ReflectionRequest {
         #[prost(string, tag = "1")]
         pub host: String,
         #[prost(oneof = "MessageRequest", tags = "3, 4, 7")]

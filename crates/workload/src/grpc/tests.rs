@@ -71,7 +71,7 @@ fn calls_of(calls: &str) -> Result<(Vec<CallSpec>, Methods), GrpcError> {
 }
 
 /// The first of `calls`, bound.
-fn bound(calls: &str) -> Result<Bound, GrpcError> {
+fn bound(calls: &str) -> Result<BoundCall, GrpcError> {
     let (calls, methods) = calls_of(calls)?;
     bind(&calls[0], &methods)
 }

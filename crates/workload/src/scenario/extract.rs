@@ -16,7 +16,7 @@ use crate::json::{self, Pointer};
 #[derive(Debug, Clone)]
 pub(crate) struct Extractor {
     name: String,
-    from: Source,
+    from: ReplyPart,
     regex: Option<Regex>,
     /// The session's value that it becomes.
     value: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Extractor {
 }
 
 #[derive(Debug, Clone)]
-enum Source {
+enum ReplyPart {
     Body,
     Json(Pointer),
     Header(String),
@@ -32,7 +32,7 @@ enum Source {
 
 /// Why there is no value, or none that can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum ExtractError {
     /// Nothing is there.
     Nothing,
     /// The body is not JSON.
@@ -57,7 +57,7 @@ pub(crate) struct Taken {
     /// Room for a value before the regular expression is sought in it.
     whole: Vec<u8>,
     /// The first extractor that found none.
-    missing: Option<(usize, Missing)>,
+    missing: Option<(usize, ExtractError)>,
 }
 
 impl Extractor {
@@ -67,9 +67,9 @@ impl Extractor {
     /// Where the regular expression is none.
     pub fn new(spec: &Extract, value: usize, fitness: Fitness) -> Result<Self, regex::Error> {
         let from = match &spec.from {
-            ExtractFrom::Body => Source::Body,
-            ExtractFrom::Json(pointer) => Source::Json(Pointer::new(pointer)),
-            ExtractFrom::Header(name) => Source::Header(name.clone()),
+            ExtractFrom::Body => ReplyPart::Body,
+            ExtractFrom::Json(pointer) => ReplyPart::Json(Pointer::new(pointer)),
+            ExtractFrom::Header(name) => ReplyPart::Header(name.clone()),
         };
         let regex = spec.regex.as_deref().map(Regex::new).transpose()?;
         Ok(Self { name: spec.name.clone(), from, regex, value, fitness })
@@ -82,12 +82,12 @@ impl Extractor {
 
     /// Whether it looks at the body.
     pub fn needs_body(&self) -> bool {
-        !matches!(self.from, Source::Header(_))
+        !matches!(self.from, ReplyPart::Header(_))
     }
 
     /// Takes what it seeks from the header fields.
     fn head(&self, head: &Head<'_>, locations: Option<&mut CaptureLocations>, into: &mut Vec<u8>) -> bool {
-        let Source::Header(name) = &self.from else { return false };
+        let ReplyPart::Header(name) = &self.from else { return false };
         let mut fields = head.fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
         match (&self.regex, locations) {
             (Some(regex), Some(locations)) => {
@@ -107,15 +107,15 @@ impl Extractor {
         locations: Option<&mut CaptureLocations>,
         whole: &mut Vec<u8>,
         into: &mut Vec<u8>,
-    ) -> Result<(), Missing> {
+    ) -> Result<(), ExtractError> {
         let text = match &self.from {
-            Source::Header(_) => return Ok(()),
-            Source::Body => body,
-            Source::Json(pointer) => {
-                let found = json::find(body, pointer).map_err(|_| Missing::NotJson)?;
-                let found = found.ok_or(Missing::Nothing)?;
+            ReplyPart::Header(_) => return Ok(()),
+            ReplyPart::Body => body,
+            ReplyPart::Json(pointer) => {
+                let found = json::find(body, pointer).map_err(|_| ExtractError::NotJson)?;
+                let found = found.ok_or(ExtractError::Nothing)?;
                 if found == b"null" {
-                    return Err(Missing::Null);
+                    return Err(ExtractError::Null);
                 }
                 whole.clear();
                 json::append(found, whole);
@@ -127,7 +127,7 @@ impl Extractor {
                 if matched(regex, locations, text, into) {
                     Ok(())
                 } else {
-                    Err(Missing::Nothing)
+                    Err(ExtractError::Nothing)
                 }
             }
             _ => {
@@ -138,11 +138,11 @@ impl Extractor {
     }
 
     /// What is wrong with a value that was found.
-    fn judge(&self, value: &[u8]) -> Result<(), Missing> {
+    fn judge(&self, value: &[u8]) -> Result<(), ExtractError> {
         if value.len() > VALUE_LONGEST {
-            return Err(Missing::Long(value.len()));
+            return Err(ExtractError::Long(value.len()));
         }
-        self.fitness.check(value).map_err(Missing::Unfit)
+        self.fitness.check(value).map_err(ExtractError::Unfit)
     }
 }
 
@@ -198,8 +198,8 @@ impl Taken {
             }
             let taken = match (extractor.needs_body(), body) {
                 (false, _) if self.found[at] => Ok(()),
-                (false, _) => Err(Missing::Nothing),
-                (true, None) => Err(Missing::Body),
+                (false, _) => Err(ExtractError::Nothing),
+                (true, None) => Err(ExtractError::Body),
                 (true, Some(body)) => {
                     let locations = self.locations[at].as_mut();
                     extractor.body(body, locations, &mut self.whole, &mut self.values[at])
@@ -227,19 +227,19 @@ impl Taken {
         let (at, missing) = self.missing?;
         let extractor = &extractors[at];
         let place = match &extractor.from {
-            Source::Body => "the body".to_owned(),
-            Source::Json(pointer) => format!("`{}` of the JSON body", pointer.text()),
-            Source::Header(name) => format!("header `{name}`"),
+            ReplyPart::Body => "the body".to_owned(),
+            ReplyPart::Json(pointer) => format!("`{}` of the JSON body", pointer.text()),
+            ReplyPart::Header(name) => format!("header `{name}`"),
         };
         let what = if extractor.regex.is_some() { "no match in " } else { "nothing at " };
         Some(match missing {
-            Missing::Nothing => format!("extract `{}`: {what}{place}", extractor.name),
+            ExtractError::Nothing => format!("extract `{}`: {what}{place}", extractor.name),
             missing => format!("extract `{}`: {place} {missing}", extractor.name),
         })
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for ExtractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("is not there"),

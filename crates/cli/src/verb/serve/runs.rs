@@ -15,7 +15,7 @@ use weighbridge_model::summary::Summary;
 use weighbridge_report::browse::{self, Live, RunRow, RunState};
 use weighbridge_report::{ExportFormat, Format, TableName, TextOptions, headline_sentences, render};
 use weighbridge_store::{ReadError, RunFolder};
-use weighbridge_view::{Answer, Download, Place, Policy, Site};
+use weighbridge_view::{Answer, Download, Policy, RequestTarget, Site};
 
 use super::feed::RunFeed;
 use crate::verb::export::exported;
@@ -70,11 +70,11 @@ impl Runs {
         Ok(Self { root, place, rows: Mutex::default() })
     }
 
-    fn found(&self, place: &Place) -> Result<Answer, Wrong> {
-        let segments: Vec<&str> = place.segments.iter().map(String::as_str).collect();
+    fn found(&self, target: &RequestTarget) -> Result<Answer, Wrong> {
+        let segments: Vec<&str> = target.segments.iter().map(String::as_str).collect();
         match segments[..] {
             [""] => Ok(page(browse::list(&self.place, &self.rows()?))),
-            ["compare"] => self.comparison(place),
+            ["compare"] => self.comparison(target),
             ["run", name] => self.open(name).map(|_| Answer::Redirect(browse::address(name, ""))),
             ["run", name, ""] => self.overview(&self.open(name)?, name),
             ["run", name, "report"] => {
@@ -206,10 +206,10 @@ impl Runs {
     }
 
     /// What `weigh compare` says of two variants of a run, or of a variant in two runs.
-    fn comparison(&self, place: &Place) -> Result<Answer, Wrong> {
-        let run = self.open(place.value("run").ok_or(Wrong::Missing)?)?;
-        let variant = place.value("variant").ok_or(Wrong::Missing)?;
-        let summary: Summary = match (place.value("against"), place.value("baseline")) {
+    fn comparison(&self, target: &RequestTarget) -> Result<Answer, Wrong> {
+        let run = self.open(target.value("run").ok_or(Wrong::Missing)?)?;
+        let variant = target.value("variant").ok_or(Wrong::Missing)?;
+        let summary: Summary = match (target.value("against"), target.value("baseline")) {
             (Some(against), _) => {
                 let against = self.open(against)?;
                 compare_runs(&against, &run, &[variant.to_owned()], calibrations().as_deref())?
@@ -222,9 +222,9 @@ impl Runs {
 }
 
 impl Site for Runs {
-    fn answer(&self, place: &Place) -> Answer {
+    fn answer(&self, target: &RequestTarget) -> Answer {
         let policy = || Policy::allowing(&[&browse::style()], &[]);
-        match self.found(place) {
+        match self.found(target) {
             Ok(answer) => answer,
             Err(Wrong::Missing) => {
                 let html =

@@ -182,9 +182,9 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
         cores::pin_current_thread(core)?;
     }
     crate::host::sys::set_timer_slack(Nanoseconds::from_nanos(1));
-    let mut relay = Relay::open(settings)?;
+    let mut relay = PacketRelay::open(settings)?;
     say(output, READY_DIRECT)?;
-    while let Order::Report = relay.carry(&watch)? {
+    while let RelayCommand::Report = relay.carry(&watch)? {
         say(output, &line(&relay.report()?)?)?;
     }
     let report = relay.report()?;
@@ -205,7 +205,7 @@ fn say(output: &mut dyn Write, line: &str) -> Result<(), FramesError> {
 }
 
 /// What the relay is ordered to do.
-enum Order {
+enum RelayCommand {
     Report,
     End,
 }
@@ -312,7 +312,7 @@ impl Rooms {
 
 /// Sockets and schedules. Of either array the first is forward, the second reverse: `ports[0]` is where
 /// frames of `courses[0]` come in, and `ports[1]` where they leave.
-struct Relay {
+struct PacketRelay {
     ports: [Port; 2],
     courses: [Course; 2],
     rooms: Rooms,
@@ -326,7 +326,7 @@ struct Relay {
     cpu_begun: Nanoseconds,
 }
 
-impl Relay {
+impl PacketRelay {
     fn open(settings: &Settings) -> Result<Self, FramesError> {
         let [first, second] = &settings.between.0;
         let ports = [Port::open(first)?, Port::open(second)?];
@@ -362,7 +362,7 @@ impl Relay {
     }
 
     /// Carries frames until there is an order.
-    fn carry(&mut self, watch: &Watch) -> Result<Order, FramesError> {
+    fn carry(&mut self, watch: &Watch) -> Result<RelayCommand, FramesError> {
         loop {
             for from in 0..2 {
                 self.release(from)?;
@@ -382,7 +382,7 @@ impl Relay {
                 }
             }
             if signals {
-                return Ok(Order::End);
+                return Ok(RelayCommand::End);
             }
             if orders && let Some(told) = read_order(&watch.orders)? {
                 return Ok(told);
@@ -510,12 +510,12 @@ fn is_of_one_frame(error: &io::Error) -> bool {
 }
 
 /// What was ordered; nothing by a part of a line.
-fn read_order(orders: &File) -> Result<Option<Order>, FramesError> {
+fn read_order(orders: &File) -> Result<Option<RelayCommand>, FramesError> {
     let mut text = [0; 256];
     let mut orders = orders;
     match orders.read(&mut text) {
-        Ok(0) => Ok(Some(Order::End)),
-        Ok(length) => Ok(text[..length].contains(&b'\n').then_some(Order::Report)),
+        Ok(0) => Ok(Some(RelayCommand::End)),
+        Ok(length) => Ok(text[..length].contains(&b'\n').then_some(RelayCommand::Report)),
         Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {
             Ok(None)
         }

@@ -52,20 +52,20 @@ pub(super) struct OvsPart {
     ovs: Ovs,
     version: OnceLock<Result<String, Unavailable>>,
     /// The client's and the server's, while they run.
-    up: Mutex<Vec<Up>>,
+    up: Mutex<Vec<RunningSwitch>>,
 }
 
 /// A switch that runs.
 #[derive(Debug)]
-struct Up {
+struct RunningSwitch {
     host: &'static str,
     switch: Switch,
     /// What had passed its tunnel when the service was ready.
     before: PortCounts,
 }
 
-/// One side: its host's name, its own end of the link below and the other's, and the numbers of both.
-struct Side<'a> {
+/// One end: its host's name, its own end of the link below and the other's, and the numbers of both.
+struct TunnelEndpoint<'a> {
     name: &'static str,
     number: u8,
     own: &'a End,
@@ -81,7 +81,7 @@ impl OvsPart {
         self.version.get_or_init(switch::version).as_ref().map(String::as_str).map_err(Clone::clone)
     }
 
-    fn up(&self) -> MutexGuard<'_, Vec<Up>> {
+    fn up(&self) -> MutexGuard<'_, Vec<RunningSwitch>> {
         self.up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,9 +98,15 @@ impl OvsPart {
         }
     }
 
-    /// Starts one side's switch and puts the host's device into it.
-    fn raise(&self, lab: &Lab, site: &mut Site, side: &Side<'_>, mtu: u32) -> Result<(), LayerError> {
-        let Side { name, number, own, .. } = side;
+    /// Starts one end's switch and puts the host's device into it.
+    fn raise(
+        &self,
+        lab: &Lab,
+        site: &mut Site,
+        end: &TunnelEndpoint<'_>,
+        mtu: u32,
+    ) -> Result<(), LayerError> {
+        let TunnelEndpoint { name, number, own, .. } = end;
         let mut folder = site.config().logs.clone().into_os_string();
         folder.push(format!("-ovs-{name}"));
         let cores = Some(site.config().cores.clone()).filter(|cores| !cores.is_empty());
@@ -121,12 +127,12 @@ impl OvsPart {
             .with(format!("address del {}/24 dev {}", own.address, own.device))
             .with(format!("address add {}/24 dev {OUTER}", own.address))
             .with(format!("link set {OUTER} up"))
-            .with(neighbour(side.theirs.address, &hardware(1, 3 - side.number), OUTER));
+            .with(neighbour(end.theirs.address, &hardware(1, 3 - end.number), OUTER));
         on(site, name, &moved)?;
         if let Some(tunnel) = self.ovs.tunnel {
-            self.dig(&switch, site, side, tunnel, mtu)?;
+            self.dig(&switch, site, end, tunnel, mtu)?;
         }
-        self.up().push(Up { host: name, switch, before: PortCounts::default() });
+        self.up().push(RunningSwitch { host: name, switch, before: PortCounts::default() });
         Ok(())
     }
 
@@ -135,7 +141,7 @@ impl OvsPart {
         &self,
         switch: &Switch,
         site: &Site,
-        side: &Side<'_>,
+        end: &TunnelEndpoint<'_>,
         tunnel: OvsTunnel,
         mtu: u32,
     ) -> Result<(), LayerError> {
@@ -144,27 +150,27 @@ impl OvsPart {
             "add-br {INNER} -- set Bridge {INNER} datapath_type=netdev other-config:hwaddr={} \
              -- set Interface {INNER} mtu_request={mtu} -- add-port {INNER} {TUNNEL} \
              -- set Interface {TUNNEL} type={} options:remote_ip={} options:key={KEY}{}",
-            hardware(2, side.number),
+            hardware(2, end.number),
             tunnel.name(),
-            side.theirs.address,
+            end.theirs.address,
             match tunnel {
                 OvsTunnel::Vxlan => format!(" options:dst_port={VXLAN_PORT}"),
                 OvsTunnel::Geneve | OvsTunnel::Gre => String::new(),
             }
         ))?;
         let inner = Batch::new(Tool::Ip)
-            .with(format!("address add {}/24 dev {INNER}", address(side.number)))
+            .with(format!("address add {}/24 dev {INNER}", address(end.number)))
             .with(format!("link set {INNER} up"))
-            .with(neighbour(address(3 - side.number), &hardware(2, 3 - side.number), INNER));
-        on(site, side.name, &inner)?;
+            .with(neighbour(address(3 - end.number), &hardware(2, 3 - end.number), INNER));
+        on(site, end.name, &inner)?;
         // The switch would ask for the other's hardware address by itself, and drop the packet that made it
         // ask.
-        let theirs = hardware(1, 3 - side.number);
-        Ok(switch.tell(&["tnl/neigh/set", OUTER, &side.theirs.address.to_string(), &theirs])?)
+        let theirs = hardware(1, 3 - end.number);
+        Ok(switch.tell(&["tnl/neigh/set", OUTER, &end.theirs.address.to_string(), &theirs])?)
     }
 }
 
-impl Up {
+impl RunningSwitch {
     fn counts(&self) -> Result<PortCounts, OvsError> {
         self.switch.counts(INNER, TUNNEL)
     }
@@ -230,8 +236,8 @@ impl Part for OvsPart {
 
     fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let (Some(_), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
-        let client = Side { name: "client", number: 1, own: &ends.client, theirs: &ends.server };
-        let server = Side { name: "server", number: 2, own: &ends.server, theirs: &ends.client };
+        let client = TunnelEndpoint { name: "client", number: 1, own: &ends.client, theirs: &ends.server };
+        let server = TunnelEndpoint { name: "server", number: 2, own: &ends.server, theirs: &ends.client };
         for side in [client, server] {
             self.raise(lab, site, &side, ends.mtu)?;
         }
@@ -264,7 +270,7 @@ impl Part for OvsPart {
 
     fn tunnels(&self, _passed: &[LinkCounters], least: Answered) -> Result<Vec<TunnelCounts>, String> {
         let Some(tunnel) = self.ovs.tunnel else { return Ok(Vec::new()) };
-        let end = |up: &Up| {
+        let end = |up: &RunningSwitch| {
             let counts = up.passed(least).map_err(|error| error.to_string())?;
             Ok(TunnelCounts {
                 layer: self.ovs.name().to_owned(),
@@ -280,7 +286,7 @@ impl Part for OvsPart {
     }
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
-        for Up { host, .. } in self.up().iter() {
+        for RunningSwitch { host, .. } in self.up().iter() {
             check_device(host, self.device(), passed, answered)?;
             check_link_below(host, self.device(), passed)?;
         }

@@ -22,11 +22,11 @@ pub(super) struct SidecarPart {
     program: Program,
     version: OnceLock<Result<String, Missing>>,
     /// Those that are up, the server's first.
-    up: Mutex<Vec<Up>>,
+    up: Mutex<Vec<RunningProxy>>,
 }
 
 #[derive(Debug)]
-struct Up {
+struct RunningProxy {
     gauge: Gauge,
     facts: ProgramFacts,
 }
@@ -90,7 +90,10 @@ impl SidecarPart {
             connections: 0,
             requests: None,
         };
-        self.up.lock().unwrap_or_else(PoisonError::into_inner).push(Up { gauge: sidecar.gauge, facts });
+        self.up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(RunningProxy { gauge: sidecar.gauge, facts });
         site.keep(role, sidecar.running);
         Ok(listen)
     }
@@ -144,7 +147,7 @@ impl Part for SidecarPart {
 
     fn counted(&self) -> Result<Vec<ProgramFacts>, String> {
         let mut up = self.up.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = |up: &mut Up| {
+        let read = |up: &mut RunningProxy| {
             let Passed { connections, requests } = up.gauge.passed().map_err(|error| error.to_string())?;
             Ok(ProgramFacts { connections, requests, ..up.facts.clone() })
         };

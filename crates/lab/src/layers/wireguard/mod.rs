@@ -26,7 +26,7 @@ use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
 use crate::process::launch::{Lab, LaunchError};
 use crate::service::Freezing;
-use tunnel::{DEVICE, Keys, PORT, Plan, Transfer, WireguardError};
+use tunnel::{DEVICE, Keys, PORT, Transfer, TunnelConfig, WireguardError};
 
 /// Agreeing on keys takes a round trip; what was lost is sent again after five seconds.
 const HANDSHAKE_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
@@ -60,18 +60,18 @@ pub(super) struct WireguardPart {
     up: Mutex<Vec<Up>>,
 }
 
-/// One side: its host's name and number, and where the other end is.
-struct Side {
+/// One end of the tunnel: its host's name and number, and where the other end is.
+struct TunnelEndpoint {
     name: &'static str,
     number: u8,
     theirs: Ipv4Addr,
     keys: [Keys; 2],
 }
 
-impl Side {
-    const fn plan(&self) -> Plan {
+impl TunnelEndpoint {
+    const fn config(&self) -> TunnelConfig {
         let [own, theirs] = self.keys;
-        Plan { own, theirs, endpoint: self.theirs, peer: address(3 - self.number) }
+        TunnelConfig { own, theirs, endpoint: self.theirs, peer: address(3 - self.number) }
     }
 }
 
@@ -98,7 +98,7 @@ impl WireguardPart {
     }
 
     /// Makes one end of the tunnel.
-    fn raise(&self, lab: &Lab, site: &mut Site, side: &Side, mtu: u32) -> Result<(), LayerError> {
+    fn raise(&self, lab: &Lab, site: &mut Site, side: &TunnelEndpoint, mtu: u32) -> Result<(), LayerError> {
         let implementation = self.choice()?.implementation;
         let (end, add) = match implementation {
             Implementation::Kernel => {
@@ -110,7 +110,7 @@ impl WireguardPart {
         if let Some(add) = add {
             run_on(host, &Batch::new(Tool::Ip).with(add))?;
         }
-        host.run(|| end.configure(&side.plan()))??;
+        host.run(|| end.configure(&side.config()))??;
         let commands = Batch::new(Tool::Ip)
             .with(format!("link set {DEVICE} mtu {mtu}"))
             .with(format!("address add {}/24 dev {DEVICE}", address(side.number)))
@@ -281,9 +281,9 @@ impl Part for WireguardPart {
         let [client, server] = [Keys::make()?, Keys::make()?];
         // The server's first: it is up when the client's first packet comes.
         let server_side =
-            Side { name: "server", number: 2, theirs: ends.client.address, keys: [server, client] };
+            TunnelEndpoint { name: "server", number: 2, theirs: ends.client.address, keys: [server, client] };
         let client_side =
-            Side { name: "client", number: 1, theirs: ends.server.address, keys: [client, server] };
+            TunnelEndpoint { name: "client", number: 1, theirs: ends.server.address, keys: [client, server] };
         for side in [server_side, client_side] {
             self.raise(lab, site, &side, mtu)?;
         }

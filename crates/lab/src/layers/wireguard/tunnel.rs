@@ -209,7 +209,7 @@ impl Key {
 
 /// What one end is told.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub struct TunnelConfig {
     /// Its own keys.
     pub own: Keys,
     /// Those of the other end, of which it is told the public one.
@@ -220,7 +220,7 @@ pub struct Plan {
     pub peer: Ipv4Addr,
 }
 
-impl Plan {
+impl TunnelConfig {
     /// For a daemon's socket.
     fn told(&self) -> String {
         let Self { own, theirs, endpoint, peer } = self;
@@ -316,10 +316,10 @@ impl End {
     ///
     /// # Errors
     /// [`WireguardError`], without what it was told.
-    pub fn configure(&self, plan: &Plan) -> Result<(), WireguardError> {
+    pub fn configure(&self, config: &TunnelConfig) -> Result<(), WireguardError> {
         let done = match self {
-            Self::Kernel => wg(&["setconf", DEVICE, "/dev/stdin"], &plan.configuration()).map(drop),
-            Self::Daemon { socket, .. } => talk(socket, &plan.told())
+            Self::Kernel => wg(&["setconf", DEVICE, "/dev/stdin"], &config.configuration()).map(drop),
+            Self::Daemon { socket, .. } => talk(socket, &config.told())
                 .map_err(|error| error.to_string())
                 .and_then(|said| parse_errno(&said).map_or_else(|| Err("it gives no `errno`".to_owned()), Ok))
                 .and_then(|errno| {
@@ -476,14 +476,14 @@ mod tests {
         assert_eq!(shared(one, two), shared(two, one));
         assert_ne!(one.own.0, two.own.0);
         let address = Ipv4Addr::LOCALHOST;
-        let plan = Plan { own: one, theirs: two, endpoint: address, peer: address };
-        assert!(!format!("{plan:?}").contains(|c: char| c.is_ascii_digit()
+        let config = TunnelConfig { own: one, theirs: two, endpoint: address, peer: address };
+        assert!(!format!("{config:?}").contains(|c: char| c.is_ascii_digit()
             && c != '1'
             && c != '2'
             && c != '7'
             && c != '0'));
-        assert!(plan.told().contains(&one.own.hex()) && plan.configuration().contains(&one.own.base64()));
-        assert!(!plan.told().contains(&two.own.hex()), "the other's stays with it");
+        assert!(config.told().contains(&one.own.hex()) && config.configuration().contains(&one.own.base64()));
+        assert!(!config.told().contains(&two.own.hex()), "the other's stays with it");
     }
 
     #[test]

@@ -46,7 +46,7 @@ struct Span {
 
 /// Where a name or value is.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum TextLocation {
     /// In the static table, at this index less one.
     Static(u8),
     /// In the dynamic table's buffers.
@@ -57,8 +57,8 @@ enum Place {
 
 #[derive(Debug, Clone, Copy)]
 struct Field {
-    name: Place,
-    value: Place,
+    name: TextLocation,
+    value: TextLocation,
 }
 
 /// An entry of the dynamic table.
@@ -75,7 +75,7 @@ struct Entry {
 #[derive(Debug, Clone, Copy)]
 struct Name {
     /// `None` for what no name may be.
-    place: Option<Place>,
+    place: Option<TextLocation>,
     length: usize,
 }
 
@@ -202,14 +202,14 @@ impl Decoder {
         let mut table = [EMPTY_HEADER; SIZE];
         for (header, field) in table.iter_mut().zip(&self.fields) {
             header.name = match field.name {
-                Place::Static(at) => STATIC[usize::from(at)].0,
-                Place::Kept(span) => &self.kept.names[span.range()],
-                Place::Passing(span) => &self.passing.names[span.range()],
+                TextLocation::Static(at) => STATIC[usize::from(at)].0,
+                TextLocation::Kept(span) => &self.kept.names[span.range()],
+                TextLocation::Passing(span) => &self.passing.names[span.range()],
             };
             header.value = match field.value {
-                Place::Static(at) => STATIC[usize::from(at)].1.as_bytes(),
-                Place::Kept(span) => &self.kept.values[span.range()],
-                Place::Passing(span) => &self.passing.values[span.range()],
+                TextLocation::Static(at) => STATIC[usize::from(at)].1.as_bytes(),
+                TextLocation::Kept(span) => &self.kept.values[span.range()],
+                TextLocation::Passing(span) => &self.passing.values[span.range()],
             };
         }
         act(&table[..self.fields.len()])
@@ -226,7 +226,7 @@ impl Decoder {
     fn entry(&self, index: usize) -> Result<Option<Field>, Undecodable> {
         let at = index.checked_sub(1).ok_or(Undecodable)?;
         if at < STATIC.len() {
-            let place = Place::Static(at as u8);
+            let place = TextLocation::Static(at as u8);
             return Ok(Some(Field { name: place, value: place }));
         }
         self.entries.get(at - STATIC.len()).map(|entry| entry.field).ok_or(Undecodable)
@@ -280,15 +280,15 @@ impl Decoder {
     fn known_name(&mut self, index: usize, indexing: Indexing) -> Result<Name, Undecodable> {
         let at = index.checked_sub(1).ok_or(Undecodable)?;
         if let Some((name, _)) = STATIC.get(at) {
-            return Ok(Name { place: Some(Place::Static(at as u8)), length: name.len() });
+            return Ok(Name { place: Some(TextLocation::Static(at as u8)), length: name.len() });
         }
         let entry = self.entries.get(at - STATIC.len()).ok_or(Undecodable)?;
         let length = entry.name as usize;
         let mut place = entry.field.map(|field| field.name);
-        if let (Some(Place::Kept(span)), Indexing::Added) = (place, indexing) {
+        if let (Some(TextLocation::Kept(span)), Indexing::Added) = (place, indexing) {
             let at = self.kept.names.len() as u32;
             self.kept.names.extend_from_within(span.range());
-            place = Some(Place::Kept(Span { at, ..span }));
+            place = Some(TextLocation::Kept(Span { at, ..span }));
         }
         Ok(Name { place, length })
     }
@@ -319,19 +319,19 @@ impl Decoder {
         }
         let (mut names, mut values) = (self.kept.names.len(), self.kept.values.len());
         for field in self.entries.iter().filter_map(|entry| entry.field) {
-            if let Place::Kept(span) = field.name {
+            if let TextLocation::Kept(span) = field.name {
                 names = names.min(span.at as usize);
             }
-            if let Place::Kept(span) = field.value {
+            if let TextLocation::Kept(span) = field.value {
                 values = values.min(span.at as usize);
             }
         }
         self.kept.drain(names, values);
         for field in self.entries.iter_mut().filter_map(|entry| entry.field.as_mut()) {
-            if let Place::Kept(span) = &mut field.name {
+            if let TextLocation::Kept(span) = &mut field.name {
                 span.at -= names as u32;
             }
-            if let Place::Kept(span) = &mut field.value {
+            if let TextLocation::Kept(span) = &mut field.value {
                 span.at -= values as u32;
             }
         }
@@ -347,10 +347,10 @@ enum Updates {
 
 impl Indexing {
     /// A stretch of the buffers that such a literal goes into.
-    fn place(self, span: Span) -> Place {
+    fn place(self, span: Span) -> TextLocation {
         match self {
-            Self::Added => Place::Kept(span),
-            Self::Left => Place::Passing(span),
+            Self::Added => TextLocation::Kept(span),
+            Self::Left => TextLocation::Passing(span),
         }
     }
 }

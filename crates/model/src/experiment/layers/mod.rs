@@ -122,7 +122,7 @@ impl Towards {
 }
 
 /// A kind of layer as the file names it.
-struct Kind {
+struct LayerKind {
     /// The name, or what stands before the colon of one with several (`sidecar:haproxy`).
     name: &'static str,
     /// Reads the settings behind the layers that come before; the key `layer` has been asked for.
@@ -130,20 +130,20 @@ struct Kind {
 }
 
 /// Every kind that this program knows. A further kind is a further row, a file here and an arm of [`Layer`].
-const KINDS: [Kind; 13] = [
-    Kind { name: "veth", read: |reader, _| veth::read(reader).map(Layer::Veth) },
-    Kind { name: "rate", read: |reader, _| rate::read(reader).map(Layer::Rate) },
-    Kind { name: "relay", read: |_, _| Ok(Layer::Relay(Relay)) },
-    Kind { name: "delay", read: |reader, _| delay::read(reader).map(Layer::Delay) },
-    Kind { name: "loss", read: |reader, _| loss::read(reader).map(Layer::Loss) },
-    Kind { name: "vxlan", read: |reader, _| vxlan::read(reader).map(Layer::Vxlan) },
-    Kind { name: "ovs", read: |_, _| Ok(Layer::Ovs(Ovs::PLAIN)) },
-    Kind { name: "ovs-vxlan", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Vxlan))) },
-    Kind { name: "ovs-geneve", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Geneve))) },
-    Kind { name: "ovs-gre", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Gre))) },
-    Kind { name: "wireguard", read: |reader, _| wireguard::read(reader).map(Layer::Wireguard) },
-    Kind { name: "sidecar", read: |reader, _| sidecar::read(reader).map(Layer::Sidecar) },
-    Kind {
+const KINDS: [LayerKind; 13] = [
+    LayerKind { name: "veth", read: |reader, _| veth::read(reader).map(Layer::Veth) },
+    LayerKind { name: "rate", read: |reader, _| rate::read(reader).map(Layer::Rate) },
+    LayerKind { name: "relay", read: |_, _| Ok(Layer::Relay(Relay)) },
+    LayerKind { name: "delay", read: |reader, _| delay::read(reader).map(Layer::Delay) },
+    LayerKind { name: "loss", read: |reader, _| loss::read(reader).map(Layer::Loss) },
+    LayerKind { name: "vxlan", read: |reader, _| vxlan::read(reader).map(Layer::Vxlan) },
+    LayerKind { name: "ovs", read: |_, _| Ok(Layer::Ovs(Ovs::PLAIN)) },
+    LayerKind { name: "ovs-vxlan", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Vxlan))) },
+    LayerKind { name: "ovs-geneve", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Geneve))) },
+    LayerKind { name: "ovs-gre", read: |_, _| Ok(Layer::Ovs(Ovs::with(OvsTunnel::Gre))) },
+    LayerKind { name: "wireguard", read: |reader, _| wireguard::read(reader).map(Layer::Wireguard) },
+    LayerKind { name: "sidecar", read: |reader, _| sidecar::read(reader).map(Layer::Sidecar) },
+    LayerKind {
         name: "container",
         read: |reader, before| container::read(reader, has_hosts(before)).map(Layer::Container),
     },

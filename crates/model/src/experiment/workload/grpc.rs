@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use toml::{Table, Value as Toml};
 
 use super::{Equality, Spec, TextVisitor};
-use crate::experiment::node::{ExperimentError, Node, Reader, Value, suggestion};
+use crate::experiment::node::{Node, Read, Reader, Value, suggestion};
 use crate::experiment::{read, write};
 use crate::id::OperationId;
 use crate::id::PointLabel;
@@ -306,8 +306,6 @@ fn short_name(method: &str) -> String {
     let start = method.split('/').next().unwrap_or_default().rfind('.').map_or(0, |dot| dot + 1);
     method[start..].to_owned()
 }
-
-type Read<T> = Result<T, ExperimentError>;
 
 impl Spec for GrpcSpec {
     const NAME: &'static str = "grpc";

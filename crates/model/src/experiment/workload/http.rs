@@ -8,15 +8,13 @@ use toml::{Table, Value};
 
 use super::scenario::{self, DataSpec, Extract, Scenario};
 use super::{Equality, Spec, TextVisitor};
-use crate::experiment::node::{ExperimentError, Reader};
+use crate::experiment::node::{Read, Reader};
 use crate::experiment::read::{holds_something, json_conditions, pairs, weight};
 use crate::experiment::template::{Template, TemplateError, TemplatePiece};
 use crate::experiment::write;
 use crate::id::OperationId;
 use crate::quantity::Bytes;
 use crate::secret::shown_path;
-
-type Read<T> = Result<T, ExperimentError>;
 
 /// The user's own requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -16,15 +16,13 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use super::node::{ExperimentError, Reader};
+use super::node::{Read, Reader};
 use super::{
     CallStream, CommandsSpec, DataSpec, GrpcSpec, HttpSpec, LoadModel, LoadSpec, PingpongSpec, SizeSpread,
     Variant,
 };
 use crate::id::{OperationId, PointLabel};
 use crate::quantity::Bytes;
-
-type Read<T> = Result<T, ExperimentError>;
 
 /// What sessions ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,8 +50,11 @@ macro_rules! each {
     };
 }
 
+/// How a workload is read from its table.
+type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
+
 /// Names of all workloads, and how each is read.
-const KINDS: [(&str, fn(&Reader<'_>) -> Read<WorkloadSpec>); 4] = [
+const KINDS: [(&str, ReadWorkload); 4] = [
     (PingpongSpec::NAME, |reader| PingpongSpec::read(reader).map(WorkloadSpec::Pingpong)),
     (HttpSpec::NAME, |reader| HttpSpec::read(reader).map(WorkloadSpec::Http)),
     (CommandsSpec::NAME, |reader| CommandsSpec::read(reader).map(WorkloadSpec::Commands)),

@@ -10,7 +10,7 @@ use toml::{Table, Value as Toml};
 
 use super::Equality;
 use super::http::RequestSpec;
-use crate::experiment::node::{ExperimentError, Node, Reader, Value, suggestion};
+use crate::experiment::node::{Node, Read, Reader, Value, suggestion};
 use crate::experiment::read;
 use crate::experiment::template::{Template, is_value_name};
 
@@ -227,8 +227,6 @@ impl RequestSpec {
             .collect()
     }
 }
-
-type Read<T> = Result<T, ExperimentError>;
 
 /// Reads sessions, data and what may differ. `requests` come with their lines and whether they have a weight.
 pub(super) fn read(

@@ -1,7 +1,7 @@
 //! A bundle's `config.json`: what the container sees, may do and is told, as the OCI runtime specification
 //! writes it.
 //!
-//! A pure function of a [`Plan`]. `{port}` in it stands for the port until the container starts.
+//! A pure function of a [`BundleConfig`]. `{port}` in it stands for the port until the container starts.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const SECCOMP: &str = include_str!("../../../../data/seccomp.json");
 
 /// One file or folder of this host that is seen inside at the same place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shown {
+pub struct BindMount {
     /// Its path, here and inside.
     pub path: String,
     /// Whether it can be changed from inside.
@@ -28,7 +28,7 @@ pub enum Access {
 
 /// Everything that a configuration says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct BundleConfig {
     /// Program and arguments.
     pub command: Vec<String>,
     /// Its whole environment.
@@ -36,7 +36,7 @@ pub struct Plan {
     /// Where it runs.
     pub folder: String,
     /// What it sees of this host.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<BindMount>,
     /// Whether its root can only be read.
     pub read_only: bool,
     /// Whether system calls are filtered.
@@ -50,33 +50,33 @@ pub struct Plan {
 }
 
 /// The configuration as JSON text.
-pub fn configuration(plan: &Plan) -> String {
+pub fn configuration(config: &BundleConfig) -> String {
     let environment: Vec<String> =
-        plan.environment.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        config.environment.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let mut whole = json!({
         "ociVersion": "1.0.2",
-        "hostname": plan.name,
-        "root": { "path": "rootfs", "readonly": plan.read_only },
+        "hostname": config.name,
+        "root": { "path": "rootfs", "readonly": config.read_only },
         "process": {
             "terminal": false,
             "user": { "uid": 0, "gid": 0 },
-            "args": plan.command,
+            "args": config.command,
             "env": environment,
-            "cwd": plan.folder,
+            "cwd": config.folder,
             // Without any it can do what a plain user can, to files that root owns.
             "capabilities": { "bounding": [], "effective": [], "inheritable": [], "permitted": [], "ambient": [] },
             "noNewPrivileges": true
         },
-        "mounts": mounts(plan),
-        "linux": linux(plan)
+        "mounts": mounts(config),
+        "linux": linux(config)
     });
-    if let Some(script) = &plan.hook {
+    if let Some(script) = &config.hook {
         whole["hooks"] = json!({ "createRuntime": [{ "path": "/bin/sh", "args": ["sh", "-c", script] }] });
     }
     format!("{whole:#}\n")
 }
 
-fn mounts(plan: &Plan) -> Vec<Value> {
+fn mounts(config: &BundleConfig) -> Vec<Value> {
     let tmpfs = |at: &str, options: &[&str]| json!({ "destination": at, "type": "tmpfs", "source": "tmpfs", "options": options });
     let mut mounts = vec![
         json!({ "destination": "/proc", "type": "proc", "source": "proc", "options": ["nosuid", "noexec", "nodev"] }),
@@ -86,7 +86,7 @@ fn mounts(plan: &Plan) -> Vec<Value> {
         json!({ "destination": "/sys", "type": "none", "source": "/sys", "options": ["rbind", "rro", "nosuid", "noexec", "nodev"] }),
         tmpfs("/tmp", &["nosuid", "nodev", "mode=1777"]),
     ];
-    mounts.extend(plan.shown.iter().map(|Shown { path, access }| {
+    mounts.extend(config.shown.iter().map(|BindMount { path, access }| {
         let access = match access {
             Access::Read => "ro",
             Access::Write => "rw",
@@ -96,7 +96,7 @@ fn mounts(plan: &Plan) -> Vec<Value> {
     mounts
 }
 
-fn linux(plan: &Plan) -> Value {
+fn linux(config: &BundleConfig) -> Value {
     // Its network is the one in which its runtime is started.
     let own = ["mount", "pid", "ipc", "uts"];
     let mut linux = json!({
@@ -107,10 +107,10 @@ fn linux(plan: &Plan) -> Value {
         ],
         "readonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
     });
-    if let Some(group) = &plan.group {
+    if let Some(group) = &config.group {
         linux["cgroupsPath"] = json!(group);
     }
-    if plan.filtered {
+    if config.filtered {
         // It is part of this program, and a test reads it.
         linux["seccomp"] = serde_json::from_str(SECCOMP).unwrap_or(Value::Null);
     }
@@ -121,14 +121,14 @@ fn linux(plan: &Plan) -> Value {
 mod tests {
     use super::*;
 
-    fn plan() -> Plan {
-        Plan {
+    fn config() -> BundleConfig {
+        BundleConfig {
             command: vec!["/s/rust/weigh-rust".to_owned(), "{port}".to_owned()],
             environment: vec![("PORT".to_owned(), "{port}".to_owned())],
             folder: "/s/rust".to_owned(),
             shown: vec![
-                Shown { path: "/usr".to_owned(), access: Access::Read },
-                Shown { path: "/run/facts.txt".to_owned(), access: Access::Write },
+                BindMount { path: "/usr".to_owned(), access: Access::Read },
+                BindMount { path: "/run/facts.txt".to_owned(), access: Access::Write },
             ],
             read_only: true,
             filtered: true,
@@ -138,13 +138,13 @@ mod tests {
         }
     }
 
-    fn read(plan: &Plan) -> Value {
-        serde_json::from_str(&configuration(plan)).expect("JSON")
+    fn read(config: &BundleConfig) -> Value {
+        serde_json::from_str(&configuration(config)).expect("JSON")
     }
 
     #[test]
     fn a_container_has_namespaces_a_filter_and_no_capability() {
-        let whole = read(&plan());
+        let whole = read(&config());
         let kinds = |whole: &Value| {
             let all = whole["linux"]["namespaces"].as_array().expect("a list").clone();
             all.iter().map(|one| one["type"].as_str().expect("a kind").to_owned()).collect::<Vec<_>>()
@@ -157,14 +157,14 @@ mod tests {
         assert_eq!(whole["root"]["readonly"], true);
         let last = whole["mounts"].as_array().and_then(|all| all.last()).expect("mounts");
         assert_eq!(last["options"][1], "rw");
-        let bare = read(&Plan { filtered: false, group: None, hook: None, ..plan() });
+        let bare = read(&BundleConfig { filtered: false, group: None, hook: None, ..config() });
         assert!(bare["linux"]["seccomp"].is_null() && bare["linux"]["cgroupsPath"].is_null());
         assert!(bare["hooks"].is_null());
     }
 
     #[test]
     fn the_filter_lets_servers_work_and_refuses_what_manages_the_host() {
-        let filter = read(&plan())["linux"]["seccomp"].clone();
+        let filter = read(&config())["linux"]["seccomp"].clone();
         assert_eq!(
             (&filter["defaultAction"], &filter["defaultErrnoRet"]),
             (&json!("SCMP_ACT_ERRNO"), &json!(1))

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::bundle::{Access, Shown};
+use super::bundle::{Access, BindMount};
 use super::{Missing, Runtime, groups, hybrid, rehearsal};
 use crate::host::procfs::Pid;
 
@@ -43,7 +43,7 @@ pub(crate) const PORT: u16 = 8080;
 
 /// What is to be run, and how.
 #[derive(Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct ContainerSpec<'a> {
     pub id: &'a str,
     pub runtime: Runtime,
     pub command: &'a [String],
@@ -51,7 +51,7 @@ pub(super) struct Order<'a> {
     /// them.
     pub environment: &'a [(String, Option<String>)],
     pub folder: &'a Path,
-    pub shown: &'a [Shown],
+    pub shown: &'a [BindMount],
     pub read_only: bool,
     pub filtered: bool,
     /// The address by which its port is published; `None` where it has the network in which it is started.
@@ -266,7 +266,7 @@ impl Engine {
     /// What is missing, or cannot be written.
     pub(super) fn run(
         self,
-        order: &Order<'_>,
+        spec: &ContainerSpec<'_>,
         bundle: &Path,
         root: &Path,
         daemon: Option<Pid>,
@@ -300,21 +300,21 @@ impl Engine {
         };
         words.extend(self.client(daemon).map_err(io::Error::other)?);
         if self == Self::Podman {
-            words.extend(podman_places(order.runtime, &bundle.join(HOOKS)).map_err(io::Error::other)?);
+            words.extend(podman_places(spec.runtime, &bundle.join(HOOKS)).map_err(io::Error::other)?);
         }
-        words.extend(self.flags(order));
+        words.extend(self.flags(spec));
         match self {
             Self::Docker => words.push(IMAGE.to_owned()),
             Self::Podman => words.extend(["--rootfs".to_owned(), root.display().to_string()]),
         }
-        words.extend(order.command.iter().cloned());
+        words.extend(spec.command.iter().cloned());
         Ok(words)
     }
 
-    fn flags(self, order: &Order<'_>) -> Vec<String> {
-        let mut words = vec!["run".to_owned(), "--rm".to_owned(), format!("--name={}", order.id)];
-        words.push(format!("--cgroup-parent=/{}", order.id));
-        words.push(format!("--workdir={}", order.folder.display()));
+    fn flags(self, spec: &ContainerSpec<'_>) -> Vec<String> {
+        let mut words = vec!["run".to_owned(), "--rm".to_owned(), format!("--name={}", spec.id)];
+        words.push(format!("--cgroup-parent=/{}", spec.id));
+        words.push(format!("--workdir={}", spec.folder.display()));
         words.extend(["--user=0:0", "--cap-drop=ALL", "--security-opt=no-new-privileges"].map(str::to_owned));
         // What is shown inside are the host's own files, which SELinux would keep from a container.
         words.push("--security-opt=label=disable".to_owned());
@@ -334,20 +334,20 @@ impl Engine {
                 words.extend(limits());
             }
         }
-        words.extend(order.read_only.then(|| "--read-only".to_owned()));
-        words.extend((!order.filtered).then(|| "--security-opt=seccomp=unconfined".to_owned()));
-        match order.published {
+        words.extend(spec.read_only.then(|| "--read-only".to_owned()));
+        words.extend((!spec.filtered).then(|| "--security-opt=seccomp=unconfined".to_owned()));
+        match spec.published {
             None => words.push("--network=host".to_owned()),
             Some(host) => words.push(format!("--publish={host}:{PORT}:{PORT}")),
         }
-        for Shown { path, access } in order.shown {
+        for BindMount { path, access } in spec.shown {
             let access = match access {
                 Access::Read => ":ro",
                 Access::Write => "",
             };
             words.push(format!("--volume={path}:{path}{access}"));
         }
-        for (name, value) in order.environment {
+        for (name, value) in spec.environment {
             // Values are nobody else's to read, and a command line is everybody's.
             words.push(match value {
                 None => format!("--env={name}"),
@@ -450,8 +450,8 @@ const PROCESSES_MOST: u64 = 4_096;
 mod tests {
     use super::*;
 
-    fn order(published: Option<IpAddr>) -> Order<'static> {
-        Order {
+    fn spec(published: Option<IpAddr>) -> ContainerSpec<'static> {
+        ContainerSpec {
             id: "wb-00000000-0-container",
             runtime: Runtime::Runc,
             command: &[],
@@ -468,7 +468,7 @@ mod tests {
     fn values_of_the_environment_are_on_no_command_line() {
         let environment = [("TOKEN".to_owned(), None), ("HOME".to_owned(), Some("/tmp".to_owned()))];
         for engine in Engine::ALL {
-            let flags = engine.flags(&Order { environment: &environment, ..order(None) });
+            let flags = engine.flags(&ContainerSpec { environment: &environment, ..spec(None) });
             assert!(flags.contains(&"--env=TOKEN".to_owned()), "{flags:?}");
             assert!(flags.contains(&"--env=HOME=/tmp".to_owned()), "{flags:?}");
         }
@@ -478,10 +478,10 @@ mod tests {
     fn a_port_is_published_at_the_servers_address_alone() {
         let host: IpAddr = [10, 77, 0, 2].into();
         for engine in Engine::ALL {
-            let flags = engine.flags(&order(Some(host)));
+            let flags = engine.flags(&spec(Some(host)));
             assert!(flags.contains(&"--publish=10.77.0.2:8080:8080".to_owned()), "{flags:?}");
             assert!(!flags.contains(&"--network=host".to_owned()));
-            assert!(engine.flags(&order(None)).contains(&"--network=host".to_owned()));
+            assert!(engine.flags(&spec(None)).contains(&"--network=host".to_owned()));
         }
     }
 

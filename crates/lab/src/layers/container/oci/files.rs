@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::bundle::{Access, Shown};
+use super::bundle::{Access, BindMount};
 
 /// Where systems keep programs and libraries.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/opt"];
@@ -30,7 +30,7 @@ const SETTINGS: [&str; 13] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
     /// Files and folders, each before what lies in it.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<BindMount>,
     /// Name and target of links, such as `/lib` to `usr/lib`.
     pub links: Vec<(PathBuf, PathBuf)>,
 }
@@ -112,7 +112,7 @@ fn add(shown: &mut BTreeMap<PathBuf, Access>, path: &Path) {
 }
 
 /// What lies in something that is shown alike need not be shown again; parents come before what lies in them.
-fn without_inner(all: BTreeMap<PathBuf, Access>) -> Vec<Shown> {
+fn without_inner(all: BTreeMap<PathBuf, Access>) -> Vec<BindMount> {
     let special = ["/proc", "/sys", "/dev"].map(Path::new);
     let mut kept: Vec<(PathBuf, Access)> = Vec::new();
     for (path, access) in all {
@@ -125,7 +125,7 @@ fn without_inner(all: BTreeMap<PathBuf, Access>) -> Vec<Shown> {
             kept.push((path, access));
         }
     }
-    kept.into_iter().map(|(path, access)| Shown { path: path.display().to_string(), access }).collect()
+    kept.into_iter().map(|(path, access)| BindMount { path: path.display().to_string(), access }).collect()
 }
 
 #[cfg(test)]

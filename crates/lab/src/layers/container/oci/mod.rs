@@ -31,9 +31,9 @@ use crate::process::cgroup::Hierarchy;
 use crate::process::launch::{Lab, Launch};
 use crate::service::runtime;
 
-pub use bundle::{Access, Plan, Shown, configuration};
+pub use bundle::{Access, BindMount, BundleConfig, configuration};
+use engine::ContainerSpec;
 pub use engine::Engine;
-use engine::Order;
 pub(crate) use engine::{PORT as ENGINE_PORT, UP as ENGINE_UP};
 pub use files::Files;
 
@@ -310,7 +310,7 @@ impl Container {
         let told = |(name, value): (String, String)| {
             (name == "HOME").then_some(value).map_or((name.clone(), None), |value| (name, Some(value)))
         };
-        let order = Order {
+        let spec = ContainerSpec {
             id: &container.id,
             runtime: settings.runtime,
             command: &launch.command,
@@ -321,7 +321,7 @@ impl Container {
             filtered: settings.filtered,
             published,
         };
-        let command = engine.run(&order, &container.folder, &root, daemon);
+        let command = engine.run(&spec, &container.folder, &root, daemon);
         launch.command = command.map_err(refused("be told what to run"))?;
         launch.folder = Some(container.folder.clone());
         launch.wrapping = Wrapping::Outside;
@@ -393,7 +393,7 @@ impl Container {
         inside: &Path,
         settings: Settings,
     ) -> Result<(), ContainerError> {
-        let plan = Plan {
+        let config = BundleConfig {
             command,
             environment,
             folder: inside.display().to_string(),
@@ -407,7 +407,7 @@ impl Container {
         let file = self.folder.join(TEMPLATE);
         // Its environment is nobody else's to read.
         let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
-        let written = made.and_then(|mut made| made.write_all(configuration(&plan).as_bytes()));
+        let written = made.and_then(|mut made| made.write_all(configuration(&config).as_bytes()));
         written.map_err(|source| self.failed(&file, source))
     }
 

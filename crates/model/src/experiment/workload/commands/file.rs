@@ -8,14 +8,12 @@ use super::{
     CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, short_name,
 };
 use crate::experiment::Equality;
-use crate::experiment::node::{ExperimentError, Node, Reader, Value};
+use crate::experiment::node::{Node, Read, Reader, Value};
 use crate::experiment::workload::{Spec, TextVisitor};
 use crate::quantity::Bytes;
 
 /// Longest value that may be asked for: what Redis takes by default.
 const VALUE_LIMIT: u64 = 512 << 20;
-
-type Read<T> = Result<T, ExperimentError>;
 
 impl Spec for CommandsSpec {
     const NAME: &'static str = "commands";

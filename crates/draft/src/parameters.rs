@@ -28,7 +28,7 @@ pub(crate) enum Place {
 
 /// One value of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Slot<'a> {
+pub(crate) struct Parameter<'a> {
     /// Where it stands.
     pub place: Place,
     /// Its name there; empty for a segment of a path.
@@ -39,7 +39,7 @@ pub(crate) struct Slot<'a> {
     pub raw: &'a str,
 }
 
-/// What is put into a slot.
+/// What is put into a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Put {
     /// A value of the session, in the encoding of the place.
@@ -50,8 +50,8 @@ pub(crate) enum Put {
     Variable(String),
 }
 
-/// Decides what is put into a slot; `None` leaves it as it is.
-pub(crate) type Choose<'a> = &'a mut dyn FnMut(&Slot<'_>) -> Option<Put>;
+/// Decides what is put into a parameter; `None` leaves it as it is.
+pub(crate) type Choose<'a> = &'a mut dyn FnMut(&Parameter<'_>) -> Option<Put>;
 
 impl Put {
     fn text(&self, place: Place) -> String {
@@ -119,7 +119,8 @@ fn encoded(place: Place, key: &str, raw: &str, spaced: &str, choose: Choose<'_>)
     let Ok(value) = percent_decode_str(spaced).decode_utf8() else { return Template::escaped(raw) };
     // A key is a name, whatever its encoding.
     let name = percent_decode_str(key).decode_utf8_lossy();
-    let put = if raw.is_empty() { None } else { choose(&Slot { place, key: &name, value: &value, raw }) };
+    let put =
+        if raw.is_empty() { None } else { choose(&Parameter { place, key: &name, value: &value, raw }) };
     match put {
         Some(put) => put.text(place),
         None => Template::escaped(raw),
@@ -127,7 +128,7 @@ fn encoded(place: Place, key: &str, raw: &str, spaced: &str, choose: Choose<'_>)
 }
 
 fn field(name: &str, value: &str, choose: Choose<'_>) -> String {
-    let mut ask = |value| choose(&Slot { place: Place::Header, key: name, value, raw: value });
+    let mut ask = |value| choose(&Parameter { place: Place::Header, key: name, value, raw: value });
     if let Some(put) = ask(value) {
         return put.text(Place::Header);
     }
@@ -145,8 +146,8 @@ fn cookies(value: &str, choose: Choose<'_>) -> String {
     let mut put = Vec::new();
     for pair in value.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
         let found = pair.split_once('=').and_then(|(key, value)| {
-            let slot = Slot { place: Place::Cookie, key, value, raw: value };
-            Some(format!("{}={}", Template::escaped(key), choose(&slot)?.text(Place::Cookie)))
+            let parameter = Parameter { place: Place::Cookie, key, value, raw: value };
+            Some(format!("{}={}", Template::escaped(key), choose(&parameter)?.text(Place::Cookie)))
         });
         match found {
             Some(text) => put.push(text),
@@ -158,8 +159,8 @@ fn cookies(value: &str, choose: Choose<'_>) -> String {
     }
     if !rest.is_empty() {
         let rest = rest.join("; ");
-        let slot = Slot { place: Place::Header, key: "Cookie", value: &rest, raw: &rest };
-        put.extend(choose(&slot).map(|put| put.text(Place::Header)));
+        let parameter = Parameter { place: Place::Header, key: "Cookie", value: &rest, raw: &rest };
+        put.extend(choose(&parameter).map(|put| put.text(Place::Header)));
     }
     put.join("; ")
 }
@@ -191,7 +192,7 @@ fn json(text: &str, choose: Choose<'_>) -> String {
             continue;
         }
         let place = if first == '"' { Place::JsonText } else { Place::JsonNumber };
-        match choose(&Slot { place, key: &key, value: &value, raw: inside }) {
+        match choose(&Parameter { place, key: &key, value: &value, raw: inside }) {
             Some(put) if first == '"' => out.push_str(&format!("\"{}\"", put.text(place))),
             Some(put) => out.push_str(&put.text(place)),
             None => out.push_str(&Template::escaped(token)),

@@ -8,7 +8,7 @@ const LONGEST: usize = 4096;
 
 /// What is asked for: a path whose segments are decoded and plain, and the query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct RequestTarget {
     /// Segments of the path, decoded; none holds a slash, a backslash or a control character, or is `.` or `..`. A path
     /// that ends in a slash has an empty last one.
     pub segments: Vec<String>,
@@ -16,39 +16,39 @@ pub struct Place {
     pub query: Vec<(String, String)>,
 }
 
-/// Why a target names no place.
+/// Why a target is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotAPlace {
+pub(crate) enum InvalidTarget {
     /// It is longer than 4 KiB.
     TooLong,
     /// It holds what is no plain name.
     NotPlain,
 }
 
-impl Place {
-    /// The place that a request's target names, decoded once; `None` where it is longer than 4 KiB or holds anything but
-    /// plain names.
+impl RequestTarget {
+    /// A request's target, decoded once; `None` where it is longer than 4 KiB or holds anything but plain
+    /// names.
     pub fn parse(target: &str) -> Option<Self> {
         Self::from_uri(&target.parse().ok()?).ok()
     }
 
-    /// The same of a target that was read already, with the reason where it names no place.
-    pub(crate) fn from_uri(uri: &Uri) -> Result<Self, NotAPlace> {
+    /// The same of a URI, with the reason where it is refused.
+    pub(crate) fn from_uri(uri: &Uri) -> Result<Self, InvalidTarget> {
         let (path, query) = (uri.path(), uri.query().unwrap_or_default());
         if path.len() + query.len() > LONGEST {
-            return Err(NotAPlace::TooLong);
+            return Err(InvalidTarget::TooLong);
         }
-        let path = path.strip_prefix('/').ok_or(NotAPlace::NotPlain)?;
+        let path = path.strip_prefix('/').ok_or(InvalidTarget::NotPlain)?;
         let segments = path
             .split('/')
-            .map(|segment| decoded_segment(segment).ok_or(NotAPlace::NotPlain))
+            .map(|segment| decoded_segment(segment).ok_or(InvalidTarget::NotPlain))
             .collect::<Result<_, _>>()?;
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Some((decoded_field(name)?, decoded_field(value)?))
         };
-        let query = pairs.map(|text| pair(text).ok_or(NotAPlace::NotPlain)).collect::<Result<_, _>>()?;
+        let query = pairs.map(|text| pair(text).ok_or(InvalidTarget::NotPlain)).collect::<Result<_, _>>()?;
         Ok(Self { segments, query })
     }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_path_is_decoded_once_and_holds_plain_names() {
-        let read = |text: &str| Place::from_uri(&text.parse().unwrap());
+        let read = |text: &str| RequestTarget::from_uri(&text.parse().unwrap());
         let segments = |text: &str| read(text).unwrap().segments;
         assert_eq!(segments("/"), [""]);
         assert_eq!(segments("/run/a%20b/"), ["run", "a b", ""]);
@@ -85,12 +85,12 @@ mod tests {
         for bad in
             ["/..", "/run/../x", "/run/%2e%2e/x", "/run/a%2fb", "/run/a%5Cb", "/run/a%00", "/%ff", "/./"]
         {
-            assert_eq!(read(bad), Err(NotAPlace::NotPlain), "{bad}");
+            assert_eq!(read(bad), Err(InvalidTarget::NotPlain), "{bad}");
         }
         let query = read("/compare?run=a+b&against=%26&x").unwrap();
         assert_eq!(query.value("run"), Some("a b"));
         assert_eq!((query.value("against"), query.value("x"), query.value("y")), (Some("&"), Some(""), None));
         let long = format!("/{}", "a".repeat(LONGEST));
-        assert_eq!(read(&long), Err(NotAPlace::TooLong));
+        assert_eq!(read(&long), Err(InvalidTarget::TooLong));
     }
 }
