@@ -2,19 +2,10 @@
 
 use std::fmt;
 
-use httparse::Header;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
-use weighbridge_load::codec::Head;
-use weighbridge_model::experiment::{Equality, GrpcStatus};
+use weighbridge_model::experiment::GrpcStatus;
 use weighbridge_model::hex;
-use weighbridge_model::record::{ErrorKind, Outcome};
 use weighbridge_model::secret::is_unprintable;
-
-use crate::Expect;
-use crate::checks::explain::FailureLog;
-use crate::grpc::message_text;
-use crate::json::Pointer;
 
 /// A whole reply.
 #[derive(Debug, Clone, Copy)]
@@ -115,7 +106,7 @@ fn first_difference<'a>(
 }
 
 /// Takes out of a value what may differ; `*` stands for every key and every place.
-fn forget(value: &mut Value, tokens: &[&str]) {
+pub(crate) fn forget(value: &mut Value, tokens: &[&str]) {
     let Some((first, rest)) = tokens.split_first() else { return };
     let key = first.replace("~1", "/").replace("~0", "~");
     match value {
@@ -148,69 +139,23 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if is_unprintable(c) { '.' } else { c }).collect()
 }
 
-pub(crate) fn canonical(
-    equality: Equality,
-    ignored: &[Pointer],
-    expect: &Expect,
-    received: &Received<'_>,
-    hide: &dyn Fn(&str) -> String,
-) -> Result<Canonical, String> {
-    judge(expect, received, hide)?;
-    let body = received.body;
-    // Over gRPC the status that says something is gRPC's.
-    let status = match expect {
-        Expect::Grpc(call) => u16::from(call.status().number()),
-        // The check has seen every byte of a pong, and its size says them all. What a relay measured differs from call to
-        // call; that its peer sent so many bytes does not.
-        Expect::Pong(size) | Expect::PongMessage(size) | Expect::Mping(size) => {
-            return Ok(Canonical::Length(received.status, size.get() as usize));
-        }
-        Expect::Http(_) | Expect::Command(_) => received.status,
-    };
-    Ok(match (equality, expect) {
-        (Equality::Status, _) => Canonical::Status(status),
-        (Equality::Length, _) => Canonical::Length(status, body.len()),
-        (Equality::Json, Expect::Grpc(call)) => Canonical::Json(status, call.json(body, received.messages)?),
-        (Equality::Json, _) => {
-            let mut value = serde_json::from_slice(body)
-                .map_err(|e| format!("the body is not JSON ({e}): {}", excerpt(body, hide)))?;
-            for pointer in ignored {
-                forget(&mut value, &pointer.text().split('/').skip(1).collect::<Vec<_>>());
-            }
-            Canonical::Json(status, value)
-        }
-        (Equality::Bytes, _) => Canonical::Bytes(status, body.len(), Sha256::digest(body).into()),
-    })
-}
-
-/// Runs the check over a whole reply; says why it does not hold.
-fn judge(expect: &Expect, received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> Result<(), String> {
-    let Received { status, headers, body, messages } = *received;
-    let fields: Vec<_> =
-        headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
-    let mut check = expect.check(&FailureLog::default());
-    check.head(&Head { status, fields: &fields });
-    let mut start = 0;
-    for end in messages {
-        check.data(&body[start..*end]);
-        check.messages(1);
-        start = *end;
+/// The text of a `grpc-message`, whose bytes outside printable ASCII are percent-encoded; at most 200 characters.
+pub(crate) fn message_text(encoded: &str) -> String {
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let decoded =
+            digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = &behind[if decoded.is_some() { 2 } else { 0 }..];
     }
-    check.data(&body[start..]);
-    match check.done() {
-        Outcome::Ok => Ok(()),
-        Outcome::Error(ErrorKind::Status) => Err(wrong_status(received, hide)),
-        Outcome::Error(ErrorKind::Protocol) => {
-            Err("the reply is not of gRPC: its `content-type` or its `grpc-status` is missing".to_owned())
-        }
-        Outcome::Error(_) => {
-            Err(format!("the reply is not what the workload expects: {}", excerpt(body, hide)))
-        }
-    }
+    let text = String::from_utf8_lossy(&bytes);
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 
 /// The status of a reply in words, gRPC's with its message where it has one.
-fn wrong_status(received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn wrong_status(received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> String {
     let field =
         |name: &str| received.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
     let Some(number) = field("grpc-status") else {
@@ -231,7 +176,7 @@ fn wrong_status(received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> Strin
 const LOOKED_AT: usize = 64 * 1024;
 
 /// Length and beginning of a body, for a message.
-fn excerpt(body: &[u8], hide: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn excerpt(body: &[u8], hide: &dyn Fn(&str) -> String) -> String {
     // Hidden before it is cut: the beginning of a secret is not known for one.
     let start = hide(&String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]));
     let start: String = plain(&start).chars().take(40).collect();

@@ -12,19 +12,42 @@ use weighbridge_load::request::{Framing, Rendered};
 use weighbridge_load::resp::{Handshake, Login, Opening, Version};
 use weighbridge_load::session::Check;
 use weighbridge_load::{memcached, resp};
-use weighbridge_model::experiment::{CommandCheck, CommandSpec, Presence, RespSetup, RespVersion, ValueSpec};
+use weighbridge_model::experiment::{
+    CommandCheck, CommandSpec, CommandsSpec, Presence, Protocol, RespSetup, RespVersion, ValueSpec,
+};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use crate::bind::{Bind, Binding};
 use crate::checks::Reset;
-use crate::checks::explain::{Explain, Words};
-use crate::{Address, Entry, Expect, WorkloadError};
+use crate::checks::explain::{Explain, FailureLog, Noted, Words};
+use crate::expect::Expect;
+use crate::stream::Mix;
+use crate::{Address, Entry, Workload, WorkloadError};
 
 /// Letters of made values.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+impl Bind for CommandsSpec {
+    fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
+        if !matches!(binding.protocol, Protocol::Memcached | Protocol::Resp) {
+            return Err(binding.unbound("commands"));
+        }
+        let (framing, address) = (binding.framing, binding.address);
+        let entries = entries(&self.commands, &self.setup, framing, address, binding.given.environment)?;
+        let mix = Mix::weighted(self.commands.iter().map(|command| command.weight));
+        Ok(binding.plain(entries, mix, self.equal))
+    }
+}
+
+impl Expect for CommandCheck {
+    fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send> {
+        Box::new(Noted::new(ValueCheck::new(self.clone()), log))
+    }
+}
+
 /// The requests of one variant.
-pub(crate) fn entries(
+fn entries(
     commands: &[CommandSpec],
     setup: &RespSetup,
     framing: Framing,
@@ -46,7 +69,7 @@ pub(crate) fn entries(
             name: spec.name.clone(),
             title: spec.name.clone(),
             rendered,
-            expect: Expect::Command(spec.check.clone()),
+            expect: Arc::new(spec.check.clone()),
         })
     };
     commands.iter().enumerate().map(entry).collect()

@@ -4,47 +4,42 @@
 //! request stream seeded. It refuses to open connections or to read clocks; `load` drives it. Of files it reads only
 //! `.proto` files ([`proto`]), and asks a server for descriptors only through its caller ([`reflection`]).
 
+mod bind;
 mod canonical;
 mod checks;
 mod commands;
 pub mod direct;
+mod expect;
 mod grpc;
+mod http;
 mod json;
 mod mping;
+mod pingpong;
 mod scenario;
 mod spread;
 mod stream;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use weighbridge_load::h2::Http2Settings;
 pub use weighbridge_load::h2::Scheme as UrlScheme;
-use weighbridge_load::request::{Framing, RenderError, Rendered, Request};
+use weighbridge_load::request::{Framing, RenderError, Rendered};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
-use weighbridge_model::experiment::{
-    CallSpec, CommandCheck, CommandsSpec, DescriptorSource, Equality, GrpcSpec, HttpSpec, LoadSpec,
-    PingpongOperation, PingpongSpec, Protocol, ReplyCheck, RequestSpec, SizeSpread, Sizes, TemplateError,
-    ValueError, WorkloadSpec, expand_environment,
-};
-use weighbridge_model::id::OperationId;
+use weighbridge_model::experiment::{Equality, LoadSpec, Protocol, TemplateError, ValueError, WorkloadSpec};
 use weighbridge_model::quantity::Bytes;
-use weighbridge_model::secret::shown_path;
 
+use bind::{Bind, Binding};
 pub use canonical::{Canonical, Received};
-use checks::explain::{FailureLog, Noted};
-use checks::{HttpCheck, PongCheck, Reset};
-use commands::ValueCheck;
-use grpc::{CallExpect, GrpcCheck, PongMessageCheck};
+use expect::Expect;
+use grpc::PongMessageCheck;
 pub use grpc::{GrpcError, proto, reflection};
 use json::Pointer;
-use mping::MpingCheck;
 pub use mping::read_mping;
 pub use scenario::rows::{Rows, RowsError};
 pub use scenario::{Conversation, Question};
 use scenario::{Scene, Scenes};
-use spread::{SizedReply, Spread, SpreadSessions};
+use spread::{Spread, SpreadSessions};
 use stream::{Mix, Stream};
 
 /// Where a variant is reached, as its requests name it.
@@ -166,19 +161,7 @@ struct Entry {
     /// What is asked, in a line: more than the operation's name where an operation has several kinds.
     title: String,
     rendered: Rendered,
-    expect: Expect,
-}
-
-/// What a good reply to one request is.
-#[derive(Debug, Clone)]
-enum Expect {
-    Pong(Bytes),
-    /// What a relay says of its peer's pong of that size.
-    Mping(Bytes),
-    PongMessage(Bytes),
-    Http(ReplyCheck),
-    Command(CommandCheck),
-    Grpc(Arc<CallExpect>),
+    expect: Arc<dyn Expect>,
 }
 
 /// What a variable of the environment holds, by its name.
@@ -235,50 +218,16 @@ impl Workload {
         load: &LoadSpec,
         protocol: Protocol,
         address: &Address,
-        Given { environment, rows, extra }: Given<'_>,
+        given: Given<'_>,
     ) -> Result<Self, WorkloadError> {
-        let unbound = || WorkloadError::Unbound { workload: spec.name(), protocol };
         let framing = framing(protocol, address.scheme);
-        let binding = Binding { framing, load, address, environment };
-        let (mut ignored, mut scene, mut spread) = (Vec::new(), None, None);
-        let (entries, mix, equality) = match (spec, protocol) {
-            (WorkloadSpec::Pingpong(pong), Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct) => {
-                spread = binding.spread(pong, spec.spread(), extra, protocol)?;
-                let entries = binding.pongs(pong)?;
-                let mix = Mix::even(entries.len());
-                (entries, mix, Equality::Bytes)
-            }
-            (WorkloadSpec::Pingpong(pong), Protocol::Grpc) if pong.operation == PingpongOperation::Pong => {
-                spread = binding.spread(pong, spec.spread(), extra, protocol)?;
-                let entries = binding.pong_calls(&compared(&pong.sizes))?;
-                let mix = Mix::even(entries.len());
-                (entries, mix, Equality::Bytes)
-            }
-            (
-                WorkloadSpec::Http(HttpSpec { requests, equal, scenario }),
-                Protocol::Http1Json | Protocol::Http2Json,
-            ) => {
-                let mix = Mix::weighted(requests.iter().map(|request| request.weight));
-                ignored = scenario.ignore.iter().map(|pointer| Pointer::new(pointer)).collect();
-                if scenario::is_needed(requests, scenario) {
-                    scene = Some(Arc::new(Scene::bind(requests, scenario, rows, &binding)?));
-                }
-                (binding.requests(requests, scene.as_deref())?, mix, *equal)
-            }
-            (
-                WorkloadSpec::Commands(CommandsSpec { commands, equal, setup }),
-                Protocol::Memcached | Protocol::Resp,
-            ) => {
-                let entries = commands::entries(commands, setup, framing, address, environment)?;
-                (entries, Mix::weighted(commands.iter().map(|command| command.weight)), *equal)
-            }
-            (WorkloadSpec::Grpc(GrpcSpec { source, calls, equal }), Protocol::Grpc) => {
-                let mix = Mix::weighted(calls.iter().map(|call| call.weight));
-                (binding.calls(source, calls)?, mix, *equal)
-            }
-            _ => return Err(unbound()),
-        };
-        Ok(Self { framing, entries, mix, equality, ignored, scene, spread })
+        let binding = Binding { framing, protocol, load, address, given };
+        match spec {
+            WorkloadSpec::Pingpong(spec) => spec.bind(&binding),
+            WorkloadSpec::Http(spec) => spec.bind(&binding),
+            WorkloadSpec::Commands(spec) => spec.bind(&binding),
+            WorkloadSpec::Grpc(spec) => spec.bind(&binding),
+        }
     }
 
     /// How its bytes are laid out on a connection.
@@ -322,7 +271,7 @@ impl Workload {
         received: &Received<'_>,
         hide: &dyn Fn(&str) -> String,
     ) -> Result<Canonical, String> {
-        canonical::canonical(self.equality, &self.ignored, &entry.expect, received, hide)
+        expect::canonical(self.equality, &self.ignored, &*entry.expect, received, hide)
     }
 
     /// Its sessions, for the generator.
@@ -339,27 +288,6 @@ impl Workload {
     }
 }
 
-impl Expect {
-    /// The size asked for; 0 of what has none.
-    fn size(&self) -> Bytes {
-        match self {
-            Self::Pong(size) | Self::Mping(size) | Self::PongMessage(size) => *size,
-            Self::Http(_) | Self::Command(_) | Self::Grpc(_) => Bytes::new(0),
-        }
-    }
-
-    fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send> {
-        match self {
-            Self::Pong(size) => Box::new(Noted::new(PongCheck::new(*size), log)),
-            Self::Mping(size) => Box::new(Noted::new(MpingCheck::new(*size), log)),
-            Self::PongMessage(size) => Box::new(Noted::new(PongMessageCheck::new(*size), log)),
-            Self::Http(check) => Box::new(Noted::new(HttpCheck::new(check.clone()), log)),
-            Self::Command(check) => Box::new(Noted::new(ValueCheck::new(check.clone()), log)),
-            Self::Grpc(expect) => Box::new(Noted::new(GrpcCheck::new(Arc::clone(expect)), log)),
-        }
-    }
-}
-
 /// How a protocol's bytes are laid out.
 fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     match protocol {
@@ -373,161 +301,6 @@ fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     }
 }
 
-/// What requests of every workload are bound to.
-struct Binding<'a> {
-    framing: Framing,
-    load: &'a LoadSpec,
-    address: &'a Address,
-    environment: Variables<'a>,
-}
-
-impl Binding<'_> {
-    fn pongs(&self, spec: &PingpongSpec) -> Result<Vec<Entry>, WorkloadError> {
-        let operation = spec.operation;
-        let pong = |size: &Bytes| {
-            let request = self.pong_request(operation, *size);
-            let expect = match operation {
-                PingpongOperation::Pong | PingpongOperation::Ping => Expect::Pong(*size),
-                PingpongOperation::Mping => Expect::Mping(*size),
-            };
-            self.entry(OperationId(0), operation.operation(), &request, expect)
-        };
-        compared(&spec.sizes).iter().map(pong).collect()
-    }
-
-    /// All sizes of a range with their requests, where sizes are spread over one.
-    fn spread(
-        &self,
-        spec: &PingpongSpec,
-        range: Option<&SizeSpread>,
-        extra: &[Bytes],
-        protocol: Protocol,
-    ) -> Result<Option<Arc<Spread>>, WorkloadError> {
-        let Some(range) = range else { return Ok(None) };
-        let operation = OperationId(0);
-        let reply = match (protocol, spec.operation) {
-            (Protocol::Grpc, _) => SizedReply::PongMessage,
-            (_, PingpongOperation::Mping) => SizedReply::Mping,
-            (_, PingpongOperation::Pong | PingpongOperation::Ping) => SizedReply::Pong,
-        };
-        let render = |size: Bytes| match reply {
-            SizedReply::PongMessage => {
-                grpc::render_pong(self.framing, &self.address.authority, size, operation)
-            }
-            _ => self.framing.render(operation, &self.pong_request(spec.operation, size)),
-        };
-        let spread = Spread::new(*range, extra, reply, render);
-        spread
-            .map(|spread| Some(Arc::new(spread)))
-            .map_err(|source| render_error(spec.operation.operation(), source))
-    }
-
-    fn pong_calls(&self, sizes: &[Bytes]) -> Result<Vec<Entry>, WorkloadError> {
-        let pong = |size: &Bytes| {
-            let rendered = grpc::render_pong(self.framing, &self.address.authority, *size, OperationId(0));
-            Ok(Entry {
-                name: "pong".to_owned(),
-                title: format!("weighbridge.pong.v1.Pong/Pong {{size: {}}}", size.get()),
-                rendered: rendered.map_err(|source| render_error("pong", source))?,
-                expect: Expect::PongMessage(*size),
-            })
-        };
-        sizes.iter().map(pong).collect()
-    }
-
-    fn requests(&self, requests: &[RequestSpec], scene: Option<&Scene>) -> Result<Vec<Entry>, WorkloadError> {
-        let bind = |(index, spec): (usize, &RequestSpec)| {
-            let expect = Expect::Http(spec.check.clone());
-            // What values it has is nobody's business who reads the title.
-            let title = format!("{} {}", spec.method, shown_path(&join(&self.address.base, &spec.path)));
-            let rendered = match scene {
-                Some(scene) => scene.sample(index),
-                None => {
-                    let request = scenario::plain_request(spec, self)?;
-                    let rendered = self.framing.render(OperationId(index as u16), &request);
-                    rendered.map_err(|source| render_error(&spec.name, source))?
-                }
-            };
-            Ok(Entry { name: spec.name.clone(), title, rendered, expect })
-        };
-        requests.iter().enumerate().map(bind).collect()
-    }
-
-    fn calls(&self, source: &DescriptorSource, calls: &[CallSpec]) -> Result<Vec<Entry>, WorkloadError> {
-        let methods = grpc::Methods::read(source)?;
-        let mut operation = 0;
-        let mut entries = Vec::with_capacity(calls.len());
-        for call in calls {
-            let bound = grpc::bind(call, &methods)?;
-            let metadata = self.values(&call.name, &call.metadata)?;
-            let authority = self.address.authority.as_str();
-            let rendered =
-                grpc::render(self.framing, call, &bound, OperationId(operation), authority, metadata);
-            entries.push(Entry {
-                name: call.name.clone(),
-                title: call.method.clone(),
-                rendered: rendered.map_err(|source| render_error(&call.name, source))?,
-                expect: Expect::Grpc(bound.expect),
-            });
-            operation += 1 + u16::from(call.message_operation().is_some());
-        }
-        Ok(entries)
-    }
-
-    fn entry(
-        &self,
-        operation: OperationId,
-        name: &str,
-        request: &Request,
-        expect: Expect,
-    ) -> Result<Entry, WorkloadError> {
-        let rendered =
-            self.framing.render(operation, request).map_err(|source| render_error(name, source))?;
-        let title = format!("{} {}", request.method, request.target);
-        Ok(Entry { name: name.to_owned(), title, rendered, expect })
-    }
-
-    /// HTTP/1.1 tells the server that a connection serves only one request; HTTP/2 has no such field.
-    fn connection_header(&self) -> Option<(String, String)> {
-        let told = !self.load.keep_alive() && self.framing == Framing::Http1;
-        told.then(|| ("Connection".to_owned(), "close".to_owned()))
-    }
-
-    fn pong_request(&self, operation: PingpongOperation, size: Bytes) -> Request {
-        Request {
-            method: "GET".to_owned(),
-            target: join(&self.address.base, &format!("/{}/{}", operation.path(), size.get())),
-            authority: self.address.authority.clone(),
-            headers: self.connection_header().into_iter().collect(),
-            body: Vec::new(),
-        }
-    }
-
-    /// Header fields with what they say of the environment put in.
-    fn values(&self, name: &str, pairs: &[(String, String)]) -> Result<Vec<(String, String)>, WorkloadError> {
-        let resolve = |(header, value): &(String, String)| {
-            let value = expand_environment(value, self.environment).map_err(|variable| {
-                let (name, place) = (name.to_owned(), format!("header `{header}`"));
-                WorkloadError::Environment { name, place, variable }
-            })?;
-            Ok((header.clone(), value))
-        };
-        pairs.iter().map(resolve).collect()
-    }
-}
-
-/// Sizes that are asked for and compared before anything is timed.
-fn compared(sizes: &Sizes) -> Cow<'_, [Bytes]> {
-    match sizes {
-        Sizes::List(sizes) => Cow::Borrowed(sizes),
-        Sizes::Spread(spread) => Cow::Owned(Spread::compared(spread)),
-    }
-}
-
-fn render_error(name: &str, source: RenderError) -> WorkloadError {
-    WorkloadError::Render { name: name.to_owned(), source }
-}
-
 /// The check of a pong's message, apart from any workload: for fuzzing.
 #[doc(hidden)]
 pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check {
@@ -538,14 +311,6 @@ pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check 
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::json::{NotJson, Pointer, append, find};
-}
-
-/// The base with the request's own path after it: `/a/` and `/b` make `/a/b`, `/a` and nothing make `/a`.
-fn join(base: &str, path: &str) -> String {
-    match path.strip_prefix('/') {
-        Some(_) => format!("{}{path}", base.trim_end_matches('/')),
-        None => format!("{base}{path}"),
-    }
 }
 
 #[cfg(test)]

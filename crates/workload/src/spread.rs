@@ -14,8 +14,6 @@ use weighbridge_model::quantity::Bytes;
 
 use crate::checks::explain::{Explain, FailureLog, Noted};
 use crate::checks::{PongCheck, Reset, SeenReply};
-use crate::grpc::PongMessageCheck;
-use crate::mping::MpingCheck;
 
 /// Requests of a window for whose notes memory is set aside from the start.
 pub(crate) const SET_ASIDE: usize = 16_384;
@@ -86,7 +84,7 @@ impl Spread {
 }
 
 /// A check that is told before each reply which size was asked for.
-trait SizedCheck: Reset {
+pub(crate) trait SizedCheck: Reset {
     /// The next reply is to a request for so many bytes.
     fn begin(&mut self, size: Bytes);
 }
@@ -94,18 +92,6 @@ trait SizedCheck: Reset {
 impl SizedCheck for PongCheck {
     fn begin(&mut self, size: Bytes) {
         *self = Self::new(size);
-    }
-}
-
-impl SizedCheck for PongMessageCheck {
-    fn begin(&mut self, size: Bytes) {
-        self.resize(size);
-    }
-}
-
-impl SizedCheck for MpingCheck {
-    fn begin(&mut self, size: Bytes) {
-        self.resize(size);
     }
 }
 
@@ -161,12 +147,7 @@ impl SpreadSessions {
     }
 
     fn check_of(&self) -> Box<dyn SizedCheck + Send> {
-        let (size, log) = (self.of.sizes[0], &self.failures);
-        match self.of.reply {
-            SizedReply::Pong => Box::new(Noted::new(PongCheck::new(size), log)),
-            SizedReply::PongMessage => Box::new(Noted::new(PongMessageCheck::new(size), log)),
-            SizedReply::Mping => Box::new(Noted::new(MpingCheck::new(size), log)),
-        }
+        self.of.reply.check(self.of.sizes[0], &self.failures)
     }
 
     /// The place of the next size, and one further.

@@ -1,5 +1,7 @@
 //! The seeded request stream and the sessions that read it, each one request long.
 
+use std::sync::Arc;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_load::failures::Failures;
@@ -7,9 +9,9 @@ use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, Step};
 use weighbridge_model::id::OperationId;
 
-use crate::Expect;
 use crate::checks::explain::FailureLog;
 use crate::checks::{Reset, SeenReply};
+use crate::expect::Expect;
 use crate::spread::SET_ASIDE;
 
 /// Shares of kinds of request, as rising thresholds in (0, 1].
@@ -49,7 +51,7 @@ impl Mix {
 /// whichever slots send them.
 pub(crate) struct Stream {
     rendered: Vec<Rendered>,
-    expects: Vec<Expect>,
+    expects: Vec<Arc<dyn Expect>>,
     mix: Mix,
     /// Per operation the kinds that are of it, and their shares.
     by_operation: Vec<(Vec<usize>, Mix)>,
@@ -68,7 +70,7 @@ struct Slot {
 }
 
 impl Stream {
-    pub fn new(rendered: Vec<Rendered>, expects: Vec<Expect>, mix: Mix) -> Self {
+    pub fn new(rendered: Vec<Rendered>, expects: Vec<Arc<dyn Expect>>, mix: Mix) -> Self {
         let last = rendered.iter().map(|rendered| rendered.operation().index()).max().unwrap_or(0);
         let kinds_of = |operation: usize| {
             let is_of = |kind: &usize| rendered[*kind].operation().index() == operation;
@@ -79,7 +81,7 @@ impl Stream {
         let by_operation = (0..=last).map(kinds_of).collect();
         let random = ChaCha8Rng::seed_from_u64(0);
         // A relay's own measurement is worth nothing but request by request.
-        let keeps = expects.iter().any(|expect| matches!(expect, Expect::Mping(_)));
+        let keeps = expects.iter().any(|expect| expect.is_kept());
         Self {
             rendered,
             expects,

@@ -1,11 +1,14 @@
 //! Workloads: the stream's laws and what checks accept.
 
 use super::*;
+use crate::bind::join;
+use crate::checks::{HttpCheck, PongCheck, Reset};
 use weighbridge_load::codec::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::experiment::{
-    CommandCheck, CommandSpec, CommandsSpec, Experiment, HttpSpec, Presence, RespSetup,
+    CommandCheck, CommandSpec, CommandsSpec, Experiment, HttpSpec, PingpongSpec, Presence, RespSetup,
 };
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -22,7 +25,7 @@ fn bind(spec: &WorkloadSpec) -> Workload {
 }
 
 fn spec(workload: &str) -> WorkloadSpec {
-    let text = format!("[workload]\n{workload}\n[[variant]]\nservice='x'");
+    let text = format!("[workload]\n{workload}\n[[variant]]\nurl='http://h:1/'");
     Experiment::parse("x", &text).unwrap().points.remove(0).workload
 }
 
@@ -242,16 +245,16 @@ fn fields(fields: &[(&str, &str)]) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// The workloads' checks. The match has no other arm: who adds a kind of check is told to add its mutants.
-fn mutants(kind: &Expect) -> Vec<Mutants<'static>> {
-    match kind {
-        Expect::Pong(_) => pong_mutants(),
-        Expect::Mping(_) => mping_mutants(),
-        Expect::PongMessage(_) => pong_message_mutants(),
-        Expect::Http(_) => http_mutants(),
-        Expect::Command(_) => command_mutants(),
+/// The workloads' checks. The match has no other arm: who adds a workload is told to add the mutants of its checks.
+fn mutants(workload: &WorkloadSpec) -> Vec<Mutants<'static>> {
+    match workload {
+        WorkloadSpec::Pingpong(_) => {
+            [pong_mutants(), mping_mutants(), pong_message_mutants()].into_iter().flatten().collect()
+        }
+        WorkloadSpec::Http(_) => http_mutants(),
+        WorkloadSpec::Commands(_) => command_mutants(),
         // `defect_15_every_condition_on_a_call_is_broken_by_some_reply` has its own, beside the descriptors.
-        Expect::Grpc(_) => Vec::new(),
+        WorkloadSpec::Grpc(_) => Vec::new(),
     }
 }
 
@@ -409,13 +412,16 @@ fn command_mutants() -> Vec<Mutants<'static>> {
 /// Method defect 15: contracts that no reply could break.
 #[test]
 fn defect_15_every_condition_of_a_check_is_broken_by_some_reply() {
-    let kinds = [
-        Expect::Pong(Bytes::new(5)),
-        Expect::PongMessage(Bytes::new(4)),
-        Expect::Http(Default::default()),
-        Expect::Command(CommandCheck::default()),
+    let workloads = [
+        spec("name='pingpong'"),
+        spec("name='http'"),
+        WorkloadSpec::Commands(CommandsSpec {
+            commands: vec![CommandSpec::parse("GET a").expect("a command")],
+            equal: Equality::Status,
+            setup: RespSetup::default(),
+        }),
     ];
-    for check in kinds.iter().flat_map(mutants) {
+    for check in workloads.iter().flat_map(mutants) {
         assert!(check.accepts(&check.good), "{}: its own good reply", check.of);
         assert!(!check.broken.is_empty(), "{}: nothing breaks it", check.of);
         for (what, reply) in &check.broken {

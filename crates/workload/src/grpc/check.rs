@@ -14,7 +14,7 @@ use weighbridge_model::experiment::{CallCheck, CallKind, GrpcStatus, Side};
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use super::message_text;
+use crate::canonical::message_text;
 use crate::checks::explain::{Explain, Words, status_line};
 use crate::checks::{Body, Reset, SeenReply, same_json};
 

@@ -3,6 +3,7 @@
 //! Everything here happens once, when a workload is bound to a variant; what happens for each reply is in `check`.
 //! HTTP/2 and the prefixes of messages are `load`'s.
 
+mod bind;
 mod check;
 pub mod proto;
 pub mod reflection;
@@ -278,21 +279,6 @@ fn timeout_text(deadline: Nanoseconds) -> String {
     let fits = units.iter().find(|(_, length)| nanos / length < 100_000_000);
     let (unit, length) = fits.unwrap_or(&("H", 3_600_000_000_000));
     format!("{}{unit}", (nanos / length).max(1))
-}
-
-/// The text of a `grpc-message`, whose bytes outside printable ASCII are percent-encoded; at most 200 characters.
-pub(crate) fn message_text(encoded: &str) -> String {
-    let mut bytes = Vec::with_capacity(encoded.len());
-    let mut rest = encoded.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let decoded =
-            digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(decoded.unwrap_or(*first));
-        rest = &behind[if decoded.is_some() { 2 } else { 0 }..];
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 
 #[cfg(test)]

@@ -16,9 +16,10 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::id::OperationId;
 
+use super::GrpcError;
 use super::proto::{embedded, settle};
-use super::{GrpcError, message_text};
 use crate::UrlScheme;
+use crate::canonical::message_text;
 
 /// Most files that a server may describe: beyond any real service, short of what would fill memory.
 const FILES: usize = 10_000;

@@ -1,5 +1,6 @@
 //! Calls over gRPC against messages that prost, another implementation, encodes and decodes.
 
+use crate::canonical::message_text;
 use std::path::Path;
 
 use httparse::Header;

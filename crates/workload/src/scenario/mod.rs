@@ -22,8 +22,9 @@ use weighbridge_model::id::OperationId;
 pub use conversation::{Conversation, Question};
 pub(crate) use scenes::Scenes;
 
+use crate::WorkloadError;
+use crate::bind::{Binding, join, render_error};
 use crate::stream::Mix;
-use crate::{Binding, WorkloadError, join, render_error};
 use extract::Extractor;
 use rows::Rows;
 use values::{Fitness, Place};
@@ -152,9 +153,9 @@ impl Scene {
     pub fn bind(
         requests: &[RequestSpec],
         scenario: &Scenario,
-        rows: &[Arc<Rows>],
         binding: &Binding<'_>,
     ) -> Result<Self, WorkloadError> {
+        let rows = binding.given.rows;
         if rows.len() != scenario.data.len() {
             return Err(WorkloadError::NoRows);
         }
@@ -339,7 +340,7 @@ impl Outliner<'_> {
         what: &str,
         place: Place,
     ) -> Result<String, WorkloadError> {
-        let value = (self.binding.environment)(name).ok_or_else(|| WorkloadError::Environment {
+        let value = (self.binding.given.environment)(name).ok_or_else(|| WorkloadError::Environment {
             name: self.spec.name.clone(),
             place: what.to_owned(),
             variable: name.to_owned(),
