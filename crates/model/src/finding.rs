@@ -20,7 +20,7 @@ pub fn variant_reason(name: &str, variant: &str, evidence: &str) -> String {
 
 /// What stands before the evidence in a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head<'r> {
+pub struct FindingHead<'r> {
     /// The finding's name, with that of the variant where it is told.
     pub text: &'r str,
     /// The finding's name alone.
@@ -28,9 +28,9 @@ pub struct Head<'r> {
 }
 
 /// The head of a reason, which is that of a finding if there is one of its name.
-pub fn head(reason: &str) -> Option<Head<'_>> {
+pub fn head(reason: &str) -> Option<FindingHead<'_>> {
     let (text, _) = reason.split_once(": ")?;
-    Some(Head { text, name: text.split_once(" (").map_or(text, |(name, _)| name) })
+    Some(FindingHead { text, name: text.split_once(" (").map_or(text, |(name, _)| name) })
 }
 
 #[cfg(test)]
@@ -40,12 +40,12 @@ mod tests {
     #[test]
     fn a_reason_tells_the_finding_that_it_quotes() {
         let plain = reason("depends on window", "changes by 5 %: in windows ten times as long");
-        assert_eq!(head(&plain), Some(Head { text: "depends on window", name: "depends on window" }));
+        assert_eq!(head(&plain), Some(FindingHead { text: "depends on window", name: "depends on window" }));
         let of_variant = variant_reason("few tail events", "rust", "2 windows a block");
         assert_eq!(of_variant, "few tail events (`rust`): 2 windows a block");
         assert_eq!(
             head(&of_variant),
-            Some(Head { text: "few tail events (`rust`)", name: "few tail events" })
+            Some(FindingHead { text: "few tail events (`rust`)", name: "few tail events" })
         );
         assert_eq!(head("measurable"), None);
     }

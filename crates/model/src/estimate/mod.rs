@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use table::Phrase;
-use table::{Interval, Row, TABLE};
+use table::{Interval, QuantityRow, TABLE};
 
 use crate::quantity::{display_bytes, display_count, display_nanos, display_rate};
 
@@ -90,7 +90,7 @@ impl Quantity {
     };
 
     /// Its row; a test holds their order to that of the arms.
-    const fn row(self) -> &'static Row {
+    const fn row(self) -> &'static QuantityRow {
         &TABLE[self as usize]
     }
 

@@ -29,7 +29,7 @@ pub(super) enum Interval {
 
 /// A quantity's row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct QuantityRow {
     pub quantity: Quantity,
     /// In JSON.
     pub name: &'static str,
@@ -71,8 +71,8 @@ const fn time(
     interval: Interval,
     statistic: Statistic,
     phrase: Phrase,
-) -> Row {
-    Row {
+) -> QuantityRow {
+    QuantityRow {
         quantity,
         name,
         unit: Unit::Ns,
@@ -85,8 +85,8 @@ const fn time(
 }
 
 /// What a variant uses up, all operations together.
-const fn usage(quantity: Quantity, name: &'static str, unit: Unit, phrase: Phrase) -> Row {
-    Row {
+const fn usage(quantity: Quantity, name: &'static str, unit: Unit, phrase: Phrase) -> QuantityRow {
+    QuantityRow {
         quantity,
         name,
         unit,
@@ -99,7 +99,7 @@ const fn usage(quantity: Quantity, name: &'static str, unit: Unit, phrase: Phras
 }
 
 /// Every quantity, in the order of tables.
-pub(super) const TABLE: [Row; 14] = [
+pub(super) const TABLE: [QuantityRow; 14] = [
     time(Quantity::ResponseP50, "response_p50", Interval::Response, Statistic::Quantile(0.5), P50),
     time(Quantity::ResponseP90, "response_p90", Interval::Response, Statistic::Quantile(0.9), P90),
     time(Quantity::ResponseP99, "response_p99", Interval::Response, Statistic::Quantile(0.99), P99),
@@ -108,7 +108,7 @@ pub(super) const TABLE: [Row; 14] = [
     time(Quantity::ServiceP90, "service_p90", Interval::Service, Statistic::Quantile(0.9), P90),
     time(Quantity::ServiceP99, "service_p99", Interval::Service, Statistic::Quantile(0.99), P99),
     time(Quantity::ServiceMean, "service_mean", Interval::Service, Statistic::Mean, MEAN),
-    Row {
+    QuantityRow {
         quantity: Quantity::Throughput,
         name: "throughput",
         unit: Unit::PerSecond,
