@@ -28,6 +28,6 @@ pub use prepare::error::PrepareError;
 pub use prepare::foreseen::{foreseen, period_of};
 pub use prepare::plan::{BatchPlan, batches, first_block, plan_value};
 pub use prepare::services::find_catalog;
-pub use prepare::shapes::Shape;
+pub use prepare::shapes::{Shape, ShapeError};
 pub use prepare::sources::{NamedRevision, look_up};
 pub use words::{conditions, factors};

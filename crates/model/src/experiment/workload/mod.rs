@@ -1,7 +1,7 @@
 //! What sessions ask: one file a workload, with its specification and its keys, read and written.
 //!
 //! Nobody else asks which workload it is: what others need to know each says of itself ([`WorkloadSpec`]'s functions). A new
-//! one is a file with a [`Spec`], an arm of [`WorkloadSpec`] and one of [`each`]. How it is bound to a protocol, and what a
+//! one is a file with a [`Spec`], an arm of [`WorkloadSpec`] and one of `each!`. How it is bound to a protocol, and what a
 //! good reply is, the crate `workload` knows.
 
 pub(super) mod commands;
