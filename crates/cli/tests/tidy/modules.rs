@@ -246,11 +246,12 @@ fn is_pattern(code: &str, at: usize, variant: usize) -> bool {
     };
     let after = after.trim_start();
     let is_function = code[variant..].starts_with(char::is_lowercase);
-    let in_matches =
-        code[..at].rsplit(['(', ')']).next().is_some_and(|before| before.trim_end().ends_with(','))
-            && code[..at].trim_end().ends_with(',')
-            && code[code[..at].rfind("matches!").unwrap_or(at)..at].matches('\n').count() == 0
-            && code[..at].contains("matches!");
+    let mut depth = 0;
+    let opening = code[..at].char_indices().rev().find(|(_, c)| {
+        depth += i32::from(*c == '(') - i32::from(*c == ')');
+        depth > 0
+    });
+    let in_matches = opening.is_some_and(|(open, _)| code[..open].ends_with("matches!"));
     !is_function
         && (after.starts_with("=>")
             || after.starts_with("if ")

@@ -37,9 +37,6 @@ pub enum PrepareError {
     /// A service is in no catalogue.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// There is no catalogue of services.
-    #[error(transparent)]
-    Catalog(#[from] CatalogError),
     /// The rate needs permission.
     #[error(
         "variant `{variant}`: {rate}/s against `{host}`, which is neither loopback nor private; add `--allow-remote` if that server is yours"

@@ -77,7 +77,7 @@ pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>,
 }
 
 impl LaunchSpec {
-    /// Finds out how to start `variant`. Services are taken from `catalog`, built already.
+    /// Finds out how to start `variant` from its services, which are built already, or from where its program is.
     pub fn new(
         variant: &Variant,
         services: Services,

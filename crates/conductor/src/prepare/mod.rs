@@ -1,5 +1,5 @@
-//! What a run needs before anything is started: services looked up and built, what cannot run here left out, and what is written
-//! down of it. It measures nothing.
+//! What a run needs before anything is started: services are built, what cannot run here is left out, and all of it is
+//! written down. It measures nothing.
 
 pub(crate) mod checked;
 pub(crate) mod connections;
@@ -62,7 +62,7 @@ pub(crate) struct Prepared {
     pub unavailable: Vec<Absent>,
     /// Blocks that an earlier run advises, instead of the plan's fewest.
     pub division: Option<Division>,
-    /// What programs stand on, for as long as they are needed.
+    /// Worktrees and builds of programs, kept as long as this lives.
     pub sources: ProgramSources,
     pub idle: IdleCores,
 }
