@@ -18,7 +18,6 @@ use crate::quantity::{display_bytes, display_count, display_nanos, display_rate}
 /// A figure that can be estimated for a variant and compared between variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)] // the names say it all: which time, which statistic
 pub enum Quantity {
     ResponseP50,
     ResponseP90,

@@ -1,5 +1,5 @@
 //! A probe in a thread, and a client that reads HTTP replies strictly.
-#![allow(dead_code, missing_docs)]
+#![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
