@@ -412,7 +412,7 @@ fn open_windows(port: u16, rate: f64, windows: u64) -> Vec<Vec<RequestRecord>> {
         scheme: UrlScheme::default(),
     };
     let workload =
-        Workload::new(&point.workload, &point.load, Protocol::Http1Json, &address, &|_| None).unwrap();
+        Workload::new(&point.workload, &point.load, Protocol::HTTP1_JSON, &address, &|_| None).unwrap();
     let dial = SocketDial::to(VariantId(0), resolve("127.0.0.1", port).unwrap());
     let mut generator = Generator::new(Box::new(dial), LoopOptions::default()).unwrap();
     let settings = Settings { connections: 64, ..Settings::default() };

@@ -103,8 +103,8 @@ impl Inquiry {
 /// A protocol of the service over which a path can be asked.
 fn spoken(service: &Service) -> Result<(Protocol, Framing), String> {
     let offered = [
-        (Protocol::Http1Json, Framing::Http1),
-        (Protocol::Http2Json, Framing::Http2(Http2Settings::default())),
+        (Protocol::HTTP1_JSON, Framing::Http1),
+        (Protocol::HTTP2_JSON, Framing::Http2(Http2Settings::default())),
     ];
     let mut spoken = offered.into_iter().filter(|(protocol, _)| service.speaks(protocol.name()).is_ok());
     spoken.next().ok_or_else(|| "it speaks neither `http1-json` nor `http2-json`".to_owned())

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use weighbridge_model::experiment::Protocol;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_workload::direct::Ask;
 
@@ -10,10 +11,10 @@ use super::limits::{START, STOP};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::refuses_value;
 use super::running::{Patience, Running, start_talking};
-use super::{Needs, Protocol, Test, row};
+use super::{Needs, Test, row};
 
 /// What the rows need.
-const NEEDS: Needs = Needs::Speaks(Protocol::Direct);
+const NEEDS: Needs = Needs::Speaks(Protocol::DIRECT);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use prost::Message;
 use tokio::time::sleep;
+use weighbridge_model::experiment::Protocol;
 
 use super::bench::{Bench, Service};
 use super::calls::{
@@ -18,9 +19,9 @@ use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
 use super::reply::Expected;
 use super::streams::{Http2, Windows, drive};
-use super::{Needs, Protocol, Test, row};
+use super::{Needs, Test, row};
 
-const NEEDS: Needs = Needs::Speaks(Protocol::Grpc);
+const NEEDS: Needs = Needs::Speaks(Protocol::GRPC);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[

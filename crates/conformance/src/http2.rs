@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use tokio::time::sleep;
+use weighbridge_model::experiment::Protocol;
 
 use super::bench::{Bench, Service, Stopping};
 use super::client::{Connection, Quiet};
@@ -17,9 +18,9 @@ use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
 use super::reply::{Expected, RawRequest};
 use super::streams::{Http2, Windows, drive, next_chunk, receive, timely};
-use super::{Needs, Protocol, Test, row};
+use super::{Needs, Test, row};
 
-const NEEDS: Needs = Needs::Speaks(Protocol::Http2Json);
+const NEEDS: Needs = Needs::Speaks(Protocol::HTTP2_JSON);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[

@@ -32,6 +32,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use weighbridge_model::experiment::Protocol;
 
 use bench::Bench;
 use outcome::{Shortfall, Verdict};
@@ -82,7 +83,7 @@ pub struct Row {
     /// Its name in the table, such as `C1`.
     pub id: &'static str,
     /// What it speaks to the service, such as `grpc` or `http1-json over TLS`; `None` where only to the program.
-    pub stack: Option<&'static str>,
+    pub stack: Option<String>,
     /// What the service must do.
     pub claim: &'static str,
     /// How it went.
@@ -187,52 +188,25 @@ enum Needs {
     SpeaksTls(Protocol),
 }
 
-/// The protocols that have rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Protocol {
-    Http1Json,
-    Http2Json,
-    Grpc,
-    /// None: operations run in the service's process.
-    Direct,
-}
-
-impl Protocol {
-    /// Those with a listener.
-    const ALL: [Self; 3] = [Self::Http1Json, Self::Http2Json, Self::Grpc];
-
-    /// Its name in `protocols`.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Http1Json => "http1-json",
-            Self::Http2Json => "http2-json",
-            Self::Grpc => "grpc",
-            Self::Direct => "direct",
-        }
-    }
-}
+/// The protocols of services with a listener.
+const SPOKEN: [Protocol; 3] = [Protocol::HTTP1_JSON, Protocol::HTTP2_JSON, Protocol::GRPC];
 
 impl Needs {
     /// What is spoken; `None` where only the program is needed.
     const fn protocol(self) -> Option<Protocol> {
         match self {
             Self::Program => None,
-            Self::Service | Self::ServiceAndTime | Self::Relay => Some(Protocol::Http1Json),
+            Self::Service | Self::ServiceAndTime | Self::Relay => Some(Protocol::HTTP1_JSON),
             Self::Speaks(protocol) | Self::SpeaksTls(protocol) => Some(protocol),
         }
     }
 
     /// The same for people.
-    const fn stack(self) -> Option<&'static str> {
+    fn stack(self) -> Option<String> {
         match self {
-            Self::SpeaksTls(Protocol::Http1Json) => Some("http1-json over TLS"),
-            Self::SpeaksTls(Protocol::Http2Json) => Some("http2-json over TLS"),
-            Self::SpeaksTls(Protocol::Grpc) => Some("grpc over TLS"),
-            Self::Relay => Some("ping over http1-json"),
-            _ => match self.protocol() {
-                Some(protocol) => Some(protocol.name()),
-                None => None,
-            },
+            Self::SpeaksTls(protocol) => Some(format!("{} over TLS", protocol.name())),
+            Self::Relay => Some("ping over http1-json".to_owned()),
+            _ => self.protocol().map(|protocol| protocol.name().to_owned()),
         }
     }
 }

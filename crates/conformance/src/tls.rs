@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tokio_rustls::client::TlsStream;
+use weighbridge_model::experiment::Protocol;
 
 use super::bench::{Bench, Service};
 use super::client::Quiet;
@@ -20,9 +21,9 @@ use super::process::refuses;
 use super::reply::{Expected, RawRequest};
 use super::secure::Identity;
 use super::streams::{Http2, Windows, ask_http1, drive, handshake, receive_http1, timely};
-use super::{Needs, Protocol, Test, grpc, row};
+use super::{Needs, SPOKEN, Test, grpc, row};
 
-const HTTP1: Needs = Needs::SpeaksTls(Protocol::Http1Json);
+const HTTP1: Needs = Needs::SpeaksTls(Protocol::HTTP1_JSON);
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
@@ -40,9 +41,9 @@ pub(super) const ROWS: &[Test] = &[
         .tried(HTTP1, |bench| resumes(bench, &TLS12)),
     row("T7", "10,000,000 bytes come whole").tried(HTTP1, a_large_body_comes_whole),
     row("T8", "`http2-json` is chosen by ALPN `h2` in TLS 1.3 and 1.2")
-        .tried(Needs::SpeaksTls(Protocol::Http2Json), speaks_http2),
+        .tried(Needs::SpeaksTls(Protocol::HTTP2_JSON), speaks_http2),
     row("T9", "`grpc` is chosen by ALPN `h2` in TLS 1.3 and 1.2")
-        .tried(Needs::SpeaksTls(Protocol::Grpc), speaks_grpc),
+        .tried(Needs::SpeaksTls(Protocol::GRPC), speaks_grpc),
     row("T10", "a client that offers only other protocols by ALPN is refused in the handshake")
         .tried(HTTP1, foreign_protocols_are_refused),
     row("T11", "plain text is refused within 2 s, and nobody else notices")
@@ -128,7 +129,7 @@ fn wrong_files_are_refused(bench: &mut Bench) -> Verdict {
 }
 
 fn speaks_http1(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
     let limits = bench.limits();
     for chosen in [Some("http/1.1"), None] {
         let config = identity.client(version, chosen.as_slice())?;
@@ -145,7 +146,7 @@ fn speaks_http1(bench: &mut Bench, version: &'static SupportedProtocolVersion) -
 }
 
 fn resumes(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
     let limits = bench.limits();
     let config = identity.client(version, &["http/1.1"])?;
     drive(async {
@@ -169,7 +170,7 @@ fn resumes(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Ver
 }
 
 fn a_large_body_comes_whole(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
     let limits = bench.limits();
     let config = identity.client(&TLS13, &["http/1.1"])?;
     drive(async {
@@ -194,7 +195,7 @@ async fn open_http2(
 }
 
 fn speaks_http2(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Http2Json)?;
+    let (service, identity) = start(bench, Protocol::HTTP2_JSON)?;
     let limits = bench.limits();
     for version in [&TLS13, &TLS12] {
         let config = identity.client(version, &["h2", "http/1.1"])?;
@@ -210,7 +211,7 @@ fn speaks_http2(bench: &mut Bench) -> Verdict {
 }
 
 fn speaks_grpc(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Grpc)?;
+    let (service, identity) = start(bench, Protocol::GRPC)?;
     let limits = bench.limits();
     for version in [&TLS13, &TLS12] {
         let config = identity.client(version, &["h2"])?;
@@ -227,7 +228,7 @@ fn speaks_grpc(bench: &mut Bench) -> Verdict {
 
 fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
     let offered = |protocol: &Protocol| bench.subject.protocols.iter().any(|name| name == protocol.name());
-    for protocol in Protocol::ALL.into_iter().filter(offered) {
+    for protocol in SPOKEN.into_iter().filter(offered) {
         let (service, identity) = start(bench, protocol)?;
         let limits = bench.limits();
         let config = identity.client(&TLS13, &["frobnicate"])?;
@@ -250,7 +251,7 @@ fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
 }
 
 fn plain_text_is_refused(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
     let limits = bench.limits();
     for text in [RawRequest::pong(5).bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), vec![0; 100]] {
         let what = quoted(&text);
@@ -268,7 +269,7 @@ fn plain_text_is_refused(bench: &mut Bench) -> Verdict {
 }
 
 fn silence_holds_nobody_up(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
     let limits = bench.limits();
     let silent = service.connect()?;
     let mut halved = service.connect()?;
@@ -282,7 +283,7 @@ fn silence_holds_nobody_up(bench: &mut Bench) -> Verdict {
 }
 
 fn stop_amid_a_reply(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::Http1Json)?;
+    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
     let limits = bench.limits();
     let config = identity.client(&TLS13, &["http/1.1"])?;
     let stopping = drive(async {

@@ -500,7 +500,7 @@ impl PartialRequest {
             ));
         }
         let tls = (url.scheme.is_secured() && !is_default).then_some(tls);
-        let protocol = self.http2.then_some(Protocol::Http2Json);
+        let protocol = self.http2.then_some(Protocol::HTTP2_JSON);
         Ok(Address { url, protocol, tls, unix: self.unix.clone() })
     }
 }

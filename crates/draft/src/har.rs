@@ -298,7 +298,7 @@ pub fn parse(file: &str, text: &str, wanted: &Selection) -> Result<Draft, HarErr
     } else {
         format!(", by {}", har.log.creator.name)
     };
-    let protocol = http2.then_some(Protocol::Http2Json);
+    let protocol = http2.then_some(Protocol::HTTP2_JSON);
     let address = Address { protocol, ..Address::plain(origin.clone()) };
     Ok(Draft {
         title: format!("a recording of {}{by}", origin.authority()),

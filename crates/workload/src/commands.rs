@@ -30,7 +30,7 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 impl Bind for CommandsSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
-        if !matches!(binding.protocol, Protocol::Memcached | Protocol::Resp) {
+        if !matches!(binding.protocol, Protocol::MEMCACHED | Protocol::RESP) {
             return Err(binding.unbound("commands"));
         }
         let (framing, address) = (binding.framing, binding.address);

@@ -331,7 +331,7 @@ mod tests {
         let spec = WorkloadSpec::Pingpong(PingpongSpec::of(sizes.to_vec()));
         let address =
             Address { authority: "127.0.0.1:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
-        let workload = Workload::new(&spec, &LoadSpec::default(), Protocol::Http1Json, &address, &|_| None)
+        let workload = Workload::new(&spec, &LoadSpec::default(), Protocol::HTTP1_JSON, &address, &|_| None)
             .expect("bound");
         let mut sessions = workload.sessions();
         sessions.prepare(1);

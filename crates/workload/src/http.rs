@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weighbridge_model::experiment::{HttpSpec, Protocol, ReplyCheck, RequestSpec};
+use weighbridge_model::experiment::{HttpSpec, ReplyCheck, RequestSpec};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::secret::shown_path;
 
@@ -18,7 +18,7 @@ use crate::{Entry, Workload, WorkloadError};
 impl Bind for HttpSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
         let Self { requests, equal, scenario } = self;
-        if !matches!(binding.protocol, Protocol::Http1Json | Protocol::Http2Json) {
+        if !binding.protocol.is_rest() {
             return Err(binding.unbound("http"));
         }
         let scene = match scenario::is_needed(requests, scenario) {

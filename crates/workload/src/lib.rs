@@ -26,7 +26,9 @@ pub use weighbridge_load::h2::Scheme as UrlScheme;
 use weighbridge_load::request::{Framing, RenderError, Rendered};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
-use weighbridge_model::experiment::{Equality, LoadSpec, Protocol, TemplateError, ValueError, WorkloadSpec};
+use weighbridge_model::experiment::{
+    Equality, FramingName, LoadSpec, Protocol, TemplateError, ValueError, WorkloadSpec,
+};
 use weighbridge_model::quantity::Bytes;
 
 use bind::{Bind, Binding};
@@ -290,14 +292,14 @@ impl Workload {
 
 /// How a protocol's bytes are laid out.
 fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
-    match protocol {
+    match protocol.framing() {
         // Without a protocol nothing is framed: its requests stand for what is asked, and are never sent.
-        Protocol::Http1Json | Protocol::Direct => Framing::Http1,
-        Protocol::Http2Json | Protocol::Grpc => {
+        FramingName::Http1 | FramingName::Direct => Framing::Http1,
+        FramingName::Http2 | FramingName::Grpc => {
             Framing::Http2(Http2Settings { scheme, ..Http2Settings::default() })
         }
-        Protocol::Memcached => Framing::Memcached,
-        Protocol::Resp => Framing::Resp,
+        FramingName::Memcached => Framing::Memcached,
+        FramingName::Resp => Framing::Resp,
     }
 }
 

@@ -22,8 +22,8 @@ use crate::{Entry, Workload, WorkloadError};
 impl Bind for PingpongSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
         let entries = match binding.protocol {
-            Protocol::Http1Json | Protocol::Http2Json | Protocol::Direct => pongs(self, binding)?,
-            Protocol::Grpc if self.operation == PingpongOperation::Pong => pong_calls(self, binding)?,
+            Protocol::HTTP1_JSON | Protocol::HTTP2_JSON | Protocol::DIRECT => pongs(self, binding)?,
+            Protocol::GRPC if self.operation == PingpongOperation::Pong => pong_calls(self, binding)?,
             _ => return Err(binding.unbound("pingpong")),
         };
         let spread = match &self.sizes {
@@ -71,7 +71,7 @@ fn spread(
 ) -> Result<Arc<Spread>, WorkloadError> {
     let operation = OperationId(0);
     let reply = match (binding.protocol, spec.operation) {
-        (Protocol::Grpc, _) => SizedReply::PongMessage,
+        (Protocol::GRPC, _) => SizedReply::PongMessage,
         (_, PingpongOperation::Mping) => SizedReply::Mping,
         (_, PingpongOperation::Pong | PingpongOperation::Ping) => SizedReply::Pong,
     };

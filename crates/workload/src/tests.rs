@@ -21,7 +21,7 @@ fn address() -> Address {
 }
 
 fn bind(spec: &WorkloadSpec) -> Workload {
-    Workload::new(spec, &load(), Protocol::Http1Json, &address(), &|_| None).unwrap()
+    Workload::new(spec, &load(), Protocol::HTTP1_JSON, &address(), &|_| None).unwrap()
 }
 
 fn spec(workload: &str) -> WorkloadSpec {
@@ -160,7 +160,7 @@ fn requests_are_bound_to_the_variants_address() {
 fn values_from_the_environment_are_resolved_or_named() {
     let spec = spec("name='http'\n[[workload.request]]\nheaders = { X = 'env:SECRET' }");
     let bind = |environment: &dyn Fn(&str) -> Option<String>| {
-        Workload::new(&spec, &load(), Protocol::Http1Json, &address(), environment)
+        Workload::new(&spec, &load(), Protocol::HTTP1_JSON, &address(), environment)
     };
     let workload = bind(&|name| (name == "SECRET").then(|| "s3".to_owned())).unwrap();
     assert!(String::from_utf8_lossy(workload.rendered(0).bytes()).contains("X: s3\r\n"));
@@ -303,7 +303,7 @@ fn pong_message_mutants() -> Vec<Mutants<'static>> {
     let pingpong = spec("name='pingpong'\nsize='4 B'");
     vec![Mutants {
         of: "a pong over gRPC",
-        workload: Workload::new(&pingpong, &load(), Protocol::Grpc, &address(), &|_| None).expect("binds"),
+        workload: Workload::new(&pingpong, &load(), Protocol::GRPC, &address(), &|_| None).expect("binds"),
         good: whole("0", b"\x0a\x04pong"),
         broken: vec![
             ("its status", whole("13", b"\x0a\x04pong")),
@@ -368,7 +368,7 @@ fn command_mutants() -> Vec<Mutants<'static>> {
             equal: Equality::Status,
             setup: RespSetup::default(),
         });
-        Workload::new(&spec, &load(), Protocol::Resp, &address(), &|_| None).expect("binds")
+        Workload::new(&spec, &load(), Protocol::RESP, &address(), &|_| None).expect("binds")
     };
     vec![
         Mutants {

@@ -87,11 +87,11 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
     let rows =
         Rows::parse(&scenario.data[0], format!("user,password,item\n{rows}").as_bytes()).expect("rows");
     let rows = [Arc::new(rows)];
-    for protocol in [Protocol::Http1Json, Protocol::Http2Json] {
+    for protocol in [Protocol::HTTP1_JSON, Protocol::HTTP2_JSON] {
         let known: Vec<(&str, &str, &str)> =
             customers.iter().map(|(user, item)| (user.as_str(), "pw", item.as_str())).collect();
         let shop = Shop::new(&known);
-        let server = if protocol == Protocol::Http1Json { shop.open() } else { shop.open_http2() };
+        let server = if protocol == Protocol::HTTP1_JSON { shop.open() } else { shop.open_http2() };
         let address =
             Address { authority: server.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
         let workload = Workload::with_rows(
@@ -140,7 +140,7 @@ fn sizes_over_a_range_and_their_samples_allocate_nothing_in_the_steady_state() {
     let address =
         Address { authority: server.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     let workload =
-        Workload::new(&spec, &LoadSpec::default(), Protocol::Http1Json, &address, &|_| None).expect("binds");
+        Workload::new(&spec, &LoadSpec::default(), Protocol::HTTP1_JSON, &address, &|_| None).expect("binds");
     let dial = Box::new(SocketDial::to(VariantId(0), [server]));
     let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
     let settings = Settings { connections: 2, timeout: Nanoseconds::from_secs(30), ..Settings::default() };

@@ -43,7 +43,7 @@ fn call(method: &str, rest: &str) -> String {
 fn bind(spec: &WorkloadSpec, server: &Server) -> Workload {
     let address =
         Address { authority: server.address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
-    Workload::new(spec, &load(), Protocol::Grpc, &address, &|_| None).unwrap_or_else(|e| panic!("{e}"))
+    Workload::new(spec, &load(), Protocol::GRPC, &address, &|_| None).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn ask(workload: &Workload, kind: usize, server: &Server) -> Result<Canonical, String> {
@@ -79,7 +79,7 @@ fn pingpong_over_grpc_says_what_it_says_over_http() {
     let spec = spec("name = 'pingpong'\nsizes = [4, 64, 70000, 2000000]");
     let workload = bind(&spec, &server);
     let http = Address { authority: "h".to_owned(), base: "/".to_owned(), scheme: UrlScheme::default() };
-    for protocol in [Protocol::Http1Json, Protocol::Http2Json] {
+    for protocol in [Protocol::HTTP1_JSON, Protocol::HTTP2_JSON] {
         let over_http = Workload::new(&spec, &load(), protocol, &http, &|_| None).expect("bound");
         for (kind, size) in [4usize, 64, 70_000, 2_000_000].into_iter().enumerate() {
             let body = [&b"p"[..], &vec![b'o'; size - 3], b"ng"].concat();

@@ -90,9 +90,9 @@ fn the_documented_sessions_log_in_and_buy_over_both_protocols() {
     let spec = spec(&toml);
     let rows = rows(&spec, &documented("text", "user,password,item"));
     let mut logs = Vec::new();
-    for protocol in [Protocol::Http1Json, Protocol::Http2Json] {
+    for protocol in [Protocol::HTTP1_JSON, Protocol::HTTP2_JSON] {
         let shop = Shop::new(&CUSTOMERS);
-        let address = if protocol == Protocol::Http1Json { shop.open() } else { shop.open_http2() };
+        let address = if protocol == Protocol::HTTP1_JSON { shop.open() } else { shop.open_http2() };
         let workload = bind(&spec, protocol, address, &rows).expect("binds");
         let (report, samples) = window(&workload, address, (3, 400));
         assert_eq!(
@@ -176,7 +176,7 @@ fn a_value_that_is_missing_is_an_error_with_its_name_and_ends_the_session() {
     let shop = Shop::new(&customers);
     let address = shop.open();
     let rows = rows(&spec, "user,password\nbroken,pw\ngood,pw\nnobody,pw\n");
-    let workload = bind(&spec, Protocol::Http1Json, address, &rows).expect("binds");
+    let workload = bind(&spec, Protocol::HTTP1_JSON, address, &rows).expect("binds");
     let (report, samples) = window(&workload, address, (3, 300));
     let errors = report.figures.errors;
     let counts = counts(&samples);
@@ -197,7 +197,7 @@ fn what_cannot_be_sent_is_refused_before_anything_is() {
         let spec = spec(toml);
         let rows = rows(&spec, text);
         let address = "127.0.0.1:1".parse().expect("an address");
-        bind(&spec, Protocol::Http1Json, address, &rows).expect_err("refused").to_string()
+        bind(&spec, Protocol::HTTP1_JSON, address, &rows).expect_err("refused").to_string()
     };
     let good = "user,password\na,b\n";
     for (toml, text, says) in [
@@ -230,6 +230,6 @@ fn what_cannot_be_sent_is_refused_before_anything_is() {
         let message = refused(&toml, text);
         assert!(message.contains(says), "{message}");
     }
-    let none = bind(&spec(LOGIN), Protocol::Http1Json, "127.0.0.1:1".parse().expect("one"), &[]);
+    let none = bind(&spec(LOGIN), Protocol::HTTP1_JSON, "127.0.0.1:1".parse().expect("one"), &[]);
     assert!(matches!(none, Err(WorkloadError::NoRows)));
 }

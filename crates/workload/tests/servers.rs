@@ -46,16 +46,16 @@ fn workload_in(protocol: Protocol, commands: Vec<CommandSpec>, setup: RespSetup,
 }
 
 fn resp(commands: Vec<CommandSpec>) -> Workload {
-    workload_in(Protocol::Resp, commands, RespSetup::default(), "/")
+    workload_in(Protocol::RESP, commands, RespSetup::default(), "/")
 }
 
 fn resp3(commands: Vec<CommandSpec>) -> Workload {
     let setup = RespSetup { version: RespVersion::Three, ..RespSetup::default() };
-    workload_in(Protocol::Resp, commands, setup, "/")
+    workload_in(Protocol::RESP, commands, setup, "/")
 }
 
 fn cache(commands: Vec<CommandSpec>) -> Workload {
-    workload_in(Protocol::Memcached, commands, RespSetup::default(), "/")
+    workload_in(Protocol::MEMCACHED, commands, RespSetup::default(), "/")
 }
 
 /// Asks every kind of request once, in order.
@@ -387,7 +387,7 @@ fn handshakes_log_in_and_choose_the_database() {
     };
     for version in [RespVersion::Two, RespVersion::Three] {
         let bind =
-            |commands, password, base| workload_in(Protocol::Resp, commands, setup(version, password), base);
+            |commands, password, base| workload_in(Protocol::RESP, commands, setup(version, password), base);
         let in_three = bind(vec![hit("SET k 3", "OK")], "secret", "/3");
         assert_eq!(window(&tcp(&server), &in_three, 200, (2, 4)).figures.errors.total(), 0);
         let elsewhere = told(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/")));

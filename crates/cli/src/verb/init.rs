@@ -172,7 +172,7 @@ fn refuse(given: &[(&str, bool)], belongs_to: &str) -> anyhow::Result<()> {
 
 fn draft_of_url(text: &str) -> anyhow::Result<Draft> {
     let url = Url::parse(text).map_err(anyhow::Error::msg)?;
-    if !url.scheme.carries(Protocol::Http1Json) {
+    if !url.scheme.carries(Protocol::HTTP1_JSON) {
         bail!("no template for `{url}` yet; docs/EXPERIMENT.md shows the workload `commands`");
     }
     Ok(Draft::of_url(&url))

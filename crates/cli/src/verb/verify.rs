@@ -60,9 +60,9 @@ fn table(service: &Service, arguments: &Verify, printer: &Printer) -> anyhow::Re
     let mut heading = None;
     let rows = weighbridge_conformance::service(&subject(service), depth, &mut |row| {
         if text && trouble.is_ok() {
-            let stack = row.stack.unwrap_or("the program");
-            let above =
-                (heading.replace(stack) != Some(stack)).then(|| format!("{}, {stack}\n", service.name()));
+            let stack = row.stack.clone().unwrap_or_else(|| "the program".to_owned());
+            let above = (heading.as_ref() != Some(&stack)).then(|| format!("{}, {stack}\n", service.name()));
+            heading = Some(stack);
             trouble = printer.data(&format!("{}{}", above.unwrap_or_default(), line(row)));
         }
     });

@@ -278,7 +278,7 @@ fn drawn(weights: &[f64]) -> Vec<u64> {
     let spec = Experiment::parse("mix", &text).expect("an experiment").points.remove(0).workload;
     let address = Address { authority: "h:1".into(), base: "/".into(), scheme: UrlScheme::default() };
     let workload =
-        Workload::new(&spec, &LoadSpec::default(), Protocol::Http1Json, &address, &|_| None).expect("binds");
+        Workload::new(&spec, &LoadSpec::default(), Protocol::HTTP1_JSON, &address, &|_| None).expect("binds");
     let mut sessions: Box<dyn Sessions> = workload.sessions();
     sessions.prepare(1);
     sessions.rewind(16);

@@ -409,7 +409,7 @@ fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
     };
     let address =
         Address { authority: address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
-    Workload::new(&spec, &load, Protocol::Http1Json, &address, &|_| None)
+    Workload::new(&spec, &load, Protocol::HTTP1_JSON, &address, &|_| None)
 }
 
 /// The times that requests occupied the probe, in the order of service.

@@ -145,7 +145,7 @@ pub fn calibrate(
         progress(&format!("{place}; `--point` takes another"));
     }
     let experiment = plain(experiment, job.budget);
-    if let Some(variant) = experiment.variants.iter().find(|variant| variant.protocol == Protocol::Direct) {
+    if let Some(variant) = experiment.variants.iter().find(|variant| variant.protocol == Protocol::DIRECT) {
         return Err(ReliabilityError::Direct(variant.name.clone()));
     }
     let mut warn = Warnings::default();

@@ -109,7 +109,7 @@ pub(crate) fn find_service(
 pub(crate) fn find_peer(peer: &Peer, catalog: &Catalog) -> Result<Service, String> {
     let found = || -> Result<Service, String> {
         let service = catalog.get(&peer.service).map_err(|error| error.to_string())?;
-        service.offers("pingpong", Protocol::Http1Json.name()).map_err(|error| error.to_string())?;
+        service.offers("pingpong", Protocol::HTTP1_JSON.name()).map_err(|error| error.to_string())?;
         service.probe().map_err(|error| error.to_string())?;
         Ok(service)
     };

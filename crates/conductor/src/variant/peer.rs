@@ -51,7 +51,8 @@ impl VariantLauncher<'_> {
         let logs = self.captures(start, ["peer-err", "peer-out"])?;
         let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
         let runtime = self.runtime_file(start, "peer-runtime");
-        let mut launch = launch_spec.service.launch("pingpong", Protocol::Http1Json.name(), &stdout, &stderr);
+        let mut launch =
+            launch_spec.service.launch("pingpong", Protocol::HTTP1_JSON.name(), &stdout, &stderr);
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
         launch.cores = Some(self.cores(start).to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));

@@ -53,7 +53,7 @@ fn asking(address: ReadyAddress, scheme: Scheme, protocol: Protocol) -> Result<A
     let secured = address.url(1, scheme).is_ok_and(|url| url.scheme.is_secured());
     let any = TlsSpec { insecure: true, ..TlsSpec::default() };
     let client = if secured { Some(tls::client(&any, "127.0.0.1", None)?) } else { None };
-    let over_http2 = address.is_path() && matches!(protocol, Protocol::Http2Json | Protocol::Grpc);
+    let over_http2 = address.is_path() && protocol.framing().is_http2();
     let url_scheme = if secured { UrlScheme::Https } else { UrlScheme::Http };
     let framing = match over_http2 {
         true => Framing::Http2(Http2Settings { scheme: url_scheme, ..Http2Settings::default() }),

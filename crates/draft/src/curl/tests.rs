@@ -102,7 +102,7 @@ fn what_lies_below_http_goes_to_the_address() {
     let tls = address.tls.expect("TLS");
     assert!(tls.insecure && tls.min == TlsVersion::V13);
     assert_eq!((tls.cert.as_deref(), tls.key.as_deref()), (Some("both.pem"), Some("both.pem")));
-    assert_eq!(address.protocol, Some(Protocol::Http2Json));
+    assert_eq!(address.protocol, Some(Protocol::HTTP2_JSON));
     assert_eq!(address.url.to_string(), "https://h:8443/");
     let (request, address, notes) = read("curl -k --unix-socket /run/s http://localhost/a");
     assert_eq!((address.unix.as_deref(), address.tls, &*request.path), (Some("/run/s"), None, "/a"));

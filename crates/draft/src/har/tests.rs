@@ -55,7 +55,7 @@ fn fields_of_the_connection_and_conditions_stay_behind_and_secrets_are_named() {
     assert_eq!(request.headers, [pair("Accept", "*/*"), pair("Cookie", "env:COOKIE")]);
     assert_eq!((&*request.method, request.status), ("GET", None));
     let Server::Address(address) = &draft.server else { panic!("an address") };
-    assert_eq!(address.protocol, Some(Protocol::Http2Json));
+    assert_eq!(address.protocol, Some(Protocol::HTTP2_JSON));
     let told = draft.notes.join("\n");
     assert!(told.contains("set `COOKIE`") && told.contains("`X-Odd`"), "{told}");
     assert!(!draft.to_file().contains("swordfish"));

@@ -194,7 +194,7 @@ impl Question {
         let variant = |v: &experiment::Variant| Variant {
             name: v.name.clone(),
             transport: match v.protocol {
-                experiment::Protocol::Direct => Transport::InProcess,
+                experiment::Protocol::DIRECT => Transport::InProcess,
                 _ => Transport::Tcp,
             },
             lifetime: match v.target {
@@ -272,7 +272,7 @@ fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
         let as_it_is = other.peer.is_none() && other.tls.is_none() && other.limits.is_none();
         // A relay asks its peer on the bare host, so that is how the peer is to be asked.
         let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
-        alike && as_it_is && other.protocol == experiment::Protocol::Http1Json
+        alike && as_it_is && other.protocol == experiment::Protocol::HTTP1_JSON
     };
     let direct = |(id, relay): (VariantId, &experiment::Variant)| {
         let direct = variants.iter().position(|other| is_direct(relay, other))?;

@@ -257,7 +257,7 @@ fn name_of(variant: &experiment::Variant) -> String {
         name = format!("{name} → {}", peer.service);
     }
     match variant.protocol {
-        Protocol::Http1Json => name,
+        Protocol::HTTP1_JSON => name,
         protocol => format!("{name}, {}", protocol.name()),
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn check(
 ) -> Result<(), ExperimentError> {
     let beside = |point: &Point| beside(point, plan);
     let wrong = match variant.protocol {
-        Protocol::Direct => of_variant(variant).or_else(|| points.iter().find_map(beside)),
+        Protocol::DIRECT => of_variant(variant).or_else(|| points.iter().find_map(beside)),
         _ => None,
     };
     match wrong {

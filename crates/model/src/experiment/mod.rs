@@ -13,6 +13,7 @@ mod misplaced;
 mod node;
 mod peer;
 mod program;
+mod protocol;
 mod read;
 mod shape;
 mod spell;
@@ -48,6 +49,7 @@ pub use load::speed;
 pub use node::{ExperimentError, suggestion};
 pub use peer::Peer;
 pub use program::{Program, Readiness, ReadyAddress, ReadyPattern, WORKING_TREE};
+pub use protocol::{CodecName, FramingName, NamedProtocol, Protocol};
 pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
@@ -306,46 +308,20 @@ impl Scheme {
     /// The protocol where none is given.
     pub const fn protocol(self) -> Protocol {
         match self {
-            Self::Http | Self::Https => Protocol::Http1Json,
-            Self::Memcached => Protocol::Memcached,
-            Self::Redis | Self::Rediss => Protocol::Resp,
+            Self::Http | Self::Https => Protocol::HTTP1_JSON,
+            Self::Memcached => Protocol::MEMCACHED,
+            Self::Redis | Self::Rediss => Protocol::RESP,
         }
     }
 
     /// Whether this protocol may be spoken there.
     pub const fn carries(self, protocol: Protocol) -> bool {
         match self {
-            Self::Http | Self::Https => {
-                matches!(protocol, Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc)
-            }
-            Self::Memcached => matches!(protocol, Protocol::Memcached),
-            Self::Redis | Self::Rediss => matches!(protocol, Protocol::Resp),
+            Self::Http | Self::Https => protocol.is_http(),
+            Self::Memcached => matches!(protocol, Protocol::MEMCACHED),
+            Self::Redis | Self::Rediss => matches!(protocol, Protocol::RESP),
         }
     }
-}
-
-/// The stack by which operations travel. Further protocols are further arms.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Protocol {
-    /// JSON over HTTP/1.1.
-    #[default]
-    #[serde(rename = "http1-json")]
-    Http1Json,
-    /// JSON over HTTP/2: cleartext by prior knowledge, over TLS by ALPN.
-    #[serde(rename = "http2-json")]
-    Http2Json,
-    /// Protocol Buffers over gRPC.
-    #[serde(rename = "grpc")]
-    Grpc,
-    /// memcached's text protocol, its meta commands included.
-    #[serde(rename = "memcached")]
-    Memcached,
-    /// Redis' protocol, versions 2 and 3.
-    #[serde(rename = "resp")]
-    Resp,
-    /// None: operations run in the service's own process.
-    #[serde(rename = "direct")]
-    Direct,
 }
 
 /// Commands run around the measurement, by `sh -c`.
@@ -379,24 +355,6 @@ impl Experiment {
     /// The points' identifiers in order.
     pub fn point_ids(&self) -> impl Iterator<Item = PointId> + use<> {
         (0..self.points.len() as u16).map(PointId)
-    }
-}
-
-impl Protocol {
-    /// Every protocol.
-    pub const ALL: [Self; 6] =
-        [Self::Http1Json, Self::Http2Json, Self::Grpc, Self::Memcached, Self::Resp, Self::Direct];
-
-    /// Its name in TOML and in a service's `PROTOCOL`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Http1Json => "http1-json",
-            Self::Http2Json => "http2-json",
-            Self::Grpc => "grpc",
-            Self::Memcached => "memcached",
-            Self::Resp => "resp",
-            Self::Direct => "direct",
-        }
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn check(variant: &Variant) -> Result<(), String> {
     if !matches!(variant.target, Target::Service { .. }) {
         return Err("`peer` belongs to `service`: a program of your own knows its peers itself".to_owned());
     }
-    if variant.protocol != Protocol::Http1Json {
+    if variant.protocol != Protocol::HTTP1_JSON {
         return Err(format!(
             "`peer` beside protocol `{}`: services pass requests on over `http1-json` only",
             variant.protocol.name()

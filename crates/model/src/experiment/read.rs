@@ -8,7 +8,7 @@ use super::load::load;
 use super::node::{ExperimentError, Node, Read, Reader, Value, suggestion};
 use super::{
     Experiment, Hooks, LoadSpec, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url, Variant,
-    WorkloadSpec, layers, matrix, peer, program, tags,
+    WorkloadSpec, layers, matrix, peer, program, protocol, tags,
 };
 use crate::estimate::Quantity;
 use crate::gate::{Gate, GateKind};
@@ -357,9 +357,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let url = reader.value("url", |node| Url::parse(&node.show()))?;
     let program = program::read(&reader)?.program(&reader, command)?;
     let name = reader.name("name")?;
-    let protocols: Vec<_> = Protocol::ALL.iter().map(|p| (p.name(), *p)).collect();
     let by_url = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
-    let protocol = reader.choice("protocol", &protocols)?.unwrap_or(by_url);
+    let protocol = protocol::read(&reader)?.unwrap_or(by_url);
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
     let limits = Limits::read(&reader)?;

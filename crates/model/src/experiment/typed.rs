@@ -7,7 +7,7 @@ use super::{Protocol, Scheme, Url};
 
 /// Schemes that stand for another one and a protocol beside it.
 const CALLS: [(&str, Scheme, Protocol); 2] =
-    [("grpc", Scheme::Http, Protocol::Grpc), ("grpcs", Scheme::Https, Protocol::Grpc)];
+    [("grpc", Scheme::Http, Protocol::GRPC), ("grpcs", Scheme::Https, Protocol::GRPC)];
 
 /// An address, and the protocol where its scheme names one that is not the scheme's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn calls_are_http_with_a_protocol() {
         for (text, plain, protocol) in [
-            ("grpc://h:50051/a.B/C", "http://h:50051/a.B/C", Some(Protocol::Grpc)),
-            ("grpcs://h/", "https://h/", Some(Protocol::Grpc)),
+            ("grpc://h:50051/a.B/C", "http://h:50051/a.B/C", Some(Protocol::GRPC)),
+            ("grpcs://h/", "https://h/", Some(Protocol::GRPC)),
             ("https://h:1/", "https://h:1/", None),
             ("redis://h/2", "redis://h/2", None),
             ("grpc.example.com/x", "http://grpc.example.com/x", None),

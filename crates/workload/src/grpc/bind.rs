@@ -17,7 +17,7 @@ use crate::{Entry, Workload, WorkloadError};
 
 impl Bind for GrpcSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
-        if binding.protocol != Protocol::Grpc {
+        if binding.protocol != Protocol::GRPC {
             return Err(binding.unbound("grpc"));
         }
         let methods = Methods::read(&self.source)?;

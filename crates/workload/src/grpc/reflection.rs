@@ -102,7 +102,7 @@ pub fn resolve(
     if let WorkloadSpec::Grpc(GrpcSpec { source, calls, .. }) = &mut spec
         && *source == DescriptorSource::Reflection
     {
-        let framing = crate::framing(Protocol::Grpc, scheme);
+        let framing = crate::framing(Protocol::GRPC, scheme);
         *source = Reflection { framing, authority, ask, path: PATHS[0] }.descriptors(calls)?;
         settle(source, calls)?;
     }

@@ -38,7 +38,7 @@ impl Target {
         let mut over_grpc = method.is_some();
         for text in &arguments.urls {
             let TypedUrl { mut url, protocol } = TypedUrl::parse(text).map_err(anyhow::Error::msg)?;
-            if protocol != Some(Protocol::Grpc) {
+            if protocol != Some(Protocol::GRPC) {
                 urls.push(url);
                 continue;
             }
@@ -56,9 +56,9 @@ impl Target {
             urls.push(url);
         }
         let protocol = match (over_grpc, arguments.http2) {
-            (true, _) => Protocol::Grpc,
-            (false, true) => Protocol::Http2Json,
-            (false, false) => Protocol::Http1Json,
+            (true, _) => Protocol::GRPC,
+            (false, true) => Protocol::HTTP2_JSON,
+            (false, false) => Protocol::HTTP1_JSON,
         };
         let target = Self { urls, protocol, method };
         target.check(arguments)?;
@@ -74,13 +74,13 @@ impl Target {
     fn check(&self, arguments: &Load) -> anyhow::Result<()> {
         self.check_scheme(arguments)?;
         let grpc = &arguments.grpc;
-        if self.protocol == Protocol::Http1Json && arguments.streams.is_some() {
+        if self.protocol == Protocol::HTTP1_JSON && arguments.streams.is_some() {
             bail!("`--streams` belongs to HTTP/2; add `--http2`, or use `--pipeline`");
         }
-        if self.protocol != Protocol::Http1Json && arguments.pipeline > 1 {
+        if self.protocol != Protocol::HTTP1_JSON && arguments.pipeline > 1 {
             bail!("`--pipeline` belongs to HTTP/1.1; use `--streams`");
         }
-        if self.protocol == Protocol::Grpc {
+        if self.protocol == Protocol::GRPC {
             let http =
                 arguments.method.is_some() || arguments.body.is_some() || arguments.body_file.is_some();
             if http || !arguments.headers.is_empty() || !arguments.mix.is_empty() {
@@ -182,7 +182,7 @@ fn is_web(url: &Url) -> bool {
 }
 
 fn carries_http(scheme: Scheme) -> bool {
-    scheme.carries(Protocol::Http1Json)
+    scheme.carries(Protocol::HTTP1_JSON)
 }
 
 /// `name: value`.

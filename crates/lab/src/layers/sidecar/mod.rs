@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use weighbridge_model::experiment::{Protocol, Sidecar, SidecarMode, SidecarProgram};
+use weighbridge_model::experiment::{FramingName, Protocol, Sidecar, SidecarMode, SidecarProgram};
 use weighbridge_model::network::ProgramFacts;
 
 use super::{LayerError, Part, Site};
@@ -46,10 +46,10 @@ impl SidecarPart {
     }
 
     fn wire(&self, protocol: Protocol) -> Wire {
-        match (self.layer.mode, protocol) {
+        match (self.layer.mode, protocol.framing()) {
             (SidecarMode::Tcp, _) => Wire::Tcp,
-            (SidecarMode::Http, Protocol::Http2Json) => Wire::Http2,
-            (SidecarMode::Http, Protocol::Grpc) => Wire::Grpc,
+            (SidecarMode::Http, FramingName::Http2) => Wire::Http2,
+            (SidecarMode::Http, FramingName::Grpc) => Wire::Grpc,
             // The experiment's reader lets nothing else through.
             (SidecarMode::Http, _) => Wire::Http1,
         }

@@ -442,7 +442,7 @@ pub(super) fn check(variant: &Variant) -> Result<(), String> {
             "`layers` beside `url`: they stand around programs that are started here, and nothing can be put before `{url}`; use `service` or `command`"
         ));
     }
-    if variant.protocol == Protocol::Direct {
+    if variant.protocol == Protocol::DIRECT {
         return Err(
             "`layers` beside protocol `direct`, which sends nothing that could pass through them; leave one out"
                 .to_owned(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::super::node::{ExperimentError, Reader};
-use super::super::{Protocol, Variant};
+use super::super::{FramingName, Variant};
 
 /// A proxy through which all requests pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,7 +167,7 @@ impl Sidecar {
     pub(super) fn check(&self, variant: &Variant) -> Result<(), String> {
         let name = self.name();
         let protocol = variant.protocol.name();
-        let http = matches!(variant.protocol, Protocol::Http1Json | Protocol::Http2Json | Protocol::Grpc);
+        let http = variant.protocol.is_http();
         let nginx = self.program == SidecarProgram::Nginx;
         match self.mode {
             SidecarMode::Tcp if nginx => Err(format!(
@@ -180,7 +180,7 @@ impl Sidecar {
             SidecarMode::Http if !http => Err(format!(
                 "`{name}` beside protocol `{protocol}`, which is no HTTP; write `mode = \"tcp\"`"
             )),
-            SidecarMode::Http if nginx && variant.protocol == Protocol::Http2Json => Err(format!(
+            SidecarMode::Http if nginx && variant.protocol.framing() == FramingName::Http2 => Err(format!(
                 "`{name}` beside protocol `{protocol}`: nginx speaks HTTP/2 to servers for gRPC alone; take `sidecar:haproxy` or `sidecar:envoy`"
             )),
             SidecarMode::Http => Ok(()),

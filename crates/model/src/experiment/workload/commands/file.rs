@@ -281,10 +281,10 @@ mod tests {
             Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
         };
         for (variant, protocol) in [
-            ("[[variant]]\nurl = 'redis://localhost'", Protocol::Resp),
-            ("[[variant]]\nurl = 'memcached://localhost'\nprotocol = 'memcached'", Protocol::Memcached),
-            ("[[variant]]\nurl = 'redis://localhost/1'\nunix = '/run/redis.sock'", Protocol::Resp),
-            ("[[variant]]\ncommand = 'redis-server --port {port}'\nprotocol = 'resp'", Protocol::Resp),
+            ("[[variant]]\nurl = 'redis://localhost'", Protocol::RESP),
+            ("[[variant]]\nurl = 'memcached://localhost'\nprotocol = 'memcached'", Protocol::MEMCACHED),
+            ("[[variant]]\nurl = 'redis://localhost/1'\nunix = '/run/redis.sock'", Protocol::RESP),
+            ("[[variant]]\ncommand = 'redis-server --port {port}'\nprotocol = 'resp'", Protocol::RESP),
         ] {
             let experiment = of(variant).expect(variant);
             assert_eq!(experiment.variants[0].protocol, protocol, "{variant}");

@@ -1,0 +1,240 @@
+//! A protocol: how messages are framed, and how their content is encoded.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::node::{ExperimentError, Node, Reader, Value, suggestion};
+
+/// The protocol by which operations travel: a framing, and the codec of what it carries. Only the pairs of
+/// [`Protocol::NAMED`] exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protocol {
+    framing: FramingName,
+    codec: Option<CodecName>,
+}
+
+/// How messages are told apart on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FramingName {
+    Http1,
+    /// Cleartext by prior knowledge, over TLS by ALPN.
+    Http2,
+    Grpc,
+    /// memcached's text protocol, its meta commands included.
+    Memcached,
+    /// Redis' protocol, versions 2 and 3.
+    Resp,
+    /// None: operations run in the service's own process.
+    Direct,
+}
+
+/// How the content of a message is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodecName {
+    Json,
+    Protobuf,
+}
+
+/// A protocol and its name in TOML and in a service's `PROTOCOL`.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedProtocol {
+    pub name: &'static str,
+    pub protocol: Protocol,
+}
+
+impl FramingName {
+    const ALL: [Self; 6] = [Self::Http1, Self::Http2, Self::Grpc, Self::Memcached, Self::Resp, Self::Direct];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http1 => "http1",
+            Self::Http2 => "http2",
+            Self::Grpc => "grpc",
+            Self::Memcached => "memcached",
+            Self::Resp => "resp",
+            Self::Direct => "direct",
+        }
+    }
+
+    /// Whether its messages travel as requests and responses of HTTP, of whatever version.
+    pub const fn is_http(self) -> bool {
+        self.is_http2() || matches!(self, Self::Http1)
+    }
+
+    /// Whether its messages travel on streams of HTTP/2.
+    pub const fn is_http2(self) -> bool {
+        matches!(self, Self::Http2 | Self::Grpc)
+    }
+}
+
+impl CodecName {
+    const ALL: [Self; 2] = [Self::Json, Self::Protobuf];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Protobuf => "protobuf",
+        }
+    }
+}
+
+impl Protocol {
+    pub const HTTP1_JSON: Self = Self::of(FramingName::Http1, CodecName::Json);
+    pub const HTTP2_JSON: Self = Self::of(FramingName::Http2, CodecName::Json);
+    pub const GRPC: Self = Self::of(FramingName::Grpc, CodecName::Protobuf);
+    pub const MEMCACHED: Self = Self { framing: FramingName::Memcached, codec: None };
+    pub const RESP: Self = Self { framing: FramingName::Resp, codec: None };
+    pub const DIRECT: Self = Self { framing: FramingName::Direct, codec: None };
+
+    /// Every protocol with its name. Of a framing's protocols the first is taken where no codec is named.
+    pub const NAMED: [NamedProtocol; 6] = [
+        NamedProtocol { name: "http1-json", protocol: Self::HTTP1_JSON },
+        NamedProtocol { name: "http2-json", protocol: Self::HTTP2_JSON },
+        NamedProtocol { name: "grpc", protocol: Self::GRPC },
+        NamedProtocol { name: "memcached", protocol: Self::MEMCACHED },
+        NamedProtocol { name: "resp", protocol: Self::RESP },
+        NamedProtocol { name: "direct", protocol: Self::DIRECT },
+    ];
+
+    const fn of(framing: FramingName, codec: CodecName) -> Self {
+        Self { framing, codec: Some(codec) }
+    }
+
+    pub const fn framing(self) -> FramingName {
+        self.framing
+    }
+
+    /// `None` where the framing itself says what its messages hold.
+    pub const fn codec(self) -> Option<CodecName> {
+        self.codec
+    }
+
+    /// Whether messages travel as requests and responses of HTTP, of whatever version.
+    pub const fn is_http(self) -> bool {
+        self.framing.is_http()
+    }
+
+    /// Whether it is a REST interface: paths and media types of HTTP.
+    pub const fn is_rest(self) -> bool {
+        matches!(self.framing, FramingName::Http1 | FramingName::Http2)
+    }
+
+    /// Its name in TOML and in a service's `PROTOCOL`.
+    pub fn name(self) -> &'static str {
+        let row = Self::NAMED.into_iter().find(|row| row.protocol == self);
+        row.expect("every protocol that can be made is named").name
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::NAMED.into_iter().find(|row| row.name == name).map(|row| row.protocol)
+    }
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Self::HTTP1_JSON
+    }
+}
+
+impl Serialize for Protocol {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Protocol {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::named(&name).ok_or_else(|| de::Error::custom(format!("no protocol `{name}`")))
+    }
+}
+
+/// Reads `protocol`: a name, or a table of `framing` and `codec`, whose keys a matrix can vary each by itself.
+pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Protocol>, ExperimentError> {
+    match reader.node("protocol") {
+        Some(Node { value: Value::Table(_), .. }) => {
+            let Some(halves) = reader.table("protocol")? else { return Ok(None) };
+            let protocol = read_halves(&halves)?;
+            halves.finish()?;
+            Ok(Some(protocol))
+        }
+        _ => reader.choice("protocol", &Protocol::NAMED.map(|row| (row.name, row.protocol))),
+    }
+}
+
+fn read_halves(reader: &Reader<'_>) -> Result<Protocol, ExperimentError> {
+    let framing = reader.choice("framing", &FramingName::ALL.map(|framing| (framing.name(), framing)))?;
+    let codec = reader.choice("codec", &CodecName::ALL.map(|codec| (codec.name(), codec)))?;
+    let Some(framing) = framing else {
+        return Err(reader.error(reader.line(), "`protocol` lacks `framing`, such as `framing = \"http1\"`"));
+    };
+    let carried = Protocol::NAMED.into_iter().map(|row| row.protocol).filter(|one| one.framing == framing);
+    let mut chosen = carried.clone().filter(|one| codec.is_none() || one.codec == codec);
+    chosen.next().ok_or_else(|| {
+        let codecs: Vec<_> = carried.filter_map(|one| one.codec).map(CodecName::name).collect();
+        let asked = codec.map_or("none", CodecName::name);
+        let advice = match codecs.is_empty() {
+            true => "; leave `codec` out".to_owned(),
+            false => suggestion(asked, &codecs),
+        };
+        let message = format!("framing `{}` carries no codec `{asked}`{advice}", framing.name());
+        reader.error(reader.node("codec").map_or(reader.line(), |node| node.line), message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+
+    fn parsed(protocol: &str) -> Result<Protocol, String> {
+        let text =
+            format!("[workload]\nname = 'pingpong'\n[[variant]]\nservice = 'go'\nprotocol = {protocol}\n");
+        let experiment = Experiment::parse("x.toml", &text).map_err(|error| error.to_string())?;
+        Ok(experiment.variants[0].protocol)
+    }
+
+    #[test]
+    fn each_protocol_is_read_by_its_name_and_by_its_halves() {
+        for row in Protocol::NAMED {
+            let (framing, codec) = (row.protocol.framing(), row.protocol.codec());
+            let codec = codec.map_or(String::new(), |codec| format!(", codec = '{}'", codec.name()));
+            assert_eq!(row.protocol.name(), row.name);
+            assert_eq!(Protocol::named(row.name), Some(row.protocol));
+            let text = format!("[x]\nprotocol = {{ framing = '{}'{codec} }}", framing.name());
+            let root = Node::parse("x.toml", &text).expect("TOML");
+            let root = Reader::new("x.toml", "", &root).expect("a table");
+            let table = root.table("x").expect("a table").expect("it is there");
+            assert_eq!(read(&table).expect("a protocol"), Some(row.protocol), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_framing_alone_has_its_first_codec() {
+        assert_eq!(parsed("{ framing = 'http2' }"), Ok(Protocol::HTTP2_JSON));
+        assert_eq!(parsed("{ framing = 'grpc' }"), Ok(Protocol::GRPC));
+    }
+
+    #[test]
+    fn a_matrix_varies_framing_and_codec() {
+        let text = "[workload]\nname = 'pingpong'\n[matrix]\nservice = ['go']\nprotocol.framing = \
+                    ['http1', 'http2']\nprotocol.codec = ['json']\n";
+        let experiment = Experiment::parse("x.toml", text).expect("an experiment");
+        let names: Vec<_> = experiment.variants.iter().map(|variant| variant.name.as_str()).collect();
+        assert_eq!(names, ["go/http1/json", "go/http2/json"]);
+        assert_eq!(experiment.variants[1].protocol, Protocol::HTTP2_JSON);
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        for (protocol, expected) in [
+            ("{ framing = 'http3' }", "`http3` is not known"),
+            ("{ codec = 'json' }", "lacks `framing`"),
+            ("{ framing = 'http1', codec = 'protobuf' }", "carries no codec `protobuf`; allowed: `json`"),
+            ("{ framing = 'resp', codec = 'json' }", "leave `codec` out"),
+            ("{ framing = 'http1', coding = 'json' }", "unknown key `coding`"),
+        ] {
+            let error = parsed(protocol).expect_err(protocol);
+            assert!(error.contains(expected), "{protocol}: {error}");
+        }
+    }
+}
