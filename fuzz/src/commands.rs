@@ -1,7 +1,7 @@
-//! What the checks of memcached's and Redis' replies share: a codec's events from bytes cut in any way, and what holds
+//! What the checks of memcached's and Redis' replies share: a framer's events from bytes cut in any way, and what holds
 //! for every protocol whose replies come in the order of the requests.
 
-use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
+use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::request::Rendered;
 use weighbridge_model::record::Outcome;
 
@@ -17,16 +17,16 @@ pub(crate) enum Seen {
 
 /// Reads `bytes` as replies to `requests`: whole, in pieces of two lengths in turn and byte by byte; returns what was
 /// seen, which must be the same each time.
-pub(crate) fn read_however_cut<C: Codec>(
-    codec: impl Fn() -> C,
+pub(crate) fn read_however_cut<C: Framer>(
+    framer: impl Fn() -> C,
     requests: &[Rendered],
     bytes: &[u8],
     (lengths, ends): ([u8; 2], bool),
 ) -> Vec<Seen> {
-    let whole = run(codec(), requests, std::iter::once(bytes), ends);
+    let whole = run(framer(), requests, std::iter::once(bytes), ends);
     let pieces = Pieces { rest: bytes, next: lengths };
-    assert_eq!(run(codec(), requests, pieces, ends), whole, "cut in pieces");
-    assert_eq!(run(codec(), requests, bytes.chunks(1), ends), whole, "byte by byte");
+    assert_eq!(run(framer(), requests, pieces, ends), whole, "cut in pieces");
+    assert_eq!(run(framer(), requests, bytes.chunks(1), ends), whole, "byte by byte");
     each_request_ends_once(&whole, requests, ends);
     whole
 }
@@ -52,31 +52,31 @@ impl<'a> Iterator for Pieces<'a> {
 
 /// Hands the pieces over as a connection would, and watches what is kept back.
 fn run<'p>(
-    mut codec: impl Codec,
+    mut framer: impl Framer,
     requests: &[Rendered],
     pieces: impl Iterator<Item = &'p [u8]>,
     ends: bool,
 ) -> Vec<Seen> {
     let (mut out, mut seen) = (Out::default(), Vec::new());
     for (id, request) in (0..).zip(requests) {
-        codec.start(id, request, &mut out).expect("room for a few");
+        framer.start(id, request, &mut out).expect("room for a few");
     }
     let mut kept: Vec<u8> = Vec::new();
     for piece in pieces {
         kept.extend_from_slice(piece);
         let mut input = In::new(&kept);
-        codec.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
+        framer.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
         let consumed = input.consumed();
         kept.drain(..consumed);
         if seen.last() == Some(&Seen::Broken) {
-            assert_eq!(codec.room(), 0, "a broken connection takes a request");
+            assert_eq!(framer.room(), 0, "a broken connection takes a request");
             return seen;
         }
         assert!(kept.len() < UNIT_LIMIT, "{} bytes are kept back", kept.len());
     }
     if ends {
-        codec.eof(&mut |event| note(&mut seen, event));
-        assert_eq!(codec.room(), 0, "a closed connection takes a request");
+        framer.eof(&mut |event| note(&mut seen, event));
+        assert_eq!(framer.room(), 0, "a closed connection takes a request");
     }
     seen
 }

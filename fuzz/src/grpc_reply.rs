@@ -3,7 +3,7 @@
 //!
 //! Input: a byte that says how large the pong is (4 to 67) and one that says where the message is cut, then the message.
 
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::Outcome;

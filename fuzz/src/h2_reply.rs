@@ -6,7 +6,7 @@
 //! lengths of the pieces; the rest is what the server sends. `F` as the fourth byte means that the server's SETTINGS come
 //! first and the rest is frames.
 
-use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
+use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::h2::{Http2, Http2Settings};
 use weighbridge_load::request::{Call, Framing, Rendered, ReplyShape, Request, Sending};
 use weighbridge_model::id::OperationId;
@@ -85,22 +85,22 @@ fn run<'p>(
     pieces: impl Iterator<Item = &'p [u8]>,
     ends: bool,
 ) -> (Vec<Seen>, Vec<u8>) {
-    let (mut codec, mut out, mut seen) = (Http2::new(Http2Settings::default()), Out::default(), Vec::new());
+    let (mut framer, mut out, mut seen) = (Http2::new(Http2Settings::default()), Out::default(), Vec::new());
     for (id, request) in (0..).zip(requests) {
-        codec.start(id, request, &mut out).expect("room for a few");
+        framer.start(id, request, &mut out).expect("room for a few");
     }
     out.clear();
     let (mut kept, mut written): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
     for piece in pieces {
         kept.extend_from_slice(piece);
         let mut input = In::new(&kept);
-        codec.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
+        framer.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
         let consumed = input.consumed();
         kept.drain(..consumed);
         assert!(out.pending().len() <= OWED + 3 * 70_000, "{} bytes are owed", out.pending().len());
         if seen.last() == Some(&Seen::Broken) {
             // How much was written before that depends on when it was noticed: nobody will send it.
-            assert_eq!(codec.room(), 0, "a broken connection takes a request");
+            assert_eq!(framer.room(), 0, "a broken connection takes a request");
             return (seen, Vec::new());
         }
         written.extend_from_slice(out.pending());
@@ -108,8 +108,8 @@ fn run<'p>(
         assert!(kept.len() < UNIT_LIMIT, "{} bytes are kept back", kept.len());
     }
     if ends {
-        codec.eof(&mut |event| note(&mut seen, event));
-        assert_eq!(codec.room(), 0, "a closed connection takes a request");
+        framer.eof(&mut |event| note(&mut seen, event));
+        assert_eq!(framer.room(), 0, "a closed connection takes a request");
     }
     (seen, written)
 }

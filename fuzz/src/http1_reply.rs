@@ -4,7 +4,7 @@
 //! The first three bytes choose the requests (how many, HEAD or GET, end of the connection or not, an endless peer) and the
 //! lengths of the pieces; the rest is what the peer sends.
 
-use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
+use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::http1::Http1;
 use weighbridge_load::request::{Framing, Rendered, ReplyShape, Request};
 use weighbridge_model::id::OperationId;
@@ -81,26 +81,26 @@ fn rendered(head: bool) -> Rendered {
 
 /// Hands the pieces over as a connection would, and watches what is kept back.
 fn run<'p>(requests: &[Rendered], pieces: impl Iterator<Item = &'p [u8]>, ends: bool) -> Vec<Seen> {
-    let (mut codec, mut out, mut seen) = (Http1::new(), Out::default(), Vec::new());
+    let (mut framer, mut out, mut seen) = (Http1::new(), Out::default(), Vec::new());
     for (id, request) in (0..).zip(requests) {
-        codec.start(id, request, &mut out).expect("room for a few");
+        framer.start(id, request, &mut out).expect("room for a few");
     }
     let mut kept: Vec<u8> = Vec::new();
     for piece in pieces {
         kept.extend_from_slice(piece);
         let mut input = In::new(&kept);
-        codec.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
+        framer.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
         let consumed = input.consumed();
         kept.drain(..consumed);
         if seen.last() == Some(&Seen::Broken) {
-            assert_eq!(codec.room(), 0, "a broken connection takes a request");
+            assert_eq!(framer.room(), 0, "a broken connection takes a request");
             return seen;
         }
         assert!(kept.len() < UNIT_LIMIT, "{} bytes are kept back", kept.len());
     }
     if ends {
-        codec.eof(&mut |event| note(&mut seen, event));
-        assert_eq!(codec.room(), 0, "a closed connection takes a request");
+        framer.eof(&mut |event| note(&mut seen, event));
+        assert_eq!(framer.room(), 0, "a closed connection takes a request");
     }
     seen
 }

@@ -1,6 +1,6 @@
-//! One connection: its socket, its codec, its buffers and the places for requests in flight on it.
+//! One connection: its socket, its framer, its buffers and the places for requests in flight on it.
 //!
-//! It moves bytes between socket and codec and says what ended. It refuses to decide when to send, when to open or
+//! It moves bytes between socket and framer and says what ended. It refuses to decide when to send, when to open or
 //! when to give up: the pool and the window do.
 
 use std::io;
@@ -10,7 +10,7 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, HELD_UP, HandshakeKind, Outcome, RequestRecord, Traffic};
 
-use crate::codec::{AnyCodec, Cancel, Codec, Event, In, Out, Sink};
+use crate::framer::{AnyFramer, Cancel, Event, Framer, In, Out, Sink};
 use crate::recorder::MessageTime;
 use crate::session::{Reply, RequestId, Sessions};
 use crate::stack::Stack;
@@ -139,7 +139,7 @@ pub(crate) enum Received {
     Broken(ErrorKind),
 }
 
-/// What codec events need besides the connection.
+/// What framer events need besides the connection.
 pub(crate) struct Judges<'a> {
     pub sessions: &'a mut dyn Sessions,
     /// The slot of the connection's lane 0.
@@ -172,12 +172,12 @@ pub(crate) struct Connection {
     /// Lanes whose request is in `out` and whose send time is not taken yet.
     fresh: Vec<u32>,
     life: Life,
-    codec: AnyCodec,
-    /// What the codec wrote; where there is TLS, not yet enciphered.
+    framer: AnyFramer,
+    /// What the framer wrote; where there is TLS, not yet enciphered.
     out: Out,
     /// Where the connection is secured.
     tls: Option<Box<TlsSession>>,
-    /// Received bytes the codec has not consumed.
+    /// Received bytes the framer has not consumed.
     rest: Vec<u8>,
     /// The counts when the window began.
     baseline: Traffic,
@@ -290,7 +290,7 @@ impl Connection {
             hold_back: None,
             fresh: Vec::with_capacity(in_flight as usize),
             life: Life::Persistent,
-            codec: stack.framing.codec(),
+            framer: stack.framing.framer(),
             out: Out::default(),
             tls: stack.tls.clone().map(|client| Box::new(TlsSession::new(client))),
             rest: Vec::new(),
@@ -307,7 +307,7 @@ impl Connection {
             && self.started < self.limit
             && self.writing == Writing::Free
             && self.out.pending().len() < BATCH_BYTES
-            && self.codec.room() > 0
+            && self.framer.room() > 0
     }
 
     /// Whether bytes wait that the socket may take.
@@ -323,7 +323,7 @@ impl Connection {
     }
 
     /// Starts the lane's next request, due at `due`. Call [`write`](Self::write) afterwards. A request that the
-    /// codec refuses is over at once.
+    /// framer refuses is over at once.
     pub fn start(&mut self, lane_index: u32, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
         let lane = &mut self.lanes[lane_index as usize];
         let slot = judges.slot + lane_index;
@@ -335,7 +335,7 @@ impl Connection {
         lane.sendable = due.max(lane.freed).max(self.opened);
         (lane.heard, lane.is_held_up) = (None, false);
         lane.state = LaneState::Started;
-        if self.codec.start(u64::from(lane_index), rendered, &mut self.out).is_err() {
+        if self.framer.start(u64::from(lane_index), rendered, &mut self.out).is_err() {
             judges.finished.push(lane.finish(Outcome::Error(ErrorKind::Protocol), now));
             return;
         }
@@ -400,7 +400,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads and lets the codec say what it means. One clock reading per read: all replies completed by it share it.
+    /// Reads and lets the framer say what it means. One clock reading per read: all replies completed by it share it.
     pub fn receive(&mut self, buffer: &mut [u8], until: Until, judges: &mut Judges<'_>) -> Received {
         for _ in 0..READS {
             let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &self.link else {
@@ -412,7 +412,7 @@ impl Connection {
                 Ok(0) if self.tls.is_some() => return Received::Ended,
                 Ok(0) => {
                     let now = sys::clock();
-                    self.with_codec(now, judges, |codec, _, sink| codec.eof(sink));
+                    self.with_framer(now, judges, |framer, _, sink| framer.eof(sink));
                     return Received::Ended;
                 }
                 Ok(count) => {
@@ -453,55 +453,55 @@ impl Connection {
             (Some(kind), _) => Some(Received::Broken(kind)),
             (None, Err(_)) => Some(Received::Broken(ErrorKind::Tls)),
             (None, Ok(())) if over => {
-                self.with_codec(now, judges, |codec, _, sink| codec.eof(sink));
+                self.with_framer(now, judges, |framer, _, sink| framer.eof(sink));
                 Some(Received::Ended)
             }
             (None, Ok(())) => None,
         }
     }
 
-    /// Hands received bytes to the codec, behind what it left before; keeps what it leaves now.
+    /// Hands received bytes to the framer, behind what it left before; keeps what it leaves now.
     fn absorb(&mut self, bytes: &[u8], now: Timestamp, judges: &mut Judges<'_>) -> Option<ErrorKind> {
         if self.rest.is_empty() {
             let mut input = In::new(bytes);
             let broken =
-                self.with_codec(now, judges, |codec, out, sink| codec.receive(&mut input, out, sink));
+                self.with_framer(now, judges, |framer, out, sink| framer.receive(&mut input, out, sink));
             self.rest.extend_from_slice(input.rest());
             return broken;
         }
         let mut rest = std::mem::take(&mut self.rest);
         rest.extend_from_slice(bytes);
         let mut input = In::new(&rest);
-        let broken = self.with_codec(now, judges, |codec, out, sink| codec.receive(&mut input, out, sink));
+        let broken = self.with_framer(now, judges, |framer, out, sink| framer.receive(&mut input, out, sink));
         let consumed = input.consumed();
         rest.drain(..consumed);
         self.rest = rest;
         broken
     }
 
-    /// Lets the codec act on time.
+    /// Lets the framer act on time.
     pub fn tick(
         &mut self,
         now: Timestamp,
         judges: &mut Judges<'_>,
     ) -> (Option<Timestamp>, Option<ErrorKind>) {
         let mut next = None;
-        let broken = self.with_codec(now, judges, |codec, out, sink| next = codec.tick(now, out, sink));
+        let broken = self.with_framer(now, judges, |framer, out, sink| next = framer.tick(now, out, sink));
         (next, broken)
     }
 
-    /// Calls the codec and carries out its events. Returns how the connection broke, if it did.
-    fn with_codec(
+    /// Calls the framer and carries out its events. Returns how the connection broke, if it did.
+    fn with_framer(
         &mut self,
         now: Timestamp,
         judges: &mut Judges<'_>,
-        act: impl FnOnce(&mut AnyCodec, &mut Out, &mut Sink<'_>),
+        act: impl FnOnce(&mut AnyFramer, &mut Out, &mut Sink<'_>),
     ) -> Option<ErrorKind> {
-        let Self { codec, out, lanes, busy, life, failures, .. } = self;
+        let Self { framer, out, lanes, busy, life, failures, .. } = self;
         let Judges { sessions, slot, finished, messages } = judges;
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
-        act(codec, out, &mut |event| match event {
+        act(framer, out, &mut |event| match event {
             Event::Head(id, head) => {
                 lanes[id as usize].part(now);
                 sessions.check(slot_of(id)).head(&head);
@@ -546,7 +546,7 @@ impl Connection {
             if lane.state != LaneState::Sent || lane.sent > sent_by {
                 continue;
             }
-            if self.codec.cancel(at as u64, &mut self.out) == Cancel::Connection {
+            if self.framer.cancel(at as u64, &mut self.out) == Cancel::Connection {
                 return Cancel::Connection;
             }
             self.busy -= 1;
@@ -578,7 +578,7 @@ impl Connection {
         self.busy = 0;
     }
 
-    /// Whether there is TLS between socket and codec.
+    /// Whether there is TLS between socket and framer.
     pub fn is_secured(&self) -> bool {
         self.tls.is_some()
     }
@@ -638,7 +638,7 @@ impl Connection {
         let traffic = self.traffic();
         self.link = Link::Closed { retry_at };
         self.generation = self.generation.wrapping_add(1);
-        self.codec.reset();
+        self.framer.reset();
         self.out.clear();
         if let Some(tls) = &mut self.tls {
             tls.reset();

@@ -1,6 +1,6 @@
 //! One request on a connection of its own, waited for: to see whether a service is ready and what it answers.
 //!
-//! The same codecs read the reply as under load. It keeps the body, up to a limit, and measures nothing finely.
+//! The same framers read the reply as under load. It keeps the body, up to a limit, and measures nothing finely.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,8 +10,8 @@ use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use crate::codec::{AnyCodec, Codec, Event, In, Out};
 use crate::dial::{AfterFailure, Dial, Endpoint, SocketDial};
+use crate::framer::{AnyFramer, Event, Framer, In, Out};
 use crate::request::Rendered;
 use crate::stack::Stack;
 use crate::sys::{self, Interest};
@@ -172,7 +172,7 @@ pub fn exchange_with(
     let mut exchange = Exchange {
         peer: dial.peer(variant),
         socket,
-        codec: stack.framing.codec(),
+        framer: stack.framing.framer(),
         out: Out::default(),
         tls,
         rest: Vec::new(),
@@ -242,10 +242,10 @@ fn wait(socket: &OwnedFd, interest: Interest, deadline: Timestamp, limits: Limit
 struct Exchange<'a> {
     peer: String,
     socket: OwnedFd,
-    codec: AnyCodec,
+    framer: AnyFramer,
     out: Out,
     tls: Option<TlsSession>,
-    /// Received plaintext that the codec has not consumed.
+    /// Received plaintext that the framer has not consumed.
     rest: Vec<u8>,
     reply: Collected,
     limits: Limits<'a>,
@@ -297,7 +297,7 @@ impl Exchange<'_> {
     }
 
     fn send(&mut self, request: &Rendered) -> Result<(), ExchangeError> {
-        if self.codec.start(0, request, &mut self.out).is_err() {
+        if self.framer.start(0, request, &mut self.out).is_err() {
             return Err(ExchangeError::Protocol { peer: self.peer.clone() });
         }
         self.flush()
@@ -326,7 +326,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Reads once; what was read is behind what the codec left in `rest`, deciphered.
+    /// Reads once; what was read is behind what the framer left in `rest`, deciphered.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled, ExchangeError> {
         let held = self.tls.as_ref().map_or(0, TlsSession::held);
         let count = match sys::receive(self.socket.as_fd(), &mut buffer[held..]) {
@@ -364,13 +364,13 @@ impl Exchange<'_> {
             }
             let rest = std::mem::take(&mut self.rest);
             let mut input = In::new(&rest);
-            let mut state = self.collect(|codec, out, sink| codec.receive(&mut input, out, sink));
+            let mut state = self.collect(|framer, out, sink| framer.receive(&mut input, out, sink));
             self.rest.extend_from_slice(input.rest());
             // Over TLS the end of the connection ends a reply only where the server said that it is one.
             let farewell = self.tls.as_ref().map(TlsSession::is_closed_by_peer);
             let over = farewell == Some(true) || (filled == Filled::End && farewell.is_none());
             if over && state == ReplyProgress::Incomplete {
-                state = self.collect(|codec, _, sink| codec.eof(sink));
+                state = self.collect(|framer, _, sink| framer.eof(sink));
             }
             if (over || filled == Filled::End) && state == ReplyProgress::Incomplete {
                 state = ReplyProgress::Failed(ErrorKind::Reset);
@@ -401,14 +401,14 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Calls the codec and keeps what it reports.
+    /// Calls the framer and keeps what it reports.
     fn collect(
         &mut self,
-        act: impl FnOnce(&mut AnyCodec, &mut Out, &mut crate::codec::Sink<'_>),
+        act: impl FnOnce(&mut AnyFramer, &mut Out, &mut crate::framer::Sink<'_>),
     ) -> ReplyProgress {
-        let Self { codec, out, reply, limits, .. } = self;
+        let Self { framer, out, reply, limits, .. } = self;
         let mut state = ReplyProgress::Incomplete;
-        act(codec, out, &mut |event| match event {
+        act(framer, out, &mut |event| match event {
             Event::Head(_, head) | Event::Trailers(_, head) => {
                 reply.status = head.status;
                 let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();

@@ -7,7 +7,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::codec::{Event, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::framer::{Event, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
 
@@ -147,7 +147,7 @@ pub struct Http1 {
 }
 
 impl Http1 {
-    /// The codec of a fresh connection.
+    /// The framer of a fresh connection.
     pub fn new() -> Self {
         Self {
             pending: Queue::new(),

@@ -3,18 +3,18 @@
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
 //! *when to send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines
 //! with time as an argument), *how to talk*
-//! ([`codec`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`], [`outline`]: bytes in, events out), *what to say and what to
+//! ([`framer`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`], [`outline`]: bytes in, events out), *what to say and what to
 //! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view where it is asked for. [`generator`] joins them to sockets that a
 //! [`dial`] begins.
 //!
 //! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares
 //! nothing and allocates nothing; only where a load is watched it counts for the watcher ([`live`]).
 
-pub mod codec;
 mod connection;
 pub mod dial;
 pub mod exchange;
 pub mod failures;
+pub mod framer;
 pub mod generator;
 pub mod h2;
 pub mod http1;

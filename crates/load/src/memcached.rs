@@ -12,7 +12,7 @@ mod request;
 
 use std::collections::VecDeque;
 
-use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink};
+use crate::framer::{ERROR_FIELD, Event, Head, In, Out, Sink};
 use crate::line::{Line, LineSearch, decimal};
 use crate::ordered::{Ordered, ParseStatus, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
@@ -70,7 +70,7 @@ pub struct Memcached {
 }
 
 impl Memcached {
-    /// The codec of a fresh connection.
+    /// The framer of a fresh connection.
     pub fn new() -> Self {
         Self {
             pending: VecDeque::new(),

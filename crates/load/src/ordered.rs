@@ -1,7 +1,7 @@
-//! Replies in the order of requests, as HTTP/1.1, memcached and Redis send them: the part of a codec that those share.
+//! Replies in the order of requests, as HTTP/1.1, memcached and Redis send them: the part of a framer that those share.
 //!
 //! A protocol says what its next bytes mean ([`Ordered::step`]) and keeps its queue of unanswered requests; whatever does
-//! that is a [`Codec`] by what stands here: the loop over received bytes, what a fault does, what the end of a
+//! that is a [`Framer`] by what stands here: the loop over received bytes, what a fault does, what the end of a
 //! connection does to requests without a reply. It refuses to know any protocol's bytes, and calls nothing through a pointer.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use crate::codec::{Cancel, Codec, Event, Full, In, Out, Sink};
+use crate::framer::{Cancel, Event, Framer, Full, In, Out, Sink};
 use crate::request::{Rendered, ReplyShape};
 
 /// What one look at the input led to.
@@ -62,7 +62,7 @@ pub trait Ordered {
     /// Reads nothing more from the connection and empties the queue.
     fn break_off(&mut self);
 
-    /// Becomes the codec of a new connection, keeping its memory.
+    /// Becomes the framer of a new connection, keeping its memory.
     fn renew(&mut self);
 
     /// Ends the reply at the front: it is whole.
@@ -80,7 +80,7 @@ pub trait Ordered {
     }
 }
 
-impl<O: Ordered> Codec for O {
+impl<O: Ordered> Framer for O {
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
         if !self.takes_more() {
             return Err(Full);

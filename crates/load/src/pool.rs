@@ -17,10 +17,10 @@ use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Handshakes, Traffic};
 
-use crate::codec::Cancel;
 use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
 use crate::dial::{AfterFailure, Dial};
 use crate::failures::Failures;
+use crate::framer::Cancel;
 use crate::recorder::MessageTime;
 use crate::session::{Seen, Sessions};
 use crate::stack::Stack;
@@ -509,7 +509,7 @@ impl Pool {
         }
     }
 
-    /// Ends timed-out requests and connects, lets codecs act on time and opens what may be opened again.
+    /// Ends timed-out requests and connects, lets framers act on time and opens what may be opened again.
     pub fn housekeeping(&mut self, io: &mut Io, now: Timestamp) {
         if now < self.housekeeping_at {
             return;

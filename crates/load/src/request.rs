@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use weighbridge_model::id::OperationId;
 
-use crate::codec::AnyCodec;
+use crate::framer::AnyFramer;
 use crate::h2::{Http2, Http2Settings, message, render};
 use crate::http1::Http1;
 use crate::memcached::Memcached;
@@ -340,13 +340,13 @@ impl Framing {
         Ok(rendered)
     }
 
-    /// A codec for one connection of this framing.
-    pub fn codec(&self) -> AnyCodec {
+    /// A framer for one connection of this framing.
+    pub fn framer(&self) -> AnyFramer {
         match self {
-            Self::Http1 => AnyCodec::Http1(Http1::new()),
-            Self::Http2(settings) => AnyCodec::Http2(Box::new(Http2::new(*settings))),
-            Self::Memcached => AnyCodec::Memcached(Memcached::new()),
-            Self::Resp => AnyCodec::Resp(Resp::new()),
+            Self::Http1 => AnyFramer::Http1(Http1::new()),
+            Self::Http2(settings) => AnyFramer::Http2(Box::new(Http2::new(*settings))),
+            Self::Memcached => AnyFramer::Memcached(Memcached::new()),
+            Self::Resp => AnyFramer::Resp(Resp::new()),
         }
     }
 }

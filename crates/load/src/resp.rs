@@ -13,7 +13,7 @@
 
 mod request;
 
-use crate::codec::{ERROR_FIELD, Event, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::framer::{ERROR_FIELD, Event, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::line::{Line, LineSearch, decimal};
 use crate::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
 use crate::request::{Rendered, ReplyShape};
@@ -157,7 +157,7 @@ pub struct Resp {
 }
 
 impl Resp {
-    /// The codec of a fresh connection.
+    /// The framer of a fresh connection.
     pub fn new() -> Self {
         Self {
             pending: Queue::new(),

@@ -9,8 +9,8 @@ use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::Outcome;
 use weighbridge_model::record::samples::Relayed;
 
-use crate::codec::Head;
 use crate::failures::Failures;
+use crate::framer::Head;
 use crate::request::Rendered;
 
 /// Names a rendered request of a [`Sessions`] object. The object gives the number its meaning: a place in a table

@@ -1,7 +1,7 @@
-//! TLS between a socket and a codec: ciphertext in, plaintext out, and the other way round.
+//! TLS between a socket and a framer: ciphertext in, plaintext out, and the other way round.
 //!
 //! A [`TlsClient`] says how a variant's connections shake hands and is shared by all of them, session tickets
-//! included. A session is sans-I/O as the codecs are: the loop owns socket, clock and timeout. It reads no file: who
+//! included. A session is sans-I/O as the framers are: the loop owns socket, clock and timeout. It reads no file: who
 //! calls it hands certificates and keys over as PEM text.
 
 mod session;

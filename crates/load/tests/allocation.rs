@@ -12,8 +12,8 @@ use std::io::Read;
 
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, send, settings};
-use weighbridge_load::codec::Head;
 use weighbridge_load::dial::SocketDial;
+use weighbridge_load::framer::Head;
 use weighbridge_load::generator::{LoopOptions, Share, WindowSpec};
 use weighbridge_load::pace::{Flow, Source};
 use weighbridge_load::request::{Framing, Rendered};

@@ -2,7 +2,7 @@
 //! `docs/PERFORMANCE.md`, printed by
 //! `cargo test --release -p weighbridge-load --test memory -- --nocapture`.
 //!
-//! Counted are all bytes of the generator's thread: the connection's own, its codec's, its buffers', its lanes' and those
+//! Counted are all bytes of the generator's thread: the connection's own, its framer's, its buffers', its lanes' and those
 //! of the lists and checks that grow with it. What the kernel holds for a socket is not ours to count.
 
 mod support;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_load::codec::{ERROR_FIELD, Head};
+use weighbridge_load::framer::{ERROR_FIELD, Head};
 use weighbridge_load::request::{Framing, Rendered};
 use weighbridge_load::resp::{Handshake, Login, Opening, Version};
 use weighbridge_load::session::Check;

@@ -5,7 +5,7 @@ use std::fmt;
 use httparse::Header;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_model::experiment::Equality;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::record::{ErrorKind, Outcome};

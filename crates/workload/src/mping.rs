@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::samples::Relayed;

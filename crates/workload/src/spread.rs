@@ -234,7 +234,7 @@ impl Sessions for SpreadSessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weighbridge_load::codec::Head;
+    use weighbridge_load::framer::Head;
     use weighbridge_load::request::{Framing, Request};
     use weighbridge_model::experiment::{SizeCount, Spacing};
     use weighbridge_model::id::OperationId;

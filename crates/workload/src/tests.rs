@@ -3,7 +3,7 @@
 use super::*;
 use crate::bind::join;
 use crate::checks::{HttpCheck, PongCheck, Reset};
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::experiment::{
     CommandCheck, CommandSpec, CommandsSpec, Experiment, HttpSpec, PingpongSpec, Presence, RespSetup,

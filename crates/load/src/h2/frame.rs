@@ -2,7 +2,7 @@
 //!
 //! It knows layouts and limits of single frames, not whether a frame may come now.
 
-use crate::codec::Out;
+use crate::framer::Out;
 
 /// What a client sends first (RFC 9113, section 3.4); its SETTINGS frame follows.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -7,7 +7,7 @@
 //! is broken. There is no upgrade from HTTP/1.1, and no dynamic table in what it sends.
 //!
 //! One folder, one job a file: `frame` and `settings` are layouts, [`hpack`] header blocks, `flow` windows, `streams`
-//! the open streams, `message` gRPC's borders, `render` requests, `receive` and `send` the codec.
+//! the open streams, `message` gRPC's borders, `render` requests, `receive` and `send` the framer.
 
 mod flow;
 mod frame;
@@ -22,7 +22,7 @@ mod streams;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use crate::codec::{Cancel, Codec, Event, Full, In, Out, Sink};
+use crate::framer::{Cancel, Event, Framer, Full, In, Out, Sink};
 use crate::request::Rendered;
 use flow::{INITIAL, ReceiveWindow, SendWindow};
 use frame::{Code, FrameHead, LARGEST, flag};
@@ -78,7 +78,7 @@ pub struct Http2 {
 }
 
 impl Http2 {
-    /// The codec of a fresh connection.
+    /// The framer of a fresh connection.
     pub fn new(settings: Http2Settings) -> Self {
         Self {
             ours: settings,
@@ -149,7 +149,7 @@ impl Http2 {
     }
 }
 
-impl Codec for Http2 {
+impl Framer for Http2 {
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
         if self.room() == 0 {
             return Err(Full);
@@ -252,22 +252,22 @@ mod tests {
         let (method, target, authority) = ("GET".into(), "/".into(), "localhost".into());
         let request = Request { method, target, authority, ..Request::default() };
         let request = framing.render(OperationId(0), &request).expect("renders");
-        let (mut codec, mut out, mut seen) =
+        let (mut framer, mut out, mut seen) =
             (Http2::new(Http2Settings::default()), Out::default(), Vec::new());
-        codec.next = LARGEST - 2;
-        assert_eq!(codec.room(), 2);
-        codec.start(7, &request, &mut out).expect("room");
-        codec.start(8, &request, &mut out).expect("the last id");
-        assert_eq!((codec.room(), codec.start(9, &request, &mut out)), (0, Err(Full)));
+        framer.next = LARGEST - 2;
+        assert_eq!(framer.room(), 2);
+        framer.start(7, &request, &mut out).expect("room");
+        framer.start(8, &request, &mut out).expect("the last id");
+        assert_eq!((framer.room(), framer.start(9, &request, &mut out)), (0, Err(Full)));
         // SETTINGS, then a head that ends the last stream.
         let frames = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 0x7f, 0xff, 0xff, 0xff, 0x88];
-        codec.receive(&mut In::new(&frames), &mut out, &mut |event| match event {
+        framer.receive(&mut In::new(&frames), &mut out, &mut |event| match event {
             Event::Head(id, _) => seen.push(("head", id)),
             Event::Done(id, Outcome::Ok) => seen.push(("done", id)),
             Event::Drain => seen.push(("drain", 0)),
             other => panic!("{other:?}"),
         });
         assert_eq!(seen, [("head", 8), ("done", 8), ("drain", 0)]);
-        assert_eq!(codec.streams.open(), 1, "what is outstanding may still be answered");
+        assert_eq!(framer.streams.open(), 1, "what is outstanding may still be answered");
     }
 }

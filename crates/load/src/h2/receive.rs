@@ -11,7 +11,7 @@ use super::hpack::Soundness;
 use super::message::{MessagePiece, Messages};
 use super::settings::Known;
 use super::streams::{Length, SlabIndex, Stage};
-use crate::codec::{Event, Head, In, Out, Sink, UNIT_LIMIT};
+use crate::framer::{Event, Head, In, Out, Sink, UNIT_LIMIT};
 use crate::http1::{decimal, list};
 use crate::request::ReplyShape;
 

@@ -6,7 +6,7 @@ use super::frame::{FrameHead, flag, kind};
 use super::message::Messages;
 use super::settings::TableSizeUpdate;
 use super::streams::SlabIndex;
-use crate::codec::Out;
+use crate::framer::Out;
 use crate::request::Rendered;
 
 /// Bytes of a header block that say "the dynamic table has size zero" (RFC 7541, section 6.3).

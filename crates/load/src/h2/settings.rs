@@ -2,7 +2,7 @@
 
 use super::flow::INITIAL;
 use super::frame::{FRAME_LIMIT, Fault, LARGEST, setting};
-use crate::codec::UNIT_LIMIT;
+use crate::framer::UNIT_LIMIT;
 
 /// The scheme that requests name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

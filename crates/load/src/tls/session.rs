@@ -11,7 +11,7 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedS
 use weighbridge_model::record::HandshakeKind;
 
 use super::{TlsClient, TlsFailure};
-use crate::codec::Out;
+use crate::framer::Out;
 
 /// Room that sealing adds to each record: header, explicit nonce, content type and tag, rounded up.
 const SEAL: usize = 40;

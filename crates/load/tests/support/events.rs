@@ -1,9 +1,9 @@
-//! A codec's events as values, from bytes that arrive whole or in pieces.
+//! A framer's events as values, from bytes that arrive whole or in pieces.
 
 // Each test binary uses its own part.
 #![allow(dead_code)]
 
-use weighbridge_load::codec::{Codec, Event, In, Out};
+use weighbridge_load::framer::{Event, Framer, In, Out};
 use weighbridge_load::request::Rendered;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -23,8 +23,8 @@ pub enum After {
     Nothing,
 }
 
-/// Most bytes that any codec here may keep back: its longest unit.
-const KEPT: usize = weighbridge_load::codec::UNIT_LIMIT;
+/// Most bytes that any framer here may keep back: its longest unit.
+const KEPT: usize = weighbridge_load::framer::UNIT_LIMIT;
 
 fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
     let event = match event {
@@ -52,30 +52,30 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
 
 /// Starts every request on one connection, then hands over the pieces as reads would.
 pub fn run<'p>(
-    codec: &mut dyn Codec,
+    framer: &mut dyn Framer,
     requests: &[Rendered],
     pieces: impl Iterator<Item = &'p [u8]>,
     after: After,
 ) -> Vec<Seen> {
     let (mut out, mut seen, mut rest) = (Out::default(), Vec::new(), Vec::new());
     for (id, request) in (0..).zip(requests) {
-        codec.start(id, request, &mut out).expect("room");
+        framer.start(id, request, &mut out).expect("room");
     }
     for piece in pieces {
         rest.extend_from_slice(piece);
         let mut input = In::new(&rest);
-        codec.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
+        framer.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
         let consumed = input.consumed();
         rest.drain(..consumed);
         if matches!(seen.last(), Some(Seen::Broken(_))) {
-            assert_eq!(codec.room(), 0);
+            assert_eq!(framer.room(), 0);
             return seen;
         }
         assert!(rest.len() < KEPT, "{} bytes are kept back", rest.len());
     }
     if after == After::Eof {
-        codec.eof(&mut |event| note(&mut seen, event));
-        assert_eq!(codec.room(), 0);
+        framer.eof(&mut |event| note(&mut seen, event));
+        assert_eq!(framer.room(), 0);
     }
     seen
 }
@@ -107,13 +107,13 @@ pub fn reply(seen: &[Seen], id: u64) -> Option<(u16, String, Option<u16>)> {
 
 /// Asserts that the bytes mean the same however they are cut.
 pub fn assert_same_however_cut(
-    codec: &dyn Fn() -> Box<dyn Codec>,
+    framer: &dyn Fn() -> Box<dyn Framer>,
     requests: &[Rendered],
     bytes: &[u8],
     after: After,
     cuts: &[usize],
 ) {
-    let run = |pieces: &mut dyn Iterator<Item = &[u8]>| run(codec().as_mut(), requests, pieces, after);
+    let run = |pieces: &mut dyn Iterator<Item = &[u8]>| run(framer().as_mut(), requests, pieces, after);
     let expected = run(&mut std::iter::once(bytes));
     assert_eq!(run(&mut bytes.chunks(1)), expected, "byte by byte");
     for cut in 0..=bytes.len().min(200) {

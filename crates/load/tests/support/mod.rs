@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use weighbridge_load::codec::Head;
 use weighbridge_load::dial::SocketDial;
+use weighbridge_load::framer::Head;
 use weighbridge_load::generator::{Generator, LoopOptions, WindowReport, WindowSpec};
 use weighbridge_load::request::{Framing, Rendered, Request};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};

@@ -1,7 +1,7 @@
-//! The HTTP/1.1 codec against replies of every shape, whole, cut at every byte, and cut at random.
+//! The HTTP/1.1 framer against replies of every shape, whole, cut at every byte, and cut at random.
 
 use proptest::prelude::*;
-use weighbridge_load::codec::{Codec, Event, In, Out, UNIT_LIMIT};
+use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::http1::Http1;
 use weighbridge_load::request::{Framing, Rendered, Request};
 use weighbridge_model::id::OperationId;
@@ -54,15 +54,15 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
 
 /// Starts one request per method on one connection, then hands over the pieces as reads would.
 fn run<'p>(methods: &[&str], pieces: impl Iterator<Item = &'p [u8]>, after: After) -> Vec<Seen> {
-    let (mut codec, mut out, mut seen) = (Http1::new(), Out::default(), Vec::new());
+    let (mut framer, mut out, mut seen) = (Http1::new(), Out::default(), Vec::new());
     for (id, method) in methods.iter().enumerate() {
-        codec.start(id as u64, &rendered(method), &mut out).expect("room");
+        framer.start(id as u64, &rendered(method), &mut out).expect("room");
     }
     let mut rest = Vec::new();
     for piece in pieces {
         rest.extend_from_slice(piece);
         let mut input = In::new(&rest);
-        codec.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
+        framer.receive(&mut input, &mut out, &mut |event| note(&mut seen, event));
         let consumed = input.consumed();
         rest.drain(..consumed);
         if matches!(seen.last(), Some(Seen::Broken(_))) {
@@ -70,7 +70,7 @@ fn run<'p>(methods: &[&str], pieces: impl Iterator<Item = &'p [u8]>, after: Afte
         }
     }
     if after == After::Eof {
-        codec.eof(&mut |event| note(&mut seen, event));
+        framer.eof(&mut |event| note(&mut seen, event));
     }
     seen
 }
@@ -289,15 +289,15 @@ fn bytes_that_nobody_asked_for_break_the_connection() {
 
 #[test]
 fn a_connection_that_drains_takes_no_more() {
-    let (mut codec, mut out) = (Http1::new(), Out::default());
+    let (mut framer, mut out) = (Http1::new(), Out::default());
     let get = rendered("GET");
-    codec.start(0, &get, &mut out).expect("room");
+    framer.start(0, &get, &mut out).expect("room");
     let bytes = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    codec.receive(&mut In::new(bytes), &mut out, &mut |_| {});
-    assert_eq!(codec.room(), 0);
-    assert!(codec.start(1, &get, &mut out).is_err());
-    codec.reset();
-    assert!(codec.start(1, &get, &mut out).is_ok());
+    framer.receive(&mut In::new(bytes), &mut out, &mut |_| {});
+    assert_eq!(framer.room(), 0);
+    assert!(framer.start(1, &get, &mut out).is_err());
+    framer.reset();
+    assert!(framer.start(1, &get, &mut out).is_ok());
 }
 
 /// One reply of some shape, with the method that asks for it.
@@ -386,7 +386,7 @@ proptest! {
         second in any_reply(),
         order in proptest::collection::vec(any::<bool>(), 2..6),
     ) {
-        // What each reply means to a codec that has seen no other, one after the other until one ends the connection.
+        // What each reply means to a framer that has seen no other, one after the other until one ends the connection.
         let mut expected = Vec::new();
         let (mut methods, mut bytes) = (Vec::new(), Vec::new());
         for (id, one) in order.iter().enumerate() {

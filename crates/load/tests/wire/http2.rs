@@ -1,4 +1,4 @@
-//! The HTTP/2 codec against frames written by hand: legal ones in every order, whole and cut anywhere, and one test for
+//! The HTTP/2 framer against frames written by hand: legal ones in every order, whole and cut anywhere, and one test for
 //! each way in which a peer can be wrong.
 
 use crate::support;
@@ -8,7 +8,7 @@ use support::http2::{
     END_HEADERS, END_STREAM, PADDED, block, data, frame, framing, goaway, headers, ping, rendered, reset,
     settings, window_update,
 };
-use weighbridge_load::codec::{Cancel, Codec, Event, In, Out, UNIT_LIMIT};
+use weighbridge_load::framer::{Cancel, Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::h2::{Http2, Http2Settings};
 use weighbridge_load::request::{Call, Rendered, Sending};
 use weighbridge_model::id::OperationId;
@@ -39,7 +39,7 @@ fn fields(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
-    let own = |head: &weighbridge_load::codec::Head<'_>| {
+    let own = |head: &weighbridge_load::framer::Head<'_>| {
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         head.fields.iter().map(|field| (field.name.to_owned(), text(field.value))).collect()
     };
@@ -60,7 +60,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
 
 /// A connection with a hand-played server.
 struct Side {
-    codec: Http2,
+    framer: Http2,
     out: Out,
     rest: Vec<u8>,
     seen: Vec<Seen>,
@@ -72,14 +72,14 @@ impl Side {
     }
 
     fn with(settings: Http2Settings) -> Self {
-        Self { codec: Http2::new(settings), out: Out::default(), rest: Vec::new(), seen: Vec::new() }
+        Self { framer: Http2::new(settings), out: Out::default(), rest: Vec::new(), seen: Vec::new() }
     }
 
     /// A connection on which the first requests went out and the server's settings came.
     fn greeted(requests: &[Rendered]) -> Self {
         let mut side = Self::new();
         for (id, request) in (0..).zip(requests) {
-            side.codec.start(id, request, &mut side.out).expect("room");
+            side.framer.start(id, request, &mut side.out).expect("room");
         }
         side.hear(&settings(&[]));
         assert_eq!(side.seen, []);
@@ -91,7 +91,7 @@ impl Side {
         self.rest.extend_from_slice(bytes);
         let mut input = In::new(&self.rest);
         let seen = &mut self.seen;
-        self.codec.receive(&mut input, &mut self.out, &mut |event| note(seen, event));
+        self.framer.receive(&mut input, &mut self.out, &mut |event| note(seen, event));
         let consumed = input.consumed();
         self.rest.drain(..consumed);
         &self.seen
@@ -146,7 +146,7 @@ fn ok(id: u64) -> Seen {
 #[test]
 fn the_preface_comes_first_and_once_whatever_is_written_first() {
     let mut started = Side::new();
-    started.codec.start(0, &get(), &mut started.out).expect("room");
+    started.framer.start(0, &get(), &mut started.out).expect("room");
     assert!(started.out.pending().starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x12\x04\0\0\0\0\0"));
     let frames = started.written();
     let kinds: Vec<u8> = frames.iter().map(|(kind, ..)| *kind).collect();
@@ -159,7 +159,7 @@ fn the_preface_comes_first_and_once_whatever_is_written_first() {
     spoken_to.hear(&settings(&[]));
     assert!(spoken_to.out.pending().starts_with(b"PRI * "));
     assert_eq!(spoken_to.written().last(), Some(&(4, 1, 0, Vec::new())));
-    spoken_to.codec.start(0, &get(), &mut spoken_to.out).expect("room");
+    spoken_to.framer.start(0, &get(), &mut spoken_to.out).expect("room");
     assert!(!spoken_to.out.pending().starts_with(b"PRI * "));
 }
 
@@ -342,12 +342,12 @@ fn a_connection_in_error_is_broken() {
         let mut side = Side::greeted(&[get()]);
         side.hear(&frames.concat());
         assert_eq!(side.seen.last(), Some(&BROKEN), "{what}");
-        assert_eq!(side.codec.room(), 0, "{what}");
+        assert_eq!(side.framer.room(), 0, "{what}");
         // Nothing more is read, and a reset makes it as new.
         side.seen.clear();
         assert_eq!(side.hear(&settings(&[])), [], "{what}");
-        side.codec.reset();
-        assert!(side.codec.room() > 0, "{what}");
+        side.framer.reset();
+        assert!(side.framer.room() > 0, "{what}");
     }
 }
 
@@ -355,7 +355,7 @@ fn a_connection_in_error_is_broken() {
 fn a_peer_that_does_not_begin_with_settings_is_no_http2_peer() {
     for bytes in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &ping(0, b"12345678"), &frame(4, 1, 0, b"")] {
         let mut side = Side::new();
-        side.codec.start(0, &get(), &mut side.out).expect("room");
+        side.framer.start(0, &get(), &mut side.out).expect("room");
         assert_eq!(side.hear(bytes), [BROKEN]);
     }
 }
@@ -367,7 +367,7 @@ fn pings_and_settings_are_acknowledged() {
         &[ping(0, b"12345678"), settings(&[(3, 5)]), ping(1, b"87654321"), frame(4, 1, 0, b"")].concat(),
     );
     assert_eq!(side.written(), [(6, 1, 0, b"12345678".to_vec()), (4, 1, 0, Vec::new())]);
-    assert_eq!((side.codec.room(), side.seen.len()), (4, 0), "five streams, one of them open");
+    assert_eq!((side.framer.room(), side.seen.len()), (4, 0), "five streams, one of them open");
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn heads_without_an_end_are_cut_off() {
 fn goaway_ends_what_the_server_will_not_answer_and_starts_nothing_more() {
     let mut side = Side::greeted(&[get(), get(), get()]);
     side.hear(&goaway((1 << 31) - 1, 0));
-    assert_eq!((side.seen.as_slice(), side.codec.room()), (&[Drain][..], 0));
+    assert_eq!((side.seen.as_slice(), side.framer.room()), (&[Drain][..], 0));
     side.hear(&goaway(3, 0));
     assert_eq!(side.seen, [Drain, Done(2, RESET)]);
     let late = [headers(0, 5, OK), headers(END_STREAM, 3, OK), headers(END_STREAM, 1, OK)].concat();
@@ -417,7 +417,7 @@ fn goaway_ends_what_the_server_will_not_answer_and_starts_nothing_more() {
         [ok(1), Done(1, Outcome::Ok), ok(0), Done(0, Outcome::Ok)],
         "the streams it took are answered, and it goes away once"
     );
-    assert_eq!(side.codec.start(9, &get(), &mut side.out), Err(weighbridge_load::codec::Full));
+    assert_eq!(side.framer.start(9, &get(), &mut side.out), Err(weighbridge_load::framer::Full));
 }
 
 #[test]
@@ -443,10 +443,10 @@ fn a_cancelled_request_is_heard_of_no_more_and_its_data_still_counts() {
     // In the middle of a frame.
     side.hear(&data(0, 1, &[b'a'; 1000])[..500]);
     side.seen.clear();
-    assert_eq!(side.codec.cancel(0, &mut side.out), Cancel::Request);
+    assert_eq!(side.framer.cancel(0, &mut side.out), Cancel::Request);
     assert_eq!(side.written(), [(3, 0, 1, vec![0, 0, 0, 8])]);
     // Its place may be used again at once.
-    side.codec.start(0, &get(), &mut side.out).expect("room");
+    side.framer.start(0, &get(), &mut side.out).expect("room");
     side.hear(&data(0, 1, &[b'a'; 1000])[500..]);
     side.written();
     for _ in 0..512 {
@@ -457,14 +457,14 @@ fn a_cancelled_request_is_heard_of_no_more_and_its_data_still_counts() {
     assert!(matches!(updates[..], [(8, 0, 0, _)]), "half of 16 MiB came: {updates:?}");
     side.hear(&[data(END_STREAM, 1, b""), headers(END_STREAM, 5, OK)].concat());
     assert_eq!(side.seen, [ok(0), Done(0, Outcome::Ok)]);
-    assert_eq!(side.codec.cancel(77, &mut side.out), Cancel::Request, "what is not known is over");
+    assert_eq!(side.framer.cancel(77, &mut side.out), Cancel::Request, "what is not known is over");
 }
 
 #[test]
 fn a_window_of_a_stream_is_given_back_by_halves() {
     let stream = Http2Settings { stream_window: 70_000, ..Http2Settings::default() };
     let mut side = Side::with(stream);
-    side.codec.start(0, &get(), &mut side.out).expect("room");
+    side.framer.start(0, &get(), &mut side.out).expect("room");
     side.hear(&[settings(&[]), headers(0, 1, OK)].concat());
     side.written();
     side.hear(&data(0, 1, &[0; 16_384]).repeat(2));
@@ -479,8 +479,8 @@ fn a_window_of_a_stream_is_given_back_by_halves() {
 #[test]
 fn bodies_wait_for_windows_and_frames_keep_to_the_peers_size() {
     let mut side = Side::new();
-    side.codec.start(0, &post(100_000), &mut side.out).expect("room");
-    side.codec.start(1, &post(10), &mut side.out).expect("room");
+    side.framer.start(0, &post(100_000), &mut side.out).expect("room");
+    side.framer.start(1, &post(10), &mut side.out).expect("room");
     let sent = |side: &mut Side| -> Vec<(u32, usize, u8)> {
         let data = side.written().into_iter().filter(|frame| frame.0 == 0);
         data.map(|(_, flags, stream, bytes)| (stream, bytes.len(), flags)).collect()
@@ -524,7 +524,7 @@ fn a_block_beyond_the_peers_frames_goes_on_in_continuations() {
     let mut side = Side::greeted(std::slice::from_ref(&rendered));
     side.hear(&settings(&[(1, 0)]));
     side.written();
-    side.codec.start(1, &rendered, &mut side.out).expect("room");
+    side.framer.start(1, &rendered, &mut side.out).expect("room");
     let frames = side.written();
     let shapes: Vec<(u8, u8, u32)> =
         frames.iter().map(|(kind, flags, stream, _)| (*kind, *flags, *stream)).collect();
@@ -534,7 +534,7 @@ fn a_block_beyond_the_peers_frames_goes_on_in_continuations() {
     // The peer wants no dynamic table, and is told once that there is none.
     assert_eq!(block[0], 0x20);
     assert_eq!(block[1..], *rendered.head());
-    side.codec.start(2, &get(), &mut side.out).expect("room");
+    side.framer.start(2, &get(), &mut side.out).expect("room");
     assert_eq!(side.written()[0].3, get().head());
 }
 
@@ -542,11 +542,11 @@ fn a_block_beyond_the_peers_frames_goes_on_in_continuations() {
 fn a_peer_that_allows_no_stream_is_given_a_second() {
     let mut side = Side::new();
     side.hear(&settings(&[(3, 0)]));
-    assert_eq!(side.codec.room(), 0);
+    assert_eq!(side.framer.room(), 0);
     let start = Timestamp::from_nanos(5);
     let tick = |side: &mut Side, at| {
         let seen = &mut side.seen;
-        side.codec.tick(at, &mut side.out, &mut |event| note(seen, event))
+        side.framer.tick(at, &mut side.out, &mut |event| note(seen, event))
     };
     let until = start + Nanoseconds::from_secs(1);
     assert_eq!(tick(&mut side, start), Some(until));
@@ -564,9 +564,9 @@ fn the_end_of_the_connection_ends_every_request() {
     side.hear(&[headers(END_STREAM, 5, OK), headers(0, 1, OK)].concat());
     side.seen.clear();
     let seen = &mut side.seen;
-    side.codec.eof(&mut |event| note(seen, event));
+    side.framer.eof(&mut |event| note(seen, event));
     assert_eq!(side.seen, [Done(0, RESET), Done(1, RESET)]);
-    assert_eq!(side.codec.room(), 0);
+    assert_eq!(side.framer.room(), 0);
 }
 
 const GRPC: &[(&str, &str)] = &[(":status", "200"), ("content-type", "application/grpc+proto")];
@@ -635,7 +635,7 @@ fn calls_that_end_within_a_message_or_are_compressed_are_in_error() {
 fn alternating_calls_send_each_message_when_the_last_was_answered() {
     let mut side = Side::new();
     let request = call(&[b"one", b"", b"three"], Sending::Alternating);
-    side.codec.start(0, &request, &mut side.out).expect("room");
+    side.framer.start(0, &request, &mut side.out).expect("room");
     let sent = |side: &mut Side| -> Vec<(Vec<u8>, u8)> {
         let data = side.written().into_iter().filter(|frame| frame.0 == 0);
         data.map(|(_, flags, _, bytes)| (bytes, flags)).collect()

@@ -1,21 +1,21 @@
 //! The text of an error that comes behind values: told once the reply is over, however its bytes arrive.
 
-use weighbridge_load::codec::{Codec, ERROR_FIELD, Event, In, Out};
+use weighbridge_load::framer::{ERROR_FIELD, Event, Framer, In, Out};
 use weighbridge_load::memcached::{self, Memcached};
 use weighbridge_load::request::Rendered;
 use weighbridge_load::resp::{self, Resp};
 use weighbridge_model::id::OperationId;
 
 /// The texts of late errors in `replies`, which are handed over in pieces of so many bytes.
-fn texts(mut codec: impl Codec, request: &Rendered, replies: &[u8], piece: usize) -> Vec<String> {
+fn texts(mut framer: impl Framer, request: &Rendered, replies: &[u8], piece: usize) -> Vec<String> {
     let (mut out, mut rest, mut texts) = (Out::default(), Vec::new(), Vec::new());
     for id in 0..2 {
-        codec.start(id, request, &mut out).expect("room");
+        framer.start(id, request, &mut out).expect("room");
     }
     for bytes in replies.chunks(piece) {
         rest.extend_from_slice(bytes);
         let mut input = In::new(&rest);
-        codec.receive(&mut input, &mut out, &mut |event| {
+        framer.receive(&mut input, &mut out, &mut |event| {
             if let Event::Trailers(_, head) = event {
                 assert_eq!(head.status, 500);
                 let text = head.field(ERROR_FIELD).expect("a text");

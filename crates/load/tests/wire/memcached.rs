@@ -1,4 +1,4 @@
-//! The codec for memcached against replies of every shape, whole and cut.
+//! The framer for memcached against replies of every shape, whole and cut.
 //!
 //! Its oracle is the server itself: `servers.rs`.
 
@@ -6,7 +6,7 @@ use crate::events;
 
 use events::{After, Seen, assert_same_however_cut, reply, run};
 use proptest::prelude::*;
-use weighbridge_load::codec::{Cancel, Codec, Out};
+use weighbridge_load::framer::{Cancel, Framer, Out};
 use weighbridge_load::memcached::{LINE_LIMIT, Memcached, command};
 use weighbridge_load::request::Rendered;
 use weighbridge_model::id::OperationId;
@@ -163,20 +163,21 @@ fn lengths_and_lines_cost_bounded_memory() {
 #[test]
 fn the_end_of_the_connection_ends_what_is_outstanding_and_a_reset_forgets_it() {
     let reset = Outcome::Error(ErrorKind::Reset);
-    let mut codec = Memcached::new();
-    let cut = run(&mut codec, &requests(&[GET, SET]), std::iter::once(&b"VALUE a 0 5\r\nhe"[..]), After::Eof);
+    let mut framer = Memcached::new();
+    let cut =
+        run(&mut framer, &requests(&[GET, SET]), std::iter::once(&b"VALUE a 0 5\r\nhe"[..]), After::Eof);
     assert_eq!(
         cut,
         [Seen::Head(0, 200), Seen::Data(0, b"he".to_vec()), Seen::Done(0, reset), Seen::Done(1, reset)]
     );
     for left in [&b"VALUE a 0 5\r\nhe"[..], b"VALUE a 0 1\r\nx\r\n", b"VAL", b"nonsense\r\n"] {
-        codec.reset();
-        run(&mut codec, &requests(&[GET]), std::iter::once(left), After::Nothing);
-        codec.reset();
-        let fresh = run(&mut codec, &requests(&[GET]), std::iter::once(&b"END\r\n"[..]), After::Nothing);
+        framer.reset();
+        run(&mut framer, &requests(&[GET]), std::iter::once(left), After::Nothing);
+        framer.reset();
+        let fresh = run(&mut framer, &requests(&[GET]), std::iter::once(&b"END\r\n"[..]), After::Nothing);
         assert_eq!(reply(&fresh, 0), Some((404, String::new(), None)), "{left:?}");
     }
-    assert_eq!(codec.cancel(0, &mut Out::default()), Cancel::Connection);
+    assert_eq!(framer.cancel(0, &mut Out::default()), Cancel::Connection);
 }
 
 /// A request with a reply that fits it, and what it comes to.

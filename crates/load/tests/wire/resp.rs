@@ -1,4 +1,4 @@
-//! The codec for Redis against replies of every type, whole and cut, and against another implementation.
+//! The framer for Redis against replies of every type, whole and cut, and against another implementation.
 
 use crate::events;
 
@@ -6,7 +6,7 @@ use events::{After, Seen, assert_same_however_cut, reply, run};
 use proptest::prelude::*;
 use redis_protocol::resp3::decode::complete::decode;
 use redis_protocol::resp3::types::OwnedFrame;
-use weighbridge_load::codec::{Cancel, Codec, In, Out, UNIT_LIMIT};
+use weighbridge_load::framer::{Cancel, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::request::Rendered;
 use weighbridge_load::resp::{DEPTH, Handshake, Resp, Version, command};
 use weighbridge_model::id::OperationId;
@@ -247,25 +247,25 @@ fn the_end_of_the_connection_ends_what_is_outstanding() {
 }
 
 #[test]
-fn a_reset_codec_is_a_fresh_one() {
+fn a_reset_framer_is_a_fresh_one() {
     let handshake = Handshake { version: Version::Three, ..Handshake::default() };
-    let mut codec = Resp::new();
+    let mut framer = Resp::new();
     for left in [&b"%1\r\n+a\r\n*2\r\n$5\r\nhe"[..], b"-NOPERM\r\n*1\r\n|1\r\n", b"x", b"$?\r\n;4\r\nab"] {
-        run(&mut codec, &[greeting(&handshake)], std::iter::once(left), After::Nothing);
-        codec.reset();
-        let fresh = run(&mut codec, &pings(1), std::iter::once(&b"+OK\r\n"[..]), After::Nothing);
+        run(&mut framer, &[greeting(&handshake)], std::iter::once(left), After::Nothing);
+        framer.reset();
+        let fresh = run(&mut framer, &pings(1), std::iter::once(&b"+OK\r\n"[..]), After::Nothing);
         assert_eq!(reply(&fresh, 0), Some((200, "OK".to_owned(), None)), "{left:?}");
-        codec.reset();
+        framer.reset();
     }
-    assert_eq!(codec.cancel(0, &mut Out::default()), Cancel::Connection);
+    assert_eq!(framer.cancel(0, &mut Out::default()), Cancel::Connection);
 }
 
 #[test]
 fn a_handshake_goes_out_with_the_first_request_and_its_replies_are_not_told() {
     let handshake = Handshake { version: Version::Three, login: None, database: 2 };
-    let (mut codec, mut out) = (Resp::new(), Out::default());
+    let (mut framer, mut out) = (Resp::new(), Out::default());
     for id in 0..2 {
-        codec.start(id, &greeting(&handshake), &mut out).expect("room");
+        framer.start(id, &greeting(&handshake), &mut out).expect("room");
     }
     let sent = String::from_utf8(out.pending().to_vec()).expect("text");
     let words: Vec<_> = sent.split("\r\n").filter(|line| !line.starts_with(['*', '$'])).collect();
@@ -475,9 +475,9 @@ proptest! {
 
 #[test]
 fn nothing_is_read_behind_a_break() {
-    let mut codec = Resp::new();
-    run(&mut codec, &pings(1), std::iter::once(&b"x"[..]), After::Nothing);
+    let mut framer = Resp::new();
+    run(&mut framer, &pings(1), std::iter::once(&b"x"[..]), After::Nothing);
     let (mut input, mut count) = (In::new(b"+OK\r\n"), 0);
-    codec.receive(&mut input, &mut Out::default(), &mut |_| count += 1);
+    framer.receive(&mut input, &mut Out::default(), &mut |_| count += 1);
     assert_eq!((input.consumed(), count), (0, 0));
 }

@@ -1,7 +1,7 @@
 //! Servers that misbehave on purpose, each in one way that has a name; loopback only.
 //!
 //! A [`Case`] is a declaration: the protocol it speaks, what it does, what a good client must report, and the steps
-//! by which it does it. The cases know nothing of this project's own codecs: they write bytes. Those whose
+//! by which it does it. The cases know nothing of this project's own framers: they write bytes. Those whose
 //! [`Expected`] is `ok` are odd but legal, and a client that fails on them is wrong. The module refuses to listen on
 //! anything but loopback, to judge a client, and to keep a processor busy while nobody reads.
 

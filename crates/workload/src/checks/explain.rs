@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weighbridge_load::codec::Head;
 use weighbridge_load::failures::{Failures, LONGEST};
+use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::record::Outcome;
 

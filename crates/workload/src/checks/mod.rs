@@ -5,7 +5,7 @@ pub(crate) mod explain;
 use std::borrow::Cow;
 
 use serde_json::Value;
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::experiment::ReplyCheck;
 use weighbridge_model::quantity::Bytes;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use prost_reflect::{DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::Value;
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::experiment::{CallCheck, CallKind, GrpcStatus, Side};
 use weighbridge_model::quantity::Bytes;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use httparse::Header;
 use proptest::prelude::*;
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
 use weighbridge_model::experiment::{Experiment, GrpcSpec, GrpcStatus, WorkloadSpec};
 use weighbridge_model::record::{ErrorKind, Outcome};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use httparse::Header;
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_model::record::Outcome;

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use regex::bytes::{CaptureLocations, Regex};
-use weighbridge_load::codec::Head;
+use weighbridge_load::framer::Head;
 use weighbridge_model::experiment::{Extract, ExtractFrom, VALUE_LONGEST};
 
 use super::values::Fitness;

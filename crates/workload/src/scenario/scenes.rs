@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_load::codec::Head;
 use weighbridge_load::failures::Failures;
+use weighbridge_load::framer::Head;
 use weighbridge_load::outline::Slate;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};

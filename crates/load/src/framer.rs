@@ -1,6 +1,6 @@
 //! The sans-I/O contract of every protocol: bytes in, events out, bytes to write.
 //!
-//! A codec owns the protocol's state of one connection and nothing else. It refuses to own a socket, a clock, a
+//! A framer owns the protocol's state of one connection and nothing else. It refuses to own a socket, a clock, a
 //! buffer of bodies or a timeout; the loop owns those. Bodies are handed on as slices of the input and never kept,
 //! so a hostile peer costs no more memory than one unfinished head.
 
@@ -65,7 +65,7 @@ impl Out {
     }
 }
 
-/// A view of the bytes a connection has received and the codec has not yet consumed.
+/// A view of the bytes a connection has received and the framer has not yet consumed.
 #[derive(Debug)]
 pub struct In<'a> {
     bytes: &'a [u8],
@@ -115,7 +115,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// What a codec found in the bytes. The number is the id given to [`Codec::start`].
+/// What a framer found in the bytes. The number is the id given to [`Framer::start`].
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
     /// The head of a reply; interim (1xx) heads are not reported.
@@ -151,7 +151,7 @@ pub enum Cancel {
     Connection,
 }
 
-/// Where a codec delivers its events.
+/// Where a framer delivers its events.
 pub type Sink<'s> = dyn FnMut(Event<'_>) + 's;
 
 /// The protocol's state of one connection.
@@ -159,12 +159,12 @@ pub type Sink<'s> = dyn FnMut(Event<'_>) + 's;
 /// The loop calls `start` for each request, writes what `Out` holds, and hands whatever it reads to `receive`, which
 /// may write too (acknowledgements). Bytes left unconsumed are handed in again, with more behind them. After
 /// [`Event::Broken`] the loop closes the connection and calls `reset` before it opens another.
-pub trait Codec {
+pub trait Framer {
     /// Begins a request: appends its bytes to `out` (or keeps them until the peer allows them). `id` comes back in
     /// every event of its reply and may be used again after its [`Event::Done`].
     ///
     /// # Errors
-    /// [`Full`] where [`room`](Codec::room) is 0; nothing was written then.
+    /// [`Full`] where [`room`](Framer::room) is 0; nothing was written then.
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full>;
 
     /// Takes received bytes, consumes what it can and reports what they mean.
@@ -184,13 +184,13 @@ pub trait Codec {
     /// How many more requests may be started now. The loop's own `in_flight` limit comes on top.
     fn room(&self) -> u32;
 
-    /// Becomes the codec of a new connection, keeping its memory.
+    /// Becomes the framer of a new connection, keeping its memory.
     fn reset(&mut self);
 }
 
-/// The codec of any framing, dispatched by `match` so that the loop calls nothing through a pointer.
+/// The framer of any framing, dispatched by `match` so that the loop calls nothing through a pointer.
 #[derive(Debug)]
-pub enum AnyCodec {
+pub enum AnyFramer {
     /// HTTP/1.1 and 1.0.
     Http1(Http1),
     /// HTTP/2; boxed, because its state is several times as large as the others'.
@@ -201,44 +201,44 @@ pub enum AnyCodec {
     Resp(Resp),
 }
 
-/// Calls one method of whichever codec it is.
+/// Calls one method of whichever framer it is.
 macro_rules! each {
-    ($any:expr, $codec:ident => $call:expr) => {
+    ($any:expr, $framer:ident => $call:expr) => {
         match $any {
-            AnyCodec::Http1($codec) => $call,
-            AnyCodec::Http2($codec) => $call,
-            AnyCodec::Memcached($codec) => $call,
-            AnyCodec::Resp($codec) => $call,
+            AnyFramer::Http1($framer) => $call,
+            AnyFramer::Http2($framer) => $call,
+            AnyFramer::Memcached($framer) => $call,
+            AnyFramer::Resp($framer) => $call,
         }
     };
 }
 
-impl Codec for AnyCodec {
+impl Framer for AnyFramer {
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full> {
-        each!(self, codec => codec.start(id, request, out))
+        each!(self, framer => framer.start(id, request, out))
     }
 
     fn receive(&mut self, input: &mut In<'_>, out: &mut Out, sink: &mut Sink<'_>) {
-        each!(self, codec => codec.receive(input, out, sink));
+        each!(self, framer => framer.receive(input, out, sink));
     }
 
     fn eof(&mut self, sink: &mut Sink<'_>) {
-        each!(self, codec => codec.eof(sink));
+        each!(self, framer => framer.eof(sink));
     }
 
     fn cancel(&mut self, id: u64, out: &mut Out) -> Cancel {
-        each!(self, codec => codec.cancel(id, out))
+        each!(self, framer => framer.cancel(id, out))
     }
 
     fn tick(&mut self, now: Timestamp, out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp> {
-        each!(self, codec => codec.tick(now, out, sink))
+        each!(self, framer => framer.tick(now, out, sink))
     }
 
     fn room(&self) -> u32 {
-        each!(self, codec => codec.room())
+        each!(self, framer => framer.room())
     }
 
     fn reset(&mut self) {
-        each!(self, codec => codec.reset());
+        each!(self, framer => framer.reset());
     }
 }
