@@ -65,7 +65,20 @@ export async function types() {
     bannerComment: "// Made by `npm run types` from docs/schema/*.json. Do not edit.",
     style: { printWidth: 110 },
   });
-  return text;
+  return `${text}${quantities(all.Quantity["x-quantities"])}`;
+}
+
+/** The rows of the quantities, which are values and no types. */
+function quantities(rows) {
+  const entries = rows.map(({ name, ...row }) => [name, row]);
+  return `
+/**
+ * What is known of each quantity beside its figures.
+ */
+export const QUANTITIES: Readonly<
+  Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean }>
+> = ${JSON.stringify(Object.fromEntries(entries), null, 2)};
+`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

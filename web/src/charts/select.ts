@@ -1,5 +1,6 @@
 // What of a run a chart shows: variants with their looks, points, operations, costs. Only picks; computes nothing.
 import type { Cost, Estimate, Quantity, Summary, Unit, VariantSummary } from "../data/schema.ts";
+import { QUANTITIES } from "../data/schema.ts";
 import { type Look, look, type Theme } from "./theme.ts";
 import type { ChartOptions, PageData, Point } from "./types.ts";
 import { hasFigures } from "./words.ts";
@@ -112,8 +113,5 @@ export function furthest(costs: Iterable<Cost | undefined>): Cost | null {
 
 /** The unit of a quantity. */
 export function unitOf(quantity: Quantity): Unit {
-  if (quantity === "throughput") return "per_second";
-  if (quantity === "segments_per_operation") return "count";
-  const bytes: readonly Quantity[] = ["bytes_per_operation", "wire_bytes_per_operation", "memory_peak"];
-  return bytes.includes(quantity) ? "bytes" : "ns";
+  return QUANTITIES[quantity].unit;
 }

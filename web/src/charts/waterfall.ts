@@ -1,6 +1,7 @@
 // What each layer adds, from a bare variant to the one that has them all: rows from above to below, each bar beginning
 // where the one before ended.
 import type { Level, Quantity, Unit, Waterfall } from "../data/schema.ts";
+import { QUANTITIES } from "../data/schema.ts";
 import { room } from "./bars.ts";
 import {
   base,
@@ -46,7 +47,7 @@ interface Bar {
 
 /** Whether more of a quantity is better: of a rate it is, of what something costs it is not. */
 function isGain(quantity: Quantity): boolean {
-  return quantity === "throughput";
+  return QUANTITIES[quantity].higher_is === "better";
 }
 
 function bars(of: Waterfall): Bar[] {

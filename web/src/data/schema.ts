@@ -1926,3 +1926,81 @@ export interface Traffic {
   segments_out: number;
   sent: Bytes;
 }
+
+/**
+ * What is known of each quantity beside its figures.
+ */
+export const QUANTITIES: Readonly<
+  Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean }>
+> = {
+  "response_p50": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "response_p90": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "response_p99": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "response_mean": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "service_p50": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "service_p90": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "service_p99": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "service_mean": {
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "throughput": {
+    "higher_is": "better",
+    "is_by_operation": true,
+    "unit": "per_second"
+  },
+  "cpu_per_operation": {
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "ns"
+  },
+  "bytes_per_operation": {
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "bytes"
+  },
+  "wire_bytes_per_operation": {
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "bytes"
+  },
+  "segments_per_operation": {
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "count"
+  },
+  "memory_peak": {
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "bytes"
+  }
+};

@@ -18,6 +18,7 @@ use crate::quantity::{display_bytes, display_count, display_nanos, display_rate}
 /// A figure that can be estimated for a variant and compared between variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(extend("x-quantities" = table::published()))]
 pub enum Quantity {
     ResponseP50,
     ResponseP90,

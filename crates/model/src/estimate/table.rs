@@ -1,6 +1,8 @@
 //! What is known of every quantity beside its figures: one row each. A new quantity is an arm of [`Quantity`], a row here,
 //! and its value in the judge's records.
 
+use serde::Serialize;
+
 use super::{Effect, Quantity, Statistic, Unit};
 
 /// How a quantity is spoken of: `A typical request` `takes` `longer`.
@@ -41,6 +43,24 @@ pub(super) struct QuantityRow {
     /// Whether a single one of several operations has it.
     pub is_by_operation: bool,
     pub phrase: Phrase,
+}
+
+/// What a page is told of a quantity; stands in the schemas, from which the page's types are made.
+#[derive(Debug, Serialize)]
+pub(super) struct PublishedQuantity {
+    name: &'static str,
+    unit: Unit,
+    higher_is: Effect,
+    is_by_operation: bool,
+}
+
+pub(super) fn published() -> [PublishedQuantity; TABLE.len()] {
+    TABLE.map(|row| PublishedQuantity {
+        name: row.name,
+        unit: row.unit,
+        higher_is: row.higher_is,
+        is_by_operation: row.is_by_operation,
+    })
 }
 
 const P50: Phrase = Phrase {
