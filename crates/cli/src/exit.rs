@@ -6,7 +6,6 @@
 pub enum Exit {
     /// Done, and every gate passed.
     Fine = 0,
-    /// A gate failed.
     GateFailed = 1,
     /// It could not be done: bad input, a service that does not start, a full disk, interrupted.
     CouldNot = 2,

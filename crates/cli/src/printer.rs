@@ -106,7 +106,6 @@ impl Printer {
         }
     }
 
-    /// A warning.
     pub fn warning(&self, text: impl Display) {
         let word = self.style_of_notes().paint(Tone::Undecided, "warning");
         self.note(format_args!("{word}: {}", printable(&text.to_string())));

@@ -37,7 +37,6 @@ impl Middle {
         middle
     }
 
-    /// A relay in it.
     fn relay(&self, arguments: &[&str]) -> Child {
         let mut command = Command::new("ip");
         command

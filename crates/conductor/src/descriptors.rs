@@ -25,25 +25,18 @@ const LONGEST: Bytes = Bytes::new(16 << 20);
 /// Why a server's descriptors are not known.
 #[derive(Debug, thiserror::Error)]
 pub enum DescribeError {
-    /// The host is unknown.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// The connection cannot be secured as asked.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The server does not describe what the calls need.
     #[error(transparent)]
     Reflection(#[from] ReflectionError),
-    /// The calls are not what the descriptors say.
     #[error(transparent)]
     Grpc(#[from] GrpcError),
 }
 
 /// The workload with its descriptors, asked of the server at `url` (or where `connect_to` or the Unix socket `unix`
 /// leads) if they are not there.
-///
-/// # Errors
-/// [`DescribeError`] where there are none, or the calls are not in them.
 pub fn describe(
     spec: &WorkloadSpec,
     url: &Url,
@@ -78,9 +71,6 @@ pub(crate) struct DescribedServer<'a> {
 }
 
 /// The workload with everything it needs to be bound to the server at `addresses`.
-///
-/// # Errors
-/// [`ReflectionError`] where the server does not describe what the calls need.
 pub(crate) fn described<'a>(
     spec: &'a WorkloadSpec,
     server: DescribedServer<'_>,

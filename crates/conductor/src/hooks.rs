@@ -23,26 +23,21 @@ pub enum HookError {
     Failed {
         /// `prepare`, `reset` or `cleanup`.
         name: &'static str,
-        /// The command.
         command: String,
         /// How it ended.
         status: std::process::ExitStatus,
         /// Its last words, to follow the status.
         said: String,
     },
-    /// It could not be run, or its log not be written.
     #[error("hook `{name}` (`{command}`) could not be run with the log `{}`: {source}", log.display())]
     NotRun {
         /// `prepare`, `reset` or `cleanup`.
         name: &'static str,
-        /// The command.
         command: String,
-        /// The log.
         log: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// The user asked to stop or to stand still while it ran.
     #[error("hook `{0}` was called off")]
     CalledOff(&'static str),
 }

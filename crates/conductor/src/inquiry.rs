@@ -34,13 +34,10 @@ const WORKLOAD: &str = "pingpong";
 /// Why nobody can be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum InquiryError {
-    /// The guardian could not be started.
     #[error(transparent)]
     Guardian(#[from] GuardianError),
-    /// Something that was started could not be released.
     #[error(transparent)]
     CleanupTracker(#[from] CleanupTrackerError),
-    /// The folder of the services' output could not be made.
     #[error("could not make a folder for the output of services: {0}; free space or set `TMPDIR`")]
     Folder(#[from] std::io::Error),
 }
@@ -54,9 +51,6 @@ pub struct Inquiry {
 
 impl Inquiry {
     /// Puts a guardian over what will be started; starts end early where `options.control` says so.
-    ///
-    /// # Errors
-    /// [`InquiryError`].
     pub fn open(options: &Options) -> Result<Self, InquiryError> {
         let (program, verb) = &options.guardian;
         let logs = tempfile::Builder::new().prefix("weigh-services-").tempdir()?;
@@ -67,9 +61,6 @@ impl Inquiry {
 
     /// The version that a built service tells while it runs; that of its program where it cannot be asked so, with the
     /// reason.
-    ///
-    /// # Errors
-    /// In words, where neither tells.
     pub fn ask(&self, service: &Service) -> Result<VersionAnswer, String> {
         let why = match self.ask_running(service) {
             Ok(version) => return Ok(VersionAnswer { version, asked: Asked::Running, reason: None }),
@@ -92,9 +83,6 @@ impl Inquiry {
     }
 
     /// Ends it; everything that was started has been stopped.
-    ///
-    /// # Errors
-    /// [`InquiryError::CleanupTracker`] where the guardian had gone.
     pub fn close(self) -> Result<(), InquiryError> {
         Ok(self.lab.close().map(drop)?)
     }

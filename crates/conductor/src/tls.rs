@@ -23,7 +23,6 @@ const NAMES: [&str; 3] = ["127.0.0.1", "::1", "localhost"];
 /// Why connections cannot be secured as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read.
     #[error("`{}`, the {what}, cannot be read: {source}; check the path", path.display())]
     File {
         /// What it was to be.
@@ -33,18 +32,14 @@ pub enum TlsError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The system has no certificates to trust.
     #[error(
         "no certificate that this system trusts was found ({0}); install its CA certificates, name a file of them, or go without verification"
     )]
     NoSystemRoots(String),
-    /// What was read is no good.
     #[error(transparent)]
     Options(#[from] TlsOptionsError),
-    /// A certificate could not be made.
     #[error("a certificate for a program of ours could not be made: {0}")]
     Made(#[from] rcgen::Error),
-    /// A certificate that was made could not be written.
     #[error(
         "the certificate made for a program of ours could not be written: {0}; free space in the temporary folder"
     )]
@@ -58,9 +53,6 @@ pub(crate) fn scheme(tls: Option<&TlsSpec>) -> UrlScheme {
 
 /// The generator's side of a specification. `host` is the name in the certificate where the specification has none;
 /// `ours` is the certificate to trust where it names none and the program is ours.
-///
-/// # Errors
-/// [`TlsError`] names the file or part that is no good.
 pub fn client(spec: &TlsSpec, host: &str, ours: Option<&Certificates>) -> Result<TlsClient, TlsError> {
     let trust = match (&spec.ca, ours) {
         _ if spec.insecure => Trust::Anything,
@@ -109,9 +101,6 @@ pub struct Certificates {
 
 impl Certificates {
     /// Makes an authority and a certificate of it for `127.0.0.1`, `::1` and `localhost`.
-    ///
-    /// # Errors
-    /// [`TlsError::Made`], [`TlsError::Written`].
     pub fn make() -> Result<Self, TlsError> {
         let mut issuer = CertificateParams::new(Vec::new())?;
         let issuer_key = KeyPair::generate()?;

@@ -98,9 +98,6 @@ impl<'a> Bench<'a> {
     }
 
     /// Runs the service as a process that should end by itself.
-    ///
-    /// # Errors
-    /// What came instead of its end, in words.
     pub(super) fn run(
         &self,
         arguments: &[&str],
@@ -112,9 +109,6 @@ impl<'a> Bench<'a> {
     }
 
     /// Starts an instance with `PORT=0` and waits until it is ready.
-    ///
-    /// # Errors
-    /// Where it cannot be started or does not say `ready`.
     pub(super) fn start(&mut self) -> Result<Service, Shortfall> {
         let started = self.start_with(&[]);
         if let Err(Shortfall::Failed(why)) = &started {
@@ -124,9 +118,6 @@ impl<'a> Bench<'a> {
     }
 
     /// Starts an instance with `environment` over `PORT=0` and waits until it is ready.
-    ///
-    /// # Errors
-    /// Where it cannot be started or does not say `ready`.
     pub(super) fn start_with(&self, environment: &[(&str, &str)]) -> Result<Service, Shortfall> {
         let mut running = start(self.subject, &[], environment)?;
         let port = running.ready(self.limits.within(START))?;
@@ -137,17 +128,11 @@ impl<'a> Bench<'a> {
     }
 
     /// Starts a relay with this peer and waits until it is ready.
-    ///
-    /// # Errors
-    /// Where it cannot be started or does not say `ready`.
     pub(super) fn start_relay(&self, peer: SocketAddr) -> Result<Service, Shortfall> {
         self.start_with(&[("WORKLOAD", "ping"), ("PEER", &peer.to_string())])
     }
 
     /// The instance that rows share; started where there is none.
-    ///
-    /// # Errors
-    /// Where it cannot be started.
     pub(super) fn shared(&mut self) -> Result<&mut Service, Shortfall> {
         if self.shared.is_none() {
             let started = self.start()?;
@@ -158,9 +143,6 @@ impl<'a> Bench<'a> {
     }
 
     /// The relay that rows share, started where there is none, with its peer in this manner and nothing remembered.
-    ///
-    /// # Errors
-    /// Where it cannot be started.
     pub(super) fn relay(&mut self, manner: Manner) -> Result<&RelayAndPeer, Shortfall> {
         let relay = match self.relay.take() {
             Some(relay) => relay,
@@ -171,26 +153,17 @@ impl<'a> Bench<'a> {
     }
 
     /// A new connection to the shared instance.
-    ///
-    /// # Errors
-    /// Where there is no service or it does not accept.
     pub(super) fn connect(&mut self) -> Result<Connection, Shortfall> {
         self.shared()?.connect()
     }
 
     /// Sends one request over a new connection to the shared instance and checks the reply and that the connection
     /// stays open behind it.
-    ///
-    /// # Errors
-    /// Where anything else comes.
     pub(super) fn ask(&mut self, request: &RawRequest, expected: &Expected) -> Result<Reply, Shortfall> {
         ask(&mut self.connect()?, request, expected)
     }
 
     /// Row P2 on a new connection to the shared instance.
-    ///
-    /// # Errors
-    /// Where it does not get its reply.
     pub(super) fn answers(&mut self) -> Verdict {
         self.shared()?.answers()
     }
@@ -203,9 +176,6 @@ impl Service {
     }
 
     /// Connects anew.
-    ///
-    /// # Errors
-    /// Where it does not accept.
     pub(super) fn connect(&self) -> Result<Connection, Shortfall> {
         self.try_connect().map_err(|error| {
             differs(format_args!("connecting to {}", self.address), "an accepted connection", error)
@@ -213,17 +183,13 @@ impl Service {
     }
 
     /// Connects anew and leaves it to the caller what a failure means.
-    ///
-    /// # Errors
-    /// Where it does not accept.
     pub(super) fn try_connect(&self) -> Result<Connection, ClientError> {
         Connection::open(self.address, self.limits)
     }
 
     /// Opens so many connections and does the same on all of them at once.
     ///
-    /// # Errors
-    /// Where one is not accepted; the first that fails, with how many did.
+    /// Errors: where one is not accepted; the first that fails, with how many did.
     pub(super) fn at_once(&self, count: usize, act: impl Fn(usize, Connection) -> Verdict + Sync) -> Verdict {
         let connections = (0..count).map(|_| self.connect()).collect::<Result<Vec<_>, _>>()?;
         let act = &act;
@@ -242,9 +208,6 @@ impl Service {
     }
 
     /// Row P2: a new connection gets pong(5).
-    ///
-    /// # Errors
-    /// Where anything else comes.
     pub(super) fn answers(&self) -> Verdict {
         ask(&mut self.connect()?, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
     }
@@ -255,9 +218,6 @@ impl Service {
     }
 
     /// Sends SIGTERM.
-    ///
-    /// # Errors
-    /// Where it cannot be sent.
     pub(super) fn terminate(self) -> Result<Stopping, Shortfall> {
         let signalled = self.running.terminate()?;
         Ok(Stopping { running: self.running, address: self.address, signalled })
@@ -266,9 +226,6 @@ impl Service {
 
 impl RelayAndPeer {
     /// A relay with a peer of its own.
-    ///
-    /// # Errors
-    /// Where it cannot be started or does not say `ready`.
     pub(super) fn start(bench: &Bench) -> Result<Self, Shortfall> {
         let peer = Peer::start().map_err(no_peer)?;
         let service = bench.start_relay(peer.address())?;
@@ -307,9 +264,6 @@ impl Stopping {
     }
 
     /// Waits for exit code 0 within 5 s of the signal, whatever was said on stderr about clients that misbehaved.
-    ///
-    /// # Errors
-    /// Where it ends otherwise or late.
     pub(super) fn exit_code(self) -> Verdict {
         let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", "exit code 0 within 5 s", came));
         match self.running.end(self.signalled + STOP, Patience::UntilDeadline) {
@@ -320,9 +274,6 @@ impl Stopping {
     }
 
     /// Waits for exit code 0 within 5 s of the signal and checks that nothing was said.
-    ///
-    /// # Errors
-    /// Where it ends otherwise, late, or with words.
     pub(super) fn end(self) -> Verdict {
         let expected = "exit code 0 within 5 s, nothing on stdout behind `ready <port>`, nothing on stderr";
         let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", expected, came));

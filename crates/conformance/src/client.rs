@@ -22,10 +22,8 @@ const LONGEST_REST: usize = 1 << 20;
 /// Why nothing right came over a connection; reads behind "came".
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
-    /// Nobody listens.
     #[error("a refused connection")]
     Refused,
-    /// The stream ended too early.
     #[error("the end of the stream after {got} bytes of the {part}")]
     Ended {
         /// What was being read.
@@ -33,7 +31,6 @@ pub(super) enum ClientError {
         /// How much of it had come.
         got: usize,
     },
-    /// The connection was reset.
     #[error("a reset connection after {got} bytes of the {part}")]
     Reset {
         /// What was being read.
@@ -41,7 +38,6 @@ pub(super) enum ClientError {
         /// How much of it had come.
         got: usize,
     },
-    /// The deadline passed.
     #[error("{got} bytes of the {part} and nothing more within {waited:.1?}")]
     Late {
         /// What was being read.
@@ -59,7 +55,6 @@ pub(super) enum ClientError {
         /// Its beginning, quoted.
         head: String,
     },
-    /// The system refused something else.
     #[error("a broken connection ({0})")]
     Broken(io::Error),
 }
@@ -115,10 +110,6 @@ pub(super) struct Head {
 
 impl Head {
     /// Reads a head without the empty line that ends it.
-    ///
-    /// # Errors
-    /// Where it is not one by the letter: bare line feeds, folded lines, blanks in names, control characters, another
-    /// version.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ClientError> {
         let malformed = |fault| ClientError::Malformed { fault, head: quoted(bytes) };
         let whole = [bytes, b"\r\n\r\n"].concat();
@@ -187,9 +178,6 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Connects, with `TCP_NODELAY`.
-    ///
-    /// # Errors
-    /// Where nobody accepts.
     pub(super) fn open(address: SocketAddr, limits: Limits) -> Result<Self, ClientError> {
         let begin = Instant::now();
         let stream = TcpStream::connect_timeout(&address, left(limits.for_reply(0))).map_err(|error| {
@@ -211,9 +199,6 @@ impl Connection {
     }
 
     /// Sends bytes as they are, in one write where the system takes them.
-    ///
-    /// # Errors
-    /// Where the connection is broken, or nobody reads until the deadline.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), ClientError> {
         let begin = Instant::now();
         let patience = left(self.limits.for_reply(0));
@@ -222,9 +207,6 @@ impl Connection {
     }
 
     /// Reads the head of the next reply.
-    ///
-    /// # Errors
-    /// Where none comes until `deadline`, or what comes is none.
     pub(super) fn head(&mut self, deadline: Instant) -> Result<Head, ClientError> {
         let begin = Instant::now();
         let mut searched = 0;
@@ -245,9 +227,6 @@ impl Connection {
     }
 
     /// Reads the next `length` bytes.
-    ///
-    /// # Errors
-    /// Where fewer come until `deadline`.
     pub(super) fn body(&mut self, length: usize, deadline: Instant) -> Result<Vec<u8>, ClientError> {
         let begin = Instant::now();
         while self.unread.len() < length {
@@ -258,9 +237,6 @@ impl Connection {
     }
 
     /// Waits until at least `length` bytes have come, and leaves them to be read.
-    ///
-    /// # Errors
-    /// Where fewer come in time.
     pub(super) fn receive_at_least(&mut self, length: usize) -> Result<(), ClientError> {
         let (begin, deadline) = (Instant::now(), self.limits.for_reply(length));
         while self.unread.len() < length {
@@ -270,9 +246,6 @@ impl Connection {
     }
 
     /// Waits until `deadline` for the end of the stream with nothing before it.
-    ///
-    /// # Errors
-    /// What came instead, in words.
     pub(super) fn end(&mut self, deadline: Instant) -> Result<(), String> {
         let begin = Instant::now();
         if self.unread.is_empty() {
@@ -289,9 +262,6 @@ impl Connection {
     }
 
     /// All that comes until the end of the stream, or until `deadline`, and whether the stream ended.
-    ///
-    /// # Errors
-    /// Where the connection breaks otherwise than by a reset.
     pub(super) fn rest(&mut self, deadline: Instant) -> Result<(Vec<u8>, Quiet), ClientError> {
         let begin = Instant::now();
         let end = loop {
@@ -307,9 +277,6 @@ impl Connection {
     }
 
     /// Waits for the end of the stream behind a last reply.
-    ///
-    /// # Errors
-    /// What came instead, in words.
     pub(super) fn end_behind_reply(&mut self) -> Result<(), String> {
         self.end(self.limits.within(STREAM_END))
     }
@@ -328,9 +295,6 @@ impl Connection {
     }
 
     /// Resets the connection.
-    ///
-    /// # Errors
-    /// Where the system refuses.
     pub(super) fn reset(self) -> Result<(), ClientError> {
         sys::reset_on_close(&self.stream).map_err(ClientError::Broken)
     }

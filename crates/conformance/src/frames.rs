@@ -42,9 +42,6 @@ pub(super) struct Frame {
 }
 
 /// The next frame.
-///
-/// # Errors
-/// What came instead, in words.
 pub(super) fn read_frame(connection: &mut Connection) -> Result<Frame, String> {
     let deadline = connection.limits().for_reply(0);
     let head = connection.body(9, deadline).map_err(|error| error.to_string())?;

@@ -73,9 +73,6 @@ async fn open(service: &Service, windows: Windows, limits: Limits) -> Result<Htt
 }
 
 /// Asks one body and judges it; the row about TLS uses it too.
-///
-/// # Errors
-/// Where anything else comes.
 pub(super) async fn ask_pong(connection: &mut Http2, size: u32, limits: Limits) -> Verdict {
     let mut call = Call::begin(connection, "Pong", limits).await?;
     call.send(&PongRequest { size }, true)?;

@@ -55,7 +55,6 @@ pub(super) enum Framing {
 pub(super) enum Ending {
     /// By the end of the stream.
     Close,
-    /// By a reset.
     Reset,
 }
 
@@ -99,8 +98,7 @@ pub(super) struct Absent {
 impl Absent {
     /// Takes a free port.
     ///
-    /// # Errors
-    /// Where the host has none, or no descriptors left.
+    /// Errors: where the host has none, or no descriptors left.
     pub(super) fn new() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let socket = TcpSocket::new_v4()?;
@@ -109,15 +107,11 @@ impl Absent {
         Ok(Self { runtime, socket, address })
     }
 
-    /// Its address.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Begins to listen and to answer, by the law.
-    ///
-    /// # Errors
-    /// Where the system refuses.
     pub(super) fn listen(self) -> io::Result<Peer> {
         let Self { runtime, socket, address } = self;
         let listener = runtime.block_on(async { socket.listen(1024) })?;
@@ -137,13 +131,11 @@ impl Absent {
 impl Peer {
     /// A peer on a free port of loopback.
     ///
-    /// # Errors
-    /// Where the host has none, or no descriptors left.
+    /// Errors: where the host has none, or no descriptors left.
     pub(super) fn start() -> io::Result<Self> {
         Absent::new()?.listen()
     }
 
-    /// Its address.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }

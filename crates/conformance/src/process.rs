@@ -46,9 +46,6 @@ pub(super) const ROWS: &[Test] = &[
 ];
 
 /// Runs `--version` and returns what it printed, without the line feed.
-///
-/// # Errors
-/// Where it ends otherwise or prints anything else.
 pub(super) fn version_line(bench: &Bench, environment: &[(&str, &str)]) -> Result<String, Shortfall> {
     let language = &bench.subject.language;
     let expected = format!(
@@ -89,9 +86,6 @@ fn version_ignores_the_environment(bench: &mut Bench) -> Verdict {
 }
 
 /// Checks that a start is refused with exit code 2 and one line that holds `words`.
-///
-/// # Errors
-/// Where it is not, or otherwise.
 pub(super) fn refuses(
     bench: &Bench,
     arguments: &[&str],

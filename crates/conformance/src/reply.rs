@@ -38,7 +38,6 @@ impl RawRequest {
         Self::get(format!("/pong/{n}"))
     }
 
-    /// `HEAD path`.
     pub(super) fn head(path: impl Into<String>) -> Self {
         Self { method: "HEAD", ..Self::get(path) }
     }
@@ -66,7 +65,6 @@ impl RawRequest {
         Self { version: "HTTP/1.0", ..self }
     }
 
-    /// Its method.
     pub(super) fn method(&self) -> &'static str {
         self.method
     }
@@ -151,9 +149,6 @@ impl Expected {
     }
 
     /// Judges the head of the reply to `request` and returns the length of the body that follows it.
-    ///
-    /// # Errors
-    /// What came instead, in words.
     pub(super) fn check_reply(&self, request: &RawRequest, head: &Head) -> Result<usize, String> {
         match (request.method, self) {
             // Row P14 asks a length of no head of an error, since there is no body to compare it with.
@@ -188,9 +183,6 @@ impl Expected {
     }
 
     /// Judges a whole body.
-    ///
-    /// # Errors
-    /// What came instead, in words.
     pub(super) fn check_body(&self, body: &[u8]) -> Result<(), String> {
         match self {
             Self::Pong(n) => check_pong(body, *n),
@@ -269,9 +261,6 @@ pub(super) struct Reply {
 
 impl Reply {
     /// Checks that `Allow` names GET and HEAD and nothing else.
-    ///
-    /// # Errors
-    /// Where it does not.
     pub(super) fn allows_get_and_head(&self, request: &RawRequest) -> Verdict {
         let values = self.head.values("allow").flat_map(|value| value.split(','));
         let allowed: BTreeSet<_> = values.map(str::trim).collect();
@@ -283,9 +272,6 @@ impl Reply {
 }
 
 /// Sends a request, reads the right reply and checks that the connection stays open with nothing behind it.
-///
-/// # Errors
-/// Where another reply comes, or none, or more, or the connection is closed.
 pub(super) fn ask(
     connection: &mut Connection,
     request: &RawRequest,
@@ -297,9 +283,6 @@ pub(super) fn ask(
 }
 
 /// Sends a request and reads the right reply, whatever is behind it.
-///
-/// # Errors
-/// Where another reply comes, or none.
 pub(super) fn exchange(
     connection: &mut Connection,
     request: &RawRequest,
@@ -310,9 +293,6 @@ pub(super) fn exchange(
 }
 
 /// Reads the right reply to a request that was sent before.
-///
-/// # Errors
-/// Where another reply comes, or none.
 pub(super) fn receive(
     connection: &mut Connection,
     request: &RawRequest,
@@ -334,9 +314,6 @@ fn read(connection: &mut Connection, request: &RawRequest, expected: &Expected) 
 }
 
 /// Checks that a connection is kept open after the reply to `request`, with nothing behind it.
-///
-/// # Errors
-/// Where it was closed, or more came.
 pub(super) fn check_open(connection: &mut Connection, request: &RawRequest, reply: &Reply) -> Verdict {
     let expected = "a connection that stays open with nothing behind the reply";
     let announced = reply.head.values("connection").any(|value| value.eq_ignore_ascii_case("close"));

@@ -57,16 +57,12 @@ pub(super) struct Ended {
 /// When to lose patience with a process that should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// At the deadline.
     UntilDeadline,
     /// As soon as it says something on stdout, though it should be silent there.
     UntilItSpeaks,
 }
 
 /// Starts the service with `PORT=0`, then `environment` over it.
-///
-/// # Errors
-/// Where the program cannot be executed.
 pub(super) fn start(
     subject: &Subject,
     arguments: &[&str],
@@ -76,9 +72,6 @@ pub(super) fn start(
 }
 
 /// The same without arguments, and with a standard input to talk to it.
-///
-/// # Errors
-/// As [`start`].
 pub(super) fn start_talking(subject: &Subject, environment: &[(&str, &str)]) -> Result<Running, Shortfall> {
     spawn(subject, &[], environment, Stdio::piped())
 }
@@ -114,8 +107,7 @@ fn spawn(
 impl Running {
     /// Waits for the `ready` line and returns its port.
     ///
-    /// # Errors
-    /// Where the process ends, says something else first, or says nothing until the deadline.
+    /// Errors: where the process ends, says something else first, or says nothing until the deadline.
     pub(super) fn ready(&mut self, deadline: Instant) -> Result<u16, Shortfall> {
         let expected = "`ready <port>` and a line feed on stdout";
         let fail = |came: String| Err(differs("start", expected, came));
@@ -142,9 +134,6 @@ impl Running {
     }
 
     /// Says a line to a process that was started to be talked to.
-    ///
-    /// # Errors
-    /// Where it does not take it.
     pub(super) fn say(&mut self, line: &str) -> Result<(), Shortfall> {
         let said = self.input.as_mut().map(|input| input.write_all(format!("{line}\n").as_bytes()));
         match said {
@@ -160,8 +149,7 @@ impl Running {
 
     /// The next line on stdout, without its line feed.
     ///
-    /// # Errors
-    /// Where the process ends or says none until the deadline; `what` it was that should bring it.
+    /// Errors: where the process ends or says none until the deadline; `what` it was that should bring it.
     pub(super) fn line(&mut self, what: &str, deadline: Instant) -> Result<Vec<u8>, Shortfall> {
         loop {
             // As in `ready`.
@@ -186,9 +174,6 @@ impl Running {
     }
 
     /// Sends SIGTERM to the started process and returns when that was.
-    ///
-    /// # Errors
-    /// Where the process has been reaped, which cannot be while it is held.
     pub(super) fn terminate(&self) -> Result<Instant, Shortfall> {
         let signalled = Instant::now();
         sys::terminate(&self.child).map_err(|error| differs("SIGTERM", "a process that takes it", error))?;
@@ -196,9 +181,6 @@ impl Running {
     }
 
     /// Waits until the process has ended by itself.
-    ///
-    /// # Errors
-    /// What came instead of its end, in words.
     pub(super) fn end(mut self, deadline: Instant, patience: Patience) -> Result<Ended, String> {
         let begin = Instant::now();
         while !self.has_ended() {

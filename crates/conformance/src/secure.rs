@@ -23,9 +23,6 @@ pub(super) struct Identity {
 
 impl Identity {
     /// A new key and a certificate that it signs itself.
-    ///
-    /// # Errors
-    /// Skipped where this host cannot make or keep them.
     pub(super) fn new() -> Result<Self, Shortfall> {
         let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
         let made = rcgen::generate_simple_self_signed(names).map_err(unable)?;
@@ -52,9 +49,6 @@ impl Identity {
 
     /// A client that trusts this certificate, speaks this version only and offers these protocols. Connections made
     /// with the same one resume each other's sessions.
-    ///
-    /// # Errors
-    /// Skipped where the library refuses.
     pub(super) fn client(
         &self,
         version: &'static SupportedProtocolVersion,

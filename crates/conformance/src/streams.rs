@@ -33,8 +33,7 @@ const LONGEST_HEAD: usize = 64 << 10;
 
 /// Carries out the part of a row that waits on several things at once.
 ///
-/// # Errors
-/// What `work` says; skipped where this host has no descriptors left for a runtime.
+/// Errors: what `work` says; skipped where this host has no descriptors left for a runtime.
 pub(super) fn drive<T>(work: impl Future<Output = Result<T, Shortfall>>) -> Result<T, Shortfall> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
@@ -43,9 +42,6 @@ pub(super) fn drive<T>(work: impl Future<Output = Result<T, Shortfall>>) -> Resu
 }
 
 /// Waits for something until `deadline` at the latest.
-///
-/// # Errors
-/// What came instead, in words.
 pub(super) async fn timely<T, E: Display>(
     what: &str,
     deadline: Instant,
@@ -64,9 +60,6 @@ pub(super) trait Bidirectional: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Bidirectional for T {}
 
 /// Connects in clear text, with `TCP_NODELAY`.
-///
-/// # Errors
-/// Where nobody accepts.
 pub(super) async fn connect(address: SocketAddr, limits: Limits) -> Result<TcpStream, Shortfall> {
     let stream = timely("connection", limits.for_reply(0), TcpStream::connect(address)).await;
     let stream = stream
@@ -76,8 +69,7 @@ pub(super) async fn connect(address: SocketAddr, limits: Limits) -> Result<TcpSt
 
 /// Connects and does the handshake of TLS.
 ///
-/// # Errors
-/// What came instead of the handshake's end, in words; a failure where nobody accepts.
+/// Errors: what came instead of the handshake's end, in words; a failure where nobody accepts.
 pub(super) async fn handshake(
     address: SocketAddr,
     limits: Limits,
@@ -90,9 +82,6 @@ pub(super) async fn handshake(
 }
 
 /// Sends a request in HTTP/1.1 and reads the right reply.
-///
-/// # Errors
-/// Where another reply comes, or none.
 pub(super) async fn ask_http1(
     stream: &mut impl Bidirectional,
     limits: Limits,
@@ -107,9 +96,6 @@ pub(super) async fn ask_http1(
 }
 
 /// Reads the right reply to a request that was sent before.
-///
-/// # Errors
-/// What came instead, in words.
 pub(super) async fn receive_http1(
     stream: &mut impl Bidirectional,
     limits: Limits,
@@ -176,9 +162,6 @@ pub(super) struct Http2 {
 
 impl Http2 {
     /// Connects in clear text, by prior knowledge.
-    ///
-    /// # Errors
-    /// Where nobody accepts, or the other side does not begin.
     pub(super) async fn open(
         address: SocketAddr,
         limits: Limits,
@@ -189,9 +172,6 @@ impl Http2 {
     }
 
     /// Speaks over a stream that is there.
-    ///
-    /// # Errors
-    /// Where the other side does not take our preface.
     pub(super) async fn over(
         stream: impl Bidirectional + 'static,
         scheme: &'static str,
@@ -207,18 +187,12 @@ impl Http2 {
     }
 
     /// Begins a request that has no body.
-    ///
-    /// # Errors
-    /// What came instead of a stream for it, in words.
     pub(super) async fn begin(&mut self, request: &RawRequest) -> Result<ResponseFuture, String> {
         let method = Method::from_bytes(request.method().as_bytes()).map_err(|error| error.to_string())?;
         self.stream(method, request.path(), &[], true).await.map(|(response, _)| response)
     }
 
     /// Begins a call of gRPC, whose messages are yet to be sent.
-    ///
-    /// # Errors
-    /// What came instead of a stream for it, in words.
     pub(super) async fn call(&mut self, path: &str) -> Result<(ResponseFuture, SendStream<Bytes>), String> {
         let headers = [("content-type", "application/grpc"), ("te", "trailers")];
         self.stream(Method::POST, path, &headers, false).await
@@ -243,9 +217,6 @@ impl Http2 {
     }
 
     /// Sends a request and reads the right reply.
-    ///
-    /// # Errors
-    /// Where another reply comes, or none.
     pub(super) async fn ask(&mut self, request: &RawRequest, expected: &Expected) -> Verdict {
         let wrong = |came: String| differs(request, expected, came);
         let response = self.begin(request).await.map_err(wrong)?;
@@ -258,9 +229,6 @@ impl Http2 {
     }
 
     /// Waits for the end of the connection until `deadline`.
-    ///
-    /// # Errors
-    /// What came instead, in words.
     pub(super) async fn end(self, deadline: Instant) -> Result<(), String> {
         // The client's half is held: it is the other side that must end.
         let Self { sender, driver, .. } = self;
@@ -271,9 +239,6 @@ impl Http2 {
     }
 
     /// Waits for the end of the connection behind a last reply.
-    ///
-    /// # Errors
-    /// What came instead, in words.
     pub(super) async fn end_behind_reply(self) -> Result<(), String> {
         let deadline = self.limits.within(STREAM_END);
         self.end(deadline).await
@@ -281,9 +246,6 @@ impl Http2 {
 }
 
 /// Reads the right reply to a request that was begun before.
-///
-/// # Errors
-/// Where another reply comes, or none.
 pub(super) async fn receive(
     response: ResponseFuture,
     request: &RawRequest,
@@ -317,9 +279,6 @@ async fn read(
 }
 
 /// The next bytes of a body, whose room is given back; `None` at its end.
-///
-/// # Errors
-/// What came instead, in words.
 pub(super) async fn next_chunk(stream: &mut RecvStream, deadline: Instant) -> Result<Option<Bytes>, String> {
     let chunk = timely("more of the reply", deadline, async { stream.data().await.transpose() }).await?;
     if let Some(chunk) = &chunk {

@@ -18,13 +18,10 @@ use options::{Does, KNOWN, Known};
 /// Why a command line is none of curl, or none that can be taken over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CurlError {
-    /// The line is not made of words.
     #[error("this is no command line: {0}")]
     Words(String),
-    /// It begins with something else.
     #[error("`{0}` is not `curl`; paste the line from `curl` on")]
     NotCurl(String),
-    /// An option that nobody knows.
     #[error("word {word}: curl's option `{option}` is not known{hint}")]
     Unknown {
         /// Its place, from 1, `curl` itself counted.
@@ -34,46 +31,36 @@ pub enum CurlError {
         /// The nearest that is known.
         hint: String,
     },
-    /// An option without the value that belongs to it.
     #[error("word {word}: `{option}` wants a value behind it")]
     NoValue {
         /// Its place.
         word: usize,
-        /// The option.
         option: String,
     },
-    /// A value that is none.
     #[error("word {word}: `{option}`: {why}")]
     Value {
         /// Its place.
         word: usize,
-        /// The option.
         option: String,
         /// What is wrong, and what would be right.
         why: String,
     },
-    /// An option that cannot be taken over.
     #[error("word {word}: `{option}` cannot be taken over: {why}")]
     Refused {
         /// Its place.
         word: usize,
-        /// The option.
         option: String,
         /// Why not, and what to do instead.
         why: String,
     },
-    /// There is no URL.
     #[error("there is no URL in the line; add it")]
     NoUrl,
-    /// There is a second URL.
     #[error("word {word}: `{url}` is a second URL; one request at a time")]
     SecondUrl {
         /// Its place.
         word: usize,
-        /// The URL.
         url: String,
     },
-    /// What stands where the URL is expected.
     #[error("{0}")]
     Url(String),
 }
@@ -88,9 +75,6 @@ pub fn is_curl(text: &str) -> bool {
 }
 
 /// Reads a whole line.
-///
-/// # Errors
-/// [`CurlError`], with the place of the word.
 pub fn parse_line(text: &str, read: ReadFile<'_>) -> Parsed<Draft> {
     let text = text.trim().trim_start_matches("$ ");
     if text.lines().any(|line| line.trim_end().ends_with('^')) {
@@ -130,9 +114,6 @@ fn expanded(text: &str) -> Option<String> {
 }
 
 /// Reads words, `curl` itself the first.
-///
-/// # Errors
-/// [`CurlError`], with the place of the word.
 pub fn parse(words: &[String], read: ReadFile<'_>) -> Parsed<Draft> {
     match words.first().map(|word| word.rsplit('/').next().unwrap_or_default()) {
         Some("curl" | "curl.exe") => {}

@@ -85,12 +85,10 @@ pub enum Assets {
 /// Why a recording cannot be taken over.
 #[derive(Debug, thiserror::Error)]
 pub enum HarError {
-    /// It is no HAR file.
     #[error(
         "{file}:{line}:{column}: this is no HAR recording: {message}; export one with `Save all as HAR` of a browser's network panel"
     )]
     Syntax {
-        /// The file.
         file: String,
         /// Line, from 1.
         line: usize,
@@ -99,50 +97,40 @@ pub enum HarError {
         /// What is wrong.
         message: String,
     },
-    /// Nothing in it can be asked.
     #[error("{file}: no request is left of {count}{why}")]
     Nothing {
-        /// The file.
         file: String,
         /// How many it holds.
         count: usize,
         /// What was left out.
         why: String,
     },
-    /// Several origins, and none was chosen.
     #[error("{file}: requests went to {} origins; choose one with `--origin`: {}", origins.len(), origins.join(", "))]
     Origins {
-        /// The file.
         file: String,
         /// Each with its count, the most frequent first.
         origins: Vec<String>,
     },
-    /// The chosen origin is not there.
     #[error("{file}: no request went to `{origin}`; the recording has {}", origins.join(", "))]
     NoSuchOrigin {
-        /// The file.
         file: String,
         /// The origin asked for.
         origin: String,
         /// Those that there are.
         origins: Vec<String>,
     },
-    /// More requests than a session can have.
     #[error(
         "{file}: {count} requests are more than the {SESSION_LONGEST} of a session; leave some out with `--skip-assets`, take them one by one with `--as requests`, or record less"
     )]
     TooLong {
-        /// The file.
         file: String,
         /// How many.
         count: usize,
     },
-    /// More requests than an experiment can show.
     #[error(
         "{file}: {count} different requests are more than {MOST_REQUESTS}; leave some out with `--skip-assets`, or record less"
     )]
     TooMany {
-        /// The file.
         file: String,
         /// How many.
         count: usize,
@@ -257,9 +245,6 @@ pub fn is_har(text: &str) -> bool {
 }
 
 /// Reads a recording. `file` names it in errors.
-///
-/// # Errors
-/// [`HarError`].
 pub fn parse(file: &str, text: &str, wanted: &Selection) -> Result<Draft, HarError> {
     // Some tools begin the file with a byte order mark.
     let har: Har = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {

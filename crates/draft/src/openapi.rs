@@ -33,39 +33,31 @@ pub struct Selection {
 /// Why a description cannot be taken over.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenApiError {
-    /// It is neither JSON nor YAML.
     #[error("{file}:{line}: this is no description of an API: {message}")]
     Syntax {
-        /// The file.
         file: String,
         /// Line, from 1.
         line: usize,
         /// What is wrong.
         message: String,
     },
-    /// A part is not what it should be.
     #[error("{file}: `{place}`: {message}")]
     Wrong {
-        /// The file.
         file: String,
         /// Where, as a JSON pointer.
         place: String,
         /// What is wrong and what would be right.
         message: String,
     },
-    /// A method that is none.
     #[error("`--methods`: `{method}` is not known{}", suggestion(method, &[&METHODS[..], &["all"]].concat()))]
     Method {
         /// As it was given.
         method: String,
     },
-    /// The address is none.
     #[error("{0}")]
     Url(String),
-    /// Nothing can be asked.
     #[error("{file}: no operation is left{why}")]
     Nothing {
-        /// The file.
         file: String,
         /// What was left out, and what would bring it in.
         why: String,
@@ -75,9 +67,6 @@ pub enum OpenApiError {
 type Parsed<T> = Result<T, OpenApiError>;
 
 /// Reads a description. `file` names it in errors.
-///
-/// # Errors
-/// [`OpenApiError`], with the place.
 pub fn parse(file: &str, text: &str, wanted: &Selection) -> Parsed<Draft> {
     let root = tree(file, text)?;
     let api = Api { file, root: &root };

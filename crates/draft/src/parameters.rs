@@ -18,7 +18,6 @@ pub(crate) enum Place {
     Pair,
     /// A header field, or what follows the scheme of one.
     Header,
-    /// One cookie.
     Cookie,
     /// A text of a JSON body.
     JsonText,

@@ -36,7 +36,6 @@ pub struct Request {
     pub path: String,
     /// Name and value, each name once; values are secret-free.
     pub headers: Vec<(String, String)>,
-    /// The body, where there is one.
     pub body: Option<String>,
     /// Share of the mix; 1 where it stands in a session.
     pub weight: u64,

@@ -84,7 +84,6 @@ fn workload(text: &mut String, draft: &Draft) {
     }
 }
 
-/// The order of the requests.
 fn session(text: &mut String, requests: &[Request], order: &[usize]) {
     text.push_str(
         "# What one client sends, one after the other; then it begins again. More of these tables make a mix of sessions, by\n\

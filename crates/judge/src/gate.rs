@@ -9,7 +9,6 @@ use crate::single::Single;
 /// What became of a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateOutcome {
-    /// It passed.
     Passed,
     /// It failed; the text says on which figure.
     Failed(String),

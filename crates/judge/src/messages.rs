@@ -24,7 +24,6 @@ pub struct MessageTimes {
     pub count: u64,
     /// Messages per second.
     pub throughput: PerSecond,
-    /// Their times.
     pub times: Times,
 }
 

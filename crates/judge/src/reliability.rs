@@ -44,7 +44,6 @@ pub struct CalibrationRun {
     span: Option<(Timestamp, Timestamp)>,
 }
 
-/// One quantity of one run.
 #[derive(Debug, Clone)]
 struct RunQuantity {
     quantity: Quantity,

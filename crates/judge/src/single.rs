@@ -61,7 +61,6 @@ pub struct Single {
 /// Figures of one of several operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationTimes {
-    /// The operation.
     pub operation: OperationId,
     /// Good replies.
     pub good: u64,

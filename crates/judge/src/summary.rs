@@ -38,7 +38,6 @@ use crate::verdict::{append_reason, bootstrap_differs, conclude, correct, cost_w
 pub struct Bridge {
     /// Under which number its trials stand; none of the question's variants has it.
     pub variant: VariantId,
-    /// Its name.
     pub name: String,
 }
 

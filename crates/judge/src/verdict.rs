@@ -41,7 +41,6 @@ pub(crate) fn cost_without_verdict(
 /// What one contrast concludes on its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
-    /// The verdict.
     pub verdict: Verdict,
     /// Whether that is good news; only with `higher` and `lower`.
     pub effect: Option<Effect>,

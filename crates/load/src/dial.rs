@@ -61,8 +61,7 @@ pub enum AfterFailure {
 pub trait Sockets: Send + fmt::Debug {
     /// A non-blocking socket of TCP over IPv4 that is not connected, with `TCP_NODELAY`.
     ///
-    /// # Errors
-    /// Where none can be had; the dial fails with it.
+    /// Errors: where none can be had; the dial fails with it.
     fn socket(&mut self) -> io::Result<OwnedFd>;
 }
 
@@ -70,8 +69,7 @@ pub trait Sockets: Send + fmt::Debug {
 pub trait Dial: Send {
     /// A non-blocking stream socket whose connect was begun (it may still be in progress, or be complete).
     ///
-    /// # Errors
-    /// Whatever kept the connect from beginning; the loop counts it as a failed connect.
+    /// Errors: whatever kept the connect from beginning; the loop counts it as a failed connect.
     fn dial(&mut self, variant: VariantId) -> io::Result<OwnedFd>;
 
     /// The connect that `dial` began on `socket` failed.
@@ -89,7 +87,6 @@ pub trait Dial: Send {
     fn peer(&self, variant: VariantId) -> String;
 }
 
-/// The addresses of one variant.
 #[derive(Debug, Default)]
 struct VariantAddresses {
     addresses: Vec<Endpoint>,
@@ -214,7 +211,6 @@ impl Dial for SocketDial {
 /// A host that has no address.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The name is unknown or the resolver failed.
     #[error("`{host}` cannot be resolved ({source}); check the name, or give an address")]
     Lookup {
         /// The host as given.
@@ -222,15 +218,11 @@ pub enum ResolveError {
         /// What the resolver said.
         source: io::Error,
     },
-    /// The resolver knows the name but no address of it.
     #[error("`{0}` has no address; check the name, or give an address")]
     Nothing(String),
 }
 
 /// All addresses of `host`, in the resolver's order. An IPv6 address may stand in brackets.
-///
-/// # Errors
-/// [`ResolveError`] where the name leads to no address.
 pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     let found = (bare, port)

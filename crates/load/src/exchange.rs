@@ -20,7 +20,6 @@ use crate::tls::{TlsFailure, TlsSession};
 /// A whole reply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Collected {
-    /// The status.
     pub status: u16,
     /// The header fields in order; bytes that are not UTF-8 are replaced.
     pub headers: Vec<(String, String)>,
@@ -42,7 +41,6 @@ impl Collected {
 /// No whole reply.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// No connection: refused, unreachable, or not established in time.
     #[error("no connection to `{peer}`: {source}; check that the service listens there")]
     Connect {
         /// Where the connection should have gone.
@@ -50,7 +48,6 @@ pub enum ExchangeError {
         /// What the connect said.
         source: io::Error,
     },
-    /// A connection, but no TLS session on it.
     #[error("no TLS session with `{peer}`: {source}")]
     Tls {
         /// Who was asked.
@@ -58,13 +55,11 @@ pub enum ExchangeError {
         /// What went wrong.
         source: TlsFailure,
     },
-    /// The connection ended before the reply was whole.
     #[error("`{peer}` closed the connection before its reply was whole; look at the service's own log")]
     Reset {
         /// Who closed it.
         peer: String,
     },
-    /// No whole reply in time.
     #[error("`{peer}` gave no whole reply within {limit}; allow more time or look at the service's own log")]
     Timeout {
         /// Who was asked.
@@ -72,7 +67,6 @@ pub enum ExchangeError {
         /// The time allowed.
         limit: Nanoseconds,
     },
-    /// Bytes that are not a reply of the protocol.
     #[error(
         "`{peer}` answered with bytes that are no reply of this protocol; check the port and the protocol"
     )]
@@ -80,18 +74,15 @@ pub enum ExchangeError {
         /// Who answered.
         peer: String,
     },
-    /// The caller's flag was set.
     #[error("asking `{peer}` was stopped")]
     Stopped {
         /// Who was asked.
         peer: String,
     },
-    /// The body is longer than the caller wants to keep.
     #[error("the reply of `{peer}` is longer than {limit}; allow more or ask for less")]
     TooLong {
         /// Who answered.
         peer: String,
-        /// The limit.
         limit: Bytes,
     },
 }
@@ -135,8 +126,7 @@ const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 
 /// Sends one request to the first of `addresses` that accepts and waits for the whole reply.
 ///
-/// # Errors
-/// [`ExchangeError`] where there is none; a status that says failure is a reply.
+/// Errors: [`ExchangeError`] where there is none; a status that says failure is a reply.
 pub fn exchange<Address: Into<Endpoint> + Clone>(
     addresses: &[Address],
     stack: impl Into<Stack>,
@@ -148,9 +138,6 @@ pub fn exchange<Address: Into<Endpoint> + Clone>(
 }
 
 /// Like [`exchange`], over a connection that `dial` begins.
-///
-/// # Errors
-/// See [`exchange`].
 pub fn exchange_with(
     dial: &mut dyn Dial,
     variant: VariantId,

@@ -137,7 +137,6 @@ pub enum Event<'a> {
     Broken(ErrorKind),
 }
 
-/// The connection takes no further request now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection takes no further request now; wait for a reply")]
 pub struct Full;
@@ -163,8 +162,7 @@ pub trait Framer {
     /// Begins a request: appends its bytes to `out` (or keeps them until the peer allows them). `id` comes back in
     /// every event of its reply and may be used again after its [`Event::Done`].
     ///
-    /// # Errors
-    /// [`Full`] where [`room`](Framer::room) is 0; nothing was written then.
+    /// Errors: [`Full`] where [`room`](Framer::room) is 0; nothing was written then.
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full>;
 
     /// Takes received bytes, consumes what it can and reports what they mean.

@@ -122,7 +122,6 @@ pub struct Progress {
 /// What was measured, and why the window was given up, if it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowReport {
-    /// The window's figures.
     pub figures: WindowFigures,
     /// Set where the loop itself gave the window up (`figures.end` is then `Aborted`).
     pub trouble: Option<Trouble>,
@@ -132,7 +131,6 @@ pub struct WindowReport {
     pub seen: Vec<Seen>,
 }
 
-/// Why a window was given up before it had done its work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{peer}` gave no reply for {silence}: {failures} requests in a row failed, the last as `{}`{}; check that the service is up", .last.name(), detail_text(.detail.as_deref()))]
 pub struct Trouble {
@@ -166,10 +164,8 @@ pub struct ConnectReport {
 /// Connections could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The variant was never attached, or was detached.
     #[error("variant {} is not attached; attach it before connecting", .0.0)]
     NotAttached(VariantId),
-    /// Every address failed.
     #[error(
         "no connection to `{peer}`: {source} ({open} of {wanted} connections are open); {}", advice(.source)
     )]
@@ -183,7 +179,6 @@ pub enum ConnectError {
         /// What the last connect said.
         source: io::Error,
     },
-    /// A connection was established, but no TLS session on it.
     #[error("no TLS session with `{peer}`: {source} ({open} of {wanted} connections are open)")]
     Tls {
         /// Where the connections went.
@@ -195,10 +190,8 @@ pub enum ConnectError {
         /// Why the last handshake failed.
         source: TlsFailure,
     },
-    /// The stop flag was set.
     #[error("connecting to `{0}` was stopped")]
     Stopped(String),
-    /// The event loop's own system call failed.
     #[error("waiting for connections failed: {0}")]
     Loop(io::Error),
 }
@@ -219,10 +212,8 @@ fn advice(error: &io::Error) -> &'static str {
 /// A window could not be run at all.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The variant was never attached, or was detached.
     #[error("variant {} is not attached; attach it before running a window", .0.0)]
     NotAttached(VariantId),
-    /// The event loop's own system call failed.
     #[error("waiting for replies failed: {0}")]
     Loop(io::Error),
 }
@@ -248,9 +239,6 @@ struct LoopState<'a, 'p> {
 
 impl Generator {
     /// A generator whose connections are begun by `dial`.
-    ///
-    /// # Errors
-    /// Where the kernel refuses an epoll instance or a timer.
     pub fn new(dial: Box<dyn Dial>, options: LoopOptions) -> io::Result<Self> {
         let (io, recorder) = (Io::new(dial)?, Recorder::new());
         Ok(Self { io, pools: Vec::new(), recorder, recorders: Vec::new(), options })
@@ -307,8 +295,7 @@ impl Generator {
 
     /// Opens all missing connections of a variant and waits until they are open.
     ///
-    /// # Errors
-    /// [`ConnectError`] as soon as one connection failed on every address; those that were opened stay open.
+    /// Errors: [`ConnectError`] as soon as one connection failed on every address; those that were opened stay open.
     pub fn connect(&mut self, variant: VariantId) -> Result<ConnectReport, ConnectError> {
         let start = sys::clock();
         catch_up(&mut self.pools, &mut self.io).map_err(ConnectError::Loop)?;
@@ -354,8 +341,7 @@ impl Generator {
     /// pays for it. Every request's record is appended to `samples` where given; `progress` is called about ten times
     /// a second.
     ///
-    /// # Errors
-    /// [`RunError`] where nothing could be run; failed requests are figures, not errors.
+    /// Errors: [`RunError`] where nothing could be run; failed requests are figures, not errors.
     pub fn run(
         &mut self,
         variant: VariantId,

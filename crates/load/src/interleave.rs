@@ -97,7 +97,6 @@ struct Walker {
     place: Option<usize>,
 }
 
-/// Orders of rounds.
 #[derive(Debug)]
 struct RoundOrder {
     random: ChaCha8Rng,

@@ -89,7 +89,6 @@ fn class(nanos: u64) -> usize {
     OCTAVE * (shift as usize + 1) + digits
 }
 
-/// The middle of a class.
 fn middle(class: usize) -> u64 {
     if class < OCTAVE {
         return class as u64;

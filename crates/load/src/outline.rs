@@ -12,7 +12,6 @@ use crate::request::{Framing, RenderError, Rendered, ReplyShape, Request, check,
 /// A part of a text with gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// Text as it is.
     Text(String),
     /// What [`Gaps`] writes for this number.
     Gap(usize),
@@ -21,7 +20,6 @@ pub enum Piece {
 /// A request with gaps, independent of the framing that carries it. See [`Request`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outlined {
-    /// The method.
     pub method: String,
     /// The target in origin form.
     pub target: Vec<Piece>,
@@ -29,7 +27,6 @@ pub struct Outlined {
     pub authority: String,
     /// Header fields in order, without those the framing writes itself.
     pub headers: Vec<(String, Vec<Piece>)>,
-    /// The body.
     pub body: Vec<Piece>,
 }
 
@@ -81,7 +78,6 @@ enum Segment {
     Gap(usize),
 }
 
-/// A part of a head.
 #[derive(Debug, Clone)]
 enum HeadPart {
     Plain(Segment),
@@ -96,8 +92,7 @@ enum HeadPart {
 impl Outline {
     /// Lays a request out.
     ///
-    /// # Errors
-    /// [`RenderError`] where a part would not stay what it is on the wire.
+    /// Errors: [`RenderError`] where a part would not stay what it is on the wire.
     pub fn new(framing: &Framing, operation: OperationId, request: &Outlined) -> Result<Self, RenderError> {
         let sample = sample(request);
         // A length that was given could only be right by chance.
@@ -120,7 +115,6 @@ impl Outline {
         self.operation
     }
 
-    /// Fills every gap.
     pub fn fill(&self, gaps: &dyn Gaps, slate: &mut Slate) {
         let Slate { rendered, body, field } = slate;
         body.clear();

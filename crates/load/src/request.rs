@@ -250,24 +250,18 @@ pub enum Framing {
 /// A request that cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// The method is empty or holds something other than the characters of a token.
     #[error("`{0}` is not a method; use letters such as `GET` or `POST`")]
     Method(String),
-    /// The target is not in origin form or holds a space, a control character or a byte beyond ASCII.
     #[error(
         "`{0}` is not a request target; begin it with `/` and percent-encode spaces and control characters"
     )]
     Target(String),
-    /// The authority is empty or holds a character no host or port has.
     #[error("`{0}` is not a host; give a name or address and, if need be, `:port`")]
     Authority(String),
-    /// A header name is not a token.
     #[error("`{0}` is not a header name; use letters, digits and hyphens")]
     HeaderName(String),
-    /// A header value holds a line break or another control character.
     #[error("the value of header `{0}` holds a control character; remove it")]
     HeaderValue(String),
-    /// A `Content-Length` header that differs from the body's length, or is not a number.
     #[error(
         "header `Content-Length: {given}` does not match the body of {actual} bytes; leave the header out"
     )]
@@ -277,13 +271,10 @@ pub enum RenderError {
         /// The body's length in bytes.
         actual: usize,
     },
-    /// A `Transfer-Encoding` header; the framing alone decides how a body is sent.
     #[error("header `Transfer-Encoding` cannot be set; bodies are sent with their length")]
     TransferEncoding,
-    /// A gRPC call over a framing that carries none.
     #[error("`{0}` is a gRPC call, which HTTP/1.1 does not carry; use protocol `grpc`")]
     NoCalls(String),
-    /// A gRPC message longer than its prefix can say.
     #[error("message {index} of `{path}` has {length} bytes; a gRPC message has fewer than 4 GiB")]
     MessageLength {
         /// The call's path.
@@ -293,7 +284,6 @@ pub enum RenderError {
         /// Its length in bytes.
         length: usize,
     },
-    /// The framing carries commands, not requests with a method and a target.
     #[error("`{0:?}` carries commands and no requests with a method; use the workload `commands`")]
     NotCarried(Framing),
 }
@@ -301,8 +291,7 @@ pub enum RenderError {
 impl Framing {
     /// Renders a request once, to be sent many times.
     ///
-    /// # Errors
-    /// [`RenderError`] where a part would not stay what it is on the wire, line breaks above all.
+    /// Errors: [`RenderError`] where a part would not stay what it is on the wire, line breaks above all.
     pub fn render(&self, operation: OperationId, request: &Request) -> Result<Rendered, RenderError> {
         check(request)?;
         match self {
@@ -317,8 +306,7 @@ impl Framing {
 
     /// Renders a gRPC call once, to be sent many times.
     ///
-    /// # Errors
-    /// [`RenderError`] where the framing carries none, or a part would not stay what it is on the wire.
+    /// Errors: [`RenderError`] where the framing carries none, or a part would not stay what it is on the wire.
     pub fn render_call(&self, call: &Call<'_>) -> Result<Rendered, RenderError> {
         let Self::Http2(settings) = self else { return Err(RenderError::NoCalls(call.path.to_owned())) };
         check_target(call.path)?;

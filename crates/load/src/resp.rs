@@ -84,7 +84,6 @@ enum AggregateEnd {
 /// What an open aggregate is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AggregateKind {
-    /// A value.
     Value,
     /// Something about the value behind it; told to nobody.
     Attribute,
@@ -92,7 +91,6 @@ enum AggregateKind {
     Push,
 }
 
-/// An open aggregate.
 #[derive(Debug, Clone, Copy)]
 struct OpenAggregate {
     left: AggregateEnd,

@@ -21,7 +21,6 @@ pub struct RequestId(pub u32);
 /// What a slot does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Send this request.
     Send(RequestId),
     /// The session is over; the loop opens the next one of the stream on this slot.
     End,
@@ -30,7 +29,6 @@ pub enum Step {
 /// How a slot's last request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
-    /// The request.
     pub request: RequestId,
     /// Its outcome. Anything but [`Outcome::Ok`] may have ended before the check saw a head or all of the body.
     pub outcome: Outcome,

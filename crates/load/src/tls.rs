@@ -97,29 +97,22 @@ impl fmt::Debug for Trust {
 /// Options that make no client.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsOptionsError {
-    /// The name is neither a host name nor an address.
     #[error("`{0}` cannot be the name of a TLS server; give a host name or an address")]
     Name(String),
-    /// No certificate to trust.
     #[error(
         "there is no certificate to trust; give one as PEM text that begins `-----BEGIN CERTIFICATE-----`"
     )]
     NoRoots,
-    /// A certificate to trust is none.
     #[error("a certificate to trust cannot be read ({0}); give it as PEM text")]
     Root(String),
-    /// The client's certificate is none.
     #[error("the client's certificate cannot be read ({0}); give it as PEM text")]
     Certificate(String),
-    /// The client's key is none.
     #[error("the client's private key cannot be read ({0}); give it as PEM text, not encrypted")]
     Key(String),
-    /// Certificate and key do not belong together, or are of a kind that is not supported.
     #[error(
         "the client's certificate and key cannot be used together ({0}); check that they belong together"
     )]
     Identity(String),
-    /// No version lies between the oldest and the newest.
     #[error("no TLS version lies between {} and {}; the oldest must not be newer than the newest", .min.name(), .max.name())]
     Versions {
         /// Oldest allowed.
@@ -132,30 +125,22 @@ pub enum TlsOptionsError {
 /// Why there is no TLS session, or none any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsFailure {
-    /// The first bytes are no TLS record.
     #[error("the server does not speak TLS on this port; check the port, or use an address without TLS")]
     PlainText,
-    /// The server's certificate is not good.
     #[error("the server's certificate is refused: {0}")]
     Certificate(String),
-    /// The server sent an alert.
     #[error("the server ended TLS with the alert `{0}`{hint}", hint = alert_hint(.0))]
     Alert(String),
-    /// The server speaks TLS but not the framing's protocol.
     #[error("the server did not agree on the protocol `{0}` (ALPN); check that it offers it over TLS")]
     Protocol(&'static str),
-    /// No version or cipher suite in common.
     #[error(
         "client and server have no TLS version or cipher suite in common ({0}); look at the oldest and newest version"
     )]
     Incompatible(String),
-    /// The connection ended in the middle of the handshake.
     #[error("the server closed the connection during the TLS handshake; look at its own log")]
     Closed,
-    /// The handshake took too long.
     #[error("the TLS handshake timed out")]
     TimedOut,
-    /// Anything else that breaks the rules of TLS.
     #[error("TLS failed: {0}")]
     Broken(String),
 }
@@ -252,9 +237,6 @@ impl AlpnOffer {
 
 impl TlsClient {
     /// Checks the options and reads their certificates and keys.
-    ///
-    /// # Errors
-    /// [`TlsOptionsError`] names the part that is no good.
     pub fn new(options: &TlsOptions) -> Result<Self, TlsOptionsError> {
         let bare = options.server_name.trim_start_matches('[').trim_end_matches(']').to_owned();
         let name =

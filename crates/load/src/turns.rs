@@ -24,7 +24,6 @@ enum Sessions {
     Bound(SessionLength),
 }
 
-/// One slot.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     random: Mix,
@@ -145,7 +144,6 @@ impl Turns {
         self.slots[slot as usize] = Slot { random, left: Some(operations.saturating_sub(1)) };
     }
 
-    /// Whether the slot is in a session.
     pub fn in_session(&self, slot: u32) -> bool {
         self.slots.get(slot as usize).is_some_and(|slot| slot.left.is_some())
     }

@@ -24,7 +24,6 @@ pub struct Evidence {
 pub struct OperationEvidence {
     /// The variant's name.
     pub variant: String,
-    /// The point.
     pub point: PointLabel,
     /// The operation's name, or `all`.
     pub operation: String,
@@ -61,7 +60,6 @@ pub struct OutcomeTimes {
     pub service: TimeHistogram,
 }
 
-/// One percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percentile {
     /// 0 to 100.
@@ -73,7 +71,6 @@ pub struct Percentile {
 /// What one block says of one quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockValue {
-    /// The quantity.
     pub quantity: Quantity,
     /// The block, from 0.
     pub block: u32,
@@ -86,7 +83,6 @@ pub struct BlockValue {
 pub struct SampleEvidence {
     /// The variant's name.
     pub variant: String,
-    /// The point.
     pub point: PointLabel,
     /// The operation's name.
     pub operation: String,
@@ -103,7 +99,6 @@ pub struct SampleEvidence {
 pub struct WindowEvidence {
     /// The variant's name.
     pub variant: String,
-    /// The point.
     pub point: PointLabel,
     /// The batch of the block, from 0.
     pub batch: u32,

@@ -32,7 +32,6 @@ pub enum Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// A quantity.
     Quantity(Quantity),
     /// Failed requests, counted (or as a share of all with a relative bound).
     Errors,
@@ -59,20 +58,16 @@ pub struct Gate {
     pub subject: Subject,
     /// The direction.
     pub comparison: Comparison,
-    /// The bound.
     pub bound: Bound,
 }
 
 /// Text that is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// No comparison in it.
     #[error("`{0}` is not a condition; write one such as `p50 > +2 %`, `p99 > 5 ms` or `errors > 0`")]
     Shape(String),
-    /// The left side is no quantity.
     #[error("{0}, errors")]
     Quantity(#[from] UnknownQuantity),
-    /// The right side does not fit.
     #[error("`{bound}` cannot bound {subject}; write a change such as `+2 %`{also}")]
     Bound {
         /// As written.

@@ -79,7 +79,6 @@ impl Legs {
         }
     }
 
-    /// Adds a histogram of one leg.
     pub fn add(&mut self, leg: Leg, times: &TimeHistogram) {
         self.all()[leg as usize].add(times).expect("same bounds");
     }

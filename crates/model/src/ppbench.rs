@@ -96,7 +96,6 @@ pub struct Table {
     pub requests: Option<(u64, u64)>,
 }
 
-/// What is wrong with a file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, {at}: {what}")]
 pub struct Damage {
@@ -204,9 +203,6 @@ impl Row {
 }
 
 /// Reads a file of any layout, told apart by its header.
-///
-/// # Errors
-/// [`Damage`]: the first thing that is wrong.
 pub fn read(text: &str) -> Result<Table, Damage> {
     let mut records = records(text);
     let Some(header) = records.next().transpose()? else {
@@ -269,8 +265,7 @@ fn layout(names: &[&str]) -> (Layout, &'static [&'static str]) {
 
 /// The text of a file, and what is wrong with it where it is none.
 ///
-/// # Errors
-/// [`Damage`]: compressed, in UTF-16, or with bytes that are no UTF-8.
+/// Errors: [`Damage`]: compressed, in UTF-16, or with bytes that are no UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<&str, Damage> {
     let refuse = |what: &str| Err(damage(1, "the first bytes", what.to_owned()));
     match bytes {

@@ -49,7 +49,6 @@ pub struct PerSecond(f64);
 #[serde(transparent)]
 pub struct Ratio(f64);
 
-/// Text that is not a quantity of the wanted kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}")]
 pub struct QuantityError {

@@ -88,7 +88,6 @@ pub struct RequestRecord {
     pub sent: Timestamp,
     /// The clock after the read that completed it.
     pub done: Timestamp,
-    /// The operation.
     pub operation: OperationId,
     /// How it ended.
     pub outcome: Outcome,
@@ -389,7 +388,6 @@ impl Handshakes {
         times.saturating_record(time.as_nanos().max(1));
     }
 
-    /// Adds a histogram of times.
     pub fn add(&mut self, kind: HandshakeKind, times: &TimeHistogram) {
         let mine = self.kinds[kind as usize].get_or_insert_with(time_histogram);
         mine.add(times).expect("same bounds");
@@ -413,13 +411,10 @@ impl Handshakes {
 /// Histograms of one operation and outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
-    /// The operation.
     pub operation: OperationId,
     /// The outcome; a timeout's times are lower bounds.
     pub outcome: Outcome,
-    /// Response times.
     pub response: TimeHistogram,
-    /// Service times.
     pub service: TimeHistogram,
 }
 
@@ -429,7 +424,6 @@ pub struct Tally {
 pub struct MessageTally {
     /// The operation that stands for such messages.
     pub operation: OperationId,
-    /// The times.
     pub times: TimeHistogram,
 }
 
@@ -704,7 +698,6 @@ pub struct TrialRecord {
     /// Batch within the block, from 0, by its number in the plan: the trials of a batch lived at the same time. The
     /// baseline has a trial in each; 0 where all variants fit into one.
     pub batch: u32,
-    /// The variant.
     pub variant: VariantId,
     /// What the service said of itself.
     pub service: ServiceFacts,
@@ -719,7 +712,6 @@ pub struct TrialRecord {
     pub pairings: Vec<Pairing>,
     /// What was found before it was measured, one per point; empty in older records.
     pub preparations: Vec<Preparation>,
-    /// Memory by role.
     pub memory: Vec<RoleMemory>,
     /// Share of the machine's CPU time stolen by the hypervisor over the block, in parts of 1.
     pub steal: f64,

@@ -32,21 +32,15 @@ pub struct Tags {
 /// A tag that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TagError {
-    /// There is no name before an equals sign.
     #[error("`{0}` is not a tag; write `NAME=VALUE`, such as `machine=m3.large`")]
     NoPair(String),
-    /// Its name has other characters.
     #[error("`{0}` is not the name of a tag; allowed: 1 to 200 letters, digits, `-`, `_` and `.`")]
     Name(String),
-    /// Its value is empty, long or breaks a line.
     #[error("the tag `{0}` has a value that is empty, longer than 200 bytes, or holds a control character")]
     Value(String),
 }
 
 /// Whether a tag may be called so and have this value.
-///
-/// # Errors
-/// [`TagError::Name`], [`TagError::Value`].
 pub fn check(name: &str, value: &str) -> Result<(), TagError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > LONGEST || !name.chars().all(plain) {
@@ -59,9 +53,6 @@ pub fn check(name: &str, value: &str) -> Result<(), TagError> {
 }
 
 /// A tag as it is typed: `machine=m3.large`.
-///
-/// # Errors
-/// [`TagError`].
 pub fn parse(text: &str) -> Result<(String, String), TagError> {
     let (name, value) = text.split_once('=').ok_or_else(|| TagError::NoPair(text.to_owned()))?;
     let (name, value) = (name.trim(), value.trim());
@@ -81,7 +72,6 @@ impl Tags {
         own.or_else(|| self.run.get(name)).map(String::as_str)
     }
 
-    /// All tags of a variant.
     pub fn of(&self, variant: &str) -> TagSet {
         let own = self.variants.get(variant).into_iter().flatten();
         self.run.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -24,7 +24,6 @@ const LONGEST: u64 = 366 * 24 * 3600 * 1_000_000_000;
 /// The name of the second column.
 const OPERATION: &str = "operation";
 
-/// Why a text is not a trace: where, what, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct TraceError {
@@ -61,9 +60,6 @@ impl Trace {
     /// `us`, `ms` or `s`, which names the unit of plain numbers, and possibly `operation` after a comma. A number may
     /// carry its own unit (`1.5 ms`). Empty lines and lines that begin with `#` are passed over. Times never fall; what
     /// comes before the first one is no part of the trace.
-    ///
-    /// # Errors
-    /// [`TraceError`] with the line.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let error = |line, message: String| TraceError { file: file.to_owned(), line, message };
         let mut rows = Rows::default();
@@ -79,9 +75,6 @@ impl Trace {
     }
 
     /// Finds out which operation each name stands for.
-    ///
-    /// # Errors
-    /// [`TraceError`] with the first line that names none of `allowed`, and all of those.
     pub fn resolve(&mut self, file: &str, allowed: &[(OperationId, String)]) -> Result<(), TraceError> {
         let find = |(name, line): &(String, usize)| {
             let found = allowed.iter().find(|(_, known)| known == name).map(|(operation, _)| *operation);

@@ -321,7 +321,6 @@ impl std::fmt::Display for NanosecondsPerByte {
     }
 }
 
-/// A text that is no time per byte. Remedy: a number with its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a time per byte such as `0.5ns/B`")]
 pub struct NotPerByte;

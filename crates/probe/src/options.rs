@@ -16,7 +16,6 @@ pub struct Options {
     pub host: LoopbackHost,
     /// The port; 0 takes a free one.
     pub port: u16,
-    /// The law.
     pub law: Law,
     /// Whether single requests are kept.
     pub recording: Recording,
@@ -48,7 +47,6 @@ pub enum Recording {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopbackHost(IpAddr);
 
-/// A host that is not loopback.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{host}` is not a loopback address; a probe listens on `127.0.0.1`, `::1` or `localhost` only")]
 pub struct NotLoopback {
@@ -76,7 +74,6 @@ impl Options {
 }
 
 impl LoopbackHost {
-    /// The address itself.
     pub const fn address(self) -> IpAddr {
         self.0
     }

@@ -169,7 +169,6 @@ pub fn to_csv(records: &[Served]) -> String {
     csv
 }
 
-/// A line of a record file that is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the probe's record is `{text}`, not a line of `{CSV_HEADER}`; record again")]
 pub struct CsvError {

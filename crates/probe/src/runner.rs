@@ -12,7 +12,6 @@ use crate::law::{Cliff, Cold, Distribution, Law, PeriodicStall, Span, Stall, Sta
 /// What the probe must do with a request before it may reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Nothing.
     Nothing,
     /// Keep the CPU busy until this long after the request began.
     Spin(Nanoseconds),

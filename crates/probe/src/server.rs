@@ -51,10 +51,8 @@ pub enum ServeError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// The kernel refused a descriptor or a wait. Remedy: see the reason; mostly `ulimit -n`.
     #[error("the probe's event loop broke; see the kernel's reason")]
     EventLoop(#[source] io::Error),
-    /// The record could not be written. Remedy: a folder that can be.
     #[error("cannot write the record to `{}`; choose a folder that can be written", path.display())]
     Record {
         /// The file or folder.

@@ -67,7 +67,6 @@ pub struct Events {
     room: [libc::epoll_event; 256],
 }
 
-/// One event.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
     /// The token its descriptor was added with.

@@ -10,9 +10,6 @@ use crate::text::grouped;
 use crate::{Format, FormatError, TextOptions, json};
 
 /// The calibration in the format asked for.
-///
-/// # Errors
-/// [`FormatError::Unavailable`] for anything but text and JSON.
 pub fn render(
     format: Format,
     calibration: &GeneratorCalibration,

@@ -16,7 +16,6 @@ pub struct Software {
     pub about: &'static str,
     /// Who wrote it.
     pub author: &'static str,
-    /// The version.
     pub version: &'static str,
     /// The year of the version.
     pub year: &'static str,
@@ -38,7 +37,6 @@ pub const WEIGHBRIDGE: Software = Software {
     url: env!("CARGO_PKG_REPOSITORY"),
 };
 
-/// What is cited of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CitedRun {
     /// The folder's name.
@@ -51,7 +49,6 @@ pub struct CitedRun {
     pub host: Option<String>,
     /// The version of `weigh` that measured it; `None` of imported runs.
     pub weigh: Option<String>,
-    /// Its variants.
     pub variants: Vec<CitedVariant>,
     /// SHA-256 of the record.
     pub digest: String,
@@ -60,7 +57,6 @@ pub struct CitedRun {
 /// One of a run's variants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CitedVariant {
-    /// Its name.
     pub name: String,
     /// Its service's version, where there is one.
     pub version: Option<String>,
@@ -71,7 +67,6 @@ pub struct CitedVariant {
 pub struct Citation {
     /// The program.
     pub software: Software,
-    /// The run.
     pub run: Option<CitedRun>,
 }
 
@@ -103,7 +98,6 @@ impl CitedRun {
     }
 }
 
-/// JSON: [`Citation`].
 pub fn json(citation: &Citation) -> String {
     json::pretty(citation)
 }

@@ -82,7 +82,6 @@ impl fmt::Display for TableName {
     }
 }
 
-/// A name that is no table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a table; allowed: {list}", list = TableName::ALL.map(TableName::name).join(", "))]
 pub struct UnknownTable(pub String);
@@ -180,7 +179,6 @@ const fn column<R>(name: &'static str, read: Read<R>) -> Column<R> {
     Column { name, read }
 }
 
-/// Text that is there.
 fn some(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(text))
 }

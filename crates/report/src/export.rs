@@ -138,18 +138,14 @@ impl fmt::Display for ExportFormat {
 /// Why a run cannot be exported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// A name that is no format; use one of those listed.
     #[error("`{0}` is not an export format; allowed: {list}", list = ExportFormat::ALL.map(ExportFormat::name).join(", "))]
     Unknown(String),
-    /// The format is left out of this build; build it with the feature, or use CSV.
     #[error(
         "`{0}` is not built into this `weigh`; build it with `cargo build --release --features {0}`, or use `csv`"
     )]
     NotBuilt(ExportFormat),
-    /// The library that writes the format refused.
     #[error("`{format}` could not be written: {problem}; use `csv`, and report this")]
     Encoding {
-        /// The format.
         format: ExportFormat,
         /// What it says.
         problem: String,
@@ -181,9 +177,6 @@ pub struct Exported<'a> {
 }
 
 /// A run in the format asked for; `table` is which of the tables, where there are several.
-///
-/// # Errors
-/// [`ExportError::NotBuilt`] for a format that this build leaves out, [`ExportError::Encoding`] where a library refuses.
 pub fn export(
     format: ExportFormat,
     table: TableName,

@@ -22,9 +22,6 @@ const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
 /// The log. Sums over operations are left out: readers that add lines up would count twice.
-///
-/// # Errors
-/// What the library that writes it says where it refuses.
 pub(crate) fn log(summary: &Summary, evidence: &Evidence) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     IntervalLogWriterBuilder::new()

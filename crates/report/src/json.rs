@@ -8,7 +8,6 @@ struct Suite<'a> {
     experiments: &'a [&'a Summary],
 }
 
-/// One run.
 pub fn run(summary: &Summary) -> String {
     pretty(summary)
 }

@@ -62,12 +62,10 @@ pub(crate) struct LayeringRow {
     pub(crate) cells: Vec<Shown>,
 }
 
-/// The chains of a point.
 pub(crate) fn at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a Chain> {
     summary.layering.chains.iter().filter(|chain| chain.point == *point).collect()
 }
 
-/// The sum checks of a point.
 pub(crate) fn sums_at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a SumCheck> {
     summary.layering.sums.iter().filter(|check| check.point == *point).collect()
 }

@@ -93,10 +93,8 @@ impl fmt::Display for Format {
 /// Why a result cannot be written as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// A name that is no format; use one of those listed.
     #[error("`{0}` is not an output format; allowed: {list}", list = Format::ALL.map(Format::name).join(", "))]
     Unknown(String),
-    /// The format exists but not for this result; use one of those listed.
     #[error("`{format}` is not available for {what}; use one of: {allowed}")]
     Unavailable {
         /// The format asked for.

@@ -232,9 +232,6 @@ pub fn withheld(beyond: u64) -> String {
 }
 
 /// The result in the format asked for.
-///
-/// # Errors
-/// [`FormatError::Unavailable`] for HTML: a page shows a run.
 pub fn render(
     format: Format,
     summary: &LoadSummary,

@@ -20,7 +20,6 @@ const HEADS: [&str; COLUMNS] =
 /// What stands for a figure that there is none of, and for a count that nobody took.
 const ABSENT: &str = "-";
 
-/// JSON: [`Overview`].
 pub fn json(overview: &Overview) -> String {
     json::pretty(overview)
 }

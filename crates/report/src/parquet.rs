@@ -13,9 +13,6 @@ use weighbridge_model::summary::Summary;
 use crate::columns::{self, Column, Read, TableName, TableSink};
 
 /// One table of a run as a whole file.
-///
-/// # Errors
-/// What the library that writes it says where it refuses.
 pub(crate) fn table(
     table: TableName,
     summary: &Summary,

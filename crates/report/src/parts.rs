@@ -28,7 +28,6 @@ pub(crate) fn at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a RelayP
     summary.relays.iter().filter(|relay| relay.point == *point).collect()
 }
 
-/// The rows of one relay.
 pub(crate) fn rows(relay: &RelayParts) -> Vec<PartRow> {
     relay.parts.iter().map(|part| row(relay, part)).collect()
 }

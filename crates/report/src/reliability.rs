@@ -25,9 +25,6 @@ const SHOWN: [Quantity; 5] = [
 const RUN_TO_RUN: [Quantity; 3] = [Quantity::ResponseP50, Quantity::ResponseMean, Quantity::Throughput];
 
 /// The calibration in the format asked for.
-///
-/// # Errors
-/// [`FormatError::Unavailable`] for anything but text and JSON.
 pub fn render(
     format: Format,
     calibration: &HostCalibration,

@@ -81,7 +81,6 @@ impl fmt::Display for Schema {
     }
 }
 
-/// A name that is no schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` has no schema; allowed: {list}", list = Schema::ALL.map(Schema::name).join(", "))]
 pub struct UnknownSchema(pub String);

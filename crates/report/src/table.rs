@@ -6,9 +6,7 @@ use crate::text::{Wide, columns, fold};
 /// On which side a column's text is flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// At the left.
     Left,
-    /// At the right.
     Right,
 }
 
@@ -37,7 +35,6 @@ enum TableRow {
     Cells(Vec<Cell>),
     /// A label in the first column, then text over all others.
     Spanning(String, Cell),
-    /// A line as it is.
     Line(String),
 }
 

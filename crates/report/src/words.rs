@@ -273,7 +273,6 @@ pub fn sentence(summary: &Summary, cost: &Cost) -> String {
     format!("{who}: {what}{joint}{verdict}")
 }
 
-/// [`sentence`] in parts.
 pub(crate) fn sentence_parts(summary: &Summary, cost: &Cost) -> Sentence {
     let mut what = cost.quantity.label();
     let figure = cost.difference.as_ref().filter(|_| has_figures(cost));
@@ -305,7 +304,6 @@ pub fn headline_sentences(summary: &Summary) -> Vec<String> {
     headlines(summary).map(|cost| sentence(summary, cost)).collect()
 }
 
-/// The costs of the headline.
 pub(crate) fn headlines(summary: &Summary) -> impl Iterator<Item = &Cost> {
     summary.costs.iter().filter(|cost| cost.headline)
 }

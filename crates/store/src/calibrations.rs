@@ -35,8 +35,7 @@ impl Calibrations {
 
     /// Keeps a calibration; returns its file. One of the same second and experiment is replaced.
     ///
-    /// # Errors
-    /// Where the folder or the file cannot be written; nothing half-made is left then.
+    /// Errors: where the folder or the file cannot be written; nothing half-made is left then.
     pub fn keep(&self, calibration: &HostCalibration) -> Result<PathBuf, WriteError> {
         let durable = Durable::new(NextStep::Repeat);
         let key = &calibration.host.key;
@@ -58,9 +57,6 @@ impl Calibrations {
 
     /// Calibrations of the host with this key, newest first; none where there is no folder. Files of other formats and
     /// versions are passed over.
-    ///
-    /// # Errors
-    /// Where the folder cannot be read.
     pub fn of_host(&self, key: &str) -> Result<Vec<HostCalibration>, ReadError> {
         if !is_key(key) {
             return Ok(Vec::new());
@@ -76,9 +72,6 @@ impl Calibrations {
     }
 
     /// The calibration of this host that a run of `experiment` quotes: its own newest, else the newest of all.
-    ///
-    /// # Errors
-    /// As [`of_host`](Self::of_host).
     pub fn for_run(&self, key: &str, experiment: &str) -> Result<Option<HostCalibration>, ReadError> {
         let mut all = self.of_host(key)?;
         let own = all.iter().position(|calibration| calibration.experiment == experiment);
@@ -89,9 +82,6 @@ impl Calibrations {
     }
 
     /// Keys of every host with a calibration, sorted.
-    ///
-    /// # Errors
-    /// Where the folder cannot be read.
     pub fn hosts(&self) -> Result<Vec<String>, ReadError> {
         let keys = entries(&self.base)?.into_iter().filter(|(name, path)| is_key(name) && path.is_dir());
         Ok(keys.map(|(name, _)| name).collect())

@@ -17,9 +17,6 @@ impl RunFolder {
     /// SHA-256, hexadecimal, of the lines that `sha256sum` prints of the files that fix the record, by name: `run.json`,
     /// `experiment.toml`, `environment.json`, `plan.json`, the blocks (each of which holds the hashes of its trials), and
     /// what was imported. What is made of these, and the log of events, is no part of it.
-    ///
-    /// # Errors
-    /// [`ReadError`] where one of the files cannot be read.
     pub fn digest(&self) -> Result<String, ReadError> {
         let mut names: BTreeSet<String> =
             [RUN, EXPERIMENT, ENVIRONMENT, PLAN].into_iter().map(str::to_owned).collect();

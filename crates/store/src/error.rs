@@ -17,7 +17,6 @@ pub enum ReadError {
         /// The path given.
         path: PathBuf,
     },
-    /// The run was written in another version of the format. Use the version of `weigh` that wrote it, or a newer one.
     #[error(
         "`{path}` has schema {found}, this `weigh` reads schema {supported}; use the version that wrote it"
     )]
@@ -29,7 +28,6 @@ pub enum ReadError {
         /// The version that can be read.
         supported: u32,
     },
-    /// A file of the run is not there.
     #[error(
         "`{path}` is missing: the run ended before it was written, or it was removed since; measure again"
     )]
@@ -37,7 +35,6 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// A file is not in its format.
     #[error("`{path}`{at}: {problem}; restore the file from a copy or measure again", at = LineNumber(*.line))]
     Damaged {
         /// The file.
@@ -47,7 +44,6 @@ pub enum ReadError {
         /// What is wrong there.
         problem: String,
     },
-    /// A file is in its format, but it is not the one that was written.
     #[error(
         "`{path}` was changed after the run (its SHA-256 differs from the recorded one); restore the file from a \
          copy or measure again"
@@ -56,7 +52,6 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// The operating system would not read it: permissions, a failing disk.
     #[error("`{path}` cannot be read: {source}; make it readable and try again")]
     Io {
         /// The file or folder.
@@ -69,7 +64,6 @@ pub enum ReadError {
 /// Why a run folder cannot be written. Blocks that were written before are kept in every case.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The disk, or the user's share of it, is full.
     #[error("no space left to write `{path}`; free space and {next}")]
     DiskFull {
         /// The file or folder.
@@ -77,7 +71,6 @@ pub enum WriteError {
         /// How to go on.
         next: NextStep,
     },
-    /// The user may not write there, or nobody may (a read-only file system).
     #[error("`{path}` may not be written ({source}); make it writable and {next}")]
     Denied {
         /// The file or folder.
@@ -87,7 +80,6 @@ pub enum WriteError {
         /// How to go on.
         next: NextStep,
     },
-    /// The operating system would not write it for any other reason.
     #[error("`{path}` cannot be written: {source}; remove the cause and {next}")]
     Io {
         /// The file or folder.
@@ -97,7 +89,6 @@ pub enum WriteError {
         /// How to go on.
         next: NextStep,
     },
-    /// Another process is writing this run.
     #[error("`{folder}` is being written by {owner}; wait until it ends, or stop it", owner = Owner(*.pid))]
     Locked {
         /// The run folder.
@@ -105,10 +96,8 @@ pub enum WriteError {
         /// Its process id, where it has been noted already.
         pid: Option<u32>,
     },
-    /// A block without trials: there is nothing to keep.
     #[error("a block without trials cannot be stored; give one trial of every variant")]
     EmptyBlock,
-    /// The trials given together do not belong to one block.
     #[error("trials of blocks {first} and {other} were given together; write one block at a time")]
     MixedBlock {
         /// Block of the first trial.
@@ -116,33 +105,24 @@ pub enum WriteError {
         /// Another trial's block.
         other: u32,
     },
-    /// The run holds this block already.
     #[error("block {block} is stored already; give the next block its own number")]
-    BlockExists {
-        /// The block.
-        block: u32,
-    },
-    /// A block that is not void lacks a variant.
+    BlockExists { block: u32 },
     #[error(
         "block {block} has no trial of variant `{variant}`; write a block only when all its trials have ended"
     )]
     MissingVariant {
-        /// The block.
         block: u32,
         /// The variant's name.
         variant: String,
     },
-    /// A trial is of a variant that takes no part.
     #[error(
         "a trial of block {block} is of variant {variant}, which takes no part; list it among the participants"
     )]
     UnknownVariant {
-        /// The block.
         block: u32,
         /// The variant's position in the experiment.
         variant: u16,
     },
-    /// A value that the format cannot hold, such as a number that is not finite. A defect of the caller.
     #[error("{what} cannot be stored: {problem}; please report this as a defect")]
     NotStorable {
         /// What was to be stored.
@@ -150,13 +130,11 @@ pub enum WriteError {
         /// Why not.
         problem: String,
     },
-    /// A derived file would lie outside the run folder or replace a part of the record.
     #[error("`{name}` is not a name for a derived file; use a plain file name that is no part of the record")]
     DerivedName {
         /// The name given.
         name: String,
     },
-    /// The run to be continued cannot be read.
     #[error(transparent)]
     Unreadable(#[from] ReadError),
 }

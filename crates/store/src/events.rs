@@ -94,9 +94,6 @@ impl EventFollower {
 
     /// What was added since the last look, as far as its lines are whole; at most 1 MiB of it, so look again where
     /// something came. A log that is not there yet is empty.
-    ///
-    /// # Errors
-    /// [`ReadError::Io`] where the file cannot be read.
     pub fn look(&mut self) -> Result<Followed, ReadError> {
         let mut followed = Followed::default();
         let bytes = match self.read(&mut followed) {

@@ -93,8 +93,7 @@ impl Secrets {
     /// Hides secrets in a log, in known values and, line by line, behind names. Nobody may write it any more. Where there are
     /// no secrets to hide, it stays as it is.
     ///
-    /// # Errors
-    /// Where it cannot be read or written anew. It is as it was then, and must not be kept.
+    /// Errors: where it cannot be read or written anew. It is as it was then, and must not be kept.
     pub fn hide_file(&self, path: &Path) -> io::Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -117,8 +116,7 @@ impl Secrets {
 
     /// Adds to `to` what `from` holds, with secrets hidden as in [`hide_file`](Self::hide_file).
     ///
-    /// # Errors
-    /// Where one cannot be read or the other written; what was added until then is without secrets.
+    /// Errors: where one cannot be read or the other written; what was added until then is without secrets.
     pub fn add_hidden(&self, from: impl Read, to: impl Write) -> io::Result<()> {
         self.copy(from, to).map(drop)
     }

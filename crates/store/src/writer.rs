@@ -30,7 +30,6 @@ use crate::{
 pub struct Participant {
     /// Its position in the experiment.
     pub variant: VariantId,
-    /// Its name.
     pub name: String,
 }
 

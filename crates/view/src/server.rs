@@ -80,7 +80,6 @@ pub enum Problem {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The run-time of the server could not be made.
     #[error("could not start the server: {0}; look at the limits of threads and open files")]
     Start(std::io::Error),
 }
@@ -94,9 +93,6 @@ pub struct Server {
 
 impl Server {
     /// Listens on loopback; port 0 is any free one.
-    ///
-    /// # Errors
-    /// [`Problem::Listen`] where the port cannot be had.
     pub fn listen(port: u16) -> Result<Self, Problem> {
         let listen = || {
             let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
@@ -113,9 +109,6 @@ impl Server {
     }
 
     /// Answers until `stop` says so, looked at every 50 ms; what is under way then has a second to end.
-    ///
-    /// # Errors
-    /// [`Problem::Start`] where the run-time cannot be made.
     pub fn run(
         self,
         site: Arc<dyn Site>,

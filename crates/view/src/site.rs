@@ -9,7 +9,6 @@ pub trait Site: Send + Sync + 'static {
     fn answer(&self, target: &RequestTarget) -> Answer;
 }
 
-/// An answer.
 pub enum Answer {
     /// A page of HTML.
     Page {
@@ -45,7 +44,6 @@ pub enum Answer {
 pub struct Download {
     /// What it is called; whatever a header cannot hold is replaced.
     pub name: String,
-    /// Its media type.
     pub media_type: &'static str,
     /// Its content.
     pub bytes: Vec<u8>,

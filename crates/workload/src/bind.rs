@@ -14,8 +14,7 @@ use crate::{Address, Entry, Given, Workload, WorkloadError};
 pub(crate) trait Bind {
     /// Renders its requests and prepares their checks.
     ///
-    /// # Errors
-    /// [`WorkloadError::Unbound`] where the protocol does not carry it; otherwise what is wrong with a request.
+    /// Errors: [`WorkloadError::Unbound`] where the protocol does not carry it; otherwise what is wrong with a request.
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError>;
 }
 

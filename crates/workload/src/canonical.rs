@@ -10,7 +10,6 @@ use weighbridge_model::secret::is_unprintable;
 /// A whole reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Received<'a> {
-    /// Its status.
     pub status: u16,
     /// Its header fields, name and value; trailers behind them.
     pub headers: &'a [(String, String)],

@@ -24,10 +24,8 @@ const ROUNDED: u64 = 1_000;
 /// Why a line is no answer to what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// The service says that it cannot.
     #[error("it refuses: {0}")]
     Refused(String),
-    /// The line is not of the contract's form.
     #[error(
         "`{line}` is no answer: {problem}; expected `window <id> <requests> <elapsed ns> <CPU ns> <digest> <ns>:<count>,…`"
     )]
@@ -37,19 +35,16 @@ pub enum AnswerError {
         /// The line's beginning.
         line: String,
     },
-    /// It answers another question.
     #[error("it answers window {id} of {requests} requests, and window {asked_id} of {asked} was asked for")]
     Other {
         /// The window that it answers.
         id: u64,
-        /// Its requests.
         requests: u64,
         /// What was asked for.
         asked_id: u64,
         /// Its requests.
         asked: u64,
     },
-    /// The replies were not those that were asked for.
     #[error("the digest of its replies is {digest:016x}, that of the right ones is {right:016x}")]
     Digest {
         /// As it says.
@@ -99,9 +94,6 @@ impl Ask<'_> {
     }
 
     /// The answer that a line gives to this.
-    ///
-    /// # Errors
-    /// [`AnswerError`]: the line is none, is that of another window, or its replies were not the right ones.
     pub fn answered_by(&self, line: &str) -> Result<Answer, AnswerError> {
         let answer = Answer::parse(line)?;
         if (answer.id, answer.requests) != (self.id, self.requests) {
@@ -147,9 +139,6 @@ impl fmt::Display for Answer {
 
 impl Answer {
     /// Reads a line without its line feed.
-    ///
-    /// # Errors
-    /// [`AnswerError::Refused`] and [`AnswerError::Malformed`]: also where counts or times do not add up.
     pub fn parse(line: &str) -> Result<Self, AnswerError> {
         if let Some(text) = line.strip_prefix("error ") {
             return Err(AnswerError::Refused(excerpt(text)));

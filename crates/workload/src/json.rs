@@ -39,16 +39,12 @@ impl Pointer {
     }
 }
 
-/// The text is not JSON, or nested too deep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON")]
 pub struct NotJson;
 
 /// The value at `pointer` as it is written in `json`; `None` where there is none. Of a key that stands several times the last
 /// counts.
-///
-/// # Errors
-/// [`NotJson`] where the text is none.
 pub fn find<'j>(json: &'j [u8], pointer: &Pointer) -> Result<Option<&'j [u8]>, NotJson> {
     std::str::from_utf8(json).map_err(|_| NotJson)?;
     let mut scan = Scan { json, at: 0 };
@@ -233,7 +229,6 @@ fn deeper(depth: u32) -> Result<u32, NotJson> {
     if depth < DEPTH { Ok(depth + 1) } else { Err(NotJson) }
 }
 
-/// Whether a string's inside says `key`.
 fn says(inside: &[u8], key: &str) -> bool {
     if !inside.contains(&b'\\') {
         return inside == key.as_bytes();

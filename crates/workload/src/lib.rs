@@ -58,7 +58,6 @@ pub struct Address {
 /// Why a workload cannot be bound to a variant.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// A request cannot be rendered.
     #[error("request `{name}`: {source}")]
     Render {
         /// The operation.
@@ -66,7 +65,6 @@ pub enum WorkloadError {
         /// What is wrong with it.
         source: RenderError,
     },
-    /// memcached would not answer a command once.
     #[error("command `{name}`: {source}")]
     Memcached {
         /// The operation.
@@ -74,7 +72,6 @@ pub enum WorkloadError {
         /// What is wrong with it.
         source: memcached::CommandError,
     },
-    /// Redis would not answer a command once.
     #[error("command `{name}`: {source}")]
     Resp {
         /// The operation.
@@ -82,24 +79,19 @@ pub enum WorkloadError {
         /// What is wrong with it.
         source: resp::CommandError,
     },
-    /// The password says `env:NAME` and the environment has no such name.
     #[error("`password` asks for `env:{variable}`, which is not set; export it and run again")]
     Password {
         /// The missing variable.
         variable: String,
     },
-    /// The workload's operations have no form in that protocol.
     #[error("workload `{workload}` cannot be carried by protocol `{}`; docs/EXPERIMENT.md lists which protocols each workload has", .protocol.name())]
     Unbound {
-        /// The workload.
         workload: &'static str,
         /// The protocol asked for.
         protocol: Protocol,
     },
-    /// A call's method or messages are not what the descriptors say.
     #[error(transparent)]
     Grpc(Box<GrpcError>),
-    /// A value says `env:NAME` and the environment has no such name.
     #[error("request `{name}`: {place} asks for `env:{variable}`, which is not set; export it and run again")]
     Environment {
         /// The operation.
@@ -109,7 +101,6 @@ pub enum WorkloadError {
         /// The missing variable.
         variable: String,
     },
-    /// A text has places that name nothing.
     #[error("request `{name}`: {place}: {source}")]
     Template {
         /// The operation.
@@ -119,24 +110,18 @@ pub enum WorkloadError {
         /// What is wrong.
         source: TemplateError,
     },
-    /// Files of rows are named and were not read.
     #[error("the workload's data files were not read; run it from an experiment file")]
     NoRows,
-    /// A file of rows is none, or holds values that do not fit.
     #[error(transparent)]
     Rows(RowsError),
-    /// Two columns have the same name.
     #[error("{0}")]
     Columns(String),
-    /// A value would be missing.
     #[error("request `{name}`: {source}")]
     Value {
         /// The operation.
         name: String,
-        /// Which value.
         source: ValueError,
     },
-    /// A regular expression is none.
     #[error(
         "request `{name}`: extract `{extract}`: `regex` {why}; see https://docs.rs/regex for what can be written"
     )]
@@ -197,10 +182,6 @@ pub struct Workload {
 
 impl Workload {
     /// Binds `spec` to a variant. `environment` answers what `env:NAME` stands for.
-    ///
-    /// # Errors
-    /// [`WorkloadError`] where a request cannot be rendered, an `env:` value is not set, the workload has no form in
-    /// that protocol, or a call is not what the descriptors say.
     pub fn new(
         spec: &WorkloadSpec,
         load: &LoadSpec,
@@ -212,9 +193,6 @@ impl Workload {
     }
 
     /// The same with all that a specification does not hold.
-    ///
-    /// # Errors
-    /// Also where rows, values or expressions cannot be used.
     pub fn with_rows(
         spec: &WorkloadSpec,
         load: &LoadSpec,

@@ -45,9 +45,6 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// Every size of `spec`, and the further ones, with the request that asks for it.
-    ///
-    /// # Errors
-    /// What `render` says of the first that cannot be rendered.
     pub fn new<E>(
         spec: SizeSpread,
         extra: &[Bytes],

@@ -36,9 +36,6 @@ pub struct Painter {
 
 impl Painter {
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// Where there can be no more threads.
     pub fn start(style: Style) -> io::Result<Self> {
         let (events, inbox) = channel();
         let (answer, drawn) = channel();

@@ -77,7 +77,6 @@ impl Said {
         Self { word: None, text: text.into() }
     }
 
-    /// A warning.
     pub fn warning(text: impl Into<String>) -> Self {
         Self { word: Some("warning"), text: text.into() }
     }

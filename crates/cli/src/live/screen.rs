@@ -49,9 +49,6 @@ impl<W: Write> Screen<W> {
 
     /// Draws these lines instead of those drawn before, in one write. None of them may be as wide as the terminal, nor they
     /// together as high.
-    ///
-    /// # Errors
-    /// Where the terminal is gone.
     pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
         if HELD.load(Ordering::SeqCst) {
             return Ok(());
@@ -74,9 +71,6 @@ impl<W: Write> Screen<W> {
     }
 
     /// Prints lines for good, where the drawn ones stood; those are gone until they are drawn again.
-    ///
-    /// # Errors
-    /// Where the terminal is gone.
     pub fn print(&mut self, text: &str) -> io::Result<()> {
         let mut whole = self.taken_away();
         whole.extend_from_slice(text.replace('\n', "\r\n").as_bytes());
@@ -86,9 +80,6 @@ impl<W: Write> Screen<W> {
     }
 
     /// Takes the drawn lines away.
-    ///
-    /// # Errors
-    /// Where the terminal is gone.
     pub fn erase(&mut self) -> io::Result<()> {
         let whole = self.taken_away();
         self.out.write_all(&whole)?;

@@ -14,7 +14,6 @@ use crate::args::Compare;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Compares.
 pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
     let gates = gates(&arguments.fail_if, &arguments.require)?;
     let is_run = |text: &String| Path::new(text).is_dir();

@@ -46,9 +46,6 @@ pub fn ends(kind: Kind, typed: &Over) -> Ends {
 
 /// Ends that no chart could have are an error: the lower above the upper, or of something else than the axis of each kind
 /// that was named, or of every kind where none was.
-///
-/// # Errors
-/// Names the flag, what it was given, and what its axis shows.
 pub fn check(kinds: &[Kind], typed: &Over) -> anyhow::Result<()> {
     for (axis, what, low, high) in
         [("x", "a size", &typed.x_min, &typed.x_max), ("y", "a figure", &typed.y_min, &typed.y_max)]

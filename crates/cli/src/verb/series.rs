@@ -68,9 +68,6 @@ fn rename(all: &mut [Series], naming: &Naming, is_imported: bool) {
 
 impl Tags {
     /// The variants to show by the name they are shown by; `None` for all.
-    ///
-    /// # Errors
-    /// For a tag that no variant has.
     pub fn chosen(&self, arguments: &Plot) -> anyhow::Result<Option<Vec<String>>> {
         let (machines, experiments) = (&arguments.machines, &arguments.experiments);
         if machines.is_empty() && experiments.is_empty() && arguments.variants.is_empty() {

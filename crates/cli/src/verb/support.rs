@@ -115,7 +115,6 @@ pub fn options(out: PathBuf) -> anyhow::Result<Options> {
 pub enum Destination {
     /// Standard output.
     Stdout,
-    /// A file.
     File(File, PathBuf),
 }
 
@@ -138,7 +137,6 @@ impl Destination {
         }
     }
 
-    /// Writes the result.
     pub fn write(self, text: &str, printer: &Printer) -> anyhow::Result<()> {
         self.write_bytes(text.as_bytes(), printer)
     }

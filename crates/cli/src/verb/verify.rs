@@ -16,7 +16,6 @@ use crate::args::Verify;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Verifies.
 pub fn run(arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
     if !matches!(arguments.format, Format::Text | Format::Json) {
         bail!("`{}` is not available for `verify`; use `text` or `json`", arguments.format);

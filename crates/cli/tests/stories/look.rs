@@ -58,7 +58,6 @@ impl<'a> Served<'a> {
         Reply { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    /// A page that is there.
     #[track_caller]
     fn page(&self, path: &str) -> String {
         let reply = self.get(path);

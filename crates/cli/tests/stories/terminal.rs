@@ -20,7 +20,6 @@ const COLUMNS: u16 = 80;
 /// What a person does at some moment.
 enum Deed {
     Nothing,
-    /// Types this.
     Type(&'static [u8]),
     /// Makes the terminal so wide.
     Widen(u16),

@@ -155,7 +155,6 @@ impl World {
         runs.remove(0)
     }
 
-    /// All run folders.
     pub fn run_folders(&self) -> Vec<PathBuf> {
         entries(&self.path("runs")).into_iter().filter(|path| path.join("run.json").exists()).collect()
     }

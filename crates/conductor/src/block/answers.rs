@@ -19,37 +19,30 @@ const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
 /// Why answers are not what they must be.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// No whole reply came.
     #[error("`{variant}` does not answer `{request}`: {source}")]
     Exchange {
-        /// The variant.
         variant: String,
         /// The operation.
         request: String,
         /// What went wrong.
         source: ExchangeError,
     },
-    /// A service that runs operations in its own process gave none.
     #[error("`{variant}` does not answer `{request}`: {source}")]
     Direct {
-        /// The variant.
         variant: String,
         /// The operation.
         request: String,
         /// What went wrong.
         source: DirectError,
     },
-    /// A reply is wrong in itself.
     #[error("`{variant}` answers `{request}` wrongly: {why}; mend the service or the `check`")]
     Wrong {
-        /// The variant.
         variant: String,
         /// The operation.
         request: String,
         /// In which way.
         why: String,
     },
-    /// Two variants answer differently.
     #[error(
         "answers to `{request}` differ{place}: `{first}` says {one}, `{second}` says {two}; costs of different work cannot be compared{advice}"
     )]

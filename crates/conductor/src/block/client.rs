@@ -20,7 +20,6 @@ use weighbridge_model::id::VariantId;
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The thread or its event queue could not be made.
     #[error("could not start the generator: {0}; check the limits of open files and threads")]
     Start(#[from] io::Error),
 }
@@ -154,7 +153,6 @@ impl Clients {
         Lane::BOTH.into_iter().map(client).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The client of a variant.
     pub fn of(&self, variant: VariantId) -> &Client {
         &self.0[variant.index() % self.0.len()]
     }

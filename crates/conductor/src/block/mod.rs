@@ -62,68 +62,51 @@ use samples::Keeping;
 /// Why a block could not be measured. Nothing that was started for it runs any more.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
-    /// A variant did not come up, or could not be frozen.
     #[error(transparent)]
     RunningVariant(#[from] VariantError),
-    /// A request cannot be rendered.
     #[error("variant `{variant}`: {source}")]
     Workload {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: WorkloadError,
     },
-    /// The server does not describe what the calls need.
     #[error("variant `{variant}`: {source}")]
     Descriptors {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: Box<ReflectionError>,
     },
-    /// Answers are wrong or differ.
     #[error(transparent)]
     Answers(Box<AnswerError>),
-    /// The generator got no connection.
     #[error("variant `{variant}`: {source}")]
     Connect {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: ConnectError,
     },
-    /// A server that is not ours stopped answering.
     #[error("variant `{variant}`: {trouble}")]
     Silent {
-        /// The variant.
         variant: String,
         /// What the generator saw.
         trouble: String,
     },
-    /// A service did not carry out a window in its own process as the contract says.
     #[error("variant `{variant}`: {source}")]
     Direct {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: DirectError,
     },
-    /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
     Generator(generator::RunError),
-    /// A service of ours ended where it should have answered.
     #[error("{how}; it must serve until it is told to stop")]
     Died {
         /// Which, and how it ended.
         how: String,
     },
-    /// Windows cannot be what the experiment asks for.
     #[error(transparent)]
     Windows(#[from] FewRequests),
-    /// A hook failed.
     #[error(transparent)]
     Hook(#[from] HookError),
-    /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
 }

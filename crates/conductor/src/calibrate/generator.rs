@@ -86,42 +86,30 @@ pub struct Calibration<'a> {
 /// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// The host's cores are unknown.
     #[error("could not read which cores this process may use: {0}")]
     Cores(#[source] std::io::Error),
-    /// No guardian.
     #[error(transparent)]
     Guardian(#[from] GuardianError),
-    /// No generator.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// No probe.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// No connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
     Run(#[from] RunError),
-    /// A request cannot be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// The workload cannot be bound.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The probe gave no record.
     #[error("the probe gave no record: {0}")]
     Exchange(#[from] ExchangeError),
-    /// The probe's record cannot be read.
     #[error("the probe's record cannot be read: {0}")]
     Record(#[from] CsvError),
-    /// Requests and record do not match.
     #[error(
         "`{law}`, {shape}: {requests} requests were answered and the probe recorded {recorded}; run it again"
     )]
     Mismatch {
-        /// The law.
         law: String,
         /// The shape of the load.
         shape: String,
@@ -130,7 +118,6 @@ pub enum CalibrateError {
         /// Requests in the record.
         recorded: usize,
     },
-    /// The user asked to stop.
     #[error("interrupted; a calibration keeps nothing of its parts")]
     Interrupted,
 }
@@ -152,8 +139,7 @@ const SHAPES: [Shape; 4] = [
 
 /// Calibrates the generator on this host. `progress` is told each part as it begins.
 ///
-/// # Errors
-/// [`CalibrateError`]; nothing runs on then.
+/// Errors: [`CalibrateError`]; nothing runs on then.
 pub fn generator(
     calibration: &Calibration<'_>,
     progress: &mut dyn FnMut(&str),

@@ -91,41 +91,31 @@ pub struct CalibrationJob<'a> {
 /// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum ReliabilityError {
-    /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The host's cores are unknown.
     #[error(transparent)]
     Cores(#[from] CoreError),
-    /// The slower copy cannot be started.
     #[error(transparent)]
     LaunchSpec(#[from] LaunchSpecError),
-    /// A run's records cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A probe's record cannot be read.
     #[error("the probe's record cannot be read: {0}; run it again")]
     Record(#[from] CsvError),
-    /// No folder for runs and records.
     #[error("no folder could be made for the calibration's runs: {0}; free space or set `TMPDIR`")]
     Folder(#[source] std::io::Error),
-    /// The experiment's own key is unknown: `/proc` does not tell what host this is.
     #[error("this host does not tell what it is (no `/proc`?), so a calibration could not be found again")]
     NoHost,
-    /// No slower copy of it can be made.
     #[error(
         "`{0}` has no protocol, so its replies cannot be held back and no slower copy can be made; calibrate another variant with `--only`"
     )]
     Direct(String),
-    /// The user asked to stop.
     #[error("interrupted; a calibration keeps nothing of its parts")]
     Interrupted,
 }
 
 /// Calibrates this host. `progress` is told what is done.
 ///
-/// # Errors
-/// [`ReliabilityError`]; nothing runs on then, and nothing is kept.
+/// Errors: [`ReliabilityError`]; nothing runs on then, and nothing is kept.
 pub fn calibrate(
     job: &CalibrationJob<'_>,
     progress: &mut dyn FnMut(&str),

@@ -50,9 +50,6 @@ enum Way {
 
 /// Compares a variant of `second` with one of `first`. `named` are their names: none where each run has but one that can
 /// be meant, one where it is the same in both. `calibrations` is the folder of the hosts' calibrations.
-///
-/// # Errors
-/// See [`CompareError`]. That the runs cannot be compared is no error but a summary whose costs are invalid.
 pub fn compare_runs(
     first: &RunFolder,
     second: &RunFolder,

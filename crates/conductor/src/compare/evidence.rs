@@ -8,10 +8,6 @@ use weighbridge_store::RunFolder;
 use crate::compare::{CompareError, experiment_of, question_of, trials_of};
 
 /// Reads the evidence of a run that has ended, and with it every trial, whose hashes are checked.
-///
-/// # Errors
-/// [`CompareError::Read`] where the folder is damaged or the run has not ended, [`CompareError::Experiment`] where its
-/// experiment is not understood.
 pub fn evidence(folder: &RunFolder) -> Result<Evidence, CompareError> {
     let question = question_of(folder.summary()?, &experiment_of(folder)?);
     Ok(judge::evidence(&question, &trials_of(folder)?))

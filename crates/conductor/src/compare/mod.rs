@@ -20,10 +20,8 @@ use crate::run::question::question;
 /// Why stored runs cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
-    /// The folder cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its experiment is not understood.
     #[error("run `{run}`: {source}")]
     Experiment {
         /// The run folder.
@@ -31,10 +29,8 @@ pub enum CompareError {
         /// What is wrong.
         source: weighbridge_model::experiment::ExperimentError,
     },
-    /// Variants were named that cannot be compared as meant.
     #[error("{0}")]
     Choice(String),
-    /// A name that is no variant of the run.
     #[error("run `{run}` has no variant `{name}`; it has {allowed}")]
     NoVariant {
         /// The run folder.
@@ -48,9 +44,6 @@ pub enum CompareError {
 
 /// Variant `variant` of a run against its variant `baseline`, with full verdicts: they were measured together. Those of
 /// different batches are compared through the run's own baseline, beside which both were.
-///
-/// # Errors
-/// See [`CompareError`].
 pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Result<Summary, CompareError> {
     let mut experiment = experiment_of(folder)?;
     let find = |name: &str| {

@@ -9,10 +9,6 @@ use weighbridge_store::RunFolder;
 use crate::compare::{CompareError, experiment_of, question_of, trials_of};
 
 /// The rows of a run that was measured here. Trials are read only where single requests were kept.
-///
-/// # Errors
-/// [`CompareError::Read`] where the folder is damaged or the run has not ended, [`CompareError::Experiment`] where its
-/// experiment is not understood.
 pub fn overview(folder: &RunFolder) -> Result<Vec<OverviewRow>, CompareError> {
     let (summary, experiment) = (folder.summary()?, experiment_of(folder)?);
     let has_spread = experiment.points.iter().any(|point| point.workload.spread().is_some());

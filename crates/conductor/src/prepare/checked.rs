@@ -35,9 +35,6 @@ pub struct Checked {
 impl Checked {
     /// Refuses a service that is in no catalogue, a rate that needs permission, a trace that cannot be read, a value that
     /// the environment lacks, a request that cannot be sent.
-    ///
-    /// # Errors
-    /// [`PrepareError`], naming the first mistake.
     pub fn new(experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
         let checked = Self::again(experiment, options)?;
         checked.check(options).map_err(|error| error.without(&checked.secrets))?;

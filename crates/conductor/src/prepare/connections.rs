@@ -11,9 +11,6 @@ use weighbridge_model::experiment::{Experiment, Target};
 use weighbridge_model::plan::Batches;
 
 /// Makes room for the connections of one server, dealt out to so many threads.
-///
-/// # Errors
-/// [`ResourceLimitError`] where they do not fit.
 pub(crate) fn make_for_threads(
     addresses: &[Endpoint],
     connections: u32,
@@ -40,9 +37,6 @@ fn threads_have_tables() -> bool {
 }
 
 /// Whether an experiment's connections fit on this host. Changes nothing.
-///
-/// # Errors
-/// [`ResourceLimitError`] where they do not.
 pub(crate) fn check(
     experiment: &Experiment,
     connect_to: Option<&(String, u16)>,
@@ -54,9 +48,6 @@ pub(crate) fn check(
 }
 
 /// Makes room for an experiment's connections, which all stand in the generator's thread.
-///
-/// # Errors
-/// [`ResourceLimitError`] where they do not fit.
 pub(crate) fn make(experiment: &Experiment) -> Result<(), ResourceLimitError> {
     make_files(in_all(experiment))
 }

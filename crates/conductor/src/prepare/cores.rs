@@ -25,8 +25,7 @@ pub(crate) enum CorePlacement {
 impl CorePlacement {
     /// The placement for an experiment. Call it before pinning anything.
     ///
-    /// # Errors
-    /// [`PrepareError::FewCores`] where two variants cannot run at the same time; [`PrepareError::Cores`] where the kernel will not
+    /// Errors: [`PrepareError::FewCores`] where two variants cannot run at the same time; [`PrepareError::Cores`] where the kernel will not
     /// tell what cores there are.
     pub fn detect(experiment: &Experiment, options: &Options) -> Result<Self, PrepareError> {
         Ok(match (experiment.plan.pairing, &options.lanes) {

@@ -40,28 +40,22 @@ pub(crate) struct Services {
 /// Why it cannot be found out how a variant is started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchSpecError {
-    /// The URL's host is unknown.
     #[error("variant `{variant}`: {source}")]
     Resolve {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: ResolveError,
     },
-    /// A value says `env:NAME` and the environment has no such name.
     #[error("variant `{variant}`: `{key}` asks for `env:{name}`, which is not set; export it and run again")]
     Environment {
-        /// The variant.
         variant: String,
         /// The variable to set.
         key: String,
         /// The variable asked for.
         name: String,
     },
-    /// Its connections cannot be secured as it asks.
     #[error("variant `{variant}`: {source}")]
     Tls {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: TlsError,
@@ -119,7 +113,6 @@ impl LaunchSpec {
         }
     }
 
-    /// Who its peer is, where it has one.
     pub fn peer(&self) -> Option<&PeerLaunchSpec> {
         match self {
             Self::Service { peer, .. } => peer.as_deref(),

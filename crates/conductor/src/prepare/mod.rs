@@ -78,9 +78,6 @@ impl Prepared {
     }
 
     /// Makes room on this host for the connections of all variants that live at once.
-    ///
-    /// # Errors
-    /// [`PrepareError::Room`] where they do not fit.
     pub fn make_room(&self) -> Result<(), PrepareError> {
         Ok(connections::make(&self.experiment)?)
     }
@@ -105,8 +102,7 @@ impl Prepared {
 
     /// Goes on without a variant that turned out not to be runnable here; what is to be said of that.
     ///
-    /// # Errors
-    /// Where too few are left.
+    /// Errors: where too few are left.
     pub fn leave_out(&mut self, variant: &str, reason: &str) -> Result<Event, PrepareError> {
         let reason = self.secrets.hide(reason).into_owned();
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {

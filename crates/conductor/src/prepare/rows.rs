@@ -14,7 +14,6 @@ const LARGEST: u64 = 256 << 20;
 /// Why a data file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsFileError {
-    /// It cannot be read.
     #[error("data file `{}`: {source}; name a CSV file, relative to the experiment's folder", file.display())]
     Unreadable {
         /// Where it was sought.
@@ -22,33 +21,25 @@ pub enum RowsFileError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// It is too large.
     #[error("data file `{}` has {bytes} bytes; at most {LARGEST} are read, cut it", file.display())]
     Large {
-        /// The file.
         file: PathBuf,
         /// Its size.
         bytes: u64,
     },
-    /// Another file than the experiment was written for.
     #[error("data file `{}` is another file: its SHA-256 is {found}, the experiment names {wanted}; bring the file back, or remove `sha256`", file.display())]
     Changed {
-        /// The file.
         file: PathBuf,
         /// What the experiment names.
         wanted: String,
         /// What it is.
         found: String,
     },
-    /// It is no table.
     #[error("data file {0}")]
     Rows(#[from] RowsError),
 }
 
 /// Reads all files, relative to `folder` (or the current folder without one), and writes their hashes into `data`.
-///
-/// # Errors
-/// [`RowsFileError`], naming the first file that cannot be used.
 pub(crate) fn read(data: &mut [DataSpec], folder: Option<&Path>) -> Result<Vec<Arc<Rows>>, RowsFileError> {
     let mut all = Vec::new();
     for spec in data {

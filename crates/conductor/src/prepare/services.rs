@@ -12,19 +12,14 @@ use weighbridge_lab::service::catalog::{Catalog, CatalogError};
 use weighbridge_model::experiment::{Experiment, Peer, Protocol, Target, Variant, WorkloadSpec};
 
 /// The catalogue for an experiment in this folder.
-///
-/// # Errors
-/// Where there is none.
 pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, CatalogError> {
     let current = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref())
 }
 
-/// A service that is in no catalogue, and who named it.
 #[derive(Debug, thiserror::Error)]
 #[error("variant `{variant}`: `{key}`: {source}")]
 pub struct NameError {
-    /// The variant.
     pub variant: String,
     /// The key that names it.
     pub key: Key,
@@ -35,7 +30,6 @@ pub struct NameError {
 /// A key of a variant that names a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
-    /// The service itself.
     Service,
     /// The one that it passes requests on to.
     Peer,
@@ -60,9 +54,6 @@ fn named(variant: &Variant) -> impl Iterator<Item = (Key, &str)> {
 }
 
 /// The catalogue of an experiment in `folder`, in which every name is; `None` where no service is named.
-///
-/// # Errors
-/// [`NameError`] of the first that is not there.
 pub(crate) fn catalog_of(
     experiment: &Experiment,
     folder: Option<&Path>,

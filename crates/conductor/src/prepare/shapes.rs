@@ -32,7 +32,6 @@ const TRACE_BYTES: u64 = 1 << 30;
 /// Why a shape of load cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ShapeError {
-    /// The trace's file cannot be read.
     #[error("trace `{}`: {source}; name a file of arrival times, relative to the experiment's folder", file.display())]
     Unreadable {
         /// Where it was sought.
@@ -40,31 +39,24 @@ pub enum ShapeError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// The trace's file is too large.
     #[error("trace `{}` has {bytes} bytes; at most {TRACE_BYTES} are read, cut it", file.display())]
     Large {
-        /// The file.
         file: PathBuf,
         /// Its size.
         bytes: u64,
     },
-    /// The trace's file is not a trace.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Another file than the experiment was written for.
     #[error("trace `{}` is another file: its SHA-256 is {found}, the experiment names {wanted}; bring the file back, or remove `sha256`", file.display())]
     Changed {
-        /// The file.
         file: PathBuf,
         /// What the experiment names.
         wanted: String,
         /// What it is.
         found: String,
     },
-    /// A data file of the workload cannot be used.
     #[error(transparent)]
     Rows(#[from] RowsFileError),
-    /// One passage through the profile takes longer than the budget allows.
     #[error(
         "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
     )]
@@ -78,7 +70,6 @@ pub enum ShapeError {
         /// Time allowed.
         budget: Nanoseconds,
     },
-    /// There is nearly always a session in the system.
     #[error(
         "about {present:.1} sessions think at any moment, so a window would hardly ever find the system empty and end; lower `sessions`, `length` or `think`, or load one URL with `weigh load`"
     )]
@@ -121,9 +112,6 @@ impl Slice {
 
 impl Shape {
     /// Reads what the load names. A trace is sought relative to `folder`, or to the current folder without one.
-    ///
-    /// # Errors
-    /// [`ShapeError`] where the trace cannot be used.
     pub fn new(load: &LoadSpec, folder: Option<&Path>) -> Result<Self, ShapeError> {
         let mut sha256 = None;
         let source = match load.model.flow() {
@@ -145,9 +133,6 @@ impl Shape {
     }
 
     /// Finds out which operations of the workload the lines of a trace name, and how long the workload's sessions are.
-    ///
-    /// # Errors
-    /// [`ShapeError::Trace`] with the first line that names none of them.
     pub fn resolve(&mut self, load: &LoadSpec, workload: &WorkloadSpec) -> Result<(), ShapeError> {
         if let (Some(Source::Trace { trace, .. }), Some(FlowSpec::Trace(spec))) =
             (&mut self.source, load.model.flow())
@@ -257,9 +242,6 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
 }
 
 /// Reads the shapes of all points, and writes the hashes of their traces and data files into the experiment.
-///
-/// # Errors
-/// [`ShapeError`], naming the first trace that cannot be used.
 pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Result<Vec<Shape>, ShapeError> {
     let mut shapes = Vec::new();
     for point in &mut experiment.points {
@@ -277,9 +259,6 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
 }
 
 /// Refuses what windows cannot measure.
-///
-/// # Errors
-/// [`ShapeError::Budget`] or [`ShapeError::NeverDeserted`].
 pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result<(), ShapeError> {
     let rules = &experiment.plan;
     let batches = Batches::even(experiment.variants.len(), rules.together as usize);

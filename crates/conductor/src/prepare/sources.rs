@@ -28,30 +28,22 @@ use crate::prepare::registry::own_registry;
 /// Why a program cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// Its revision is not to be had.
     #[error("variant `{variant}`: {source}")]
     Checkout {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: CheckoutError,
     },
-    /// Its folder is not there.
     #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
     NoFolder {
-        /// The variant.
         variant: String,
-        /// The folder.
         folder: PathBuf,
         /// The revision that does not have it, where it is one of several.
         revision: Option<String>,
     },
-    /// Its build failed.
     #[error("variant `{variant}`: its build (`{command}`) ended with {status}{}; the whole log: `{}`", excerpt(.output), log.display())]
     Build {
-        /// The variant.
         variant: String,
-        /// The command.
         command: String,
         /// How it ended.
         status: ExitStatus,
@@ -60,22 +52,16 @@ pub enum SourceError {
         /// All of its output.
         log: PathBuf,
     },
-    /// Its build could not be run.
     #[error("variant `{variant}`: its build (`{command}`) could not be run in `{}`: {source}", folder.display())]
     NotRun {
-        /// The variant.
         variant: String,
-        /// The command.
         command: String,
-        /// The folder.
         folder: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// The worktrees could not be watched over.
     #[error(transparent)]
     CleanupTracker(#[from] CleanupTrackerError),
-    /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
 }
@@ -127,8 +113,7 @@ impl ProgramSources {
     /// Checks out and builds what the experiment's programs ask for, and puts full hashes in the place of their
     /// revisions.
     ///
-    /// # Errors
-    /// [`SourceError`]; nothing of it is left then but the log of a build that failed.
+    /// Errors: [`SourceError`]; nothing of it is left then but the log of a build that failed.
     pub fn prepare(
         experiment: &mut Experiment,
         revisions: &Revisions,
@@ -162,9 +147,6 @@ impl ProgramSources {
     }
 
     /// Keeps the output of builds in the run's folder of logs, without secrets.
-    ///
-    /// # Errors
-    /// Where that cannot be written.
     pub fn keep_logs(&self, folder: &Path, secrets: &Secrets) -> io::Result<()> {
         let Some(logs) = &self.logs else { return Ok(()) };
         fs::create_dir_all(folder)?;
@@ -190,9 +172,6 @@ fn programs(experiment: &Experiment) -> impl Iterator<Item = (&str, &Program)> {
 
 /// The repository of the current folder, and the revisions that the experiment's programs ask for, by variant. Makes
 /// nothing.
-///
-/// # Errors
-/// [`SourceError::Checkout`] where there is no repository, or it does not know one of them.
 pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, SourceError> {
     let mut found = HashMap::new();
     let mut repository: Option<Repository> = None;
@@ -224,16 +203,12 @@ pub struct NamedRevision {
     pub asked: String,
     /// With the beginning of its hash.
     pub name: String,
-    /// All of its hash.
     pub hash: String,
     /// Files that are not as committed; `None` where it is not the working tree.
     pub uncommitted_files: Option<usize>,
 }
 
 /// Looks revisions of the current folder's repository up.
-///
-/// # Errors
-/// [`CheckoutError`] where there is no repository, or it does not know one of them.
 pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError> {
     let repository = Repository::around(Path::new("."))?;
     let look = |asked: &String| {

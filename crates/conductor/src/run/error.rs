@@ -18,7 +18,6 @@ use crate::prepare::error::PrepareError;
 /// Why a run did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The user asked to stop; whole blocks are kept.
     #[error("interrupted; {}, go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
     Interrupted {
         /// The run folder.
@@ -26,10 +25,8 @@ pub enum RunError {
         /// Whole blocks kept.
         blocks: usize,
     },
-    /// The user asked to stop while services were looked up and built.
     #[error("interrupted before anything was measured")]
     InterruptedEarly,
-    /// The run failed, and whole blocks are kept.
     #[error("{cause}; {}, go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
     Cut {
         /// What went wrong.
@@ -39,37 +36,26 @@ pub enum RunError {
         /// Whole blocks kept.
         blocks: usize,
     },
-    /// It did not begin.
     #[error(transparent)]
     Prepare(PrepareError),
-    /// A hook failed.
     #[error(transparent)]
     Hook(#[from] HookError),
-    /// A block could not be measured.
     #[error(transparent)]
     Block(BlockError),
-    /// The machine's cores could not be found out.
     #[error(transparent)]
     Cores(#[from] CoreError),
-    /// The generator could not be started.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The guardian could not be started.
     #[error(transparent)]
     Guardian(#[from] GuardianError),
-    /// The registry could not be written.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// Something that was started could not be released.
     #[error(transparent)]
     CleanupTracker(#[from] CleanupTrackerError),
-    /// The run folder could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The run folder could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The folder of the services' output could not be made.
     #[error("`{}` cannot be made: {source}; free space or change `--out`", path.display())]
     Logs {
         /// The folder.
@@ -77,7 +63,6 @@ pub enum RunError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// Too many blocks were disturbed.
     #[error(
         "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or mend the service"
     )]
@@ -89,10 +74,8 @@ pub enum RunError {
         /// Why the last one was.
         reason: String,
     },
-    /// The error said a secret: its words without it.
     #[error("{0}")]
     Hidden(String),
-    /// The run cannot be continued as it was.
     #[error("run `{run}` cannot go on: {why}; start it anew")]
     NotResumable {
         /// The run folder.

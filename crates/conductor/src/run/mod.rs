@@ -38,14 +38,12 @@ pub struct Finished {
     pub detail: Detail,
     /// The host and its tools.
     pub environment: Value,
-    /// The folder.
     pub folder: RunFolder,
 }
 
 /// Carries out an experiment. `sink` sees every event as it happens.
 ///
-/// # Errors
-/// [`RunError`]; whole blocks measured before it are in the run folder.
+/// Errors: [`RunError`]; whole blocks measured before it are in the run folder.
 pub fn run(
     checked: Checked,
     options: &Options,

@@ -35,9 +35,7 @@ pub(crate) fn quoted(
 pub enum StoredCalibration {
     /// No calibration.
     Nothing,
-    /// The newest one.
     Newest {
-        /// Of which experiment.
         experiment: String,
         /// When it began, RFC 3339 in UTC.
         started: String,

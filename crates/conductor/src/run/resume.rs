@@ -17,8 +17,7 @@ use crate::run::{Finished, RunError, hide_in_logs};
 
 /// Goes on with an interrupted run.
 ///
-/// # Errors
-/// [`RunError::NotResumable`] where boot, host, a service or this program changed; otherwise as [`run`](super::run).
+/// Errors: [`RunError::NotResumable`] where boot, host, a service or this program changed; otherwise as [`run`](super::run).
 pub fn resume(
     folder: &Path,
     options: &Options,

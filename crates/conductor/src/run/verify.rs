@@ -17,9 +17,6 @@ use crate::run::resources::RunResources;
 use crate::variant::VariantError;
 
 /// Starts every variant once, asks everything and compares the answers. Returns the number of requests compared.
-///
-/// # Errors
-/// [`RunError`] where a variant does not come up, answers wrongly, or differently from another.
 pub fn verify(
     checked: Checked,
     options: &Options,

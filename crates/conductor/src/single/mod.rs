@@ -93,7 +93,6 @@ pub struct SingleRecord {
     pub sharing: Option<String>,
     /// How idle cores waited.
     pub idle: IdleWait,
-    /// How it ended.
     pub ending: Ending,
     /// What the server said of failed requests, the most frequent first.
     pub failures: Vec<FailureText>,
@@ -115,31 +114,22 @@ pub enum Ending {
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum SingleError {
-    /// The host is unknown.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// A request cannot be rendered.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// Connections cannot be secured as asked.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// This host has no room for so many connections.
     #[error(transparent)]
     Room(#[from] ResourceLimitError),
-    /// No connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
     Run(#[from] generator::RunError),
-    /// The generator could not be made.
     #[error("could not start the generator: {0}; check the limits of open files and threads")]
     Start(#[from] std::io::Error),
-    /// The user asked to stop before anything was sent.
     #[error("interrupted before anything was sent")]
     Interrupted,
-    /// More threads than there is work for.
     #[error(
         "{threads} threads need at least as many connections, not {connections}; give more connections or fewer threads"
     )]
@@ -158,8 +148,7 @@ pub enum SingleError {
 /// Where this process is stopped in the middle (Ctrl-Z), nothing of it counts and it begins anew once continued: a load
 /// that stood still is not the load that was asked for.
 ///
-/// # Errors
-/// [`SingleError`] where nothing could be measured; failed requests are figures.
+/// Errors: [`SingleError`] where nothing could be measured; failed requests are figures.
 pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<SingleRecord, SingleError> {
     let (threads, connections) = (job.threads, job.load.connections);
     if threads > connections {

@@ -21,16 +21,13 @@ const LOOK: Nanoseconds = Nanoseconds::from_millis(50);
 /// Why a service did not carry out what was asked of its process.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectError {
-    /// Its pipes are of no more use.
     #[error(transparent)]
     Talk(#[from] TalkError),
-    /// It did not answer.
     #[error("it did not answer `{asked}` within {PATIENCE}")]
     Silent {
         /// The line.
         asked: String,
     },
-    /// Its answer is none.
     #[error("asked `{asked}`: {source}; services/README.md says what a service has to answer")]
     Answer {
         /// The line.
@@ -38,7 +35,6 @@ pub enum DirectError {
         /// What is wrong with it.
         source: AnswerError,
     },
-    /// The user wants something else.
     #[error("called off")]
     CalledOff,
 }

@@ -23,18 +23,14 @@ use crate::prepare::launch_spec::LaunchSpecError;
 /// Why a variant cannot be prepared or started.
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
-    /// The service did not come up. The lab's message names it as the experiment does.
     #[error("{source}")]
     Launch {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: LaunchError,
     },
-    /// What it is started with is not to be had any more.
     #[error(transparent)]
     LaunchSpec(#[from] LaunchSpecError),
-    /// Memory does not hold as many variants at once. The run makes smaller batches and starts anew.
     #[error(
         "{largest} of memory for a variant and {available} to be had leave room for {together} variants at once"
     )]
@@ -46,26 +42,20 @@ pub enum VariantError {
         /// What could still be had.
         available: Bytes,
     },
-    /// The process cannot be moved to other cores.
     #[error("variant `{variant}`: {source}")]
     Move {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: CoreError,
     },
-    /// Its layers could not be put in.
     #[error("variant `{variant}`: {source}")]
     Layer {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: Box<LayerError>,
     },
-    /// The process refuses to stop or to go on.
     #[error("variant `{variant}`: {source}")]
     Freeze {
-        /// The variant.
         variant: String,
         /// What went wrong.
         source: FreezeError,

@@ -118,9 +118,6 @@ impl RunningVariant {
     }
 
     /// Takes down what its layers are, and what passed there while that was answered.
-    ///
-    /// # Errors
-    /// Where what stands still cannot be asked.
     pub(crate) fn look_at_network(&mut self, answered: Answered) -> Result<(), VariantError> {
         if self.site().is_some_and(Site::has_layers) {
             // A program of a layer answers only while it runs.

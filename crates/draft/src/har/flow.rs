@@ -39,7 +39,6 @@ enum Writing {
     Plain,
     /// It is percent-encoded, as in an address.
     Encoded,
-    /// It is a cookie.
     Cookie,
 }
 

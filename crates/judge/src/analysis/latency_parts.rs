@@ -83,7 +83,6 @@ fn take(cost: &mut PartCost, row: Cost) {
     (cost.verdict, cost.effect, cost.reason) = (row.verdict, row.effect, row.reason);
 }
 
-/// The requests of one block.
 struct BlockRequests<'a> {
     block: u32,
     /// Good ones of which the relay told.

@@ -9,7 +9,6 @@ use crate::estimate::{Estimand, VariantSamples};
 use crate::question::{Question, Scope, Variant};
 use crate::records::{Cell, CellPair, Records, Times, WindowSelection, add};
 
-/// A run.
 pub(crate) struct RunContext<'c> {
     pub question: &'c Question,
     pub records: &'c Records<'c>,

@@ -26,18 +26,14 @@ use crate::thresholds::{BEYOND_IN_ALL, BEYOND_PER_BLOCK, BLOCKS_FOR_BOOTSTRAP, B
 /// Why there is no estimate.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Absence {
-    /// The variant ran in no block that counts.
     #[error("no block that counts; run it again and look at the findings")]
     NoBlock,
-    /// Nothing of the kind was recorded.
     #[error("not measured")]
     NotMeasured,
-    /// Throughput of closed load in windows that several variants share.
     #[error(
         "variants were sent to in turn, request by request, and share one time; set `pairing = \"sequential\"` for throughput"
     )]
     SharedTime,
-    /// Too few requests beyond the quantile in some block.
     #[error(
         "{found} requests beyond this quantile in a block, {BEYOND_PER_BLOCK} are needed; allow a larger budget"
     )]
@@ -45,7 +41,6 @@ pub enum Absence {
         /// In the block with the fewest.
         found: u64,
     },
-    /// Too few requests beyond the quantile over all blocks.
     #[error(
         "{found} requests beyond this quantile in all, {BEYOND_IN_ALL} are needed; allow a larger budget"
     )]
@@ -76,9 +71,7 @@ pub struct Contrast {
 /// What an estimate is of: some requests of one variant at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimand {
-    /// The point.
     pub point: PointId,
-    /// The variant.
     pub variant: VariantId,
     /// Which requests.
     pub scope: Scope,
@@ -119,7 +112,6 @@ impl Contrast {
         if blocks.is_empty() { Err(Absence::NotMeasured) } else { Ok(Self::new(blocks, self.first_stage)) }
     }
 
-    /// The block estimates.
     pub fn blocks(&self) -> &[BlockEstimate] {
         &self.blocks
     }
@@ -456,7 +448,6 @@ pub fn contrast(
 /// The headline of one variant at one point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Headline {
-    /// The point.
     pub point: PointId,
     /// The variant, never the baseline.
     pub variant: VariantId,

@@ -23,7 +23,6 @@ use weighbridge_model::tags::Tags;
 pub struct Question {
     /// The run's own facts, passed through to the summary.
     pub run: Run,
-    /// The headline quantity.
     pub headline: Quantity,
     /// The margin of relevance, of ratio − 1.
     pub margin: Ratio,
@@ -53,7 +52,6 @@ pub struct Question {
 /// A variant that could not be measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Absent {
-    /// Its name.
     pub name: String,
     /// Why, with the remedy.
     pub reason: String,
@@ -112,10 +110,8 @@ pub struct Blocks {
     pub max: u32,
 }
 
-/// One variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
-    /// Its name.
     pub name: String,
     /// What its requests travel on.
     pub transport: Transport,
@@ -236,7 +232,6 @@ impl Question {
         }
     }
 
-    /// Which sizes a point asks for.
     pub fn asked(&self, point: PointId) -> AskedSizes {
         self.sizes.get(point.index()).copied().unwrap_or_default()
     }

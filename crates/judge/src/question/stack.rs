@@ -90,7 +90,6 @@ impl StackElement {
         self.name.split(' ').next().unwrap_or(&self.name)
     }
 
-    /// A setting that is its own name.
     pub fn setting(name: impl Into<String>) -> Self {
         let name = name.into();
         Self { id: Identity::Name(name.clone()), name, is_layer: false, value: None }

@@ -36,7 +36,6 @@ pub struct Cell<'a> {
 /// A cell with what it adds up to in one scope.
 #[derive(Debug, Clone)]
 pub struct CellTotals<'a> {
-    /// The cell.
     pub cell: Cell<'a>,
     /// What its windows and histograms add up to.
     pub totals: Totals,
@@ -45,13 +44,10 @@ pub struct CellTotals<'a> {
 /// A variant's cell and that of the baseline that lived beside it.
 #[derive(Debug, Clone)]
 pub struct CellPair<'a> {
-    /// The variant's.
     pub variant: Cell<'a>,
-    /// The baseline's.
     pub baseline: Cell<'a>,
 }
 
-/// One window's figures of a scope.
 pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigures> {
     match scope {
         Scope::All | Scope::Only => window.figures.all.as_ref(),

@@ -36,7 +36,6 @@ pub struct Records<'a> {
 pub struct Block<'a> {
     /// Its number, from 0.
     pub number: u32,
-    /// Its trials.
     pub trials: Vec<&'a TrialRecord>,
 }
 
@@ -181,7 +180,6 @@ impl<'a> Block<'a> {
         self.cell_of(self.variant_trials(variant).collect(), point, selection)
     }
 
-    /// A variant's cells, one for each of its trials.
     fn trial_cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
         self.variant_trials(variant).filter_map(|trial| self.cell_of(vec![trial], point, selection)).collect()
     }

@@ -11,14 +11,11 @@ use crate::question::Scope;
 /// Merged histograms of a cell's replies: good ones, and timeouts as lower bounds.
 #[derive(Debug, Clone)]
 pub struct Times {
-    /// Response times.
     pub response: TimeHistogram,
-    /// Service times.
     pub service: TimeHistogram,
 }
 
 impl Times {
-    /// The histogram of one kind of time.
     pub(crate) fn kind(&self, time: TimeKind) -> &TimeHistogram {
         match time {
             TimeKind::Response => &self.response,

@@ -10,7 +10,6 @@ use super::student::two_sided_quantile;
 /// Resamples of blocks behind each standard error. Its own Monte Carlo error is 1/√(2R), about 4 %.
 pub const RESAMPLES: usize = 299;
 
-/// One observation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// Its block, any number.

@@ -10,7 +10,6 @@ use super::scatter::Multiplicity;
 /// Items of a run.
 const RUN: usize = 32;
 
-/// One item.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     /// Its block's number.

@@ -42,7 +42,6 @@ pub enum SpendStep {
     Divide {
         /// Blocks to run.
         blocks: u32,
-        /// Rounds of each.
         rounds: u32,
         /// Expected half-width of the log-ratio's interval as run.
         now: f64,

@@ -31,7 +31,6 @@ pub struct WindowRule {
 pub struct Pace {
     /// Requests answered.
     pub requests: u64,
-    /// In this time.
     pub time: Nanoseconds,
     /// The share of its cores that the service used meanwhile, or at most used ([`Pace::most_busy`]); `None`
     /// where that is not known, which counts as busy.
@@ -80,7 +79,6 @@ pub struct Arrangement {
     pub periods: Periods,
 }
 
-/// Windows that are paired by round were asked for and cannot hold enough requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`pairing = \"{}\"` needs windows of at least {least} requests, and within {longest} there are only {held}; leave `pairing` out, raise the load, or set `window` to {needed}", pairing.name()
@@ -155,8 +153,7 @@ impl WindowRule {
     /// A variant that answered nothing is left out: it must not stop the others, and is found by the
     /// diagnosis.
     ///
-    /// # Errors
-    /// [`FewRequests`] where windows were asked for and cannot hold 200 requests.
+    /// Errors: [`FewRequests`] where windows were asked for and cannot hold 200 requests.
     pub fn closed(&self, paces: &[Pace], wanted: Wanted) -> Result<Arrangement, FewRequests> {
         let rates = || paces.iter().map(Pace::rate).filter(|rate| *rate > 0.0);
         let each = self.slots.max(1);
@@ -210,8 +207,7 @@ impl WindowRule {
     /// Open load at `rate`. Windows, by turns or at the same time: the nominal length, or as long as 200
     /// requests are due in. Otherwise the longest length allowed, or as long as one request is due in.
     ///
-    /// # Errors
-    /// [`FewRequests`] where windows were asked for and cannot hold 200 requests.
+    /// Errors: [`FewRequests`] where windows were asked for and cannot hold 200 requests.
     pub fn open(&self, rate: PerSecond, paces: &[Pace], wanted: Wanted) -> Result<Arrangement, FewRequests> {
         let longest = self.longest();
         let gap = rate.gap().unwrap_or(longest);

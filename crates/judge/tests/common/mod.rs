@@ -32,7 +32,6 @@ pub fn good(service: u64) -> Request {
     Request { operation: 0, outcome: Outcome::Ok, waited: 0, service }
 }
 
-/// A failed request.
 pub fn failed(kind: ErrorKind, service: u64) -> Request {
     Request { outcome: Outcome::Error(kind), ..good(service) }
 }

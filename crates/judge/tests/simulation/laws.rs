@@ -42,7 +42,6 @@ const COST: f64 = 0.02;
 /// The quantity that verdicts of simulated runs are of; its direction is all that matters.
 pub const HEADLINE: Quantity = Quantity::ResponseP50;
 
-/// One law.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
     pub name: &'static str,

@@ -28,24 +28,17 @@ pub(crate) const END_PATIENCE: Nanoseconds = Nanoseconds::from_secs(10);
 /// Why there is no guardian.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardianError {
-    /// The program could not be executed again.
     #[error("could not start the guardian `{program}`; check that the file is still there and executable")]
     Start {
-        /// The program.
         program: String,
         /// The system's reason.
         #[source]
         source: io::Error,
     },
-    /// It ended, or said something else than that it is ready.
     #[error(
         "the guardian `{program}` did not stand guard within {START_PATIENCE:?}; run the same `weigh` again"
     )]
-    NotReady {
-        /// The program.
-        program: String,
-    },
-    /// It is gone, so that nothing would clean up after us.
+    NotReady { program: String },
     #[error("the guardian is gone, and nothing may be started without it; run again and do not kill it")]
     Gone(#[source] io::Error),
 }
@@ -60,9 +53,6 @@ pub struct Guardian {
 impl Guardian {
     /// Starts `program argument` (our own executable and its hidden verb, which calls
     /// [`crate::removal::guard::run`]) and waits until it stands guard.
-    ///
-    /// # Errors
-    /// Where it cannot be executed or does not answer.
     pub fn start(program: &Path, argument: &str) -> Result<Self, GuardianError> {
         let name = program.display().to_string();
         let mut command = Command::new(program);
@@ -95,18 +85,12 @@ impl Guardian {
     }
 
     /// Tells of one change. The line lies in the pipe when this returns, so it counts even if we end at once.
-    ///
-    /// # Errors
-    /// [`GuardianError::Gone`].
     pub fn tell(&mut self, change: &Change) -> Result<(), GuardianError> {
         let line = serde_json::to_string(change).map_err(|error| GuardianError::Gone(error.into()))?;
         self.write(&line)
     }
 
     /// Sends the guardian away; it leaves everything as it is.
-    ///
-    /// # Errors
-    /// [`GuardianError::Gone`] where it had gone before.
     pub fn dismiss(mut self) -> Result<(), GuardianError> {
         self.write(BYE)
     }

@@ -21,7 +21,6 @@ const GUARDIAN_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
 /// Who owns a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// The process.
     #[serde(flatten)]
     pub process: ProcessIdentity,
     /// The boot in which it ran, since ids and start times begin anew with each.
@@ -72,7 +71,6 @@ enum RegistryEntry {
 /// Why a registry could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// The file or its folder could not be used.
     #[error("could not write the registry `{path}`; set `XDG_STATE_HOME` to a folder on a disk with room")]
     Write {
         /// The file or folder.
@@ -81,7 +79,6 @@ pub enum RegistryError {
         #[source]
         source: io::Error,
     },
-    /// The folder of registries could not be read.
     #[error("could not read the registries in `{path}`; check that the folder may be read")]
     Read {
         /// The folder.
@@ -90,13 +87,8 @@ pub enum RegistryError {
         #[source]
         source: io::Error,
     },
-    /// The name of the run cannot name a file.
     #[error("`{run}` cannot name a registry; use a run name of letters, digits, `-`, `_`, `.` and `+`")]
-    Name {
-        /// The run.
-        run: String,
-    },
-    /// `/proc` does not tell who we are.
+    Name { run: String },
     #[error("could not find this process in `/proc`; mount `/proc` to run experiments")]
     NoOwner,
 }
@@ -130,17 +122,11 @@ pub struct Registry {
 
 impl Registry {
     /// Makes the file `<base>/<run>.jsonl`, with this process as its owner and without a guardian.
-    ///
-    /// # Errors
-    /// Where the file exists already or cannot be made.
     pub fn create(base: &Path, run: &str) -> Result<Self, RegistryError> {
         Self::create_guarded(base, run, None)
     }
 
     /// The same beside a guardian.
-    ///
-    /// # Errors
-    /// As [`Registry::create`].
     pub fn create_guarded(
         base: &Path,
         run: &str,
@@ -175,17 +161,11 @@ impl Registry {
     }
 
     /// Writes one change, and returns when it is on the disk.
-    ///
-    /// # Errors
-    /// [`RegistryError::Write`].
     pub fn note(&mut self, change: &Change) -> Result<(), RegistryError> {
         self.append(&RegistryEntry::Change(change.clone()))
     }
 
     /// Removes the file: the run ended cleanly.
-    ///
-    /// # Errors
-    /// [`RegistryError::Write`].
     pub fn finish(self) -> Result<(), RegistryError> {
         fs::remove_file(&self.path).map_err(|source| RegistryError::Write { path: self.path, source })
     }
@@ -203,7 +183,6 @@ impl Registry {
 pub struct Listed {
     /// The file.
     pub path: PathBuf,
-    /// The run.
     pub run: String,
     /// Its owner; `None` where even the first line is not whole, so that nothing had been made yet.
     pub owner: Option<Owner>,
@@ -236,9 +215,6 @@ impl Listed {
 }
 
 /// All registries in `base`, by name; none where the folder does not exist.
-///
-/// # Errors
-/// [`RegistryError::Read`].
 pub fn list(base: &Path) -> Result<Vec<Listed>, RegistryError> {
     let failed = |source| RegistryError::Read { path: base.to_owned(), source };
     let entries = match fs::read_dir(base) {

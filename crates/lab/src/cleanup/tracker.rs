@@ -12,10 +12,8 @@ use crate::cleanup::registry::{Registry, RegistryError};
 /// Why a resource could not be written down; it was then not made.
 #[derive(Debug, thiserror::Error)]
 pub enum CleanupTrackerError {
-    /// The guardian is gone or cannot be told.
     #[error(transparent)]
     Guardian(#[from] GuardianError),
-    /// The registry could not be written.
     #[error(transparent)]
     Registry(#[from] RegistryError),
 }
@@ -41,16 +39,14 @@ impl CleanupTracker {
 
     /// Writes down a resource that is about to be made.
     ///
-    /// # Errors
-    /// Where it could not be written down; then do not make it.
+    /// Errors: where it could not be written down; then do not make it.
     pub fn track(&self, resource: OwnedResource) -> Result<(), CleanupTrackerError> {
         self.change(Change::Taken(resource))
     }
 
     /// Strikes out a resource that is gone.
     ///
-    /// # Errors
-    /// Where that could not be written down; the guardian finds nothing there later, which is harmless.
+    /// Errors: where that could not be written down; the guardian finds nothing there later, which is harmless.
     pub fn release(&self, resource: OwnedResource) -> Result<(), CleanupTrackerError> {
         self.change(Change::Released(resource))
     }
@@ -70,9 +66,6 @@ impl CleanupTracker {
 
     /// Ends tracking. Where everything is gone, the guardian is dismissed and the registry removed; what is
     /// left is returned, and the guardian ends it (its pipe closes) while the registry stays.
-    ///
-    /// # Errors
-    /// Where the guardian did not go or the registry could not be removed.
     pub fn close(&self) -> Result<Vec<OwnedResource>, CleanupTrackerError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let (guardian, registry) = (inner.guardian.take(), inner.registry.take());

@@ -196,7 +196,6 @@ impl Finding {
 pub struct BusyProcess {
     /// Its id.
     pub pid: Pid,
-    /// Its name.
     pub name: String,
     /// Share of one core.
     pub share: Ratio,
@@ -205,7 +204,6 @@ pub struct BusyProcess {
 /// Everything that is judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// The host's facts.
     pub facts: HostFacts,
     /// Who would run where; `None` where the cores are unknown.
     pub layout: Option<CoreLayout>,

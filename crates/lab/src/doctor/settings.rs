@@ -12,7 +12,6 @@ const INTERRUPTS_NOTE: f64 = 1_000.0;
 /// How often devices interrupted one core while we looked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoreInterrupts {
-    /// The core.
     pub core: CoreId,
     /// How often in a second.
     pub per_second: f64,

@@ -21,19 +21,15 @@ const MOST: u64 = 1 << 20;
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// There is no command at all.
     #[error("the command is empty")]
     Empty,
-    /// The program could not be executed.
     #[error("could not execute `{program}`: {source}")]
     NotExecutable {
-        /// The program.
         program: String,
         /// The system's reason.
         #[source]
         source: io::Error,
     },
-    /// It said no.
     #[error("`{command}` ended with {status}{}", quoted(.said))]
     Refused {
         /// The whole command.
@@ -43,7 +39,6 @@ pub enum AskError {
         /// The last line it wrote to its standard error, if any.
         said: Option<String>,
     },
-    /// It did not end.
     #[error("`{command}` did not end within {patience:?} and was killed")]
     TooSlow {
         /// The whole command.
@@ -59,8 +54,7 @@ fn quoted(said: &Option<String>) -> String {
 
 /// Runs `command` in `folder` and returns what it wrote to its standard output, trimmed.
 ///
-/// # Errors
-/// Where it cannot be executed, ends with another code than 0, or takes longer than `patience`.
+/// Errors: where it cannot be executed, ends with another code than 0, or takes longer than `patience`.
 pub fn ask(command: &[String], folder: Option<&Path>, patience: Duration) -> Result<String, AskError> {
     let (program, arguments) = command.split_first().ok_or(AskError::Empty)?;
     let mut prepared = Command::new(program);

@@ -38,17 +38,11 @@ const LOOKS: u32 = 65_536;
 struct CacheLine(AtomicU32);
 
 /// The median round trip of a cache line between two cores. Takes some milliseconds.
-///
-/// # Errors
-/// Where the cores are one, one of them cannot be had, or it does not run.
 pub fn round_trip(here: CoreId, there: CoreId) -> io::Result<Nanoseconds> {
     measure(here, there, THOROUGH)
 }
 
 /// The same within some tenths of a millisecond, to within a fifth.
-///
-/// # Errors
-/// As [`round_trip`].
 pub fn glance(here: CoreId, there: CoreId) -> io::Result<Nanoseconds> {
     measure(here, there, BRIEF)
 }

@@ -42,10 +42,8 @@ pub enum CoreError {
         "could not read which cores this process may use; run `weigh` under `taskset` with a list of cores"
     )]
     Unknown(#[source] io::Error),
-    /// The list of cores is empty.
     #[error("there is no core to run on; give `weigh` at least one core")]
     NoCore,
-    /// A thread or process could not be pinned: the core is offline, not allowed, or the process is gone.
     #[error("could not pin {what} to {cores}; check that the cores are online and allowed")]
     Pin {
         /// What was to be pinned.
@@ -61,17 +59,11 @@ pub enum CoreError {
 impl CoreLayout {
     /// The layout of the cores that this process may use. Call it before pinning anything: a pinned process
     /// sees only its own core. Cores that are offline are never in an affinity mask that the kernel reports.
-    ///
-    /// # Errors
-    /// [`CoreError::Unknown`] where the kernel will not tell.
     pub fn detect() -> Result<Self, CoreError> {
         Self::from_allowed(&sys::affinity(Some(Pid::own())).map_err(CoreError::Unknown)?)
     }
 
     /// The layout of a given set of cores: the last is the client's, the rest are the services'.
-    ///
-    /// # Errors
-    /// [`CoreError::NoCore`] for an empty set.
     pub fn from_allowed(allowed: &[CoreId]) -> Result<Self, CoreError> {
         let mut service = allowed.to_vec();
         service.sort_unstable();
@@ -154,9 +146,6 @@ pub fn parse_core_list(text: &str) -> Option<Vec<CoreId>> {
 }
 
 /// Lets the calling thread run on `core` only.
-///
-/// # Errors
-/// [`CoreError::Pin`] where the core is offline or not allowed.
 pub fn pin_current_thread(core: CoreId) -> Result<(), CoreError> {
     sys::set_affinity(None, &[core]).map_err(|source| CoreError::Pin {
         what: "this thread".to_owned(),
@@ -175,9 +164,6 @@ pub struct Pinned {
 impl Pinned {
     /// Lets the calling thread run on `core` only, until this is dropped on the same thread. Who looks for
     /// cores meanwhile sees but this one; who looks afterwards sees all there were.
-    ///
-    /// # Errors
-    /// As [`pin_current_thread`].
     pub fn current_thread(core: CoreId) -> Result<Self, CoreError> {
         let before = sys::affinity(None).map_err(CoreError::Unknown)?;
         pin_current_thread(core)?;
@@ -194,9 +180,6 @@ impl Drop for Pinned {
 
 /// Lets every thread of a process run on `cores` only. Threads that are born meanwhile inherit from a thread
 /// that may not be pinned yet, so the list is read again until it shows nobody new.
-///
-/// # Errors
-/// [`CoreError::Pin`] where a core is offline or not allowed, or the process is gone.
 pub fn pin_process(pid: Pid, cores: &[CoreId]) -> Result<(), CoreError> {
     let fail = |source| CoreError::Pin {
         what: format!("process {pid}"),
@@ -225,8 +208,7 @@ pub fn pin_process(pid: Pid, cores: &[CoreId]) -> Result<(), CoreError> {
 
 /// Lets every process of a session or process group run on `cores` only.
 ///
-/// # Errors
-/// As [`pin_process`]; an empty group is an error too.
+/// Errors: as [`pin_process`]; an empty group is an error too.
 pub fn pin_group(group: Pid, cores: &[CoreId]) -> Result<(), CoreError> {
     let members = procfs::session_members(group);
     if members.is_empty() {

@@ -119,19 +119,14 @@ pub fn latency_limit() -> Option<Nanoseconds> {
 /// Why idle cores cannot be kept awake.
 #[derive(Debug, thiserror::Error)]
 pub enum IdleError {
-    /// The device may not be opened.
     #[error("`{DEVICE}` may not be opened ({0})")]
     Refused(io::Error),
-    /// There is no such device.
     #[error("there is no `{DEVICE}` here")]
     Missing,
-    /// The kernel takes the request and does not act on it.
     #[error("the kernel has no cpuidle driver that would heed the request")]
     NoDriver,
-    /// The kernel has no driver because its cores poll whatever is asked.
     #[error("the kernel was started with `idle=poll`, so that its idle cores always poll")]
     AlwaysPolled,
-    /// The driver has no state in which a core polls.
     #[error("the shallowest idle state is `{0}`, which has to be woken, too")]
     NoPolling(String),
 }
@@ -168,9 +163,6 @@ fn always_polls(command_line: &str) -> bool {
 }
 
 /// Whether idle cores can be kept awake here, or are without us.
-///
-/// # Errors
-/// [`IdleError`], with the remedy.
 pub fn can_be_kept_awake() -> Result<(), IdleError> {
     match IdleHold::open() {
         Err(IdleError::AlwaysPolled) => Ok(()),
@@ -187,9 +179,6 @@ pub struct IdleHold {
 
 impl IdleHold {
     /// Opens the device and asks for nothing yet.
-    ///
-    /// # Errors
-    /// [`IdleError`], with the remedy.
     pub fn open() -> Result<Self, IdleError> {
         if fs::read_to_string(COMMAND_LINE).is_ok_and(|line| always_polls(&line)) {
             return Err(IdleError::AlwaysPolled);
@@ -215,9 +204,6 @@ impl IdleHold {
     }
 
     /// Has idle cores wait this way from now on.
-    ///
-    /// # Errors
-    /// The system's, which has not been seen of an open descriptor.
     pub fn ask(&self, idle: Idle) -> io::Result<()> {
         let mut now = self.now.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if *now != idle {

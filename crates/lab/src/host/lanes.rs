@@ -40,7 +40,6 @@ impl Lane {
 /// Why there are no lanes.
 #[derive(Debug, thiserror::Error)]
 pub enum LaneError {
-    /// Too few cores.
     #[error(
         "two lanes need 4 cores, two for services and two for clients, and there are {cores}; use more cores"
     )]
@@ -48,7 +47,6 @@ pub enum LaneError {
         /// Cores that this process may use.
         cores: usize,
     },
-    /// The cores cannot be found out.
     #[error(transparent)]
     Cores(#[from] CoreError),
 }
@@ -62,9 +60,6 @@ pub struct Lanes {
 
 impl Lanes {
     /// The lanes of the cores that this process may use. Call it before pinning anything.
-    ///
-    /// # Errors
-    /// [`LaneError`] where there are fewer than four, or the kernel will not tell.
     pub fn detect() -> Result<Self, LaneError> {
         let allowed = sys::affinity(Some(Pid::own())).map_err(CoreError::Unknown)?;
         let siblings = host::siblings(&allowed, &|path| fs::read_to_string(path).ok());
@@ -74,9 +69,6 @@ impl Lanes {
     /// The lanes of a given set of cores, whose SMT siblings are in `siblings`: the lower half and the upper
     /// half, siblings next to each other. Of each the last core is the client's. A core that is left over
     /// belongs to nobody measured.
-    ///
-    /// # Errors
-    /// [`LaneError::Few`] for fewer than four.
     pub fn split(allowed: &[CoreId], siblings: &[Vec<CoreId>]) -> Result<Self, LaneError> {
         let first_sibling = |core: CoreId| {
             let group = siblings.iter().find(|group| group.contains(&core));
@@ -103,7 +95,6 @@ impl Lanes {
         Self { own: lanes[1].client(), lanes }
     }
 
-    /// The cores of a lane.
     pub const fn get(&self, lane: Lane) -> &CoreLayout {
         &self.lanes[lane.index()]
     }

@@ -14,8 +14,7 @@ const LISTEN: &str = "0A";
 /// A TCP port of the loopback address that nobody listens on now. Another process may take it before it is
 /// used; whoever starts a service on it checks for that.
 ///
-/// # Errors
-/// The system's, when no port is left.
+/// Errors: the system's, when no port is left.
 pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
@@ -23,9 +22,7 @@ pub fn free_port() -> io::Result<u16> {
 /// Who listens on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listener {
-    /// Nobody.
     Nobody,
-    /// This process.
     Process(Pid),
     /// Someone whose descriptors this user may not see.
     Hidden,

@@ -53,7 +53,6 @@ pub struct ProcessStat {
     pub parent: Pid,
     /// Process group.
     pub group: Pid,
-    /// Session.
     pub session: Pid,
     /// CPU time in user and kernel mode, in clock ticks.
     pub cpu_ticks: u64,

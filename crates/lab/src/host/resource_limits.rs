@@ -23,7 +23,6 @@ pub const SERVICE_FILES: u64 = 512;
 /// Why so many connections cannot be opened here.
 #[derive(Debug, thiserror::Error)]
 pub enum ResourceLimitError {
-    /// The hard limit of open files is too low. Only root can raise it.
     #[error(
         "{connections} connections need {needed} open files, and this process may have {hard}; raise the hard limit (`ulimit -Hn {needed}` as root, `LimitNOFILE={needed}` of a unit, `--ulimit nofile={needed}:{needed}` of a container), or use fewer connections"
     )]
@@ -35,7 +34,6 @@ pub enum ResourceLimitError {
         /// Files that the process may have at most.
         hard: u64,
     },
-    /// The kernel or a sandbox does not let the soft limit be raised to what the hard limit allows.
     #[error(
         "raising the limit of open files from {soft} to {wanted} was refused: {source}; run `ulimit -n {wanted}` first"
     )]
@@ -47,7 +45,6 @@ pub enum ResourceLimitError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// There are fewer local ports than connections to one address.
     #[error(
         "{connections} connections to `{peer}` need a local port each, and there are {available} ({}); widen the range (`sysctl net.ipv4.ip_local_port_range='1024 65535'` as root), or use fewer connections", range_text(*.range, *.reserved)
     )]
@@ -89,10 +86,6 @@ pub fn connections_over(ports: PortRange, reserved: u32) -> u32 {
 }
 
 /// What the soft limit should be for so many connections in one table of files; `None` where it is already.
-///
-/// # Errors
-/// [`ResourceLimitError::Files`] where the hard limit is too low for the connections. Where it is too low
-/// only for the files beside them that a service may want, it is used up to the last.
 fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLimitError> {
     let needed = connections.saturating_add(OWN_FILES);
     let hard = files.hard.max(files.soft);
@@ -104,10 +97,6 @@ fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLim
 }
 
 /// Whether a process of this host may have the files for so many connections in one table. Changes nothing.
-///
-/// # Errors
-/// [`ResourceLimitError::Files`] where it may not. A host that does not tell its limit is taken at its
-/// silence.
 pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
     match sys::open_file_limit() {
         Some((soft, hard)) => soft_limit(Limit { soft, hard }, connections).map(drop),
@@ -117,10 +106,6 @@ pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
 
 /// Raises this process's soft limit of open files to what so many connections in one table need, where it is
 /// lower.
-///
-/// # Errors
-/// [`ResourceLimitError::Files`] where the hard limit is too low, [`ResourceLimitError::Raise`] where the
-/// kernel refuses.
 pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
     let Some((soft, hard)) = sys::open_file_limit() else { return Ok(()) };
     let Some(wanted) = soft_limit(Limit { soft, hard }, connections)? else { return Ok(()) };
@@ -136,10 +121,6 @@ pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
 /// Whether there are local ports for so many connections to one address. Connections to different addresses
 /// can have the same local port. Ports that other programs use at the moment, or that closed connections
 /// still hold, are not seen beforehand.
-///
-/// # Errors
-/// [`ResourceLimitError::Ports`] where there are too few. A host that does not tell its ports is taken at its
-/// silence.
 pub fn check_ports(peer: &str, connections: u64) -> Result<(), ResourceLimitError> {
     let facts = HostFacts::ports();
     let Some(range) = facts.local_ports else { return Ok(()) };

@@ -24,7 +24,6 @@ pub struct SchedulerJitter {
     pub away: Nanoseconds,
     /// Their number.
     pub count: u64,
-    /// The longest.
     pub longest: Nanoseconds,
 }
 
@@ -56,9 +55,6 @@ impl SchedulerJitter {
 }
 
 /// Watches the client's core for `time` while the services' cores are kept busy, as they are under load.
-///
-/// # Errors
-/// Where a core cannot be had.
 pub fn watch(cores: &CoreLayout, time: Nanoseconds) -> io::Result<SchedulerJitter> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {

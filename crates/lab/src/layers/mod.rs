@@ -64,9 +64,6 @@ pub trait Part: fmt::Debug + Send + Sync {
     }
 
     /// Whether this host can run it, found out by trying where nothing else tells.
-    ///
-    /// # Errors
-    /// What is missing, and how to get it.
     fn probe(&self) -> Result<(), Unavailable> {
         Ok(())
     }
@@ -79,17 +76,13 @@ pub trait Part: fmt::Debug + Send + Sync {
 
     /// Puts it in, before the service starts: links, queues, and where the ends now are.
     ///
-    /// # Errors
-    /// What could not be done; what was made until then goes with the site.
+    /// Errors: what could not be done; what was made until then goes with the site.
     fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let _ = (lab, site);
         Ok(())
     }
 
     /// Changes how the service is started; it is started inside the server's network.
-    ///
-    /// # Errors
-    /// What could not be done.
     fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
         let _ = (lab, site, launch);
         Ok(())
@@ -97,18 +90,12 @@ pub trait Part: fmt::Debug + Send + Sync {
 
     /// Puts programs in front of the service, which accepts connections at `service`; returns where the
     /// client now goes.
-    ///
-    /// # Errors
-    /// What could not be done.
     fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let _ = (lab, site);
         Ok(service)
     }
 
     /// What its programs counted of what passed since the service was ready. They must not be frozen.
-    ///
-    /// # Errors
-    /// Which does not tell, in words.
     fn counted(&self) -> Result<Vec<ProgramFacts>, String> {
         Ok(Vec::new())
     }
@@ -121,18 +108,12 @@ pub trait Part: fmt::Debug + Send + Sync {
     /// What its tunnel passed on either host since the service was ready, by its own account; nothing of what
     /// is none. Waits for those that add up later than they pass packets until they have told of `least`, or
     /// do not.
-    ///
-    /// # Errors
-    /// Which does not tell, in words.
     fn tunnels(&self, passed: &[LinkCounters], least: Answered) -> Result<Vec<TunnelCounts>, String> {
         let _ = (passed, least);
         Ok(Vec::new())
     }
 
     /// Whether what passed over the links in a trial shows that its packets took this way.
-    ///
-    /// # Errors
-    /// What was not seen, in words.
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let _ = (passed, answered);
         Ok(())
@@ -143,7 +124,6 @@ pub trait Part: fmt::Debug + Send + Sync {
 /// passed there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// Requests.
     pub requests: u64,
     /// Bytes of requests and replies together, as TCP carried them.
     pub bytes: u64,
@@ -160,16 +140,12 @@ impl Answered {
 /// Why a layer could not be put in.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
-    /// This host cannot run it.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// A namespace could not be made or entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A link, address or queue was refused.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// A setting of the kernel could not be made.
     #[error("could not set `{setting}` to `{value}` in the network of the {host}: {why}")]
     Setting {
         /// Its name under `/proc/sys`.
@@ -181,7 +157,6 @@ pub enum LayerError {
         /// The system's reason, or what is allowed.
         why: String,
     },
-    /// The link is not what the layers should have made of it.
     #[error(
         "the largest packet from host to host is {found} bytes and should be {wanted}; a device below may carry less than its layer asks"
     )]
@@ -191,22 +166,16 @@ pub enum LayerError {
         /// By the kernel's own account.
         found: u32,
     },
-    /// A program of its own could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// A proxy could not be started or asked.
     #[error(transparent)]
     Sidecar(#[from] SidecarError),
-    /// A switch of Open vSwitch could not be made.
     #[error(transparent)]
     Ovs(#[from] OvsError),
-    /// A tunnel of WireGuard could not be made.
     #[error(transparent)]
     Wireguard(#[from] WireguardError),
-    /// A container could not be made.
     #[error(transparent)]
     Container(#[from] ContainerError),
-    /// Something could not be written down; it was then not made.
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
 }
@@ -243,9 +212,6 @@ pub fn period(layers: &Layers) -> Option<Nanoseconds> {
 }
 
 /// Whether this host can run all of the layers.
-///
-/// # Errors
-/// The first that it cannot, with what is missing and how to get it.
 pub fn probe(layers: &Layers) -> Result<(), String> {
     let mut parts = parts(layers).into_iter();
     parts.try_for_each(|(layer, part)| {

@@ -55,9 +55,6 @@ pub(super) struct Forwarder {
 
 impl Forwarder {
     /// The wanted program, or else whichever this host has, slirp4netns before pasta.
-    ///
-    /// # Errors
-    /// None of them is there.
     pub fn find(wanted: Option<Publisher>) -> Result<Self, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> =

@@ -42,7 +42,6 @@ pub struct Hosts {
 /// One end of the way from client to service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// Its address.
     pub address: Ipv4Addr,
     /// The device with that address.
     pub device: String,
@@ -51,7 +50,6 @@ pub struct End {
 /// The two ends, as the innermost link installed so far has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
-    /// The client's.
     pub client: End,
     /// The service's.
     pub server: End,
@@ -86,7 +84,6 @@ pub struct SiteConfig {
 /// Which of a site's hosts: what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostRole {
-    /// The client's.
     Client,
     /// The one in the middle.
     Switch,
@@ -130,8 +127,7 @@ pub struct Site {
 impl Site {
     /// Makes the hosts of a variant and installs its layers there.
     ///
-    /// # Errors
-    /// [`LayerError`]; nothing of it is left then.
+    /// Errors: [`LayerError`]; nothing of it is left then.
     pub fn make(lab: &Lab, config: SiteConfig, layers: &Layers) -> Result<Self, LayerError> {
         let mut site = Self {
             name: format!("{}-{}", lab.prefix(), config.variant),
@@ -192,18 +188,12 @@ impl Site {
 
     /// Changes a launch as the layers want it; it is told its address and must be started by
     /// [`Site::in_service`].
-    ///
-    /// # Errors
-    /// What a layer could not do.
     pub fn configure(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
         self.each(|site, part| part.configure(lab, site, launch))
     }
 
     /// Puts what the layers want in front of the service that is ready at `service`, from the service's end
     /// outward; returns where the client goes. From here on counts what passes.
-    ///
-    /// # Errors
-    /// What a layer could not do.
     pub fn start_proxy(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let parts = std::mem::take(&mut self.parts);
         let proxied = parts.iter().rev().try_fold(service, |at, (_, part)| {
@@ -234,7 +224,6 @@ impl Site {
         !self.parts.is_empty()
     }
 
-    /// The hosts, where it has its own.
     pub fn hosts(&self) -> Option<&Hosts> {
         self.hosts.as_ref()
     }
@@ -283,9 +272,6 @@ impl Site {
     /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under
     /// its role; returns the port that it listens on, 0 where it says none. Its cores and logs are those of
     /// the site.
-    ///
-    /// # Errors
-    /// Where it does not come up.
     pub(super) fn start(&mut self, lab: &Lab, program: SiteProgram<'_>) -> Result<u16, LayerError> {
         let SiteProgram { host, role, command, ready, folder } = program;
         let log = |stream: &str| {
@@ -348,25 +334,16 @@ impl Site {
     }
 
     /// Does something inside the server's network, or here where there is none.
-    ///
-    /// # Errors
-    /// Where the network cannot be entered.
     pub fn in_server<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         within(self.hosts.as_ref().map(|hosts| &hosts.server), job)
     }
 
     /// Does something inside the service's own network, or the server's where it has none.
-    ///
-    /// # Errors
-    /// Where the network cannot be entered.
     pub fn in_service<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         within(self.inner.as_ref().or(self.hosts.as_ref().map(|hosts| &hosts.server)), job)
     }
 
     /// Does something inside the client's network, or here where there is none.
-    ///
-    /// # Errors
-    /// Where the network cannot be entered.
     pub fn in_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         within(self.hosts.as_ref().map(|hosts| &hosts.client), job)
     }
@@ -492,7 +469,6 @@ fn within<R: Send>(host: Option<&Namespace>, job: impl FnOnce() -> R + Send) -> 
     }
 }
 
-/// Runs commands on a host.
 pub(super) fn run_on(host: &Namespace, commands: &Batch) -> Result<(), LayerError> {
     Ok(host.run(|| commands.run())??)
 }

@@ -52,9 +52,6 @@ impl Connector {
     }
 
     /// A socket that is not connected yet.
-    ///
-    /// # Errors
-    /// Where the namespace cannot be entered, or the system has no more sockets.
     pub fn socket(&mut self) -> io::Result<OwnedFd> {
         if let Some(socket) = self.stock.pop_front() {
             return Ok(socket);

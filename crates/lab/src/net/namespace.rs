@@ -28,33 +28,24 @@ const MOUNTS_MOST: u32 = 100;
 /// Why a namespace could not be made or entered.
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
-    /// It could not be made.
     #[error(
         "could not make the network namespace `{name}`: {source}; this needs CAP_SYS_ADMIN and a writable `{FOLDER}`"
     )]
     Make {
-        /// Its name.
         name: String,
         /// The system's reason.
         source: io::Error,
     },
-    /// Its name is taken.
     #[error("the network namespace `{name}` is there already; remove it with `weigh doctor --clean`")]
-    Taken {
-        /// Its name.
-        name: String,
-    },
-    /// It could not be entered.
+    Taken { name: String },
     #[error(
         "could not enter the network namespace `{name}`: {source}; check that nothing removes namespaces meanwhile"
     )]
     Enter {
-        /// Its name.
         name: String,
         /// The system's reason.
         source: io::Error,
     },
-    /// It could not be written down; it was then not made.
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
 }
@@ -77,8 +68,7 @@ impl Namespace {
     /// Makes the namespace `name`, which must begin with `wb-`. Its loopback device is down and IPv6 is off,
     /// so that no packet is sent that nobody asked for.
     ///
-    /// # Errors
-    /// [`NamespaceError::Taken`] where there is one of this name; [`NamespaceError::Make`].
+    /// Errors: [`NamespaceError::Taken`] where there is one of this name; [`NamespaceError::Make`].
     pub fn make(tracker: &Arc<CleanupTracker>, name: &str) -> Result<Self, NamespaceError> {
         let path = Path::new(FOLDER).join(name);
         let failed = |source| NamespaceError::Make { name: name.to_owned(), source };
@@ -111,7 +101,6 @@ impl Namespace {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -124,8 +113,7 @@ impl Namespace {
     /// Does something on a thread that is in the namespace, and waits for it. What it starts is in the
     /// namespace too.
     ///
-    /// # Errors
-    /// [`NamespaceError::Enter`]; nothing was done then.
+    /// Errors: [`NamespaceError::Enter`]; nothing was done then.
     pub fn run<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         let done = std::thread::scope(|scope| {
             let inside = scope.spawn(|| sys::enter_network(self.file.as_fd()).map(|()| job()));
@@ -218,8 +206,7 @@ pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
 /// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not
 /// hold it.
 ///
-/// # Errors
-/// [`NamespaceError::Enter`]; nothing was done then.
+/// Errors: [`NamespaceError::Enter`]; nothing was done then.
 pub(crate) fn run_in<R: Send>(path: &Path, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
     let done = std::thread::scope(|scope| {
         let enter = || File::open(path).and_then(|file| sys::enter_network(file.as_fd()));
@@ -231,9 +218,6 @@ pub(crate) fn run_in<R: Send>(path: &Path, job: impl FnOnce() -> R + Send) -> Re
 
 /// Does something on a thread in a namespace that has no name and goes with the thread: for finding out what
 /// the kernel can.
-///
-/// # Errors
-/// Where this process may not make one.
 pub fn in_scratch<R: Send>(job: impl FnOnce() -> R + Send) -> io::Result<R> {
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| sys::leave_network().map(|()| job()));

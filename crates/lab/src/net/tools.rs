@@ -11,7 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Why something cannot be done on this host, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
 pub struct Unavailable {
@@ -22,7 +21,6 @@ pub struct Unavailable {
 }
 
 impl Unavailable {
-    /// A reason and its remedy.
     pub fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { reason: reason.into(), remedy: remedy.into() }
     }
@@ -78,9 +76,6 @@ fn effective(status: &str) -> u64 {
 }
 
 /// Whether this process has these capabilities.
-///
-/// # Errors
-/// Which are missing, and how to get them.
 pub fn need(wanted: &[Capability]) -> Result<(), Unavailable> {
     let missing: Vec<&str> = missing(wanted).into_iter().map(Capability::name).collect();
     if missing.is_empty() {
@@ -111,9 +106,6 @@ impl Tool {
     }
 
     /// The program, in `PATH` or where systems keep what is for administrators.
-    ///
-    /// # Errors
-    /// That it is not there, and where it comes from.
     pub fn find(self) -> Result<PathBuf, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
@@ -136,18 +128,14 @@ impl Tool {
 /// A command of a program that was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The program is not there.
     #[error(transparent)]
     Missing(#[from] Unavailable),
-    /// It could not be executed.
     #[error("could not execute `{program}`: {source}; check that it may be executed")]
     Execute {
-        /// The program.
         program: String,
         /// The system's reason.
         source: io::Error,
     },
-    /// The kernel or the program refused.
     #[error("`{command}` was refused: {said}")]
     Refused {
         /// The command, or all of several.
@@ -178,9 +166,6 @@ impl Batch {
     }
 
     /// Carries the commands out in the namespace of the calling thread.
-    ///
-    /// # Errors
-    /// [`ToolError`], naming the command that failed.
     pub fn run(&self) -> Result<(), ToolError> {
         let program = self.tool.find()?;
         let output = feed(&program, &self.lines)

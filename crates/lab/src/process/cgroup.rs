@@ -115,8 +115,7 @@ pub struct Cgroup {
 impl Cgroup {
     /// Makes the group `path` and opens its files.
     ///
-    /// # Errors
-    /// The system's: not allowed, exists already, or the kernel is older than 5.2 and has no `cgroup.freeze`.
+    /// Errors: the system's: not allowed, exists already, or the kernel is older than 5.2 and has no `cgroup.freeze`.
     pub fn create(path: &Path) -> io::Result<Self> {
         fs::create_dir(path)?;
         let open = |name: &str, write: bool| OpenOptions::new().read(true).write(write).open(path.join(name));
@@ -144,9 +143,6 @@ impl Cgroup {
     }
 
     /// The processes in the group that still run.
-    ///
-    /// # Errors
-    /// The system's, when the group was removed by someone else.
     pub fn members(&self) -> io::Result<Vec<Pid>> {
         let text = read_from_start(&self.procs)?;
         // Processes of an outer namespace show as 0; they cannot be ours.
@@ -154,9 +150,6 @@ impl Cgroup {
     }
 
     /// Asks for all members to be frozen, or thawed. Frozen is only what [`Cgroup::is_frozen`] confirms.
-    ///
-    /// # Errors
-    /// The system's, when the group was removed by someone else.
     pub fn request(&self, state: Wanted) -> io::Result<()> {
         let text: &[u8] = match state {
             Wanted::Frozen => b"1",
@@ -166,9 +159,6 @@ impl Cgroup {
     }
 
     /// Whether every member is frozen now.
-    ///
-    /// # Errors
-    /// The system's, when the group was removed by someone else.
     pub fn is_frozen(&self) -> io::Result<bool> {
         let mut buffer = [0; 128];
         let length = self.events.read_at(&mut buffer, 0)?;
@@ -182,17 +172,11 @@ impl Cgroup {
     }
 
     /// Kills every member, frozen or not.
-    ///
-    /// # Errors
-    /// The system's, when the group was removed by someone else.
     pub fn kill(&self) -> io::Result<()> {
         kill_members(&self.path)
     }
 
     /// Removes the group, waiting until the last member has gone.
-    ///
-    /// # Errors
-    /// The system's: still populated after `patience`.
     pub fn remove(self, patience: Duration) -> io::Result<()> {
         remove(&self.path, patience)
     }

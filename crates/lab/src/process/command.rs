@@ -31,17 +31,11 @@ pub enum CommandOutcome {
 }
 
 /// Runs `command` to its end, or until `called_off` says so (asked every few milliseconds).
-///
-/// # Errors
-/// Where it cannot be executed or waited for.
 pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
     run_tracked(&CleanupTracker::default(), command, called_off)
 }
 
 /// The same, tracked for clean-up: where we are killed meanwhile, the guardian ends its children too.
-///
-/// # Errors
-/// Where it cannot be executed, written down or waited for.
 pub fn run_tracked(
     tracker: &CleanupTracker,
     command: Command,

@@ -74,7 +74,6 @@ impl fmt::Display for FreezeMethod {
 /// Why a unit could not be frozen or thawed. It was thawed again as far as possible.
 #[derive(Debug, thiserror::Error)]
 pub enum FreezeError {
-    /// Some process kept running.
     #[error(
         "process {pid} did not stand still within {patience} of {method}; declare `freeze = \"unsafe\"` for its service"
     )]
@@ -86,7 +85,6 @@ pub enum FreezeError {
         /// The way that failed.
         method: FreezeMethod,
     },
-    /// The control group's files could not be used: someone else removed it.
     #[error(
         "could not use the control group `{path}`; nobody else may touch groups named `wb-…` during a run"
     )]

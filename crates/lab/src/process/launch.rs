@@ -113,7 +113,6 @@ struct Limiter<'a, W, C> {
 pub struct Allowed {
     /// CPU time.
     pub quota: Option<CpuQuota>,
-    /// Memory.
     pub memory: Option<Bytes>,
 }
 
@@ -212,25 +211,18 @@ impl Lab {
 
     /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left
     /// is returned, the guardian ends it and the registry stays.
-    ///
-    /// # Errors
-    /// Where the guardian had gone or the registry could not be removed.
     pub fn close(self) -> Result<Vec<OwnedResource>, CleanupTrackerError> {
         self.tracker.close()
     }
 
     /// Starts a role and waits until it is ready.
     ///
-    /// # Errors
-    /// See [`LaunchError`]; nothing of the role is left running then.
+    /// Errors: see [`LaunchError`]; nothing of the role is left running then.
     pub fn launch(&self, launch: &Launch) -> Result<Running, LaunchError> {
         self.launch_within(launch, Allowed::default())
     }
 
     /// The same with at most so much CPU time and memory, from the first instruction of its program on.
-    ///
-    /// # Errors
-    /// Also where [`Controller::detect`] or [`memory::Controller::detect`] finds no way to limit it.
     pub fn launch_within(
         &self,
         launch: &Launch,

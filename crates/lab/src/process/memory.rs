@@ -17,7 +17,6 @@ use crate::process::quota::{self, CgroupLocation, ControllerKind, Limited, Versi
 /// Every group takes it.
 const TRIED: Bytes = Bytes::new(64 << 20);
 
-/// Why no memory can be limited here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "memory cannot be limited here: {reason}; run as root, or under `systemd-run --user --scope -p Delegate=yes weigh …`"
@@ -36,9 +35,6 @@ pub struct Controller {
 
 impl Controller {
     /// The way that works here, found by limiting a group without members.
-    ///
-    /// # Errors
-    /// [`NoLimit`]: no memory controller is mounted, or our group may not use it.
     pub fn detect() -> Result<Self, NoLimit> {
         let mut tried = Vec::new();
         for place in CgroupLocation::own(ControllerKind::Memory) {
@@ -67,9 +63,6 @@ impl Controller {
     }
 
     /// Limits the group at `path`.
-    ///
-    /// # Errors
-    /// The system's: the controller is not passed down to it.
     pub fn write(&self, path: &Path, limit: Bytes) -> io::Result<()> {
         let bytes = limit.get().to_string();
         // Kernels that do not account for swapping have no files of limits; version 1 can still be told never
@@ -90,8 +83,7 @@ impl Controller {
 
     /// Makes the limited group `path`, which is tracked for clean-up already.
     ///
-    /// # Errors
-    /// The system's; nothing is left then.
+    /// Errors: the system's; nothing is left then.
     pub(crate) fn create(&self, path: &Path, limit: Bytes) -> io::Result<Limited> {
         Limited::make(path, |path| self.write(path, limit))
     }

@@ -22,7 +22,6 @@ use crate::process::cgroup;
 /// Distinguishes attempts of several threads.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
 
-/// Why no quota can be set here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "CPU time cannot be limited here: {reason}; run as root, or under `systemd-run --user --scope -p Delegate=yes weigh …`"
@@ -46,7 +45,6 @@ pub enum Version {
 pub enum ControllerKind {
     /// CPU time.
     Cpu,
-    /// Memory.
     Memory,
 }
 
@@ -201,9 +199,6 @@ pub struct Controller {
 
 impl Controller {
     /// The way that works here, found by setting a quota on a group without members.
-    ///
-    /// # Errors
-    /// [`NoQuota`]: no CPU controller is mounted, or our group may not use it.
     pub fn detect() -> Result<Self, NoQuota> {
         let mut tried = Vec::new();
         for place in CgroupLocation::own(ControllerKind::Cpu) {
@@ -237,9 +232,6 @@ impl Controller {
     }
 
     /// Sets the quota of the group at `path`.
-    ///
-    /// # Errors
-    /// The system's: the controller is not passed down to it, or a group above has less.
     pub fn write(&self, path: &Path, quota: CpuQuota) -> io::Result<()> {
         let micros = |time: Nanoseconds| time.as_nanos() / 1_000;
         let write = |name: &str, text: String| set(path, name, &text);
@@ -252,8 +244,7 @@ impl Controller {
 
     /// Makes the limited group `path`, which is tracked for clean-up already.
     ///
-    /// # Errors
-    /// The system's; nothing is left then.
+    /// Errors: the system's; nothing is left then.
     pub(crate) fn create(&self, path: &Path, quota: CpuQuota) -> io::Result<Limited> {
         Limited::make(path, |path| self.write(path, quota))
     }

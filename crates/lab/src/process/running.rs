@@ -276,9 +276,6 @@ impl Running {
     }
 
     /// Lets all its processes run on `cores` only, from now on; what they start later inherits it.
-    ///
-    /// # Errors
-    /// [`CoreError::Pin`] where a core is offline or not allowed, or a process ended meanwhile.
     pub fn pin(&mut self, cores: &[CoreId]) -> Result<(), CoreError> {
         self.members().into_iter().try_for_each(|pid| pin_process(pid, cores))
     }
@@ -326,8 +323,7 @@ impl Running {
     /// once, and a program that packets pass is left running: it has acknowledgements to carry when every
     /// reply has come.
     ///
-    /// # Errors
-    /// [`FreezeError`]; it runs on then.
+    /// Errors: [`FreezeError`]; it runs on then.
     pub fn freeze(&mut self) -> Result<(), FreezeError> {
         if let (State::Running, Some(unit), false) = (self.state, &mut self.unit, self.is_awake) {
             unit.freeze()?;
@@ -338,8 +334,7 @@ impl Running {
 
     /// Lets all its processes run. Thawing what is not frozen does nothing.
     ///
-    /// # Errors
-    /// [`FreezeError`]; only stopping remains then.
+    /// Errors: [`FreezeError`]; only stopping remains then.
     pub fn thaw(&mut self) -> Result<(), FreezeError> {
         if let (State::Frozen, Some(unit)) = (self.state, &mut self.unit) {
             unit.thaw()?;

@@ -24,13 +24,10 @@ const PIECE: usize = 64 << 10;
 /// Why a role says nothing more.
 #[derive(Debug, thiserror::Error)]
 pub enum TalkError {
-    /// It has closed its output, or ended.
     #[error("it has closed its standard output")]
     Closed,
-    /// Its line does not end.
     #[error("its line has not ended after 128 MiB")]
     Endless,
-    /// The pipe broke.
     #[error("its pipe broke: {0}")]
     Broken(#[from] io::Error),
 }
@@ -55,9 +52,6 @@ impl Talk {
 
     /// Says a line, which holds no line feed. What does not go into the pipe at once goes while an answer is
     /// waited for.
-    ///
-    /// # Errors
-    /// [`TalkError::Broken`] where nobody reads it.
     pub fn say(&mut self, line: &str) -> Result<(), TalkError> {
         self.unsaid.extend_from_slice(line.as_bytes());
         self.unsaid.push(b'\n');
@@ -73,9 +67,6 @@ impl Talk {
 
     /// The next line without its line feed, or `None` where it has not ended within `patience`; asked again,
     /// it goes on where it was.
-    ///
-    /// # Errors
-    /// [`TalkError`].
     pub fn line(&mut self, patience: Nanoseconds) -> Result<Option<Vec<u8>>, TalkError> {
         let since = sys::monotonic();
         loop {

@@ -25,9 +25,6 @@ pub enum GuardOutcome {
 
 /// Stands guard until `input` ends: what the hidden verb does with its standard input and output, and all it
 /// does. It returns in order that `main` may exit.
-///
-/// # Errors
-/// Where `output` cannot be written, that is, nobody waits for a guardian.
 pub fn run(input: impl Read, mut output: impl Write) -> io::Result<GuardOutcome> {
     for signal in [Signal::Interrupt, Signal::Terminate, Signal::TerminalStop, Signal::HangUp, Signal::Quit] {
         sys::ignore(signal);

@@ -45,7 +45,6 @@ pub struct Action {
 pub enum CleanOutcome {
     /// It exists and would be removed.
     WouldRemove,
-    /// It is removed.
     Removed,
     /// It was gone.
     AlreadyGone,
@@ -58,8 +57,7 @@ pub enum CleanOutcome {
 /// Removes what registries list whose owner is dead, then those registries; living owners' are left alone and
 /// not mentioned. A registry with something kept or failed stays.
 ///
-/// # Errors
-/// [`RegistryError::Read`]; single resources that fail are outcomes.
+/// Errors: [`RegistryError::Read`]; single resources that fail are outcomes.
 pub fn clean(base: &Path, mode: CleanMode) -> Result<Vec<Action>, RegistryError> {
     let mut actions = Vec::new();
     for listed in list(base)?.into_iter().filter(Listed::is_stale) {

@@ -29,13 +29,11 @@ pub struct Catalog {
 /// Why there is no catalogue, or no such service in it.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// No folder with services was found.
     #[error("found no `{FOLDER}` folder with a `*/{FILE}` in or above {}; set `WEIGH_SERVICES` to one", places(.sought))]
     NotFound {
         /// The folders from which it was sought.
         sought: Vec<PathBuf>,
     },
-    /// There is no service of this name.
     #[error("there is no service `{name}` in `{}`{}; there are {}", folder.display(), meant(.nearest), known.join(", "))]
     Unknown {
         /// What was asked for.
@@ -47,7 +45,6 @@ pub enum CatalogError {
         /// All names.
         known: Vec<String>,
     },
-    /// There is one, but its file is wrong.
     #[error(transparent)]
     Invalid(#[from] ServiceError),
 }
@@ -105,7 +102,6 @@ pub enum Asked {
 /// A version, and who told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionAnswer {
-    /// The version.
     pub version: String,
     /// Who said so.
     pub asked: Asked,
@@ -114,9 +110,6 @@ pub struct VersionAnswer {
 }
 
 /// Asks a service's program, without starting the service.
-///
-/// # Errors
-/// In words, where it does not tell.
 pub fn by_program(service: &Service) -> Result<VersionAnswer, String> {
     let told = |version| VersionAnswer { version, asked: Asked::Program, reason: None };
     service.version().map(told).map_err(|error| error.to_string())
@@ -125,9 +118,6 @@ pub fn by_program(service: &Service) -> Result<VersionAnswer, String> {
 impl Catalog {
     /// Finds the services for an experiment in `experiment` (its folder; `None` without a file) and the
     /// current folder `current`; `variable` is the value of `WEIGH_SERVICES`.
-    ///
-    /// # Errors
-    /// [`CatalogError::NotFound`].
     pub fn find(
         experiment: Option<&Path>,
         current: &Path,
@@ -174,10 +164,6 @@ impl Catalog {
     }
 
     /// The service called `name`.
-    ///
-    /// # Errors
-    /// [`CatalogError::Unknown`] with the nearest name and the list, [`CatalogError::Invalid`] where its file
-    /// is wrong.
     pub fn get(&self, name: &str) -> Result<Service, CatalogError> {
         match self.services.iter().find(|(known, _)| known == name) {
             Some((_, Ok(service))) => Ok(service.clone()),

@@ -43,21 +43,17 @@ const OF_GIT: [&str; 9] = [
 /// Why a revision is not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckoutError {
-    /// There is no git.
     #[error("revisions need `git`, which could not be executed: {source}; install it")]
     NoGit {
         /// The system's reason.
         source: io::Error,
     },
-    /// The folder is in no repository.
     #[error("`{}` is in no git repository: {said}; go into the one whose revisions are to be weighed", folder.display())]
     NoRepository {
-        /// The folder.
         folder: PathBuf,
         /// What git says.
         said: String,
     },
-    /// The repository does not know the revision.
     #[error("`{revision}` is no revision of `{}`{hint}", repository.display())]
     Unknown {
         /// As it was given.
@@ -67,7 +63,6 @@ pub enum CheckoutError {
         /// What could be meant.
         hint: String,
     },
-    /// Git did not do something.
     #[error("git could not {step}: {said}")]
     Git {
         /// What it should have done.
@@ -75,10 +70,8 @@ pub enum CheckoutError {
         /// What it says.
         said: String,
     },
-    /// There is nowhere to put worktrees.
     #[error("there is no home folder to check revisions out in; set `XDG_CACHE_HOME`")]
     NoCache,
-    /// The folder of worktrees cannot be used.
     #[error("could not make `{}` for a revision: {source}; set `XDG_CACHE_HOME` to a folder on a disk with room", path.display())]
     Folder {
         /// The folder.
@@ -86,10 +79,8 @@ pub enum CheckoutError {
         /// The system's reason.
         source: io::Error,
     },
-    /// It could not be written down, and so was not made.
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
-    /// It was called off.
     #[error("checking out `{0}` was called off")]
     CalledOff(String),
 }
@@ -120,9 +111,6 @@ pub struct Repository {
 
 impl Repository {
     /// The repository that `folder` lies in.
-    ///
-    /// # Errors
-    /// [`CheckoutError::NoGit`], [`CheckoutError::NoRepository`].
     pub fn around(folder: &Path) -> Result<Self, CheckoutError> {
         let ask = |what: &str| {
             let output = run(git(folder).args(["rev-parse", what]))?;
@@ -134,15 +122,11 @@ impl Repository {
         Ok(Self { root: ask("--show-toplevel")?, within: ask("--show-prefix")? })
     }
 
-    /// Its root.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// The commit that a revision (branch, tag, hash, `HEAD~1` …) means now.
-    ///
-    /// # Errors
-    /// [`CheckoutError::Unknown`], with what could be meant.
     pub fn commit(&self, revision: &str) -> Result<Commit, CheckoutError> {
         let as_commit = format!("{revision}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &as_commit];
@@ -177,9 +161,6 @@ impl Repository {
     }
 
     /// How many files of the working tree differ from what is committed.
-    ///
-    /// # Errors
-    /// Where git does not say.
     pub fn changes(&self) -> Result<usize, CheckoutError> {
         let output = run(git(&self.root).args(["status", "--porcelain"]))?;
         match output.status.success() {
@@ -212,8 +193,7 @@ impl Checkouts {
     /// The counterpart, in a worktree of `commit`, of the folder that the repository was sought from. A
     /// commit is checked out once.
     ///
-    /// # Errors
-    /// [`CheckoutError`]; nothing is left of a worktree that could not be made.
+    /// Errors: [`CheckoutError`]; nothing is left of a worktree that could not be made.
     pub fn folder(
         &mut self,
         commit: &Commit,
@@ -317,8 +297,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
 
 /// Takes a worktree away, and strikes it out of its repository's list.
 ///
-/// # Errors
-/// Where the folder is none of ours or stays.
+/// Errors: where the folder is none of ours or stays.
 pub(crate) fn remove(path: &Path, repository: &Path) -> io::Result<()> {
     if !is_ours(path) {
         return Err(io::Error::other("its name is not one that we give"));

@@ -115,7 +115,6 @@ pub struct Service {
 /// Why a service cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// Its file cannot be read.
     #[error("could not read `{}`; check that it is there and may be read", path.display())]
     Unreadable {
         /// The file.
@@ -124,7 +123,6 @@ pub enum ServiceError {
         #[source]
         source: io::Error,
     },
-    /// Its file is not TOML, or a key is unknown, missing or of the wrong type.
     #[error("`{}`{place}: {message}", path.display())]
     Invalid {
         /// The file.
@@ -134,19 +132,14 @@ pub enum ServiceError {
         /// What is wrong, and what is allowed.
         message: String,
     },
-    /// A key has a value that it may not have.
     #[error("`{}`: `{key}` is `{value}`, allowed is {allowed}", path.display())]
     BadValue {
         /// The file.
         path: PathBuf,
-        /// The key.
         key: &'static str,
-        /// Its value.
         value: String,
-        /// What is allowed.
         allowed: String,
     },
-    /// Its toolchain is not there.
     #[error("{reason}; {remedy}")]
     Unavailable {
         /// What the probe found.
@@ -154,10 +147,8 @@ pub enum ServiceError {
         /// What to do.
         remedy: String,
     },
-    /// It does not offer what an experiment wants.
     #[error("service `{service}` has no {what} `{wanted}`; it has {}", listed(.offered))]
     NotOffered {
-        /// The service.
         service: String,
         /// `workload` or `protocol`.
         what: &'static str,
@@ -166,32 +157,22 @@ pub enum ServiceError {
         /// What there is.
         offered: Vec<String>,
     },
-    /// It does not offer TLS, which an experiment wants.
     #[error("service `{service}` does not offer TLS; take `tls` away from its variant, or another service")]
-    NoTls {
-        /// The service.
-        service: String,
-    },
-    /// Its build command cannot be executed, or the log not be written.
+    NoTls { service: String },
     #[error("could not run `{command}` to build `{service}` with the log `{}`: {source}", log.display())]
     BuildNotRun {
-        /// The service.
         service: String,
-        /// The command.
         command: String,
-        /// The log.
         log: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// Its build command failed.
     #[error(
         "building `{service}` ended with {status}; see `{}`: {}; if its toolchain is the cause, {remedy}",
         log.display(),
         output.join(" | ")
     )]
     BuildFailed {
-        /// The service.
         service: String,
         /// How the command ended.
         status: ExitStatus,
@@ -202,18 +183,12 @@ pub enum ServiceError {
         /// What to do about a toolchain that is there and yet does not serve.
         remedy: String,
     },
-    /// The user asked to stop while it was built.
     #[error("building `{service}` was called off")]
-    BuildCalledOff {
-        /// The service.
-        service: String,
-    },
-    /// It cannot tell its version: mostly, it is not built.
+    BuildCalledOff { service: String },
     #[error(
         "service `{service}` does not tell its version: {source}; build it with `weigh services build {service}`"
     )]
     NoVersion {
-        /// The service.
         service: String,
         /// What happened.
         source: AskError,
@@ -234,10 +209,6 @@ pub struct Built {
 }
 
 impl Service {
-    /// Reads the service in `folder`.
-    ///
-    /// # Errors
-    /// [`ServiceError::Unreadable`], [`ServiceError::Invalid`], [`ServiceError::BadValue`].
     pub fn read(folder: &Path) -> Result<Self, ServiceError> {
         let path = folder.join(FILE);
         let text = fs::read_to_string(&path)
@@ -246,9 +217,6 @@ impl Service {
     }
 
     /// The service that `text` describes, in `folder`.
-    ///
-    /// # Errors
-    /// [`ServiceError::Invalid`], [`ServiceError::BadValue`].
     pub fn parse(folder: &Path, text: &str) -> Result<Self, ServiceError> {
         let path = folder.join(FILE);
         let wire: WireService = toml::from_str(text).map_err(|error| ServiceError::Invalid {
@@ -313,7 +281,6 @@ impl Service {
     pub fn language(&self) -> &str {
         &self.language
     }
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -343,19 +310,12 @@ impl Service {
         self.warmup
     }
 
-    /// Whether it offers a workload by a protocol.
-    ///
-    /// # Errors
-    /// [`ServiceError::NotOffered`].
     pub fn offers(&self, workload: &str, protocol: &str) -> Result<(), ServiceError> {
         self.has("workload", workload, &self.workloads)?;
         self.speaks(protocol)
     }
 
     /// Whether it speaks a protocol, whatever is asked over it.
-    ///
-    /// # Errors
-    /// [`ServiceError::NotOffered`].
     pub fn speaks(&self, protocol: &str) -> Result<(), ServiceError> {
         self.has("protocol", protocol, &self.protocols)
     }
@@ -373,9 +333,6 @@ impl Service {
     }
 
     /// Whether it speaks TLS.
-    ///
-    /// # Errors
-    /// [`ServiceError::NoTls`].
     pub fn offers_tls(&self) -> Result<(), ServiceError> {
         match self.tls {
             Tls::Offered => Ok(()),
@@ -384,18 +341,12 @@ impl Service {
     }
 
     /// Asks its toolchain whether it is there.
-    ///
-    /// # Errors
-    /// [`ServiceError::Unavailable`], with the remedy.
     pub fn probe(&self) -> Result<(), ServiceError> {
         let asked = ask::ask(&self.resolve(&self.probe), Some(&self.folder), PATIENCE);
         asked.map(drop).map_err(|reason| ServiceError::Unavailable { reason, remedy: self.remedy.clone() })
     }
 
     /// Its answer to `--version`, once it is built.
-    ///
-    /// # Errors
-    /// [`ServiceError::NoVersion`].
     pub fn version(&self) -> Result<String, ServiceError> {
         let mut command = self.resolve(&self.start);
         command.push("--version".to_owned());
@@ -413,10 +364,6 @@ impl Service {
 
     /// Builds it by its own command, which itself decides what is to do; all output goes to `log`, which is
     /// kept only where the build failed. It ends early once `called_off` says so.
-    ///
-    /// # Errors
-    /// [`ServiceError::Unavailable`], [`ServiceError::BuildNotRun`], [`ServiceError::BuildFailed`],
-    /// [`ServiceError::BuildCalledOff`].
     pub fn build(&self, log: &Path, called_off: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
         self.probe()?;
         let not_run = |source| ServiceError::BuildNotRun {

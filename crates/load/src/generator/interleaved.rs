@@ -24,7 +24,6 @@ use crate::window::{Load, Stop};
 /// One variant's part in an interleaved window.
 #[derive(Debug)]
 pub struct Share<'a> {
-    /// The variant.
     pub variant: VariantId,
     /// Where its histograms are added.
     pub tallies: &'a mut Tallies,
@@ -54,8 +53,7 @@ impl Generator {
     /// The figures' `health` is the whole loop's, the same for every variant, but for lag and loop delay. Where one
     /// variant is given up, the window ends for all, and only that one's report has the trouble.
     ///
-    /// # Errors
-    /// [`RunError`] where nothing could be run; failed requests are figures, not errors.
+    /// Errors: [`RunError`] where nothing could be run; failed requests are figures, not errors.
     ///
     /// # Panics
     /// Where a variant has two shares: its connections cannot be of both.

@@ -66,7 +66,6 @@ pub(super) enum Code {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault;
 
-/// The head of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHead {
     /// Bytes of payload.

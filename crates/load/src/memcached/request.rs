@@ -20,13 +20,10 @@ const KNOWN: &str = "get, gets, gat, gats, set, add, replace, append, prepend, c
 /// A command that cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// No word at all.
     #[error("the command is empty; write it as the protocol has it, such as `get key:1`")]
     Empty,
-    /// A command that is not known here.
     #[error("`{0}` is not a command of memcached that can be sent; allowed: {KNOWN}")]
     Unknown(String),
-    /// Too few or too many words.
     #[error("`{command}` has {given} words; it is written `{form}`")]
     Words {
         /// The command's name.
@@ -36,13 +33,10 @@ pub enum CommandError {
         /// How it is written.
         form: &'static str,
     },
-    /// `noreply`, or `q` among the flags of a meta command.
     #[error("`{0}` asks for no reply, and without one nothing can be measured; leave it out")]
     NoReply(String),
-    /// A key that memcached refuses.
     #[error("key `{0}` must be 1 to {KEY_LIMIT} bytes without blanks and control characters")]
     Key(String),
-    /// Another word with a blank, a control character, or nothing in it.
     #[error("`{0}` must not be empty or hold blanks or control characters; only the data may")]
     Word(String),
 }
@@ -88,9 +82,6 @@ fn form(name: &[u8]) -> Option<Form> {
 
 /// Renders a command given as words, the data among them at its place, or apart in `data`. The first key can be patched
 /// as the [key](Rendered::key_mut), the data as the [body](Rendered::body_mut).
-///
-/// # Errors
-/// [`CommandError`] where memcached would not answer it exactly once.
 pub fn command<Word: AsRef<[u8]>>(
     operation: OperationId,
     words: &[Word],

@@ -37,7 +37,6 @@ pub enum Version {
 pub struct Login {
     /// The user; the server's default user without one.
     pub username: Option<String>,
-    /// The password.
     pub password: String,
 }
 
@@ -75,10 +74,8 @@ impl fmt::Debug for Opening {
 /// A command that cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// No word at all, or an empty first one.
     #[error("the command is empty; write it as `redis-cli` takes it, such as `GET key:1`")]
     Empty,
-    /// One that parts replies from requests.
     #[error(
         "`{0}` is not supported: its replies do not match requests one to one; use commands that are answered once each"
     )]
@@ -124,9 +121,6 @@ impl Opening {
 /// Renders a command: its name and arguments, any bytes. The second word can be patched as the
 /// [key](Rendered::key_mut), the last of three or more as the [body](Rendered::body_mut). `opening` is what its
 /// connection must have been told before; it is the same for all requests of one connection.
-///
-/// # Errors
-/// [`CommandError`] where there is no command, or one whose replies would not match requests.
 pub fn command<Word: AsRef<[u8]>>(
     operation: OperationId,
     words: &[Word],

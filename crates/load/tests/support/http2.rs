@@ -241,7 +241,6 @@ pub const END_STREAM: u8 = 1;
 pub const END_HEADERS: u8 = 4;
 pub const PADDED: u8 = 8;
 
-/// A frame of any kind.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();
     bytes.extend([kind, flags]);

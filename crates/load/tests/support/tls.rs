@@ -116,7 +116,6 @@ pub fn config(
     builder.with_single_cert(chain, key).expect("they belong together")
 }
 
-/// Every version.
 pub const BOTH: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12, &rustls::version::TLS13];
 
 /// Calls `serve` in a thread per connection, once TLS may begin.

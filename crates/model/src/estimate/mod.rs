@@ -109,7 +109,6 @@ impl Quantity {
         self.row().unit
     }
 
-    /// Which statistic it is.
     pub const fn statistic(self) -> Statistic {
         self.row().statistic
     }
@@ -146,7 +145,6 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// A name that is no quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a quantity; allowed: {list}", list = Quantity::ALL.map(|q| q.label()).join(", "))]
 pub struct UnknownQuantity(pub String);

@@ -29,7 +29,6 @@ pub(super) enum Interval {
     Service,
 }
 
-/// A quantity's row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QuantityRow {
     pub quantity: Quantity,

@@ -233,8 +233,7 @@ fn arrivals(node: &Node) -> Result<Law, String> {
 
 /// How much faster a trace is played than it was recorded.
 ///
-/// # Errors
-/// Where it is not from 0.001 to 1,000,000, in words.
+/// Errors: where it is not from 0.001 to 1,000,000, in words.
 pub fn speed(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(speed) if (0.001..=1e6).contains(&speed) => Ok(speed),

@@ -137,9 +137,6 @@ impl LoadSpec {
     }
 
     /// Why the kernel's stamps cannot be told apart by request, where they cannot.
-    ///
-    /// # Errors
-    /// How many requests are in flight, and what that does.
     pub fn check_stamps(&self) -> Result<(), String> {
         if self.stamps == Stamps::Off || self.in_flight == 1 {
             return Ok(());
@@ -226,10 +223,7 @@ pub struct Variant {
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Target {
     /// A service of the catalogue.
-    Service {
-        /// Its name there.
-        name: String,
-    },
+    Service { name: String },
     /// A program of the user's own.
     Command(Program),
     /// A server that somebody else runs.

@@ -195,7 +195,6 @@ impl<'a> Reader<'a> {
         self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    /// The table at `key`.
     pub fn table(&self, key: &'static str) -> Result<Option<Reader<'a>>, ExperimentError> {
         self.node(key).map(|node| Reader::new(self.file, &self.full(key), node)).transpose()
     }
@@ -232,7 +231,6 @@ impl<'a> Reader<'a> {
             .map_err(|message| self.error(node.line, format!("`{}`: {message}", self.full(key))))
     }
 
-    /// Text.
     pub fn text(&self, key: &'static str) -> Result<Option<String>, ExperimentError> {
         self.value(key, |node| match &node.value {
             Value::Text(text) => Ok(text.clone()),

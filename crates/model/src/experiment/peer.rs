@@ -34,9 +34,6 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Peer>, ExperimentError>
 }
 
 /// Why a variant cannot have a peer, where it cannot.
-///
-/// # Errors
-/// In words, without the variant's name.
 pub(super) fn check(variant: &Variant) -> Result<(), String> {
     let Some(peer) = &variant.peer else { return Ok(()) };
     if peer.service.is_empty() {

@@ -81,8 +81,7 @@ impl ReadyAddress {
 
     /// The address for a port; one that is only a path is asked by `scheme` on the loopback address.
     ///
-    /// # Errors
-    /// Where it is none; never of an address that was read.
+    /// Errors: where it is none; never of an address that was read.
     pub fn url(&self, port: u16, scheme: Scheme) -> Result<Url, String> {
         let text = self.text.replace("{port}", &port.to_string());
         match self.is_path() {

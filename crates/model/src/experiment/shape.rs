@@ -143,11 +143,7 @@ pub enum Think {
     #[default]
     None,
     /// Always the same; above zero.
-    Constant {
-        /// The time.
-        time: Nanoseconds,
-    },
-    /// Exponential.
+    Constant { time: Nanoseconds },
     Exponential {
         /// Its mean, above zero.
         mean: Nanoseconds,
@@ -266,9 +262,6 @@ impl Profile {
     }
 
     /// What keeps it from being a profile, if anything does.
-    ///
-    /// # Errors
-    /// What is wrong and what is allowed, in words.
     pub fn check(&self) -> Result<(), String> {
         if self.peak().get() <= 0.0 {
             return Err("the rate is never above zero; raise one".to_owned());
@@ -303,7 +296,6 @@ impl Profile {
 }
 
 impl Think {
-    /// The mean.
     pub fn mean(self) -> Nanoseconds {
         match self {
             Self::None => Nanoseconds::ZERO,

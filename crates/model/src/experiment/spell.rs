@@ -10,7 +10,6 @@ use std::str::FromStr;
 use super::shape::{Arrivals, Profile, RateStep, SessionLength, Think};
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
-/// Text that is not a shape of the wanted kind; the message names it and shows the right form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ShapeError(String);
@@ -183,8 +182,7 @@ impl FromStr for Arrivals {
 impl Arrivals {
     /// Jitter by this share of a gap to either side.
     ///
-    /// # Errors
-    /// Where the share is not above 0 and at most one half, in words.
+    /// Errors: where the share is not above 0 and at most one half, in words.
     pub fn jitter(share: Ratio) -> Result<Self, String> {
         if share.get() > 0.0 && share.get() <= 0.5 {
             Ok(Self::Jitter(share))
@@ -235,10 +233,6 @@ impl FromStr for Think {
 }
 
 impl Think {
-    /// Exponential.
-    ///
-    /// # Errors
-    /// Where the mean is zero, in words.
     pub fn exponential(mean: Nanoseconds) -> Result<Self, String> {
         if mean == Nanoseconds::ZERO {
             return Err("the mean think time must be above zero; leave `think` out for none".to_owned());
@@ -246,10 +240,6 @@ impl Think {
         Ok(Self::Exponential { mean })
     }
 
-    /// Uniform.
-    ///
-    /// # Errors
-    /// Where `low` is not below `high`, in words.
     pub fn uniform(low: Nanoseconds, high: Nanoseconds) -> Result<Self, String> {
         if low >= high {
             return Err(format!("`low` ({low}) must be below `high` ({high}) in a uniform think time"));
@@ -302,8 +292,7 @@ impl FromStr for SessionLength {
 impl SessionLength {
     /// Geometric.
     ///
-    /// # Errors
-    /// Where the mean is not from 1 to a million, in words.
+    /// Errors: where the mean is not from 1 to a million, in words.
     pub fn geometric(mean: f64) -> Result<Self, String> {
         if (1.0..=1e6).contains(&mean) {
             Ok(Self::Geometric { mean })

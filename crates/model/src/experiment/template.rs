@@ -26,7 +26,6 @@ pub enum TemplatePiece {
     Text(String),
     /// A value of the session: a column of its row, or what was extracted from a reply.
     Value {
-        /// Its name.
         name: String,
         /// How it is written.
         form: ValueForm,
@@ -59,10 +58,8 @@ impl ValueForm {
 /// Why a text is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// A place is not closed.
     #[error("`{0}` is not closed by `}}`; write `${{$}}` for a dollar sign that stands for itself")]
     Open(String),
-    /// What stands in the braces names nothing.
     #[error(
         "`${{{0}}}` names no value; write `${{name}}`, `${{name:json}}`, `${{name:url}}` or `${{env:NAME}}`, and `${{$}}` for a dollar sign that stands for itself"
     )]
@@ -71,9 +68,6 @@ pub enum TemplateError {
 
 impl Template {
     /// Reads a text.
-    ///
-    /// # Errors
-    /// [`TemplateError`] where a `${` is not closed or has no name in it.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut template = Self::default();
         let mut rest = text;
@@ -89,9 +83,6 @@ impl Template {
     }
 
     /// The same where the whole text may also be `env:NAME`: of header fields and whole bodies.
-    ///
-    /// # Errors
-    /// As [`parse`](Self::parse).
     pub fn of_value(text: &str) -> Result<Self, TemplateError> {
         match whole_environment(text) {
             Some(name) => {
@@ -204,9 +195,6 @@ fn is_variable(name: &str) -> bool {
 
 /// `text` with what it says of the environment put in, where no values of a session can stand: `env:NAME` as a whole, and
 /// `${env:NAME}` within it. Any other `${` stays as it is, but for `${$}`, which is a dollar sign.
-///
-/// # Errors
-/// The variable that `lookup` does not know.
 pub fn expand_environment(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     if let Some(name) = whole_environment(text) {
         return lookup(name).ok_or_else(|| name.to_owned());

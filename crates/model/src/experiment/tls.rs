@@ -5,7 +5,6 @@ use toml::{Table, Value as Toml};
 
 use super::node::{ExperimentError, Node, Reader, Value};
 
-/// A version of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TlsVersion {
     /// TLS 1.2.
@@ -99,9 +98,6 @@ fn table(outer: &Reader<'_>, node: &Node) -> Result<TlsSpec, ExperimentError> {
 
 impl TlsSpec {
     /// Whether its parts go together.
-    ///
-    /// # Errors
-    /// What does not, and what to do.
     pub fn check(&self) -> Result<(), String> {
         match (&self.cert, &self.key) {
             (Some(_), None) => return Err("`cert` needs its `key`".to_owned()),

@@ -21,8 +21,7 @@ pub struct TypedUrl {
 impl TypedUrl {
     /// Reads what [`Url::parse`] reads, and `grpc://host[:port][/path]` and `grpcs://…`, whose ports are those of HTTP.
     ///
-    /// # Errors
-    /// What is wrong, in words; of an unknown scheme those that there are.
+    /// Errors: what is wrong, in words; of an unknown scheme those that there are.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some((name, rest)) = text.split_once("://") else {
             return Url::parse(text).map(|url| Self { url, protocol: None });

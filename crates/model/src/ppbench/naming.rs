@@ -47,9 +47,6 @@ pub struct Tagged<'a> {
 
 impl Naming {
     /// Reads a naming file.
-    ///
-    /// # Errors
-    /// In words, with line and column.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let naming: Self = serde_json::from_str(text).map_err(|error| {

@@ -38,7 +38,6 @@ impl<'a> Series<'a> {
         self.rows[0].tags()
     }
 
-    /// Its rows.
     pub fn rows(&self) -> impl Iterator<Item = &'a Row> + '_ {
         self.rows.iter().copied()
     }

@@ -17,7 +17,6 @@ pub struct Sample {
     pub point: PointId,
     /// Round within the block and point, from 0: in a round every variant is asked for the same sizes.
     pub round: u32,
-    /// The operation.
     pub operation: OperationId,
     /// The size asked for.
     pub size: Bytes,

@@ -8,9 +8,6 @@ use std::borrow::Cow;
 type Cell<'a> = Cow<'a, str>;
 
 /// The first cell of a line and the second, where there is one.
-///
-/// # Errors
-/// What is wrong with the line, in words.
 pub(super) fn cells(line: &str) -> Result<(Cell<'_>, Option<Cell<'_>>), String> {
     let shown = || line.chars().take(60).collect::<String>();
     let (first, rest) = cell(line).map_err(|wrong| wrong.message(&shown()))?;

@@ -16,10 +16,8 @@ use super::script::Certificate;
 /// Why certificates could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// A certificate was refused by its maker.
     #[error("could not make a certificate: {0}")]
     Make(#[from] rcgen::Error),
-    /// A certificate was refused by TLS.
     #[error("could not set TLS up: {0}")]
     Tls(#[from] rustls::Error),
 }
@@ -31,9 +29,6 @@ pub struct Authority {
 
 impl Authority {
     /// A new one, with a new key.
-    ///
-    /// # Errors
-    /// [`CertificateError::Make`] where the host yields no random numbers.
     pub fn new() -> Result<Self, CertificateError> {
         let mut params = CertificateParams::new(Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

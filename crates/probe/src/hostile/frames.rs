@@ -50,7 +50,6 @@ pub enum On {
     Fixed(u32),
 }
 
-/// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub kind: u8,

@@ -167,7 +167,6 @@ const fn case(
     Case { name, protocol, does, expected, needs: None, script }
 }
 
-/// No case has that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no misbehaviour `{name}`; did you mean `{nearest}`? `weigh hostile --list` shows all")]
 pub struct UnknownCase {
@@ -182,10 +181,6 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
     groups.into_iter().flatten()
 }
 
-/// The case of that name.
-///
-/// # Errors
-/// [`UnknownCase`] with the nearest name where there is none.
 pub fn find(name: &str) -> Result<&'static Case, UnknownCase> {
     if let Some(case) = cases().find(|case| case.name == name) {
         return Ok(case);

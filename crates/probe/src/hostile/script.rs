@@ -13,7 +13,6 @@ pub struct Script {
     pub each: Vec<ScriptStep>,
 }
 
-/// One step.
 pub enum ScriptStep {
     /// Reads a whole request; the connection ends where the client goes before.
     Request,

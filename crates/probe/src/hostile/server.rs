@@ -37,7 +37,6 @@ pub struct Hostile {
     pub host: LoopbackHost,
     /// The first case's port; the others have those that follow. 0 takes free ones.
     pub port: u16,
-    /// The cases.
     pub cases: Vec<&'static Case>,
     /// Who signs the certificates of TLS cases.
     pub authority: Authority,
@@ -65,9 +64,6 @@ struct Guests {
 }
 
 /// Serves every case until `stop`. `ready` is called once for each, with its port, when all ports accept connections.
-///
-/// # Errors
-/// [`ServeError`] where a port cannot be had, or the kernel refuses a descriptor.
 pub fn serve(
     hostile: Hostile,
     stop: &Stop,

@@ -21,13 +21,11 @@ const DEFAULT_SEED: u64 = 1;
 /// Text or values that are not a law.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LawError {
-    /// The text before the colon is no law. Remedy: one of those named.
     #[error("`{kind}` is no law; a law is {KINDS}")]
     UnknownKind {
         /// What was given.
         kind: String,
     },
-    /// Something between commas is not `key=value`.
     #[error("`{part}` in law `{kind}` is not `key=value`; write for instance `constant:time=200us`")]
     NotAPair {
         /// The law's kind.
@@ -35,7 +33,6 @@ pub enum LawError {
         /// What was given.
         part: String,
     },
-    /// A key that this law does not have, or the same key again.
     #[error("law `{kind}` has no use for `{key}` here; it takes each of {allowed} at most once")]
     SurplusKey {
         /// The law's kind.
@@ -45,7 +42,6 @@ pub enum LawError {
         /// The keys of this law.
         allowed: &'static str,
     },
-    /// A key that this law needs is not there.
     #[error("law `{kind}` lacks `{key}`; it takes {allowed}")]
     MissingKey {
         /// The law's kind.
@@ -55,29 +51,23 @@ pub enum LawError {
         /// The keys of this law.
         allowed: &'static str,
     },
-    /// A value that is no quantity of the kind that the key wants.
     #[error("`{key}` of law `{kind}`: {source}")]
     Value {
         /// The law's kind.
         kind: String,
-        /// The key.
         key: &'static str,
         /// What is wrong with the value.
         source: QuantityError,
     },
-    /// A value that is no whole number, or no time per byte.
     #[error("`{key}={value}` of law `{kind}` is not {wanted}")]
     Number {
         /// The law's kind.
         kind: String,
-        /// The key.
         key: &'static str,
         /// What was given.
         value: String,
-        /// What is wanted.
         wanted: &'static str,
     },
-    /// The shorter time is the longer one. Remedy: exchange them.
     #[error("`low` ({low}) is longer than `high` ({high}); exchange them")]
     Order {
         /// As given.
@@ -85,13 +75,11 @@ pub enum LawError {
         /// As given.
         high: Nanoseconds,
     },
-    /// A share beyond the whole.
     #[error("`share` is {share}; it must be from `0 %` to `100 %`")]
     Share {
         /// As given.
         share: Ratio,
     },
-    /// The stop fills its period, or there is none.
     #[error("a stop of {length} in every {every} cannot be; `length` must be above zero and below `every`")]
     Period {
         /// As given.
@@ -99,7 +87,6 @@ pub enum LawError {
         /// As given.
         length: Nanoseconds,
     },
-    /// A trend that lasts no time. Remedy: a time above zero.
     #[error("a trend cannot be over in no time; `over` must be above zero")]
     NoSpan,
 }

@@ -110,7 +110,6 @@ fn behind(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Vec<Stri
     here.map(|variant| variant.name.clone()).filter(|name| !range.best.contains(name)).collect()
 }
 
-/// Of an operation at a point, where there are several.
 fn caption_suffix(operation: &str, point: &str, several: bool) -> String {
     let operation = if several { format!(", {}", escape(operation)) } else { String::new() };
     let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };

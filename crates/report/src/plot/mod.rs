@@ -161,7 +161,6 @@ pub enum Theme {
     /// White.
     #[default]
     Light,
-    /// Dark.
     Dark,
     /// Paper: darker lines, black text.
     Print,
@@ -200,7 +199,6 @@ pub struct Options {
 /// One drawing that a run can fill.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Drawing {
-    /// Its kind.
     pub kind: Kind,
     /// Its point; empty where a drawing shows all, and where there is one.
     pub point: PointLabel,
@@ -209,22 +207,16 @@ pub struct Drawing {
 /// Why there is no chart.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlotError {
-    /// A name that is no kind; use one of those listed.
     #[error("`{0}` is not a kind of chart; allowed: {list}", list = Kind::ALL.map(Kind::name).join(", "))]
     UnknownKind(String),
-    /// The run has nothing for this chart, or the options leave nothing.
     #[error("this run has nothing for a chart `{0}` as asked; `weigh plot --list` shows what it has")]
     Nothing(Kind),
-    /// As it was asked for there is no such chart; says why, and what to ask instead.
     #[error("{0}")]
     Refused(String),
-    /// The drawing's script failed: a defect of ours.
     #[error("the chart's script failed: {0}; please report it with the run folder")]
     Script(String),
-    /// The script's engine failed.
     #[error("the chart's engine failed: {0}; free some memory and try again")]
     Engine(String),
-    /// The drawing could not be made into a picture.
     #[error("the drawing could not be made into a picture: {0}; ask for another size, or for svg")]
     NotDrawn(String),
 }
@@ -250,9 +242,6 @@ pub struct Plotter {
 
 impl Plotter {
     /// Loads the library and the run; takes about half a second, so one is made for all charts of a run.
-    ///
-    /// # Errors
-    /// [`PlotError::Engine`] where the engine gets no memory, [`PlotError::Script`] for defects.
     pub fn new(summary: &Summary, detail: &Detail) -> Result<Self, PlotError> {
         Self::with_bundle(BUNDLE, summary, detail)
     }
@@ -271,9 +260,6 @@ impl Plotter {
     }
 
     /// Every drawing that the run can fill, in the order of reports.
-    ///
-    /// # Errors
-    /// [`PlotError::Script`] for defects.
     pub fn list(&self) -> Result<Vec<Drawing>, PlotError> {
         let json = self.script.call("list", &[])?;
         serde_json::from_str(&json).map_err(|error| PlotError::Script(error.to_string()))
@@ -281,8 +267,7 @@ impl Plotter {
 
     /// One chart as SVG. Deterministic: the same run and options give the same text.
     ///
-    /// # Errors
-    /// [`PlotError::Refused`] where it is known why the run or the options leave nothing to draw, else
+    /// Errors: [`PlotError::Refused`] where it is known why the run or the options leave nothing to draw, else
     /// [`PlotError::Nothing`]; [`PlotError::Script`] for defects.
     pub fn svg(&self, kind: Kind, options: &Options) -> Result<String, PlotError> {
         let options = serde_json::to_string(options).map_err(|error| PlotError::Script(error.to_string()))?;

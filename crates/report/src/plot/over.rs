@@ -32,7 +32,6 @@ pub struct Axis {
     /// Steps between its ends; about as many on a logarithmic one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
-    /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -52,7 +51,6 @@ pub struct Guide {
 /// What charts over message size show; what is absent is the chart's own choice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Over {
-    /// Which time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<SizeTime>,
     /// The variant that others are relative to; the baseline where absent.

@@ -16,8 +16,7 @@ fn parsed(svg: &str) -> Result<Tree, PlotError> {
 
 /// A drawing as PNG; `scale` 1 is one pixel for each of the SVG's.
 ///
-/// # Errors
-/// [`PlotError::NotDrawn`] for text that is no SVG, and for pictures without pixels or with more than 20,000 a side.
+/// Errors: [`PlotError::NotDrawn`] for text that is no SVG, and for pictures without pixels or with more than 20,000 a side.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
     let tree = parsed(svg)?;
     let (width, height) = (tree.size().width() * scale, tree.size().height() * scale);
@@ -37,9 +36,6 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
 }
 
 /// A drawing as a PDF of one page, its text as text.
-///
-/// # Errors
-/// [`PlotError::NotDrawn`] for text that is no SVG.
 #[cfg(feature = "pdf")]
 pub fn pdf(svg: &str) -> Result<Vec<u8>, PlotError> {
     let (conversion, page) = (svg2pdf::ConversionOptions::default(), svg2pdf::PageOptions::default());

@@ -25,84 +25,58 @@ pub(crate) use check::{CallExpect, GrpcCheck, PongMessageCheck};
 /// Why a call cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrpcError {
-    /// The descriptors come from the server, which was not asked yet.
     #[error(
         "the calls' descriptors are to be asked of the server, which has not been done; give `proto` instead of `reflection`"
     )]
     Unreflected,
-    /// A `.proto` file that was not compiled yet.
     #[error("`{file}` was not compiled; read the experiment with its folder")]
-    Uncompiled {
-        /// The file.
-        file: String,
-    },
-    /// A `.proto` file does not compile, or is not where it is said to be.
+    Uncompiled { file: String },
     #[error("`proto = \"{file}\"` does not compile: {message}")]
     Proto {
-        /// The file.
         file: String,
         /// Place and what is wrong there.
         message: String,
     },
-    /// Descriptors that are none.
     #[error("`descriptors` is not a FileDescriptorSet in base64: {0}; give `proto = \"file.proto\"`")]
     Descriptors(String),
-    /// No such service.
     #[error("call `{call}`: there is no service `{service}`{hint}")]
     Service {
-        /// The call.
         call: String,
-        /// The service.
         service: String,
         /// The nearest name and all names.
         hint: String,
     },
-    /// No such method.
     #[error("call `{call}`: service `{service}` has no method `{method}`{hint}")]
     Method {
-        /// The call.
         call: String,
-        /// The service.
         service: String,
-        /// The method.
         method: String,
         /// The nearest name and all names.
         hint: String,
     },
-    /// The call says of itself what the method is not.
     #[error("call `{call}`: `{method}` is `kind = \"{}\"`; write that", .actual.name())]
     Kind {
-        /// The call.
         call: String,
-        /// The method.
         method: String,
         /// What it is.
         actual: CallKind,
     },
-    /// Not one message for a method that takes one.
     #[error("call `{call}`: `{method}` takes exactly one message, not {given}; write one `message`")]
     Count {
-        /// The call.
         call: String,
-        /// The method.
         method: String,
         /// Messages given.
         given: usize,
     },
-    /// Alternating sending where nothing comes back in between.
     #[error("call `{call}`: `sending = \"alternating\"` needs a method with a stream each way, and `{method}` is `{}`; leave it out", .kind.name())]
     Alternating {
-        /// The call.
         call: String,
-        /// The method.
         method: String,
         /// What it is.
         kind: CallKind,
     },
-    /// JSON that is not of the message's type.
     #[error("call `{call}`: message {index} is not a `{kind}`: {message}")]
     Message {
-        /// The call.
         call: String,
         /// Which one, from 1.
         index: usize,
@@ -111,21 +85,16 @@ pub enum GrpcError {
         /// What does not fit.
         message: String,
     },
-    /// A call has the name of another one's messages.
     #[error(
         "`{name}` is the operation of another call's messages; give the call of that name another `name`"
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
 }
 
 /// Everything the descriptors say.
 #[derive(Debug, Clone)]
 pub(crate) struct Methods(DescriptorPool);
 
-/// One method.
 #[derive(Debug, Clone)]
 pub(crate) struct Method {
     pub kind: CallKind,

@@ -14,9 +14,6 @@ use super::{GrpcError, Methods};
 
 /// Replaces every `proto` file of an experiment by its descriptors, and says of every call which sides stream. Paths
 /// are relative to `folder`; descriptors that a server will be asked for are left to be asked for.
-///
-/// # Errors
-/// [`GrpcError`] where a file does not compile or a call has no such method.
 pub fn embed(experiment: &mut Experiment, folder: &Path) -> Result<(), GrpcError> {
     let mut compiled: Vec<(DescriptorSource, DescriptorSource)> = Vec::new();
     for point in &mut experiment.points {
@@ -35,9 +32,6 @@ pub fn embed(experiment: &mut Experiment, folder: &Path) -> Result<(), GrpcError
 }
 
 /// Compiles one file with its imports.
-///
-/// # Errors
-/// [`GrpcError::Proto`] with file, line and what is wrong there.
 pub fn compile(file: &str, include: &[String], folder: &Path) -> Result<DescriptorSource, GrpcError> {
     let path = folder.join(file);
     let mut includes: Vec<PathBuf> = include.iter().map(|include| folder.join(include)).collect();
@@ -59,9 +53,6 @@ pub(crate) fn embedded(set: &[u8]) -> DescriptorSource {
 }
 
 /// Looks the calls of a workload up where it holds their descriptors; whether it does.
-///
-/// # Errors
-/// [`GrpcError`] where a call has no such method.
 pub fn settle_described(spec: &mut WorkloadSpec) -> Result<bool, GrpcError> {
     match spec {
         WorkloadSpec::Grpc(GrpcSpec {
@@ -72,9 +63,6 @@ pub fn settle_described(spec: &mut WorkloadSpec) -> Result<bool, GrpcError> {
 }
 
 /// Looks every call up and notes which sides stream; nothing where the descriptors are not known yet.
-///
-/// # Errors
-/// [`GrpcError`] where a call has no such method.
 pub fn settle(source: &DescriptorSource, calls: &mut [CallSpec]) -> Result<(), GrpcError> {
     let methods = match Methods::read(source) {
         Err(GrpcError::Unreflected) => return Ok(()),

@@ -33,16 +33,12 @@ const PATHS: [&str; 2] = [
 /// Why a server's descriptors are not known.
 #[derive(Debug, thiserror::Error)]
 pub enum ReflectionError {
-    /// No whole reply.
     #[error("asking for descriptors: {0}")]
     Exchange(#[from] ExchangeError),
-    /// The request cannot be rendered: the address is no authority.
     #[error("asking for descriptors: {0}")]
     Render(#[from] RenderError),
-    /// Neither version of the reflection service is there.
     #[error("the server offers no reflection (grpc.reflection.v1 or v1alpha); give `proto = \"file.proto\"`")]
     Absent,
-    /// The call ended with an error.
     #[error(
         "asking for descriptors ended with gRPC status {status}: {message}; give `proto = \"file.proto\"`"
     )]
@@ -52,30 +48,24 @@ pub enum ReflectionError {
         /// The server's words.
         message: String,
     },
-    /// The server knows no such service.
     #[error("the server knows no service `{service}`{hint}")]
     Service {
-        /// The service.
         service: String,
         /// The nearest name and all names.
         hint: String,
     },
-    /// The server does not describe a file that others import.
     #[error(
         "the server does not describe `{file}`, which others import: {message}; give `proto = \"file.proto\"`"
     )]
     File {
-        /// The file.
         file: String,
         /// The server's words.
         message: String,
     },
-    /// Something else than descriptors.
     #[error(
         "the server's reflection answers with something else than descriptors: {0}; give `proto = \"file.proto\"`"
     )]
     Foreign(String),
-    /// The descriptors do not fit together or do not hold the calls.
     #[error(transparent)]
     Grpc(#[from] GrpcError),
 }
@@ -89,9 +79,6 @@ pub fn is_needed(spec: &WorkloadSpec) -> bool {
 }
 
 /// The workload with the server's descriptors in it; unchanged where it needs none. `framing` is the variant's.
-///
-/// # Errors
-/// [`ReflectionError`] where the server does not describe what the calls need.
 pub fn resolve(
     spec: &WorkloadSpec,
     authority: &str,
@@ -220,7 +207,6 @@ impl Question {
     }
 }
 
-/// What is answered.
 #[derive(Debug, PartialEq)]
 enum ReflectionAnswer {
     /// Files, each a `FileDescriptorProto`.

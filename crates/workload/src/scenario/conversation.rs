@@ -95,9 +95,6 @@ impl Conversation<'_> {
     }
 
     /// Takes the answer to the last question and goes on to the next. `hide` makes a text fit to be shown.
-    ///
-    /// # Errors
-    /// Why the answer is wrong, in words.
     pub fn answer(
         &mut self,
         received: &Received<'_>,

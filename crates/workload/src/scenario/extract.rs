@@ -33,7 +33,6 @@ enum ReplyPart {
 /// Why there is no value, or none that can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExtractError {
-    /// Nothing is there.
     Nothing,
     /// The body is not JSON.
     NotJson,
@@ -62,9 +61,6 @@ pub(crate) struct Taken {
 
 impl Extractor {
     /// How `spec` is carried out, for the session's value number `value`.
-    ///
-    /// # Errors
-    /// Where the regular expression is none.
     pub fn new(spec: &Extract, value: usize, fitness: Fitness) -> Result<Self, regex::Error> {
         let from = match &spec.from {
             ExtractFrom::Body => ReplyPart::Body,

@@ -15,64 +15,38 @@ pub const ROWS_MOST: usize = 10_000_000;
 /// Why a file is no table of values.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsError {
-    /// It is not CSV, or its rows differ in length.
     #[error(
         "`{file}`: {source}; rows have as many fields as the first, quoted where they hold a delimiter, a quote or a line break"
     )]
     Csv {
-        /// The file.
         file: String,
         /// What the parser says, with the line.
         source: csv::Error,
     },
-    /// It has no row.
     #[error("`{file}` has no row of values{}", .hint)]
     Empty {
-        /// The file.
         file: String,
         /// What might be meant.
         hint: &'static str,
     },
-    /// It has more rows than are kept.
     #[error("`{file}` has more than {ROWS_MOST} rows; cut it")]
-    Many {
-        /// The file.
-        file: String,
-    },
-    /// The names given for columns are not as many as a row has fields.
+    Many { file: String },
     #[error("`{file}:{line}`: a row has {found} fields, and `columns` names {named}; name each")]
     Columns {
-        /// The file.
         file: String,
-        /// The line.
         line: u64,
         /// Fields of a row.
         found: usize,
-        /// Names.
         named: usize,
     },
-    /// A value is longer than any may be.
     #[error(
         "`{file}:{line}`: the value in column `{column}` has {length} bytes; at most {VALUE_LONGEST} are put into a request"
     )]
-    Long {
-        /// The file.
-        file: String,
-        /// The line.
-        line: u64,
-        /// The column.
-        column: String,
-        /// Its length.
-        length: usize,
-    },
-    /// A value does not fit where it is to be put.
+    Long { file: String, line: u64, column: String, length: usize },
     #[error("`{file}:{line}`: the value in column `{column}` {why}")]
     Unfit {
-        /// The file.
         file: String,
-        /// The line.
         line: u64,
-        /// The column.
         column: String,
         /// In which way.
         why: &'static str,
@@ -93,9 +67,6 @@ pub struct Rows {
 
 impl Rows {
     /// Reads the text of `spec`'s file.
-    ///
-    /// # Errors
-    /// [`RowsError`], naming file and line.
     pub fn parse(spec: &DataSpec, text: &[u8]) -> Result<Self, RowsError> {
         let file = || spec.file.clone();
         let mut reader = csv::ReaderBuilder::new()
@@ -182,9 +153,6 @@ impl Rows {
     }
 
     /// Refuses the file where a value of the column does not `fit`.
-    ///
-    /// # Errors
-    /// [`RowsError::Unfit`] with the first line that holds one.
     pub(crate) fn check(
         &self,
         column: usize,

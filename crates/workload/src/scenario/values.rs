@@ -38,7 +38,6 @@ pub(crate) enum Place {
 pub(crate) struct Fitness {
     /// It stands in a header field as it is.
     pub field: bool,
-    /// A path begins with it.
     pub path_begins: bool,
 }
 
@@ -50,9 +49,6 @@ impl Fitness {
     }
 
     /// Whether a value fits all its places.
-    ///
-    /// # Errors
-    /// In which way it does not, to follow "a value that".
     pub fn check(self, value: &[u8]) -> Result<(), &'static str> {
         if self.field && value.iter().any(|b| (*b < 0x20 && *b != b'\t') || *b == 0x7f) {
             return Err("holds a control character and is put into a header field");

@@ -53,9 +53,6 @@ impl<E: Into<anyhow::Error>> From<E> for Wrong {
 
 impl Runs {
     /// The runs in a folder.
-    ///
-    /// # Errors
-    /// Where there is no such folder, or it is a run itself.
     pub fn new(folder: &Path) -> anyhow::Result<Self> {
         let place = folder.display().to_string();
         let root = folder.canonicalize().with_context(|| {
@@ -89,7 +86,6 @@ impl Runs {
         }
     }
 
-    /// Opens a run of this folder by its folder's name.
     fn open(&self, name: &str) -> Result<RunFolder, Wrong> {
         let path = self.root.join(name);
         // The name is one plain segment already; here it must be a folder, and not a link to one.

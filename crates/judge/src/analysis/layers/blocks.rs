@@ -100,9 +100,6 @@ impl VariantLevels {
     }
 
     /// What each block that has both says of variant `to` against variant `from`; never nothing.
-    ///
-    /// # Errors
-    /// Why there is no such block.
     pub(crate) fn between(&self, from: VariantId, to: VariantId) -> Result<BTreeMap<u32, Level>, Gap> {
         let levels_of_variant = |id: VariantId| {
             let (reference, levels) = self.0.get(&id).ok_or(Gap::Absent(id, Absence::NotMeasured))?;

@@ -81,7 +81,6 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         })
     }
 
-    /// The chain.
     pub(super) fn chain(&self) -> Chain {
         let stage = |(place, (id, stage)): (usize, &(VariantId, String))| Stage {
             name: stage.clone(),

@@ -30,9 +30,7 @@ pub(super) struct VariantPair {
     pub family: String,
     /// What the upper one has more; [`WHOLE`] for a whole chain.
     pub stage: String,
-    /// The lower variant.
     pub lower: VariantId,
-    /// The upper one.
     pub upper: VariantId,
     /// Whether it is a whole chain, whose cost is the sum of others.
     pub is_whole: bool,
@@ -41,11 +39,8 @@ pub(super) struct VariantPair {
 /// What the blocks say of one pair at one point in one quantity.
 #[derive(Debug, Clone)]
 pub(super) struct PairCosts {
-    /// The pair.
     pub pair: VariantPair,
-    /// The point.
     pub point: PointId,
-    /// The quantity.
     pub quantity: Quantity,
     /// The figure of the lower variant: the scale of what is relevant, and of the noise.
     pub scale: f64,

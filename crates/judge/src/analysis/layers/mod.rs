@@ -157,7 +157,6 @@ impl<'q> Layers<'q> {
         !(self.chains.is_empty() && self.singles.is_empty())
     }
 
-    /// Adds a point.
     pub(crate) fn add(&mut self, context: &PointContext<'_, '_>) {
         for chain in &self.chains {
             let estimates = chain::ChainEstimates::new(&self.question, context, chain);

@@ -32,7 +32,6 @@ pub(super) struct Request<'a> {
     pub sample: &'a Sample,
 }
 
-/// A request with one of its times.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimedRequest<'a> {
     pub request: Request<'a>,

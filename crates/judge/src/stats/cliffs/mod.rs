@@ -69,7 +69,6 @@ pub struct Bounded {
     pub upper: f64,
 }
 
-/// One cliff.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cliff {
     /// What happens.
@@ -116,7 +115,6 @@ pub struct Found {
 /// Between which sizes cliffs are reported: nearer to an end too few requests lie on one side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
-    /// Steps.
     pub steps: (f64, f64),
     /// Changes of slope.
     pub corners: (f64, f64),

@@ -99,7 +99,6 @@ impl Switch {
         text.trim().parse::<u64>().ok().map(|value| if value == 0 { Self::Off } else { Self::On })
     }
 
-    /// The word.
     pub const fn word(self) -> &'static str {
         match self {
             Self::On => "on",

@@ -34,49 +34,37 @@ const DEVIATIONS: u64 = 3;
 /// Text or values that are no impairment.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ImpairmentError {
-    /// Something between commas is not `key=value`.
     #[error("`{part}` is not `key=value`; write for instance `delay=1ms,jitter=200us,loss=1%`, or `null`")]
     NotAPair {
         /// What was given.
         part: String,
     },
-    /// A key that there is not.
     #[error("`{key}` is nothing that can be done to frames; there are {KEYS}")]
     UnknownKey {
         /// What was given.
         key: String,
     },
-    /// The same key again.
     #[error("`{key}` is given twice; give it once")]
-    Twice {
-        /// The key.
-        key: &'static str,
-    },
-    /// A value that is no quantity of the kind that the key wants.
+    Twice { key: &'static str },
     #[error("`{key}`: {source}")]
     Value {
-        /// The key.
         key: &'static str,
         /// What is wrong with it.
         source: QuantityError,
     },
-    /// A value that is not one of a few words, or no number within bounds.
     #[error("`{key}={value}`: {key} must be {wanted}")]
     Choice {
-        /// The key.
         key: &'static str,
         /// What was given.
         value: String,
         /// What is allowed.
         wanted: &'static str,
     },
-    /// A delay beyond [`LONGEST_DELAY`].
     #[error("a delay of {delay} is beyond the longest, {LONGEST_DELAY}; check its unit")]
     TooLong {
         /// As given.
         delay: Nanoseconds,
     },
-    /// Some frames would have to leave before they came.
     #[error(
         "a delay of {delay} ± {jitter} would let frames leave before they came; `jitter` must be at most {most} \
          with this `delay` and distribution `{distribution}`"
@@ -91,19 +79,16 @@ pub enum ImpairmentError {
         /// The law of the jitter.
         distribution: Distribution,
     },
-    /// A share that is none.
     #[error("`loss` is {loss}; it must be from `0 %` to `100 %`")]
     Loss {
         /// As given.
         loss: Ratio,
     },
-    /// Bursts that are none.
     #[error("{why}; bursts have `p` and `r`, and may have `bad` and `good`, without `loss`")]
     Bursts {
         /// Which value is wrong, and what is allowed.
         why: String,
     },
-    /// A distribution of nothing.
     #[error("`distribution` says nothing without `jitter`; give `jitter` too, or leave both out")]
     DistributionAlone,
 }
@@ -129,8 +114,7 @@ pub struct Delay {
 impl Delay {
     /// `time` ± `jitter` (of zero: always `time`).
     ///
-    /// # Errors
-    /// [`ImpairmentError::TooLong`] beyond [`LONGEST_DELAY`]; [`ImpairmentError::Jitter`] where the jitter
+    /// Errors: [`ImpairmentError::TooLong`] beyond [`LONGEST_DELAY`]; [`ImpairmentError::Jitter`] where the jitter
     /// exceeds the delay (uniform) or a third of it (normal).
     pub fn try_new(
         time: Nanoseconds,
@@ -203,9 +187,6 @@ impl Default for Impairment {
 
 impl Impairment {
     /// One that delays and loses each frame independently with probability `loss`.
-    ///
-    /// # Errors
-    /// [`ImpairmentError::Loss`] where that is no share.
     pub fn try_new(delay: Delay, loss: Ratio) -> Result<Self, ImpairmentError> {
         if !(0.0..=1.0).contains(&loss.get()) {
             return Err(ImpairmentError::Loss { loss });
@@ -214,9 +195,6 @@ impl Impairment {
     }
 
     /// One that delays frames and loses them in bursts.
-    ///
-    /// # Errors
-    /// [`ImpairmentError::Bursts`] where a share is none.
     pub fn with_bursts(delay: Delay, bursts: Bursts) -> Result<Self, ImpairmentError> {
         let Bursts { p, r, bad, good } = bursts;
         let bursts = Bursts::try_new(p, r, bad, good)

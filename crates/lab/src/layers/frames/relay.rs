@@ -34,9 +34,6 @@ pub struct InterfacePair([String; 2]);
 
 impl InterfacePair {
     /// The first and the second, by name.
-    ///
-    /// # Errors
-    /// [`FramesError::Same`] where they are one.
     pub fn try_new(first: String, second: String) -> Result<Self, FramesError> {
         if first == second { Err(FramesError::Same { name: first }) } else { Ok(Self([first, second])) }
     }
@@ -45,7 +42,6 @@ impl InterfacePair {
 /// What is to be carried, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Between which interfaces.
     pub between: InterfacePair,
     /// What is done to frames from the first to the second.
     pub forward: Impairment,
@@ -61,8 +57,7 @@ pub struct Settings {
 
 /// Whether a packet socket may be made here.
 ///
-/// # Errors
-/// Why not; [`io::ErrorKind::PermissionDenied`] without CAP_NET_RAW.
+/// Errors: Why not; [`io::ErrorKind::PermissionDenied`] without CAP_NET_RAW.
 pub fn available() -> io::Result<()> {
     sys::packet_socket().map(drop)
 }
@@ -108,19 +103,16 @@ pub fn watch_signals() -> io::Result<OwnedFd> {
 /// Why frames are not carried.
 #[derive(Debug, thiserror::Error)]
 pub enum FramesError {
-    /// Both sides are one.
     #[error("`{name}` is named for both sides; a relay stands between two interfaces")]
     Same {
         /// The interface.
         name: String,
     },
-    /// There is no such interface here.
     #[error("there is no interface `{name}` in this network namespace; `ip link` lists those that there are")]
     NoInterface {
         /// What was asked for.
         name: String,
     },
-    /// The capability is missing.
     #[error(
         "packets of `{name}` may not be taken: the relay needs the capability CAP_NET_RAW in its network namespace; run as \
          root"
@@ -129,13 +121,11 @@ pub enum FramesError {
         /// The interface.
         name: String,
     },
-    /// The interface carries nothing.
     #[error("interface `{name}` is down; bring it up with `ip link set {name} up`")]
     Down {
         /// The interface.
         name: String,
     },
-    /// Frames of the one do not fit through the other.
     #[error("`{first}` has an MTU of {first_mtu} and `{second}` one of {second_mtu}; give both the same")]
     Mtu {
         /// The first interface.
@@ -147,16 +137,13 @@ pub enum FramesError {
         /// Its MTU in bytes.
         second_mtu: u32,
     },
-    /// The interface went away while frames were carried.
     #[error("interface `{name}` went down or away; leave it up until the relay has ended")]
     Gone {
         /// The interface.
         name: String,
     },
-    /// The core is not to be had.
     #[error("the relay could not be put on its core")]
     Core(#[from] CoreError),
-    /// A system call failed that does not fail on an ordinary host.
     #[error("could not {what} of `{name}`; this kernel may lack packet sockets (CONFIG_PACKET)")]
     System {
         /// What was tried.
@@ -167,7 +154,6 @@ pub enum FramesError {
         #[source]
         source: io::Error,
     },
-    /// Nobody takes what the relay says, or it cannot wait.
     #[error("the relay lost its input or output")]
     Lost(#[source] io::Error),
 }
@@ -175,8 +161,7 @@ pub enum FramesError {
 /// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see
 /// [`crate::process::talk`]), then a [`Relayed`] as one line of JSON for each line of orders, and a last one.
 ///
-/// # Errors
-/// Where it cannot begin, nothing was said; where an interface goes away, the last report is missing.
+/// Errors: where it cannot begin, nothing was said; where an interface goes away, the last report is missing.
 pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<Relayed, FramesError> {
     if let Some(core) = settings.core {
         cores::pin_current_thread(core)?;

@@ -28,7 +28,6 @@ pub enum Direction {
 /// What happens to one frame, before anything is known of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It is lost.
     Lost,
     /// It is held for this long at least.
     Held(Nanoseconds),
@@ -150,7 +149,6 @@ pub struct Released<T> {
     pub came: Timestamp,
     /// When it was to leave.
     pub due: Timestamp,
-    /// The frame.
     pub frame: T,
 }
 

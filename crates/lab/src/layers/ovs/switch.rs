@@ -40,10 +40,8 @@ const SWITCH_SOCKET: &str = "switch.ctl";
 /// Why a switch could not be made or asked.
 #[derive(Debug, thiserror::Error)]
 pub enum OvsError {
-    /// A program of its is missing.
     #[error(transparent)]
     Missing(#[from] Unavailable),
-    /// Its folder could not be made.
     #[error("could not make the folder `{}` of Open vSwitch: {source}; free space or check the folder above", path.display())]
     Folder {
         /// The folder.
@@ -51,15 +49,12 @@ pub enum OvsError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A daemon did not come up.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// A command could not be executed or was refused.
     #[error("`{command}` failed: {said}; the daemons' logs are in `{}`", folder.display())]
     Command {
         /// Program and arguments.
         command: String,
-        /// What it said.
         said: String,
         /// The switch's folder.
         folder: PathBuf,
@@ -71,11 +66,9 @@ pub enum OvsError {
 pub struct PortCounts {
     /// Packets that came in by it.
     pub received: u64,
-    /// Their bytes.
     pub received_bytes: u64,
     /// Packets that went out by it.
     pub sent: u64,
-    /// Their bytes.
     pub sent_bytes: u64,
 }
 
@@ -130,9 +123,6 @@ fn find(name: &str) -> Result<PathBuf, Unavailable> {
 }
 
 /// The version of the daemon as it says itself: `3.1.0`.
-///
-/// # Errors
-/// What is missing, and how to get it.
 pub fn version() -> Result<String, Unavailable> {
     let switch = Programs::find()?.switch;
     let command = [switch.display().to_string(), "--version".to_owned()];
@@ -156,8 +146,7 @@ impl Switch {
     /// Starts a switch without any bridge in the network of the calling thread, on `cores`, with its files in
     /// `folder`. Messages call its daemons after `name`.
     ///
-    /// # Errors
-    /// [`OvsError`]; nothing runs then.
+    /// Errors: [`OvsError`]; nothing runs then.
     pub fn start(
         lab: &Lab,
         folder: PathBuf,
@@ -266,27 +255,18 @@ impl Switch {
     }
 
     /// Changes the switch by commands of `ovs-vsctl`, and waits until that is so.
-    ///
-    /// # Errors
-    /// [`OvsError`].
     pub fn configure(&self, commands: &str) -> Result<(), OvsError> {
         let words: Vec<&str> = commands.split_ascii_whitespace().collect();
         self.run("ovs-vsctl", &self.to_database(COMMAND_PATIENCE, &words))
     }
 
     /// Tells the daemon something, as `ovs-appctl` does.
-    ///
-    /// # Errors
-    /// [`OvsError`].
     pub fn tell(&self, words: &[&str]) -> Result<(), OvsError> {
         self.run("ovs-appctl", &self.to_daemon(words))
     }
 
     /// What has passed a port of a bridge. The daemon adds up what its flows carried about once a second, and
     /// must not be frozen.
-    ///
-    /// # Errors
-    /// [`OvsError`].
     pub fn counts(&self, bridge: &str, port: &str) -> Result<PortCounts, OvsError> {
         let words = [PATIENCE, "dump-ports", bridge, port].map(str::to_owned);
         let said = self.asked(&find("ovs-ofctl")?, &words)?;

@@ -46,24 +46,19 @@ const TOOLS_REMEDY: &str = "install it (`apt-get install wireguard-tools`, `dnf 
 /// Why a tunnel could not be made or asked.
 #[derive(Debug, thiserror::Error)]
 pub enum WireguardError {
-    /// A program is missing.
     #[error(transparent)]
     Missing(#[from] Unavailable),
-    /// The system gives no bytes for keys.
     #[error(
         "could not read random bytes for the keys of WireGuard from `/dev/urandom`: {0}; check that it is there"
     )]
     NoKey(#[source] io::Error),
-    /// A daemon cannot be kept apart from others.
     #[error("a daemon of WireGuard gets no mounts of its own: {source}; this needs CAP_SYS_ADMIN")]
     Mounts {
         /// The system's reason.
         source: io::Error,
     },
-    /// A daemon did not come up.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// It refuses what it is told, or does not answer.
     #[error("`{by}` did not carry out `{what}`: {why}; its log lies beside the trial's")]
     Refused {
         /// Who.
@@ -73,7 +68,6 @@ pub enum WireguardError {
         /// What it said instead.
         why: String,
     },
-    /// The ends do not agree on keys.
     #[error(
         "the ends of WireGuard's tunnel did not agree on keys within {waited}; their logs lie beside the trial's, and a link \
          that loses nearly all packets may be why"
@@ -82,7 +76,6 @@ pub enum WireguardError {
         /// How long was waited.
         waited: Nanoseconds,
     },
-    /// Its network cannot be entered.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
 }
@@ -142,9 +135,6 @@ fn find(implementation: Implementation) -> Result<PathBuf, Unavailable> {
 
 /// The version of an implementation's program as it says itself, `0.0.20250522`; of the kernel's, that of the
 /// program by which it is told what to do.
-///
-/// # Errors
-/// What is missing, and how to get it.
 pub fn version(implementation: Implementation) -> Result<String, Unavailable> {
     let path = find(implementation)?;
     let command = [path.display().to_string(), "--version".to_owned()];
@@ -181,9 +171,6 @@ impl fmt::Debug for Keys {
 
 impl Keys {
     /// New ones, from the system's own random bytes.
-    ///
-    /// # Errors
-    /// Where it gives none.
     pub fn make() -> Result<Self, WireguardError> {
         let mut own = [0; 32];
         let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut own));
@@ -210,7 +197,6 @@ impl Key {
 /// What one end is told.
 #[derive(Debug, Clone, Copy)]
 pub struct TunnelConfig {
-    /// Its own keys.
     pub own: Keys,
     /// Those of the other end, of which it is told the public one.
     pub theirs: Keys,
@@ -264,8 +250,7 @@ impl End {
     /// Starts a daemon in the network of the calling thread, which must be one that ends after this: its
     /// mounts are changed.
     ///
-    /// # Errors
-    /// [`WireguardError`]; nothing runs then.
+    /// Errors: [`WireguardError`]; nothing runs then.
     pub fn start(
         lab: &Lab,
         implementation: Implementation,
@@ -313,9 +298,6 @@ impl End {
     }
 
     /// Gives it its keys and its peer.
-    ///
-    /// # Errors
-    /// [`WireguardError`], without what it was told.
     pub fn configure(&self, config: &TunnelConfig) -> Result<(), WireguardError> {
         let done = match self {
             Self::Kernel => wg(&["setconf", DEVICE, "/dev/stdin"], &config.configuration()).map(drop),
@@ -335,9 +317,6 @@ impl End {
 
     /// What has passed it. A daemon must not be frozen; the kernel's is asked in the network of the calling
     /// thread.
-    ///
-    /// # Errors
-    /// [`WireguardError`].
     pub fn transfer(&self) -> Result<Transfer, WireguardError> {
         let found = match self {
             Self::Kernel => wg(&["show", DEVICE, "transfer"], "").and_then(|transfer| {

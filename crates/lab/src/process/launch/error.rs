@@ -16,21 +16,17 @@ use crate::process::quota::NoQuota;
 /// Why a role could not be started. Nothing of it runs.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The command is empty.
     #[error("`{name}` has an empty command; give a program to start")]
     NoCommand {
         /// The role.
         name: String,
     },
-    /// Its folder is not there.
     #[error("`{name}` should start in `{}`, which is not a folder", folder.display())]
     NoFolder {
         /// The role.
         name: String,
-        /// The folder.
         folder: PathBuf,
     },
-    /// A log file could not be opened.
     #[error("could not write the log `{}` of `{name}`: {source}; free space or check the folder", path.display())]
     Log {
         /// The role.
@@ -40,17 +36,14 @@ pub enum LaunchError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The program could not be executed.
     #[error("could not execute `{program}` for `{name}`: {source}; build it or correct the command")]
     NotExecutable {
         /// The role.
         name: String,
-        /// The program.
         program: String,
         /// The system's reason.
         source: io::Error,
     },
-    /// A preparation failed: pipe, control group, pinning.
     #[error("`{name}` could not {step}: {source}")]
     Setup {
         /// The role.
@@ -60,7 +53,6 @@ pub enum LaunchError {
         /// The system's reason.
         source: io::Error,
     },
-    /// Its CPU time cannot be limited.
     #[error("`{name}`: {source}")]
     NoQuota {
         /// The role.
@@ -68,7 +60,6 @@ pub enum LaunchError {
         /// Why not.
         source: NoQuota,
     },
-    /// Its memory cannot be limited.
     #[error("`{name}`: {source}")]
     NoLimit {
         /// The role.
@@ -76,7 +67,6 @@ pub enum LaunchError {
         /// Why not.
         source: NoLimit,
     },
-    /// It was killed before it was ready, since it wanted more memory than it may have.
     #[error("`{name}` was killed for want of memory before it was ready{}; give `memory` more{}", at_limit(.facts), excerpt(.output))]
     OutOfMemory {
         /// The role.
@@ -86,7 +76,6 @@ pub enum LaunchError {
         /// Its last lines.
         output: Vec<String>,
     },
-    /// It could not be tracked for clean-up.
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
     /// Its port is taken: found before the start, or said by exit code 3.
@@ -109,7 +98,6 @@ pub enum LaunchError {
         /// Its last lines.
         output: Vec<String>,
     },
-    /// It ended before it was ready.
     #[error("`{name}` ended with {exit} before it was ready; it must stay in the foreground{}", excerpt(.output))]
     Exited {
         /// The role.
@@ -119,7 +107,6 @@ pub enum LaunchError {
         /// Its last lines.
         output: Vec<String>,
     },
-    /// It was not ready in time, and was killed.
     #[error("`{name}` was not ready within {waited}: {wanted}{}", excerpt(.output))]
     NeverReady {
         /// The role.
@@ -131,26 +118,21 @@ pub enum LaunchError {
         /// Its last lines.
         output: Vec<String>,
     },
-    /// Its start was called off (see [`Lab::called_off_by`](super::Lab::called_off_by)), and it was killed.
     #[error("the start of `{name}` was called off")]
     CalledOff {
         /// The role.
         name: String,
     },
-    /// It says something else than that it can be talked to.
     #[error("`{name}` said `{line}`; with `DIRECT=1` it must say `ready direct`")]
     NotDirect {
         /// The role.
         name: String,
-        /// The line.
         line: String,
     },
-    /// Its ready line names no port.
     #[error("`{name}` said `{line}`; it must say {wanted} with a port from 1 to 65535")]
     BadReadyLine {
         /// The role.
         name: String,
-        /// The line.
         line: String,
         /// What it should have said.
         wanted: String,

@@ -126,9 +126,6 @@ impl<'a> Watch<'a> {
     }
 
     /// The port, once the role is ready.
-    ///
-    /// # Errors
-    /// Where what it says names no port.
     pub fn look(&mut self) -> Result<Option<u16>, LaunchError> {
         let name = &self.launch.name;
         match (&self.launch.ready, self.port) {

@@ -23,7 +23,6 @@ const OVERHEAD: usize = 32;
 /// Bytes that buffers may keep between blocks beyond what the table holds.
 const SLACK: usize = 8 * 1024;
 
-/// A block that cannot be decoded: the table is out of step and the connection of no more use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the header block is not HPACK; the peer is at fault")]
 pub struct Undecodable;
@@ -140,8 +139,7 @@ impl Decoder {
 
     /// Reads a whole block; [`with_fields`](Self::with_fields) then shows its fields.
     ///
-    /// # Errors
-    /// [`Undecodable`], after which the decoder must be reset.
+    /// Errors: [`Undecodable`], after which the decoder must be reset.
     pub fn decode(&mut self, block: &[u8]) -> Result<Soundness, Undecodable> {
         self.fields.clear();
         self.passing.clear();

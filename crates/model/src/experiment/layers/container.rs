@@ -31,9 +31,7 @@ pub struct Container {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContainerRuntime {
-    /// runc.
     Runc,
-    /// crun.
     Crun,
 }
 
@@ -201,7 +199,6 @@ impl Container {
         Self { network: ContainerNetwork::plain(has_hosts), ..Self::default() }
     }
 
-    /// Whether its network is one that there is.
     pub(super) fn check_network(&self, has_hosts: bool) -> Result<(), String> {
         match (self.network, has_hosts) {
             (ContainerNetwork::Host, true) => Err(

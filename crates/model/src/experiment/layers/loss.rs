@@ -40,9 +40,6 @@ pub struct Bursts {
 
 impl Bursts {
     /// A law of these shares.
-    ///
-    /// # Errors
-    /// Which is out of its bounds, and why in words.
     pub fn try_new(p: Ratio, r: Ratio, bad: Ratio, good: Ratio) -> Result<Self, (&'static str, String)> {
         for (name, share) in [("p", p), ("r", r), ("bad", bad)] {
             if !(share.get() > 0.0 && share.get() <= 1.0) {

@@ -220,9 +220,6 @@ pub struct Layers(Vec<Layer>);
 
 impl Layers {
     /// The layers, if they make sense together.
-    ///
-    /// # Errors
-    /// Which do not, and why.
     pub fn new(layers: Vec<Layer>) -> Result<Self, String> {
         for (at, layer) in layers.iter().enumerate() {
             check_next(&layers[..at], layer)?;
@@ -430,9 +427,6 @@ fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, Exp
 }
 
 /// Why a variant cannot have its layers, where it cannot.
-///
-/// # Errors
-/// In words, without the variant's name.
 pub(super) fn check(variant: &Variant) -> Result<(), String> {
     if variant.layers.is_empty() {
         return Ok(());

@@ -19,15 +19,12 @@ pub struct Sidecar {
     pub mode: SidecarMode,
 }
 
-/// The program of a sidecar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SidecarProgram {
     /// HAProxy.
     Haproxy,
-    /// nginx.
     Nginx,
-    /// Envoy.
     Envoy,
 }
 

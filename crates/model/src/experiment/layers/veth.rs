@@ -55,7 +55,6 @@ impl CongestionControl {
         (!name.is_empty() && name.len() <= 15 && name.chars().all(plain)).then(|| Self(name.to_owned()))
     }
 
-    /// The name.
     pub fn name(&self) -> &str {
         &self.0
     }

@@ -20,7 +20,6 @@ pub struct Wireguard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WireguardImplementation {
-    /// The kernel.
     Kernel,
     /// The program of its authors, in Go.
     WireguardGo,

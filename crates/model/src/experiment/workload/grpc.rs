@@ -175,9 +175,6 @@ impl GrpcStatus {
     }
 
     /// Reads a name such as `NOT_FOUND`, or a number.
-    ///
-    /// # Errors
-    /// What is allowed, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
         let by_name = STATUS_NAMES.iter().position(|name| *name == text).map(|number| number as u64);
         let found = by_name.or_else(|| text.parse().ok()).and_then(Self::from_number);
@@ -186,7 +183,6 @@ impl GrpcStatus {
         })
     }
 
-    /// Its number.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -287,9 +283,6 @@ impl CallSpec {
 }
 
 /// Reads `package.Service/Method`, with or without a slash before it.
-///
-/// # Errors
-/// What is wrong, in words.
 pub fn parse_method(text: &str) -> Result<String, String> {
     let method = text.strip_prefix('/').unwrap_or(text);
     let word = |part: &str| {

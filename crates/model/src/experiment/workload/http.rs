@@ -193,7 +193,6 @@ fn template(reader: &Reader<'_>, key: &'static str, read: Result<Template, Templ
     })
 }
 
-/// What of a template is plain text.
 fn plain_text(template: &Template) -> String {
     let text = template.pieces().iter().filter_map(|piece| match piece {
         TemplatePiece::Text(text) => Some(text.as_str()),

@@ -308,7 +308,6 @@ impl WorkloadSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Equality {
-    /// The status.
     #[default]
     Status,
     /// Status and body length.

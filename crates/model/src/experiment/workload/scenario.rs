@@ -37,7 +37,6 @@ pub struct Scenario {
 /// An ordered list of requests that one client sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSpec {
-    /// Its name.
     pub name: String,
     /// Names of its requests in order; at least one, each may stand several times.
     pub requests: Vec<String>,
@@ -60,7 +59,6 @@ pub struct Extract {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractFrom {
-    /// The body as it is.
     Body,
     /// The value at a JSON pointer (RFC 6901).
     Json(String),
@@ -124,19 +122,15 @@ pub struct SessionPlan {
 /// Why a request cannot be put together when its turn comes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    /// Nothing has that name by then.
     #[error(
         "`${{{name}}}` has no value in session `{session}`: no data file has such a column and no earlier request of the session extracts it{hint}"
     )]
     Unknown {
-        /// The name.
         name: String,
-        /// The session.
         session: String,
         /// What there is, to follow the message.
         hint: String,
     },
-    /// Two things have the same name.
     #[error("`{0}` is a column of a data file and is extracted too; give one of them another name")]
     Twice(String),
 }
@@ -173,9 +167,6 @@ impl Scenario {
 
     /// Checks that every value has been there before it is put in, in every session. `columns` are those of all data
     /// files. The error comes with the place of its request.
-    ///
-    /// # Errors
-    /// [`ValueError`] for the first value that would be missing.
     pub fn check_values(
         &self,
         requests: &[RequestSpec],
@@ -261,9 +252,6 @@ pub(super) fn read(
 }
 
 /// Refuses columns of the same name.
-///
-/// # Errors
-/// Which, in words.
 pub fn check_columns(columns: &[String]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     match columns.iter().find(|name| !seen.insert(*name)) {

@@ -20,9 +20,7 @@ use crate::host::procfs::Pid;
 /// A program that manages containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Engine {
-    /// Docker.
     Docker,
-    /// Podman.
     Podman,
 }
 
@@ -62,7 +60,6 @@ impl Engine {
     /// Every engine.
     pub const ALL: [Self; 2] = [Self::Docker, Self::Podman];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Docker => "docker",
@@ -110,9 +107,6 @@ impl Engine {
     }
 
     /// Its version, as it says itself: `20.10.24+dfsg1`.
-    ///
-    /// # Errors
-    /// It is not there, or does not say.
     pub fn version(self) -> Result<String, Missing> {
         let path = match self {
             Self::Docker => self.find("dockerd")?,
@@ -132,9 +126,6 @@ impl Engine {
 
     /// Whether this process can run containers by it, their ports published by it or not. A daemon is started
     /// to see that it comes up, once in a program's life.
-    ///
-    /// # Errors
-    /// What is missing, and how to get it.
     pub fn probe(self, runtime: Runtime, is_published: bool) -> Result<(), Missing> {
         let (programs, _) = self.programs();
         programs.iter().try_for_each(|name| self.find(name).map(drop))?;
@@ -182,9 +173,6 @@ impl Engine {
     /// The command that starts the daemon of an engine that has one. It is to be started in the network of
     /// its bridge (`published`), or in one of its own; its containers get the network of the file `network`
     /// where they are not published. They are run by `runtime`, which runs the hook in `bundle`.
-    ///
-    /// # Errors
-    /// What is missing.
     pub(super) fn daemon(
         self,
         runtime: Runtime,
@@ -248,9 +236,6 @@ impl Engine {
 
     /// Has the daemon take in the folders of `root` as an image; nothing for an engine that runs them where
     /// they are.
-    ///
-    /// # Errors
-    /// What it says.
     pub(super) fn import(self, daemon: Option<Pid>, root: &Path) -> io::Result<()> {
         let Some(pid) = daemon else { return Ok(()) };
         let client = self.client(Some(pid)).map_err(io::Error::other)?;
@@ -261,9 +246,6 @@ impl Engine {
     }
 
     /// The command that runs a container in the foreground, to be started in `bundle`.
-    ///
-    /// # Errors
-    /// What is missing, or cannot be written.
     pub(super) fn run(
         self,
         spec: &ContainerSpec<'_>,

@@ -89,7 +89,6 @@ fn named(text: &str, folder: &Path) -> Vec<PathBuf> {
     parts.map(PathBuf::from).filter(inside).collect()
 }
 
-/// A program that is sought on the path.
 fn sought(program: &String) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())

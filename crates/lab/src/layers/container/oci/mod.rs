@@ -45,9 +45,7 @@ const END_PATIENCE: Duration = Duration::from_secs(15);
 /// The program that runs containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Runtime {
-    /// runc.
     Runc,
-    /// crun.
     Crun,
 }
 
@@ -73,7 +71,6 @@ pub(crate) struct EngineSettings<'a> {
     pub published: Option<IpAddr>,
 }
 
-/// Why there can be no container here: what is missing, and how to get it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
 pub struct Missing {
@@ -86,10 +83,8 @@ pub struct Missing {
 /// Why a container could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ContainerError {
-    /// This host cannot run it.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// Its bundle could not be written.
     #[error("could not write `{}` for the container `{id}`: {source}; free space or check the folder", path.display())]
     Write {
         /// The container.
@@ -99,23 +94,18 @@ pub enum ContainerError {
         /// The system's reason.
         source: io::Error,
     },
-    /// It could not be written down; it was then not made.
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
-    /// Its engine refused.
     #[error("{engine} could not {step}: {why}; see its log in the run's `logs/`")]
     Engine {
-        /// The engine.
         engine: &'static str,
         /// What it was to do.
         step: &'static str,
         /// What it said.
         why: String,
     },
-    /// Its runtime does not tell which process is its first.
     #[error("`{runtime} state {id}` does not tell the container's first process: {why}")]
     NoState {
-        /// The runtime.
         runtime: &'static str,
         /// The container.
         id: String,
@@ -142,9 +132,6 @@ impl Runtime {
     }
 
     /// Its executable: sought in `PATH`, then where Debian keeps what root runs.
-    ///
-    /// # Errors
-    /// It is not there.
     pub fn find(self) -> Result<PathBuf, Missing> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from));
@@ -156,9 +143,6 @@ impl Runtime {
     }
 
     /// Its version as it says itself: `1.1.5+ds1`.
-    ///
-    /// # Errors
-    /// It is not there, or does not say.
     pub fn version(self) -> Result<String, Missing> {
         let path = self.find()?;
         let command = [path.display().to_string(), "--version".to_owned()];
@@ -172,9 +156,6 @@ impl Runtime {
     }
 
     /// Whether this process can run containers by it, found out by running one.
-    ///
-    /// # Errors
-    /// What is missing, and how to get it.
     pub fn probe(self) -> Result<(), Missing> {
         self.version()?;
         need(&[Capability::SysAdmin]).map_err(|Unavailable { reason, remedy }| Missing { reason, remedy })?;
@@ -242,8 +223,7 @@ impl Container {
     /// Puts a container around what `launch` starts: its bundle is made in `folder`, and from now on `launch`
     /// starts the runtime. `id` begins with `wb-`.
     ///
-    /// # Errors
-    /// [`ContainerError`]; nothing is left then.
+    /// Errors: [`ContainerError`]; nothing is left then.
     pub fn around(
         lab: &Lab,
         id: String,
@@ -279,8 +259,7 @@ impl Container {
     /// and tells its first process; it is given the command and the file of the network in which containers
     /// are to be that are not published.
     ///
-    /// # Errors
-    /// [`ContainerError`], or what `start` says; nothing is left then but the daemon.
+    /// Errors: [`ContainerError`], or what `start` says; nothing is left then but the daemon.
     pub(crate) fn by_engine<E: From<ContainerError>>(
         lab: &Lab,
         id: String,
@@ -412,9 +391,6 @@ impl Container {
     }
 
     /// Its first process, once it is started.
-    ///
-    /// # Errors
-    /// [`ContainerError::NoState`].
     pub fn pid(&self) -> Result<Pid, ContainerError> {
         let told = state(self.runtime, &self.id, &self.folder);
         told.map_err(|why| ContainerError::NoState { runtime: self.runtime.name(), id: self.id.clone(), why })

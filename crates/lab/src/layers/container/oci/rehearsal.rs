@@ -22,9 +22,6 @@ const PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
 const PROGRAM: &str = "echo ready 1; exec sleep 1000";
 
 /// Whether a container comes up here by this runtime, which an engine without a daemon may have run it.
-///
-/// # Errors
-/// What keeps it from that.
 pub(super) fn rehearse(runtime: Runtime, engine: Option<Engine>) -> Result<(), Missing> {
     static TRIED: [OnceLock<Result<(), Missing>>; 4] = [const { OnceLock::new() }; 4];
     let by_runtime = usize::from(runtime == Runtime::Crun);

@@ -36,9 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum Program {
     /// HAProxy.
     Haproxy,
-    /// nginx.
     Nginx,
-    /// Envoy.
     Envoy,
 }
 
@@ -58,7 +56,6 @@ pub enum Wire {
 /// One sidecar: what it is and between which addresses it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
-    /// The program.
     pub program: Program,
     /// What is spoken.
     pub wire: Wire,
@@ -82,7 +79,6 @@ pub struct Passed {
     pub requests: Option<u64>,
 }
 
-/// Why a sidecar cannot be used here: what is missing, and how to get it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
 pub struct Missing {
@@ -95,33 +91,26 @@ pub struct Missing {
 /// Why a sidecar could not be started or asked.
 #[derive(Debug, thiserror::Error)]
 pub enum SidecarError {
-    /// Its configuration could not be written.
     #[error("could not write `{}` for the sidecar `{program}`: {source}; free space or check the folder", path.display())]
     Write {
-        /// The program.
         program: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
-    /// There is no port for it.
     #[error("there is no free port for the sidecar `{program}`: {source}; close connections or run again")]
     NoPort {
-        /// The program.
         program: &'static str,
         /// The system's reason.
         source: io::Error,
     },
-    /// It did not come up.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// It does not tell what passed.
     #[error(
         "the sidecar `{program}` does not tell what passed through it: {why}; see its log beside its configuration"
     )]
     Count {
-        /// The program.
         program: &'static str,
         /// What came instead.
         why: String,
@@ -153,9 +142,6 @@ impl Program {
     }
 
     /// Its executable: sought in `PATH`, then where Debian keeps servers.
-    ///
-    /// # Errors
-    /// It is not there.
     pub fn find(self) -> Result<PathBuf, Missing> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
@@ -166,9 +152,6 @@ impl Program {
     }
 
     /// Its version as it says itself: `2.6.12-1+deb12u4`.
-    ///
-    /// # Errors
-    /// It is not there, or does not say.
     pub fn version(self) -> Result<String, Missing> {
         let path = self.find()?;
         let flag = if self == Self::Envoy { "--version" } else { "-v" };
@@ -188,9 +171,6 @@ impl Program {
     }
 
     /// Whether it can carry that.
-    ///
-    /// # Errors
-    /// Why not, in words.
     pub fn carries(self, wire: Wire) -> Result<(), String> {
         match (self, wire) {
             (Self::Nginx, Wire::Http2) => {
@@ -230,9 +210,6 @@ impl Setup {
 
     /// Writes the configuration, and says how the program is started with it: in the foreground, in
     /// [`Setup::folder`].
-    ///
-    /// # Errors
-    /// [`SidecarError::Write`].
     pub fn prepare(&self, executable: &Path) -> Result<Launch, SidecarError> {
         let program = self.program.name();
         let failed = |path: &Path| {
@@ -267,8 +244,7 @@ impl Setup {
 
     /// Starts it and waits until it accepts connections. What passes is counted from then on.
     ///
-    /// # Errors
-    /// [`SidecarError`], [`Missing`] among them as a program that cannot be executed; nothing is left then.
+    /// Errors: [`SidecarError`], [`Missing`] among them as a program that cannot be executed; nothing is left then.
     pub fn start(self, lab: &Lab, executable: &Path, cores: &[CoreId]) -> Result<Sidecar, SidecarError> {
         let launch = Launch { cores: Some(cores.to_vec()), ..self.prepare(executable)? };
         let running = lab.launch(&launch)?;
@@ -278,8 +254,7 @@ impl Setup {
     /// The sidecar of a program that was started as [`Setup::prepare`] says. What passes is counted from now
     /// on.
     ///
-    /// # Errors
-    /// [`SidecarError::Count`]; it ends then.
+    /// Errors: [`SidecarError::Count`]; it ends then.
     pub fn adopt(self, running: Running) -> Result<Sidecar, SidecarError> {
         let counters =
             Counters { program: self.program, wire: self.wire, folder: self.folder.clone(), asked: 0 };
@@ -307,9 +282,6 @@ pub struct Gauge {
 
 impl Gauge {
     /// What passed since the sidecar was ready. It must not be frozen.
-    ///
-    /// # Errors
-    /// [`SidecarError::Count`].
     pub fn passed(&mut self) -> Result<Passed, SidecarError> {
         Ok(self.counters.read()?.since(self.before))
     }
@@ -327,9 +299,6 @@ impl Passed {
     }
 
     /// Whether at least so many requests can have come this way.
-    ///
-    /// # Errors
-    /// What was counted instead, in words.
     pub fn prove(self, requests: u64) -> Result<(), String> {
         match self.requests {
             Some(seen) if seen < requests => {

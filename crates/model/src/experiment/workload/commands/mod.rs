@@ -101,9 +101,6 @@ pub enum RespVersion {
 
 impl CommandSpec {
     /// A command from its text, split into words as [`split_words`] does, named after itself.
-    ///
-    /// # Errors
-    /// What is wrong with the quotes, or that there is no word.
     pub fn parse(text: &str) -> Result<Self, String> {
         let arguments = split_words(text)?;
         if arguments.first().is_none_or(Vec::is_empty) {
@@ -126,9 +123,6 @@ impl CommandSpec {
 
 /// Words as `redis-cli` splits them: blanks part them; in double quotes `\n`, `\r`, `\t`, `\a`, `\b` and `\xNN` are
 /// bytes and any other letter after a backslash is itself; in single quotes only `\'` means something.
-///
-/// # Errors
-/// Where a quote is not closed, or something stands behind it without a blank.
 pub fn split_words(text: &str) -> Result<Vec<Vec<u8>>, String> {
     let (mut words, mut rest) = (Vec::new(), text.as_bytes().trim_ascii_start());
     while !rest.is_empty() {
