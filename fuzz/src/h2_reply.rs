@@ -6,9 +6,10 @@
 //! lengths of the pieces; the rest is what the server sends. `F` as the fourth byte means that the server's SETTINGS come
 //! first and the rest is frames.
 
+use weighbridge_load::Framing;
 use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::h2::{Http2, Http2Settings};
-use weighbridge_load::request::{Call, Framing, Rendered, ReplyShape, Request, Sending};
+use weighbridge_load::request::{Call, Rendered, ReplyShape, Request, Sending};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::Outcome;
 

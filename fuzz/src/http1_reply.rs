@@ -4,9 +4,10 @@
 //! The first three bytes choose the requests (how many, HEAD or GET, end of the connection or not, an endless peer) and the
 //! lengths of the pieces; the rest is what the peer sends.
 
+use weighbridge_load::Framing;
 use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::http1::Http1;
-use weighbridge_load::request::{Framing, Rendered, ReplyShape, Request};
+use weighbridge_load::request::{Rendered, ReplyShape, Request};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::Outcome;
 

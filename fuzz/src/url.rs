@@ -1,6 +1,7 @@
 //! Addresses: what is accepted is written so that it reads back the same, and can stand in a request.
 
-use weighbridge_load::request::{Framing, Request};
+use weighbridge_load::Framing;
+use weighbridge_load::request::Request;
 use weighbridge_model::experiment::{TypedUrl, Url};
 use weighbridge_model::id::OperationId;
 

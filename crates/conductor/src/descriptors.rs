@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use weighbridge_load::Framing;
 use weighbridge_load::dial::{Endpoint, ResolveError};
 use weighbridge_load::exchange::{Limits, exchange};
-use weighbridge_load::request::Framing;
 use weighbridge_load::{Stack, TlsClient};
 use weighbridge_model::experiment::{TlsSpec, Url, WorkloadSpec};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};

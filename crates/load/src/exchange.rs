@@ -11,8 +11,8 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
 use crate::dial::{AfterFailure, Dial, Endpoint, SocketDial};
+use crate::framer::request::Rendered;
 use crate::framer::{AnyFramer, Event, Framer, In, Out};
-use crate::request::Rendered;
 use crate::stack::Stack;
 use crate::sys::{self, Interest};
 use crate::tls::{TlsFailure, TlsSession};

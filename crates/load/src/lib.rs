@@ -1,11 +1,10 @@
 //! The generator: when to send, how to talk, what happened.
 //!
 //! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
-//! *when to send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines
-//! with time as an argument), *how to talk*
-//! ([`framer`], [`http1`], [`h2`], [`memcached`], [`resp`], [`request`], [`outline`]: bytes in, events out), *what to say and what to
-//! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view where it is asked for. [`generator`] joins them to sockets that a
-//! [`dial`] begins.
+//! *when to send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines with time as an
+//! argument), *how to talk* ([`framer`], one file a framing, and [`outline`]: bytes in, events out), *what to say and what
+//! to expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view where
+//! it is asked for. [`generator`] joins them to sockets that a [`dial`] begins.
 //!
 //! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares
 //! nothing and allocates nothing; only where a load is watched it counts for the watcher ([`live`]).
@@ -16,20 +15,13 @@ pub mod exchange;
 pub mod failures;
 pub mod framer;
 pub mod generator;
-pub mod h2;
-pub mod http1;
 pub mod interleave;
-mod line;
 pub mod live;
-pub mod memcached;
-mod ordered;
 pub mod outline;
 pub mod pace;
 mod pool;
 pub mod profile;
 mod recorder;
-pub mod request;
-pub mod resp;
 pub mod session;
 mod stack;
 pub mod stamps;
@@ -38,6 +30,7 @@ pub mod tls;
 pub mod turns;
 pub mod window;
 
+pub use framer::{Framing, h2, http1, memcached, request, resp};
 pub use generator::Generator;
 pub use pool::{KeepAlive, Settings};
 pub use recorder::Recording;

@@ -1,13 +1,14 @@
 //! Requests with gaps, filled anew each time they are sent.
 //!
 //! What does not change is written once; filling copies it, and the values between, into a [`Slate`] that keeps its memory,
-//! so that the steady state allocates nothing. It refuses what [`crate::request`] refuses, as far as the text around the gaps
+//! so that the steady state allocates nothing. It refuses what [`crate::framer::request`] refuses, as far as the text around the gaps
 //! decides it. Values must fit their place: whoever gives them keeps line breaks out of targets and fields.
 
 use weighbridge_model::id::OperationId;
 
-use crate::h2::{Http2Settings, hpack, render};
-use crate::request::{Framing, RenderError, Rendered, ReplyShape, Request, check, reply_to};
+use crate::framer::Framing;
+use crate::framer::h2::{Http2Settings, hpack, render};
+use crate::framer::request::{RenderError, Rendered, ReplyShape, Request, check, reply_to};
 
 /// A part of a text with gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl Outline {
         let head = match framing {
             Framing::Http1 => http1(request),
             Framing::Http2(settings) => http2(settings, request),
-            Framing::Memcached | Framing::Resp => return Err(RenderError::NotCarried(*framing)),
+            _ => return Err(RenderError::NotCarried(framing.name())),
         };
         Ok(Self { operation, reply: reply_to(&sample), head: head.done(), body: segments(&request.body) })
     }
@@ -418,7 +419,7 @@ mod tests {
         assert!(matches!(with("content-length", "3"), RenderError::Length { .. }));
         assert!(matches!(
             Outline::new(&Framing::Resp, OperationId(0), &good),
-            Err(RenderError::NotCarried(Framing::Resp))
+            Err(RenderError::NotCarried("RESP"))
         ));
     }
 }

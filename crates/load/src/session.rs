@@ -11,7 +11,7 @@ use weighbridge_model::record::samples::Relayed;
 
 use crate::failures::Failures;
 use crate::framer::Head;
-use crate::request::Rendered;
+use crate::framer::request::Rendered;
 
 /// Names a rendered request of a [`Sessions`] object. The object gives the number its meaning: a place in a table
 /// of requests rendered beforehand, or a slot's own request that is patched before each use.

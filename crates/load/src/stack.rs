@@ -1,6 +1,6 @@
 //! What a connection is made of above its socket: TLS, where it is secured, and the framing of requests and replies.
 
-use crate::request::Framing;
+use crate::framer::Framing;
 use crate::tls::TlsClient;
 
 /// What lies between a variant's sockets and its requests.

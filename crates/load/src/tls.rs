@@ -23,7 +23,7 @@ use rustls::{
 };
 use weighbridge_model::experiment::TlsVersion;
 
-use crate::request::Framing;
+use crate::framer::Framing;
 
 pub(crate) use session::TlsSession;
 
@@ -218,11 +218,7 @@ enum AlpnOffer {
 impl AlpnOffer {
     /// What a framing is called in ALPN.
     fn of(framing: &Framing) -> Self {
-        match framing {
-            Framing::Http1 => Self::Offered("http/1.1"),
-            Framing::Http2(_) => Self::Offered("h2"),
-            Framing::Memcached | Framing::Resp => Self::Any,
-        }
+        framing.alpn().map_or(Self::Any, Self::Offered)
     }
 
     /// Whether the server's choice will do. HTTP/1.1 was there before ALPN; anything else must be agreed on.

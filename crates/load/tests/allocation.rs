@@ -12,11 +12,12 @@ use std::io::Read;
 
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, send, settings};
+use weighbridge_load::Framing;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::framer::Head;
 use weighbridge_load::generator::{LoopOptions, Share, WindowSpec};
 use weighbridge_load::pace::{Flow, Source};
-use weighbridge_load::request::{Framing, Rendered};
+use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_load::{Generator, Recording, Settings, Stack, Stamps, memcached, resp};

@@ -15,9 +15,9 @@ use std::cell::Cell;
 
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, generator_of, settings};
+use weighbridge_load::Framing;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::LoopOptions;
-use weighbridge_load::request::Framing;
 use weighbridge_load::window::Stop;
 use weighbridge_load::{Generator, Settings, Stack};
 use weighbridge_model::record::Tallies;

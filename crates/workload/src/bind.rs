@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use weighbridge_load::request::{Framing, RenderError, Request};
+use weighbridge_load::Framing;
+use weighbridge_load::request::{RenderError, Request};
 use weighbridge_model::experiment::{Equality, LoadSpec, Protocol, expand_environment};
 use weighbridge_model::id::OperationId;
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use weighbridge_load::Framing;
 use weighbridge_load::framer::{ERROR_FIELD, Head};
-use weighbridge_load::request::{Framing, Rendered};
+use weighbridge_load::request::Rendered;
 use weighbridge_load::resp::{Handshake, Login, Opening, Version};
 use weighbridge_load::session::Check;
 use weighbridge_load::{memcached, resp};

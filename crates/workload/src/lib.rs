@@ -21,9 +21,10 @@ mod stream;
 
 use std::sync::Arc;
 
+use weighbridge_load::Framing;
 use weighbridge_load::h2::Http2Settings;
 pub use weighbridge_load::h2::Scheme as UrlScheme;
-use weighbridge_load::request::{Framing, RenderError, Rendered};
+use weighbridge_load::request::{RenderError, Rendered};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{

@@ -231,8 +231,9 @@ impl Sessions for SpreadSessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weighbridge_load::Framing;
     use weighbridge_load::framer::Head;
-    use weighbridge_load::request::{Framing, Request};
+    use weighbridge_load::request::Request;
     use weighbridge_model::experiment::{SizeCount, Spacing};
     use weighbridge_model::id::OperationId;
     use weighbridge_model::record::{ErrorKind, Outcome};

@@ -13,10 +13,11 @@ use weighbridge_lab::host::cores::CoreLayout;
 use weighbridge_lab::host::scheduler_jitter;
 use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
 use weighbridge_lab::process::{GRACE, Running};
+use weighbridge_load::Framing;
 use weighbridge_load::exchange::{ExchangeError, Limits, exchange};
 use weighbridge_load::generator::{ConnectError, LoopOptions, RunError, Waiting as LoopWaiting, WindowSpec};
 use weighbridge_load::pace::Flow;
-use weighbridge_load::request::{Framing, RenderError, Request};
+use weighbridge_load::request::{RenderError, Request};
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Recording, Settings};
 use weighbridge_model::calibration::{

@@ -7,10 +7,11 @@
 use std::net::SocketAddr;
 
 use weighbridge_lab::process::launch::{Asking, LinePattern, Ready};
+use weighbridge_load::Framing;
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
-use weighbridge_load::request::{Framing, Request};
+use weighbridge_load::request::Request;
 use weighbridge_model::experiment::{Program, Protocol, Readiness, ReadyAddress, Scheme, TlsSpec, Variant};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};

@@ -265,7 +265,7 @@ fn encrypt_failure(error: &EncryptError) -> TlsFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Framing;
+    use crate::framer::Framing;
     use proptest::prelude::*;
 
     fn session() -> TlsSession {

@@ -11,8 +11,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
+use weighbridge_load::Framing;
 use weighbridge_load::h2::{Http2Settings, hpack};
-use weighbridge_load::request::{Framing, Rendered, Request};
+use weighbridge_load::request::{Rendered, Request};
 use weighbridge_model::id::OperationId;
 
 /// HTTP/2 in cleartext with the default windows.

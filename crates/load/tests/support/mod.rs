@@ -11,10 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+use weighbridge_load::Framing;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::framer::Head;
 use weighbridge_load::generator::{Generator, LoopOptions, WindowReport, WindowSpec};
-use weighbridge_load::request::{Framing, Rendered, Request};
+use weighbridge_load::request::{Rendered, Request};
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_load::{Recording, Settings};

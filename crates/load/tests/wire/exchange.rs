@@ -6,8 +6,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use support::{HELLO, Server, millis, read_head, send, wait_for_close};
+use weighbridge_load::Framing;
 use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
-use weighbridge_load::request::{Framing, Rendered, Request};
+use weighbridge_load::request::{Rendered, Request};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::ErrorKind;

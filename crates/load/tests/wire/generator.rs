@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, generator, millis, read_head, run, send, settings};
+use weighbridge_load::Framing;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{LoopOptions, WindowSpec};
 use weighbridge_load::pace::Flow;
-use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Generator, KeepAlive, Recording, Settings};
 use weighbridge_model::experiment::Arrivals;

@@ -3,10 +3,10 @@
 use crate::support;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, read_head, run, send, settings};
+use weighbridge_load::Framing;
 use weighbridge_load::Settings;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{Generator, LoopOptions};
-use weighbridge_load::request::Framing;
 use weighbridge_load::window::Stop;
 use weighbridge_model::quantity::Nanoseconds;
 

@@ -1,9 +1,10 @@
 //! The HTTP/1.1 framer against replies of every shape, whole, cut at every byte, and cut at random.
 
 use proptest::prelude::*;
+use weighbridge_load::Framing;
 use weighbridge_load::framer::{Event, Framer, In, Out, UNIT_LIMIT};
 use weighbridge_load::http1::Http1;
-use weighbridge_load::request::{Framing, Rendered, Request};
+use weighbridge_load::request::{Rendered, Request};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::{ErrorKind, Outcome};
 

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::{Fixed, closed, generator_of, millis, run, settings};
+use weighbridge_load::Framing;
 use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
-use weighbridge_load::request::{Call, Framing, Rendered, Sending};
+use weighbridge_load::request::{Call, Rendered, Sending};
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings};
 use weighbridge_model::id::OperationId;

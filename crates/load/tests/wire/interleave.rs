@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use support::{Fixed, HELLO, Server, millis, read_head, send, settings};
+use weighbridge_load::Framing;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{LoopOptions, RunError, Share, WindowReport, WindowSpec};
 use weighbridge_load::interleave::Interleave;
 use weighbridge_load::pace::{Flow, Schedule};
-use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_load::{Generator, Recording, Settings};
 use weighbridge_model::experiment::{Arrivals, SessionLength, Think};

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use support::http2::{H2Server, Setup, framing, rendered};
 use support::*;
+use weighbridge_load::Framing;
 use weighbridge_load::dial::{Endpoint, SocketDial};
 use weighbridge_load::generator::{Generator, LoopOptions, Progress, WindowSpec};
-use weighbridge_load::request::Framing;
 use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings, Stack, Stamps};
 use weighbridge_model::legs::{KernelStamps, Leg, StampFigures};

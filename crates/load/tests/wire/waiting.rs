@@ -6,11 +6,11 @@ use std::fs;
 use std::time::Duration;
 
 use support::{Fixed, HELLO, Server, VARIANT, closed, read_head, run, send, settings};
+use weighbridge_load::Framing;
 use weighbridge_load::Recording;
 use weighbridge_load::dial::SocketDial;
 use weighbridge_load::generator::{Generator, LoopOptions, Waiting, WindowSpec};
 use weighbridge_load::pace::Flow;
-use weighbridge_load::request::Framing;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::Arrivals;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};

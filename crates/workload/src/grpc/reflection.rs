@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorProto;
 use protox::file::{FileResolver as _, GoogleFileResolver};
+use weighbridge_load::Framing;
 use weighbridge_load::exchange::{Collected, ExchangeError};
-use weighbridge_load::request::{Call, Framing, RenderError, Rendered, Sending};
+use weighbridge_load::request::{Call, RenderError, Rendered, Sending};
 use weighbridge_model::experiment::{
     CallSpec, DescriptorSource, GrpcSpec, GrpcStatus, Protocol, WorkloadSpec, suggestion,
 };

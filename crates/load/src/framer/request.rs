@@ -3,17 +3,13 @@
 //! Rendering refuses whatever would change the meaning of the bytes around it: line breaks in a target or a field,
 //! a length that is not the body's. It happens before anything is timed; the loop only copies the result.
 
-use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
 use weighbridge_model::id::OperationId;
 
-use crate::framer::AnyFramer;
-use crate::h2::{Http2, Http2Settings, message, render};
-use crate::http1::Http1;
-use crate::memcached::Memcached;
-use crate::resp::{Opening, Resp};
+use super::h2::message;
+use super::resp::Opening;
 
 /// One request, independent of the framing that carries it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -109,8 +105,25 @@ struct Messages {
 }
 
 impl Rendered {
+    /// A call over gRPC: its head, and its messages behind it.
+    pub(super) fn of_call(call: &Call<'_>, head: Vec<u8>) -> Result<Self, RenderError> {
+        let (mut body, mut ends) = (Vec::new(), Vec::with_capacity(call.messages.len()));
+        for (index, text) in call.messages.iter().enumerate() {
+            if u32::try_from(text.len()).is_err() {
+                let (path, length) = (call.path.to_owned(), text.len());
+                return Err(RenderError::MessageLength { path, index, length });
+            }
+            message::append(text, &mut body);
+            ends.push(body.len());
+        }
+        let (sending, operation) = (call.sending, call.message_operation);
+        let messages = Messages { ends: ends.into_boxed_slice(), sending, operation };
+        let plain = Self::of(call.operation, ReplyShape::Normal, head, &body);
+        Ok(Self { messages: Some(Box::new(messages)), ..plain })
+    }
+
     /// A plain request of a head and the body behind it.
-    fn of(operation: OperationId, reply: ReplyShape, mut head: Vec<u8>, body: &[u8]) -> Self {
+    pub(super) fn of(operation: OperationId, reply: ReplyShape, mut head: Vec<u8>, body: &[u8]) -> Self {
         let body_at = head.len();
         head.extend_from_slice(body);
         let body = body_at..head.len();
@@ -234,19 +247,6 @@ impl Rendered {
     }
 }
 
-/// How requests and replies are laid out on a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Framing {
-    /// HTTP/1.1.
-    Http1,
-    /// HTTP/2, gRPC calls included.
-    Http2(Http2Settings),
-    /// memcached's text protocol. Its requests are rendered by [`crate::memcached::command`].
-    Memcached,
-    /// Redis' protocol. Its requests are rendered by [`crate::resp::command`].
-    Resp,
-}
-
 /// A request that cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
@@ -284,59 +284,8 @@ pub enum RenderError {
         /// Its length in bytes.
         length: usize,
     },
-    #[error("`{0:?}` carries commands and no requests with a method; use the workload `commands`")]
-    NotCarried(Framing),
-}
-
-impl Framing {
-    /// Renders a request once, to be sent many times.
-    ///
-    /// Errors: [`RenderError`] where a part would not stay what it is on the wire, line breaks above all.
-    pub fn render(&self, operation: OperationId, request: &Request) -> Result<Rendered, RenderError> {
-        check(request)?;
-        match self {
-            Self::Http1 => Ok(render_http1(operation, request)),
-            Self::Http2(settings) => {
-                let head = render::request_block(settings.scheme, request);
-                Ok(Rendered::of(operation, reply_to(request), head, &request.body))
-            }
-            Self::Memcached | Self::Resp => Err(RenderError::NotCarried(*self)),
-        }
-    }
-
-    /// Renders a gRPC call once, to be sent many times.
-    ///
-    /// Errors: [`RenderError`] where the framing carries none, or a part would not stay what it is on the wire.
-    pub fn render_call(&self, call: &Call<'_>) -> Result<Rendered, RenderError> {
-        let Self::Http2(settings) = self else { return Err(RenderError::NoCalls(call.path.to_owned())) };
-        check_target(call.path)?;
-        check_authority(call.authority)?;
-        call.metadata.iter().try_for_each(|(name, value)| check_field(name, value))?;
-        let (mut body, mut ends) = (Vec::new(), Vec::with_capacity(call.messages.len()));
-        for (index, text) in call.messages.iter().enumerate() {
-            if u32::try_from(text.len()).is_err() {
-                let (path, length) = (call.path.to_owned(), text.len());
-                return Err(RenderError::MessageLength { path, index, length });
-            }
-            message::append(text, &mut body);
-            ends.push(body.len());
-        }
-        let head = render::call_block(settings.scheme, call);
-        let mut rendered = Rendered::of(call.operation, ReplyShape::Normal, head, &body);
-        let (ends, sending, operation) = (ends.into_boxed_slice(), call.sending, call.message_operation);
-        rendered.messages = Some(Box::new(Messages { ends, sending, operation }));
-        Ok(rendered)
-    }
-
-    /// A framer for one connection of this framing.
-    pub fn framer(&self) -> AnyFramer {
-        match self {
-            Self::Http1 => AnyFramer::Http1(Http1::new()),
-            Self::Http2(settings) => AnyFramer::Http2(Box::new(Http2::new(*settings))),
-            Self::Memcached => AnyFramer::Memcached(Memcached::new()),
-            Self::Resp => AnyFramer::Resp(Resp::new()),
-        }
-    }
+    #[error("`{0}` carries commands and no requests with a method; use the workload `commands`")]
+    NotCarried(&'static str),
 }
 
 /// Whether `text` is a token of RFC 9110, section 5.6.2.
@@ -353,7 +302,7 @@ pub(crate) fn check(request: &Request) -> Result<(), RenderError> {
     request.headers.iter().try_for_each(|(name, value)| check_header(name, value, request.body.len()))
 }
 
-fn check_target(target: &str) -> Result<(), RenderError> {
+pub(crate) fn check_target(target: &str) -> Result<(), RenderError> {
     let origin = target.starts_with('/') || target == "*";
     match origin && target.bytes().all(|b| b.is_ascii_graphic()) {
         true => Ok(()),
@@ -361,7 +310,7 @@ fn check_target(target: &str) -> Result<(), RenderError> {
     }
 }
 
-fn check_authority(authority: &str) -> Result<(), RenderError> {
+pub(crate) fn check_authority(authority: &str) -> Result<(), RenderError> {
     let foreign = |b: u8| !b.is_ascii_graphic() || b"/?#@\\".contains(&b);
     match authority.is_empty() || authority.bytes().any(foreign) {
         true => Err(RenderError::Authority(authority.to_owned())),
@@ -369,7 +318,7 @@ fn check_authority(authority: &str) -> Result<(), RenderError> {
     }
 }
 
-fn check_field(name: &str, value: &str) -> Result<(), RenderError> {
+pub(crate) fn check_field(name: &str, value: &str) -> Result<(), RenderError> {
     if !is_token(name) {
         return Err(RenderError::HeaderName(name.to_owned()));
     }
@@ -395,28 +344,10 @@ pub(crate) fn reply_to(request: &Request) -> ReplyShape {
     if request.method == "HEAD" { ReplyShape::NoBody } else { ReplyShape::Normal }
 }
 
-fn render_http1(operation: OperationId, request: &Request) -> Rendered {
-    let has = |wanted: &str| request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-    let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target);
-    // Writing to a string cannot go wrong.
-    if !has("host") {
-        let _ = write!(head, "Host: {}\r\n", request.authority);
-    }
-    for (name, value) in &request.headers {
-        let _ = write!(head, "{name}: {}\r\n", value.trim());
-    }
-    // Methods that mean a body announce an empty one too (RFC 9110, section 8.6).
-    let expects_body = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
-    if (expects_body || !request.body.is_empty()) && !has("content-length") {
-        let _ = write!(head, "Content-Length: {}\r\n", request.body.len());
-    }
-    head.push_str("\r\n");
-    Rendered::of(operation, reply_to(request), head.into_bytes(), &request.body)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framer::Framing;
 
     fn request() -> Request {
         Request {

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use crate::framer::request::{Rendered, ReplyShape};
 use crate::framer::{Cancel, Event, Framer, Full, In, Out, Sink};
-use crate::request::{Rendered, ReplyShape};
 
 /// What one look at the input led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

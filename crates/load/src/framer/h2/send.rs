@@ -7,7 +7,7 @@ use super::message::Messages;
 use super::settings::TableSizeUpdate;
 use super::streams::SlabIndex;
 use crate::framer::Out;
-use crate::request::Rendered;
+use crate::framer::request::Rendered;
 
 /// Bytes of a header block that say "the dynamic table has size zero" (RFC 7541, section 6.3).
 const NO_TABLE: u8 = 0x20;

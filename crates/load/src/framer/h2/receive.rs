@@ -11,9 +11,9 @@ use super::hpack::Soundness;
 use super::message::{MessagePiece, Messages};
 use super::settings::Known;
 use super::streams::{Length, SlabIndex, Stage};
+use crate::framer::http1::{decimal, list};
+use crate::framer::request::ReplyShape;
 use crate::framer::{Event, Head, In, Out, Sink, UNIT_LIMIT};
-use crate::http1::{decimal, list};
-use crate::request::ReplyShape;
 
 /// Most acknowledgements that may wait to be written: a peer that does not read them is not owed more.
 const ACKNOWLEDGEMENTS: u32 = 1000;

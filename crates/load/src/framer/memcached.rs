@@ -12,10 +12,10 @@ mod request;
 
 use std::collections::VecDeque;
 
+use crate::framer::line::{Line, LineSearch, decimal};
+use crate::framer::ordered::{Ordered, ParseStatus, line_end, pass_on};
+use crate::framer::request::{Rendered, ReplyShape};
 use crate::framer::{ERROR_FIELD, Event, Head, In, Out, Sink};
-use crate::line::{Line, LineSearch, decimal};
-use crate::ordered::{Ordered, ParseStatus, line_end, pass_on};
-use crate::request::{Rendered, ReplyShape};
 
 pub use request::{CommandError, command};
 

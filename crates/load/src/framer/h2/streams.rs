@@ -45,7 +45,7 @@ pub(super) struct Stream {
     pub id: u64,
     pub stage: Stage,
     /// Whether its request is one to which no reply has a body (HEAD).
-    pub shape: crate::request::ReplyShape,
+    pub shape: crate::framer::request::ReplyShape,
     /// The status of its head.
     pub status: u16,
     pub send: SendWindow,
@@ -132,7 +132,7 @@ impl Streams {
         &mut self,
         stream: u32,
         id: u64,
-        shape: crate::request::ReplyShape,
+        shape: crate::framer::request::ReplyShape,
         window: u32,
     ) -> SlabIndex {
         let slot = match self.free.pop() {
@@ -267,7 +267,7 @@ impl Stream {
             stream: 0,
             id: 0,
             stage: Stage::Head,
-            shape: crate::request::ReplyShape::Normal,
+            shape: crate::framer::request::ReplyShape::Normal,
             status: 0,
             send: SendWindow::new(0),
             receive: ReceiveWindow::new(),
@@ -313,7 +313,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::request::ReplyShape;
+    use crate::framer::request::ReplyShape;
 
     proptest! {
         /// Against a map: streams open in the order of their ids and close in any order.

@@ -5,11 +5,14 @@
 //! wins (RFC 9112, section 6.3). Trailers are read and dropped. `101 Switching Protocols` is an error, because the
 //! generator never asks for it.
 
+use std::fmt::Write as _;
 use std::mem::MaybeUninit;
 
-use crate::framer::{Event, Head, In, Out, Sink, UNIT_LIMIT};
-use crate::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
-use crate::request::{Rendered, ReplyShape};
+use weighbridge_model::id::OperationId;
+
+use super::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
+use super::request::{Rendered, ReplyShape, Request, reply_to};
+use super::{Event, Head, In, Out, Sink, UNIT_LIMIT};
 
 /// Header fields for which there is room without allocating; hardly any head has more.
 const FIELDS: usize = 128;
@@ -415,4 +418,24 @@ pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
         let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
         value.checked_mul(10)?.checked_add(digit)
     })
+}
+
+/// A request's bytes.
+pub(crate) fn render(operation: OperationId, request: &Request) -> Rendered {
+    let has = |wanted: &str| request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target);
+    // Writing to a string cannot go wrong.
+    if !has("host") {
+        let _ = write!(head, "Host: {}\r\n", request.authority);
+    }
+    for (name, value) in &request.headers {
+        let _ = write!(head, "{name}: {}\r\n", value.trim());
+    }
+    // Methods that mean a body announce an empty one too (RFC 9110, section 8.6).
+    let expects_body = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
+    if (expects_body || !request.body.is_empty()) && !has("content-length") {
+        let _ = write!(head, "Content-Length: {}\r\n", request.body.len());
+    }
+    head.push_str("\r\n");
+    Rendered::of(operation, reply_to(request), head.into_bytes(), &request.body)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weighbridge_model::id::OperationId;
 
-use crate::request::{Rendered, ReplyShape};
+use crate::framer::request::{Rendered, ReplyShape};
 
 /// Commands whose replies come without being asked for, or not at all.
 const UNPAIRED: [&str; 9] = [

@@ -13,10 +13,10 @@
 
 mod request;
 
+use crate::framer::line::{Line, LineSearch, decimal};
+use crate::framer::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
+use crate::framer::request::{Rendered, ReplyShape};
 use crate::framer::{ERROR_FIELD, Event, Head, In, Out, Sink, UNIT_LIMIT};
-use crate::line::{Line, LineSearch, decimal};
-use crate::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
-use crate::request::{Rendered, ReplyShape};
 
 pub use request::{CommandError, Handshake, Login, Opening, Version, command};
 

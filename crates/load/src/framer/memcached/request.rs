@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use weighbridge_model::id::OperationId;
 
-use crate::request::{Rendered, ReplyShape};
+use crate::framer::request::{Rendered, ReplyShape};
 
 /// Longest key in bytes.
 const KEY_LIMIT: usize = 250;

@@ -5,7 +5,7 @@
 
 use super::hpack;
 use super::settings::Scheme;
-use crate::request::{Call, Request};
+use crate::framer::request::{Call, Request};
 
 /// Fields that have no place in HTTP/2, and `host`, which `:authority` stands for.
 const LEFT_OUT: [&str; 7] = [

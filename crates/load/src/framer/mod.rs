@@ -4,14 +4,25 @@
 //! buffer of bodies or a timeout; the loop owns those. Bodies are handed on as slices of the input and never kept,
 //! so a hostile peer costs no more memory than one unfinished head.
 
+pub mod h2;
+pub mod http1;
+mod line;
+pub mod memcached;
+mod ordered;
+pub mod request;
+pub mod resp;
+
+use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-use crate::h2::Http2;
-use crate::http1::Http1;
-use crate::memcached::Memcached;
-use crate::request::Rendered;
-use crate::resp::Resp;
+use h2::{Http2, Http2Settings};
+use http1::Http1;
+use memcached::Memcached;
+use request::{
+    Call, RenderError, Rendered, Request, check, check_authority, check_field, check_target, reply_to,
+};
+use resp::Resp;
 
 /// Longest head, chunk line or other unit that must be whole before it can be read; longer is a protocol error.
 pub const UNIT_LIMIT: usize = 256 * 1024;
@@ -184,6 +195,75 @@ pub trait Framer {
 
     /// Becomes the framer of a new connection, keeping its memory.
     fn reset(&mut self);
+}
+
+/// How requests and replies are laid out on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, gRPC calls included.
+    Http2(Http2Settings),
+    /// memcached's text protocol. Its requests are rendered by [`crate::framer::memcached::command`].
+    Memcached,
+    /// Redis' protocol. Its requests are rendered by [`crate::framer::resp::command`].
+    Resp,
+}
+
+impl Framing {
+    /// Renders a request once, to be sent many times.
+    ///
+    /// Errors: [`RenderError`] where a part would not stay what it is on the wire, line breaks above all.
+    pub fn render(&self, operation: OperationId, request: &Request) -> Result<Rendered, RenderError> {
+        check(request)?;
+        match self {
+            Self::Http1 => Ok(http1::render(operation, request)),
+            Self::Http2(settings) => {
+                let head = h2::render::request_block(settings.scheme, request);
+                Ok(Rendered::of(operation, reply_to(request), head, &request.body))
+            }
+            Self::Memcached | Self::Resp => Err(RenderError::NotCarried(self.name())),
+        }
+    }
+
+    /// Renders a gRPC call once, to be sent many times.
+    ///
+    /// Errors: [`RenderError`] where the framing carries none, or a part would not stay what it is on the wire.
+    pub fn render_call(&self, call: &Call<'_>) -> Result<Rendered, RenderError> {
+        let Self::Http2(settings) = self else { return Err(RenderError::NoCalls(call.path.to_owned())) };
+        check_target(call.path)?;
+        check_authority(call.authority)?;
+        call.metadata.iter().try_for_each(|(name, value)| check_field(name, value))?;
+        Rendered::of_call(call, h2::render::call_block(settings.scheme, call))
+    }
+
+    /// A framer for one connection of this framing.
+    pub fn framer(&self) -> AnyFramer {
+        match self {
+            Self::Http1 => AnyFramer::Http1(Http1::new()),
+            Self::Http2(settings) => AnyFramer::Http2(Box::new(Http2::new(*settings))),
+            Self::Memcached => AnyFramer::Memcached(Memcached::new()),
+            Self::Resp => AnyFramer::Resp(Resp::new()),
+        }
+    }
+
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Http1 => "HTTP/1.1",
+            Self::Http2(_) => "HTTP/2",
+            Self::Memcached => "memcached",
+            Self::Resp => "RESP",
+        }
+    }
+
+    /// Its name in ALPN; `None` where it has none.
+    pub(crate) const fn alpn(&self) -> Option<&'static str> {
+        match self {
+            Self::Http1 => Some("http/1.1"),
+            Self::Http2(_) => Some("h2"),
+            Self::Memcached | Self::Resp => None,
+        }
+    }
 }
 
 /// The framer of any framing, dispatched by `match` so that the loop calls nothing through a pointer.

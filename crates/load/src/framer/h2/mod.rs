@@ -22,8 +22,8 @@ mod streams;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use crate::framer::request::Rendered;
 use crate::framer::{Cancel, Event, Framer, Full, In, Out, Sink};
-use crate::request::Rendered;
 use flow::{INITIAL, ReceiveWindow, SendWindow};
 use frame::{Code, FrameHead, LARGEST, flag};
 use receive::{Block, Data, ParseStatus};
@@ -243,7 +243,8 @@ mod tests {
     use weighbridge_model::id::OperationId;
 
     use super::*;
-    use crate::request::{Framing, Request};
+    use crate::framer::Framing;
+    use crate::framer::request::Request;
 
     /// A billion requests come before this; the connection then gives way to another.
     #[test]
