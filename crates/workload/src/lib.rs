@@ -27,6 +27,7 @@ pub use weighbridge_load::h2::Scheme as UrlScheme;
 use weighbridge_load::request::{RenderError, Rendered};
 use weighbridge_load::session::Sessions;
 use weighbridge_load::{memcached, resp};
+use weighbridge_model::each_workload;
 use weighbridge_model::experiment::{
     Equality, FramingName, LoadSpec, Protocol, TemplateError, ValueError, WorkloadSpec,
 };
@@ -203,12 +204,7 @@ impl Workload {
     ) -> Result<Self, WorkloadError> {
         let framing = framing(protocol, address.scheme);
         let binding = Binding { framing, protocol, load, address, given };
-        match spec {
-            WorkloadSpec::Pingpong(spec) => spec.bind(&binding),
-            WorkloadSpec::Http(spec) => spec.bind(&binding),
-            WorkloadSpec::Commands(spec) => spec.bind(&binding),
-            WorkloadSpec::Grpc(spec) => spec.bind(&binding),
-        }
+        each_workload!(spec, spec => spec.bind(&binding))
     }
 
     /// How its bytes are laid out on a connection.

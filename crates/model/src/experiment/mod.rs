@@ -61,21 +61,7 @@ pub use template::{
 };
 pub use tls::{TlsSpec, TlsVersion};
 pub use typed::{TypedUrl, typed_schemes};
-pub use workload::commands::{
-    CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words,
-};
-pub use workload::grpc::{
-    CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcSpec, GrpcStatus, MessageSending, Side,
-    parse_method,
-};
-pub use workload::http::{HttpSpec, ReplyCheck, RequestSpec};
-pub use workload::pingpong::{PingpongOperation, PingpongSpec};
-pub use workload::scenario::{
-    DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
-    VALUE_LONGEST, ValueError, check_columns,
-};
-pub use workload::sizes::{SizeCount, SizeSpread, Sizes, Spacing};
-pub use workload::{Equality, TextVisitor, WorkloadSpec};
+pub use workload::*;
 
 /// An experiment, checked. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! What sessions ask: one file a workload, with its specification and its keys, read and written.
 //!
 //! Nobody else asks which workload it is: what others need to know each says of itself ([`WorkloadSpec`]'s functions). A new
-//! one is a file with a [`Spec`], an arm of [`WorkloadSpec`] and one of `each!`. How it is bound to a protocol, and what a
-//! good reply is, the crate `workload` knows.
+//! one is a file with a [`Spec`] and a row of `workloads!`. How it is bound to a protocol, and what a good reply is, the
+//! crate `workload` knows.
 
 pub(super) mod commands;
 pub(super) mod grpc;
@@ -17,17 +17,60 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::node::{Read, Reader};
-use super::{
-    CallStream, CommandsSpec, DataSpec, GrpcSpec, HttpSpec, LoadModel, LoadSpec, PingpongSpec, SizeSpread,
-    Variant,
-};
+use super::{LoadModel, LoadSpec, Variant};
 use crate::id::{OperationId, PointLabel};
 use crate::quantity::Bytes;
 
-/// What sessions ask.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "name")]
-pub enum WorkloadSpec {
+pub use commands::{
+    CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words,
+};
+pub use grpc::{
+    CallCheck, CallKind, CallSpec, CallStream, DescriptorSource, GrpcSpec, GrpcStatus, MessageSending, Side,
+    parse_method,
+};
+pub use http::{HttpSpec, ReplyCheck, RequestSpec};
+pub use pingpong::{PingpongOperation, PingpongSpec};
+pub use scenario::{
+    DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
+    VALUE_LONGEST, ValueError, check_columns,
+};
+pub use sizes::{SizeCount, SizeSpread, Sizes, Spacing};
+
+/// The list of workloads: one row each. It makes the enum, and `each_workload!`, which evaluates the same for the
+/// specification of whichever workload it is.
+macro_rules! workloads {
+    ($dollar:tt $($(#[$doc:meta])* $arm:ident($spec:ident),)+) => {
+        /// What sessions ask.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case", tag = "name")]
+        pub enum WorkloadSpec {
+            $($(#[$doc])* $arm($spec),)+
+        }
+
+        /// Names of all workloads, and how each is read.
+        const KINDS: &[(&str, ReadWorkload)] =
+            &[$(($spec::NAME, |reader| $spec::read(reader).map(WorkloadSpec::$arm))),+];
+
+        $(impl From<$spec> for WorkloadSpec {
+            fn from(spec: $spec) -> Self {
+                Self::$arm(spec)
+            }
+        })+
+
+        /// Evaluates the same for the specification of whichever workload it is.
+        #[macro_export]
+        macro_rules! each_workload {
+            ($dollar workload:expr, $dollar spec:ident => $dollar value:expr) => {
+                match $dollar workload {
+                    $($dollar crate::experiment::WorkloadSpec::$arm($dollar spec) => $dollar value,)+
+                }
+            };
+        }
+    };
+}
+
+workloads! {
+    $
     /// `GET /pong/{n}`: fetch n bytes, directly or through a relay.
     Pingpong(PingpongSpec),
     /// The user's own requests.
@@ -38,28 +81,8 @@ pub enum WorkloadSpec {
     Grpc(GrpcSpec),
 }
 
-/// Evaluates the same for the specification of every workload.
-macro_rules! each {
-    ($workload:expr, $spec:ident => $value:expr) => {
-        match $workload {
-            WorkloadSpec::Pingpong($spec) => $value,
-            WorkloadSpec::Http($spec) => $value,
-            WorkloadSpec::Commands($spec) => $value,
-            WorkloadSpec::Grpc($spec) => $value,
-        }
-    };
-}
-
 /// How a workload is read from its table.
 type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
-
-/// Names of all workloads, and how each is read.
-const KINDS: [(&str, ReadWorkload); 4] = [
-    (PingpongSpec::NAME, |reader| PingpongSpec::read(reader).map(WorkloadSpec::Pingpong)),
-    (HttpSpec::NAME, |reader| HttpSpec::read(reader).map(WorkloadSpec::Http)),
-    (CommandsSpec::NAME, |reader| CommandsSpec::read(reader).map(WorkloadSpec::Commands)),
-    (GrpcSpec::NAME, |reader| GrpcSpec::read(reader).map(WorkloadSpec::Grpc)),
-];
 
 /// What a workload says of itself. Whatever is not said is as most workloads have it.
 trait Spec: Sized + Clone {
@@ -162,8 +185,8 @@ pub trait TextVisitor {
 impl WorkloadSpec {
     pub(super) fn read(reader: Reader<'_>) -> Read<Self> {
         let line = reader.line();
-        let Some(read) = reader.choice("name", &KINDS)? else {
-            let names = KINDS.map(|(name, _)| format!("`{name}`")).join(", ");
+        let Some(read) = reader.choice("name", KINDS)? else {
+            let names = KINDS.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             return Err(reader.error(line, format!("`workload.name` is missing; allowed: {names}")));
         };
         let spec = read(&reader)?;
@@ -174,18 +197,16 @@ impl WorkloadSpec {
     pub(super) fn write(&self) -> Table {
         let mut table = Table::new();
         table.insert("name".into(), self.name().into());
-        each!(self, spec => spec.write(&mut table));
+        each_workload!(self, spec => spec.write(&mut table));
         table
     }
 
     /// The workload's name in TOML.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Pingpong(_) => PingpongSpec::NAME,
-            Self::Http(_) => HttpSpec::NAME,
-            Self::Commands(_) => CommandsSpec::NAME,
-            Self::Grpc(_) => GrpcSpec::NAME,
+    pub fn name(&self) -> &'static str {
+        fn name<S: Spec>(_spec: &S) -> &'static str {
+            S::NAME
         }
+        each_workload!(self, spec => name(spec))
     }
 
     /// What `pingpong` asks, where it is that workload: for records of ppbench, which knows no other.
@@ -198,61 +219,51 @@ impl WorkloadSpec {
 
     /// What is asked, in a few words: `pingpong 64 B`, `http, 3 kinds of request`.
     pub fn words(&self) -> String {
-        each!(self, spec => spec.words())
+        each_workload!(self, spec => spec.words())
     }
 
     /// What is asked of a variant: one with a peer passes bodies on.
     pub fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
-        macro_rules! asked {
-            ($arm:ident, $spec:expr) => {
-                match $spec.asked_of(variant) {
-                    Cow::Borrowed(_) => Cow::Borrowed(self),
-                    Cow::Owned(spec) => Cow::Owned(Self::$arm(spec)),
-                }
-            };
-        }
-        match self {
-            Self::Pingpong(spec) => asked!(Pingpong, spec),
-            Self::Http(spec) => asked!(Http, spec),
-            Self::Commands(spec) => asked!(Commands, spec),
-            Self::Grpc(spec) => asked!(Grpc, spec),
-        }
+        each_workload!(self, spec => match spec.asked_of(variant) {
+            Cow::Borrowed(_) => Cow::Borrowed(self),
+            Cow::Owned(spec) => Cow::Owned(spec.into()),
+        })
     }
 
     /// Names of the operations, in the order of [`OperationId`].
     pub fn operations(&self) -> Vec<String> {
-        each!(self, spec => spec.operations())
+        each_workload!(self, spec => spec.operations())
     }
 
     /// The operations that a session can begin with, with their numbers: none that hold times between messages.
     pub fn requested(&self) -> Vec<(OperationId, String)> {
-        each!(self, spec => spec.requested())
+        each_workload!(self, spec => spec.requested())
     }
 
     /// Mean number of requests of the workload's own sessions.
     pub fn session_length(&self) -> f64 {
-        each!(self, spec => spec.session_length())
+        each_workload!(self, spec => spec.session_length())
     }
 
     /// The calls with a stream in either direction, in order; none before their kinds are known.
     pub fn streams(&self) -> Vec<CallStream> {
-        each!(self, spec => spec.streams())
+        each_workload!(self, spec => spec.streams())
     }
 
     /// The name by which a service offers what is asked of this variant; `None` where the requests are the user's own, and
     /// ask whatever the service has.
     pub fn offered_as(&self, variant: &Variant) -> Option<&'static str> {
-        each!(self, spec => spec.offered_as(variant))
+        each_workload!(self, spec => spec.offered_as(variant))
     }
 
     /// The sizes that it asks for, where they are a list.
     pub fn listed_sizes(&self) -> &[Bytes] {
-        each!(self, spec => spec.listed_sizes())
+        each_workload!(self, spec => spec.listed_sizes())
     }
 
     /// The range over which the sizes are spread that it asks for, where they are.
     pub fn spread(&self) -> Option<&SizeSpread> {
-        each!(self, spec => spec.spread())
+        each_workload!(self, spec => spec.spread())
     }
 
     /// The smallest and the largest size that it asks for; `None` where it asks for none.
@@ -264,39 +275,39 @@ impl WorkloadSpec {
 
     /// Whether single requests are kept: of sizes over a range, and where a relay tells of its own.
     pub fn keeps_requests(&self) -> bool {
-        each!(self, spec => spec.keeps_requests())
+        each_workload!(self, spec => spec.keeps_requests())
     }
 
     /// The files of rows that it names.
     pub fn data_files(&mut self) -> &mut [DataSpec] {
-        each!(self, spec => spec.data_files())
+        each_workload!(self, spec => spec.data_files())
     }
 
     /// Shows every text in which a secret may stand.
     pub fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {
-        each!(self, spec => spec.visit_texts(visitor));
+        each_workload!(self, spec => spec.visit_texts(visitor));
     }
 
     pub(super) fn set_seed(&mut self, seed: u64) {
-        each!(self, spec => spec.set_seed(seed));
+        each_workload!(self, spec => spec.set_seed(seed));
     }
 
     pub(super) fn check_label(&self, label: &PointLabel) -> Result<(), String> {
-        each!(self, spec => spec.check_label(label))
+        each_workload!(self, spec => spec.check_label(label))
     }
 
     pub(super) fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
-        each!(self, spec => spec.check_variants(variants))
+        each_workload!(self, spec => spec.check_variants(variants))
     }
 
     pub(super) fn check_direct(&self) -> Result<(), &'static str> {
-        each!(self, spec => spec.check_direct())
+        each_workload!(self, spec => spec.check_direct())
     }
 
     /// Refuses sessions of several requests where single requests arrive: which of them a session would have got on to
     /// depended on how fast its server replies.
     pub(super) fn check_arrivals(&self, load: &LoadSpec) -> Result<(), String> {
-        let has_long_sessions = each!(self, spec => spec.has_long_sessions());
+        let has_long_sessions = each_workload!(self, spec => spec.has_long_sessions());
         if has_long_sessions && matches!(load.model, LoadModel::Open { .. }) {
             return Err("`load.model`: in `open` load single requests arrive, and the workload has sessions of several; write `model = \"partly-open\"` with `sessions` and `length = \"workload\"`".to_owned());
         }
