@@ -37,7 +37,7 @@ use weighbridge_model::summary::{Finding, Severity};
 type Check = fn(&CheckContext<'_>) -> Option<Alarm>;
 
 /// All checks of a variant at a point, in the order in which their alarms are reported.
-const CHECKS: [Check; 34] = [
+const CHECKS: &[Check] = &[
     errors::no_good_reply,
     generator::late,
     generator::saturated,
@@ -78,7 +78,7 @@ const CHECKS: [Check; 34] = [
 type RunCheck = fn(&RunContext<'_>) -> Vec<Finding>;
 
 /// All checks of a run, in the order in which their findings are reported.
-const RUN_CHECKS: [RunCheck; 5] = [
+const RUN_CHECKS: &[RunCheck] = &[
     setup::one_instance,
     setup::one_service_core,
     idle::not_held,
