@@ -5,14 +5,16 @@
 use std::io::{self, IoSlice};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_linger;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 /// The monotonic clock, the same that every process of this host reads.
 pub fn now() -> Timestamp {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to; CLOCK_MONOTONIC always exists on Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     Timestamp::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
@@ -148,15 +150,13 @@ impl Epoll {
 
 /// A descriptor that becomes readable by [`raise`] and stays so.
 pub fn event_descriptor() -> io::Result<OwnedFd> {
-    // SAFETY: takes constants and touches no memory of ours.
-    owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
+    Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
 /// Makes an event descriptor readable. Async-signal-safe.
 pub fn raise(event: &OwnedFd) {
-    let one = 1_u64;
-    // SAFETY: eight bytes of `one` are read. A counter that is full is readable already, so failure is no loss.
-    unsafe { libc::write(event.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+    // A counter that is full is readable already, so failure is no loss.
+    let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
 }
 
 /// A descriptor that becomes readable when SIGTERM or SIGINT comes, and no longer kills: both are blocked in the
@@ -177,10 +177,10 @@ pub fn termination_descriptor() -> io::Result<OwnedFd> {
     }
 }
 
-/// Lets as many connections wait to be accepted as the host allows; the standard library asks for few.
+/// Lets as many connections wait to be accepted as the host allows; the standard library asks for few. Listening again on a
+/// listening socket only changes its backlog.
 pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
-    // SAFETY: touches no memory of ours; listening again on a listening socket only changes its backlog.
-    checked(unsafe { libc::listen(listener.as_raw_fd(), 4096) }).map(drop)
+    Ok(rustix::net::listen(listener, 4096)?)
 }
 
 /// Whether an error of `accept` concerns the connection that failed and not the next one (accept(2)).
@@ -203,29 +203,16 @@ pub fn send(fd: RawFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
 
 /// Makes closing the socket a reset: the peer sees it at once, and what it has not received yet is dropped.
 pub fn reset_on_close(socket: &TcpStream) -> io::Result<()> {
-    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-    // SAFETY: the pointer and the size are those of `linger`, which the kernel only reads.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            size_of::<libc::linger>() as libc::socklen_t,
-        )
-    };
-    checked(result).map(drop)
+    Ok(set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 
 /// Sleeps until the peer has ended its side or the connection is broken or shut down, whatever lies unread.
 pub fn wait_for_hangup(socket: &TcpStream) -> io::Result<()> {
-    let mut watched = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
     loop {
-        // SAFETY: one valid pollfd, which outlives the call.
-        match checked(unsafe { libc::poll(&mut watched, 1, -1) }) {
+        match poll(&mut [PollFd::new(socket, PollFlags::RDHUP)], None) {
             Ok(_) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -28,7 +28,7 @@ pub fn run(arguments: &Probe, printer: &Printer) -> anyhow::Result<Exit> {
     options.keep_alive = KeepAlive { idle: arguments.close_idle, requests: arguments.close_after };
     // For as many connections as a probe takes, or as this process may have; others wait to be accepted.
     let files = CONNECTION_LIMIT as u64;
-    let _ = resource_limits::most_connections().map(|most| resource_limits::make_files(most.min(files)));
+    let _ = resource_limits::make_files(resource_limits::most_connections().min(files));
     let mut said = Ok(());
     let served = serve(options, &stop, |port| said = printer.data(&format!("ready {port}")));
     said?;

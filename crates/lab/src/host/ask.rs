@@ -104,7 +104,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
         }
         if sys::monotonic().since(start) > patience {
             // The group is its own and its leader not yet reaped, so the number is still its.
-            let _ = sys::signal(SignalTarget::Group(Pid::new(child.id() as i32)), Signal::Kill);
+            let _ = sys::signal(SignalTarget::Group(Pid::new(child.id() as i32)), Signal::KILL);
             let _ = child.wait();
             return None;
         }

@@ -209,7 +209,7 @@ impl HostFacts {
         let mut facts = Self::from_files(&|path| fs::read_to_string(path).ok());
         facts.architecture = Some(std::env::consts::ARCH.to_owned());
         facts.idle.latency_limit = idle::latency_limit();
-        facts.open_files = sys::open_file_limit().map(|(soft, hard)| Limit { soft, hard });
+        facts.open_files = Some(sys::open_file_limit());
         if let Some(interrupts) = &mut facts.settings.interrupts {
             interrupts.balancer = balancer(&procfs::processes());
         }

@@ -73,10 +73,9 @@ pub fn connections_with(files: Limit) -> u64 {
     files.hard.max(files.soft).saturating_sub(OWN_FILES)
 }
 
-/// Connections that one thread, or a server, of this process can hold once its soft limit is raised; `None`
-/// where the host does not tell.
-pub fn most_connections() -> Option<u64> {
-    sys::open_file_limit().map(|(soft, hard)| connections_with(Limit { soft, hard }))
+/// Connections that one thread, or a server, of this process can hold once its soft limit is raised.
+pub fn most_connections() -> u64 {
+    connections_with(sys::open_file_limit())
 }
 
 /// Connections that can be held to one address with these local ports, `reserved` of them being kept for
@@ -98,18 +97,15 @@ fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLim
 
 /// Whether a process of this host may have the files for so many connections in one table. Changes nothing.
 pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
-    match sys::open_file_limit() {
-        Some((soft, hard)) => soft_limit(Limit { soft, hard }, connections).map(drop),
-        None => Ok(()),
-    }
+    soft_limit(sys::open_file_limit(), connections).map(drop)
 }
 
 /// Raises this process's soft limit of open files to what so many connections in one table need, where it is
 /// lower.
 pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
-    let Some((soft, hard)) = sys::open_file_limit() else { return Ok(()) };
+    let Limit { soft, hard } = sys::open_file_limit();
     let Some(wanted) = soft_limit(Limit { soft, hard }, connections)? else { return Ok(()) };
-    match sys::set_open_file_limit(wanted, hard) {
+    match sys::set_open_file_limit(Limit { soft: wanted, hard }) {
         // What a service may want besides is no reason to refuse a load that fits.
         Err(source) if soft < connections.saturating_add(OWN_FILES) => {
             Err(ResourceLimitError::Raise { soft, wanted, source })
@@ -187,17 +183,17 @@ mod tests {
 
     #[test]
     fn the_limit_of_this_process_can_be_raised_and_keeps_what_it_has() {
-        let (before, hard) = sys::open_file_limit().expect("Linux tells");
+        let Limit { soft: before, hard } = sys::open_file_limit();
         make_files(1).expect("a connection fits");
-        assert_eq!(sys::open_file_limit().expect("Linux tells"), (before.max(513.min(hard)), hard));
+        assert_eq!(sys::open_file_limit(), Limit { soft: before.max(513.min(hard)), hard });
         // No further than this: what other tests start would inherit it.
         let most = connections_with(limit(before, hard));
         let some = most.min(4_000);
         make_files(some).expect("they fit");
-        let raised = sys::open_file_limit().expect("Linux tells");
-        assert_eq!(raised, (before.max((some + SERVICE_FILES).min(hard)), hard));
+        let raised = sys::open_file_limit();
+        assert_eq!(raised, Limit { soft: before.max((some + SERVICE_FILES).min(hard)), hard });
         assert!(matches!(make_files(most + 1), Err(ResourceLimitError::Files { .. })));
         assert!(matches!(check_files(most + 1), Err(ResourceLimitError::Files { .. })));
-        assert_eq!(sys::open_file_limit().expect("Linux tells"), raised);
+        assert_eq!(sys::open_file_limit(), raised);
     }
 }

@@ -1,35 +1,31 @@
-//! The few system calls that the standard library lacks, each behind a safe function: signals, affinity, CPU
-//! clocks, sessions, and what a child does between fork and exec.
+//! System calls behind functions of this crate's types, most of them by rustix: signals, affinity, CPU clocks, sessions,
+//! namespaces, and what a child does between fork and exec.
 //!
 //! The only module with `unsafe`. It decides nothing: no policy, no retries, no state.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FallocateFlags, fallocate, statfs};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
+use rustix::process::{Resource, Rlimit, WaitId, WaitIdOptions, getrlimit, setrlimit, waitid};
+use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
+use crate::host::facts::Limit;
 use crate::host::id::{CoreId, Pid};
 
-/// The signals this crate sends or ignores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signal {
-    Continue,
-    HangUp,
-    Interrupt,
-    Kill,
-    Quit,
-    Stop,
-    Terminate,
-    TerminalStop,
-}
+pub(crate) use rustix::process::Signal;
 
 /// Whom a signal goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,32 +77,21 @@ pub(crate) struct Gate<'a> {
     pub(crate) report: BorrowedFd<'a>,
 }
 
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-const fn number(signal: Signal) -> libc::c_int {
-    match signal {
-        Signal::Continue => libc::SIGCONT,
-        Signal::HangUp => libc::SIGHUP,
-        Signal::Interrupt => libc::SIGINT,
-        Signal::Kill => libc::SIGKILL,
-        Signal::Quit => libc::SIGQUIT,
-        Signal::Stop => libc::SIGSTOP,
-        Signal::Terminate => libc::SIGTERM,
-        Signal::TerminalStop => libc::SIGTSTP,
-    }
-}
-
 /// Sends a signal. Ids below 2 (init, "every process", "my own group") are refused: no caller can mean them.
 pub(crate) fn signal(target: SignalTarget, signal: Signal) -> io::Result<()> {
     let (SignalTarget::Process(pid) | SignalTarget::Group(pid)) = target;
     if pid.get() < 2 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let address = if matches!(target, SignalTarget::Group(_)) { -pid.get() } else { pid.get() };
-    // SAFETY: kill takes plain numbers and touches no memory of ours.
-    check(unsafe { libc::kill(address, number(signal)) })
+    let id = known(pid)?;
+    Ok(match target {
+        SignalTarget::Process(_) => rustix::process::kill_process(id, signal),
+        SignalTarget::Group(_) => rustix::process::kill_process_group(id, signal),
+    }?)
+}
+
+fn known(pid: Pid) -> io::Result<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(pid.get()).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 /// How a child ended, as code or signal.
@@ -118,52 +103,37 @@ pub(crate) enum Ended {
 
 /// How a child of ours ended, `None` while it runs. It is not reaped: its number stays its own.
 pub(crate) fn peek_exit(child: Pid) -> io::Result<Option<Ended>> {
-    // SAFETY: siginfo_t is plain data, for which all zeros is what waitid leaves where nobody has ended.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let id = u32::try_from(child.get()).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: the pointer is valid for one siginfo_t.
-    check(unsafe {
-        libc::waitid(libc::P_PID, id, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT)
-    })?;
-    // SAFETY: waitid succeeded, so these fields are those of a child's end, or zero.
-    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-    Ok((pid != 0).then_some(match info.si_code {
-        libc::CLD_EXITED => Ended::Code(status),
-        _ => Ended::Signal(status),
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(known(child)?), options)?;
+    Ok(status.and_then(|status| {
+        status.exit_status().map(Ended::Code).or(status.terminating_signal().map(Ended::Signal))
     }))
 }
 
 /// Ignores a signal for the rest of this process's life.
 pub(crate) fn ignore(signal: Signal) {
     // SAFETY: SIG_IGN installs no handler, so no code of ours can run in signal context.
-    unsafe { libc::signal(number(signal), libc::SIG_IGN) };
+    unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
 }
 
 /// Moves this process into a session of its own; an error where it leads a group already.
 pub(crate) fn new_session() -> io::Result<()> {
-    // SAFETY: setsid takes nothing and touches no memory.
-    if unsafe { libc::setsid() } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    rustix::process::setsid()?;
+    Ok(())
 }
 
-fn read_clock(clock: libc::clockid_t) -> io::Result<Nanoseconds> {
-    let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is valid for one timespec.
-    check(unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) })?;
-    // SAFETY: clock_gettime succeeded and so filled it.
-    let time = unsafe { time.assume_init() };
-    Ok(Nanoseconds::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+fn nanoseconds(time: Timespec) -> Nanoseconds {
+    Nanoseconds::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// `CLOCK_MONOTONIC` now.
 pub(crate) fn monotonic() -> Timestamp {
-    // CLOCK_MONOTONIC exists on every Linux; should reading it fail, zero makes elapsed times zero, never
-    // huge.
-    Timestamp::from_nanos(read_clock(libc::CLOCK_MONOTONIC).unwrap_or_default().as_nanos())
+    Timestamp::from_nanos(nanoseconds(clock_gettime(ClockId::Monotonic)).as_nanos())
 }
 
 /// `CLOCK_REALTIME` now, since 1970.
 pub(crate) fn realtime() -> Nanoseconds {
-    read_clock(libc::CLOCK_REALTIME).unwrap_or_default()
+    nanoseconds(clock_gettime(ClockId::Realtime))
 }
 
 /// CPU time that a process has used, all its threads together, as its own CPU clock has it.
@@ -171,46 +141,41 @@ pub(crate) fn process_cpu_clock(pid: Pid) -> io::Result<Nanoseconds> {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: the pointer is valid for one clockid_t.
     match unsafe { libc::clock_getcpuclockid(pid.get(), &mut clock) } {
-        0 => read_clock(clock),
-        code => Err(io::Error::from_raw_os_error(code)),
+        0 => {}
+        code => return Err(io::Error::from_raw_os_error(code)),
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid for one timespec.
+    match unsafe { libc::clock_gettime(clock, &raw mut time) } {
+        0 => Ok(nanoseconds(Timespec { tv_sec: time.tv_sec, tv_nsec: time.tv_nsec })),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
 /// Length of one tick of `/proc/stat` and `/proc/<pid>/stat`.
 pub(crate) fn tick() -> Nanoseconds {
-    // SAFETY: sysconf takes a plain number.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    // 100 is what every Linux tells user space; sysconf cannot fail on this name there.
-    Nanoseconds::from_secs(1) / u64::try_from(per_second).ok().filter(|n| *n > 0).unwrap_or(100)
+    Nanoseconds::from_secs(1) / rustix::param::clock_ticks_per_second().max(1)
 }
 
 /// Makes sure that so many bytes can be written to a file, without changing its length. File systems that
 /// cannot tell are taken at their silence.
-pub(crate) fn reserve(file: &File, bytes: i64) -> io::Result<()> {
-    // SAFETY: the descriptor is open for the call's length, and the rest are plain numbers.
-    let reserved = check(unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) });
-    match reserved {
+pub(crate) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes).map_err(io::Error::from) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Soft and hard limit of open files; `None` where the kernel will not say.
-pub(crate) fn open_file_limit() -> Option<(u64, u64)> {
-    let mut limit = MaybeUninit::<libc::rlimit>::uninit();
-    // SAFETY: the pointer is valid for one rlimit.
-    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) }).ok()?;
-    // SAFETY: getrlimit succeeded and so filled it.
-    let limit = unsafe { limit.assume_init() };
-    Some((limit.rlim_cur, limit.rlim_max))
+/// The limit of open files.
+pub(crate) fn open_file_limit() -> Limit {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    Limit { soft: current.unwrap_or(u64::MAX), hard: maximum.unwrap_or(u64::MAX) }
 }
 
-/// Sets the soft limit of open files, of this process and of what it starts from here on. The hard limit
-/// stays.
-pub(crate) fn set_open_file_limit(soft: u64, hard: u64) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
-    // SAFETY: the pointer is to one rlimit that lives through the call, which only reads it.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) })
+/// Sets the limit of open files, of this process and of what it starts from here on.
+pub(crate) fn set_open_file_limit(limit: Limit) -> io::Result<()> {
+    let bound = |files: u64| (files != u64::MAX).then_some(files);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: bound(limit.soft), maximum: bound(limit.hard) })?)
 }
 
 /// What can be gone on with: something can be read from the one, or written to the other. So it is where the
@@ -227,50 +192,39 @@ pub(crate) fn wait_for(
     to: Option<BorrowedFd<'_>>,
     patience: Duration,
 ) -> io::Result<Open> {
-    let wanted = |fd, events| libc::pollfd { fd, events, revents: 0 };
-    // A negative descriptor is passed over.
-    let to = to.map_or(-1, |to| to.as_raw_fd());
-    let mut both = [wanted(from.as_raw_fd(), libc::POLLIN), wanted(to, libc::POLLOUT)];
-    // Rounded up, so that a wait of less than a millisecond is not none.
-    let millis = patience.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as libc::c_int;
-    // SAFETY: the pointer is valid for two pollfd.
-    if unsafe { libc::poll(both.as_mut_ptr(), 2, millis) } < 0 {
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-        both.iter_mut().for_each(|one| one.revents = 0);
+    let mut both = vec![PollFd::from_borrowed_fd(from, PollFlags::IN)];
+    both.extend(to.map(|to| PollFd::from_borrowed_fd(to, PollFlags::OUT)));
+    let patience = Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
+    if let Err(error) = poll(&mut both, Some(&patience)) {
+        return match error {
+            rustix::io::Errno::INTR => Ok(Open { readable: false, writable: false }),
+            other => Err(other.into()),
+        };
     }
-    let [readable, writable] = both.map(|one| one.revents != 0);
-    Ok(Open { readable, writable })
+    let is_ready = |at: usize| both.get(at).is_some_and(|one| !one.revents().is_empty());
+    Ok(Open { readable: is_ready(0), writable: is_ready(1) })
 }
 
-fn core_set(cores: &[CoreId]) -> io::Result<libc::cpu_set_t> {
-    // SAFETY: cpu_set_t is a plain array of bits, for which all zeros is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+fn core_set(cores: &[CoreId]) -> io::Result<CpuSet> {
+    let mut set = CpuSet::new();
     for core in cores {
         let index = core.get() as usize;
-        if index >= libc::CPU_SETSIZE as usize {
+        if index >= CpuSet::MAX_CPU {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // SAFETY: the index was checked against the size of the set.
-        unsafe { libc::CPU_SET(index, &mut set) };
+        set.set(index);
     }
     Ok(set)
 }
 
 /// Lets a thread run on `cores` only; `None` is the calling thread. Cores from 1024 on are refused.
 pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<()> {
-    let set = core_set(cores)?;
-    let thread = thread.map_or(0, Pid::get);
-    // SAFETY: the set lives through the call and the size is its own.
-    check(unsafe { libc::sched_setaffinity(thread, size_of_val(&set), &set) })
+    Ok(sched_setaffinity(thread.map(known).transpose()?, &core_set(cores)?)?)
 }
 
 /// Adds to `command` that its child gets SIGTERM when the thread that starts it ends, even by SIGKILL.
 pub(crate) fn terminate_with_us(command: &mut Command) {
-    // SAFETY: prctl with these arguments takes plain numbers and touches no memory.
-    let child = || check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) });
+    let child = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?);
     // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates
     // (its error is made from a plain number).
     unsafe { command.pre_exec(child) };
@@ -278,13 +232,9 @@ pub(crate) fn terminate_with_us(command: &mut Command) {
 
 /// The cores a thread may run on, ascending; `None` is the calling thread.
 pub(crate) fn affinity(thread: Option<Pid>) -> io::Result<Vec<CoreId>> {
-    let mut set = core_set(&[])?;
-    let thread = thread.map_or(0, Pid::get);
-    // SAFETY: the set is writable for its own size.
-    check(unsafe { libc::sched_getaffinity(thread, size_of_val(&set), &mut set) })?;
-    // SAFETY: every index is below the size of the set.
-    let allowed = |index: &u32| unsafe { libc::CPU_ISSET(*index as usize, &set) };
-    Ok((0..libc::CPU_SETSIZE as u32).filter(allowed).map(CoreId::new).collect())
+    let set = sched_getaffinity(thread.map(known).transpose()?)?;
+    let allowed = |index: &u32| set.is_set(*index as usize);
+    Ok((0..CpuSet::MAX_CPU as u32).filter(allowed).map(CoreId::new).collect())
 }
 
 /// What the kernel gives a process for whom nobody has asked for anything else (`PR_SET_TIMERSLACK` of
@@ -293,9 +243,8 @@ const USUAL_TIMER_SLACK: Nanoseconds = Nanoseconds::from_micros(50);
 
 /// Lets timers of the calling thread, and of what it starts, end so much later than they are due.
 pub(crate) fn set_timer_slack(time: Nanoseconds) {
-    // SAFETY: prctl with these arguments takes plain numbers. It cannot fail: above zero every slack is
-    // allowed.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, time.as_nanos() as libc::c_ulong, 0, 0, 0) };
+    // It cannot fail: above zero every slack is allowed.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(time.as_nanos()));
 }
 
 /// Adds to `command` what its child does before exec: a session of its own, its cgroups (by their
@@ -341,7 +290,7 @@ pub(crate) fn prepare_child(
     Ok(())
 }
 
-fn set_up(cgroups: &[RawFd], cores: Option<&libc::cpu_set_t>) -> Result<(), (SetupStep, io::Error)> {
+fn set_up(cgroups: &[RawFd], cores: Option<&CpuSet>) -> Result<(), (SetupStep, io::Error)> {
     new_session().map_err(|error| (SetupStep::Session, error))?;
     for procs in cgroups {
         // SAFETY: the pointer is valid for one byte; writing `0` to cgroup.procs moves the writer itself.
@@ -350,9 +299,7 @@ fn set_up(cgroups: &[RawFd], cores: Option<&libc::cpu_set_t>) -> Result<(), (Set
         }
     }
     if let Some(set) = cores {
-        // SAFETY: the set lives in the closure and the size is its own.
-        check(unsafe { libc::sched_setaffinity(0, size_of_val(set), set) })
-            .map_err(|error| (SetupStep::Cores, error))?;
+        sched_setaffinity(None, set).map_err(|error| (SetupStep::Cores, error.into()))?;
     }
     set_timer_slack(USUAL_TIMER_SLACK);
     Ok(())
@@ -368,97 +315,56 @@ fn send(report: RawFd, value: i32) {
 /// Puts the calling thread into a network namespace of its own that nobody has a name for; it goes with what
 /// is in it.
 pub(crate) fn leave_network() -> io::Result<()> {
-    // SAFETY: unshare takes a plain number and touches no memory.
-    check(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+    // SAFETY: a namespace leaves descriptors as they are.
+    Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?)
 }
 
 /// Puts the calling thread into the network namespace that `namespace` is open on.
 pub(crate) fn enter_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: setns takes a descriptor, open for the call's length, and a plain number.
-    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
+    Ok(rustix::thread::move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?)
 }
 
 /// Gives the network namespace of the calling thread a name: the file `path`, which must exist.
 pub(crate) fn name_own_network(path: &CStr) -> io::Result<()> {
-    let (own, none) = (c"/proc/thread-self/ns/net", std::ptr::null());
-    // SAFETY: both paths end in a zero byte and live through the call; a bind mount reads neither type nor
-    // data.
-    check(unsafe { libc::mount(own.as_ptr(), path.as_ptr(), none, libc::MS_BIND, none.cast()) })
+    Ok(mount_bind(c"/proc/thread-self/ns/net", path)?)
 }
 
 /// Gives the calling thread mounts of its own, in which the folder `path` is an empty one in memory. What it
 /// starts has the same; nobody else sees a difference.
 pub(crate) fn hide_folder(path: &Path) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let none = std::ptr::null();
-    // SAFETY: unshare takes a plain number and touches no memory.
-    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    // SAFETY: a namespace leaves descriptors as they are.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?;
     // What is mounted here is not to be passed on.
-    let private = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: the path ends in a zero byte and lives through the call; a change of propagation reads nothing
-    // else.
-    check(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) })?;
-    let (kind, flags) = (c"tmpfs".as_ptr(), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC);
-    // SAFETY: both names and the options end in a zero byte and live through the call.
-    check(unsafe { libc::mount(kind, path.as_ptr(), kind, flags, c"mode=0700,size=1m".as_ptr().cast()) })
+    mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(mount(c"tmpfs", path, c"tmpfs", flags, c"mode=0700,size=1m")?)
 }
 
 /// Takes away what is mounted on `path` itself, in use or not.
 pub(crate) fn unmount(path: &CStr) -> io::Result<()> {
-    // SAFETY: the path ends in a zero byte and lives through the call.
-    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) })
+    Ok(rustix::mount::unmount(path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?)
 }
 
 /// Whether `path` is a namespace, and not a plain file.
 pub(crate) fn is_namespace(path: &CStr) -> bool {
-    let mut facts = MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: the path ends in a zero byte and the pointer is valid for one statfs.
-    if check(unsafe { libc::statfs(path.as_ptr(), facts.as_mut_ptr()) }).is_err() {
-        return false;
-    }
-    // SAFETY: statfs succeeded and so filled it.
-    unsafe { facts.assume_init() }.f_type == libc::NSFS_MAGIC
+    statfs(path).is_ok_and(|facts| facts.f_type == libc::NSFS_MAGIC)
 }
 
 /// A socket of TCP over IPv4 in the network namespace of the calling thread: non-blocking, without Nagle's
 /// algorithm.
 pub(crate) fn tcp_socket() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: socket takes plain numbers.
-    let made = unsafe { libc::socket(libc::AF_INET, kind, 0) };
-    if made < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just made and belongs to nobody else.
-    let socket = unsafe { OwnedFd::from_raw_fd(made) };
-    let on: libc::c_int = 1;
-    let (level, name) = (libc::IPPROTO_TCP, libc::TCP_NODELAY);
-    // SAFETY: the pointer is valid for the size that is given.
-    check(unsafe {
-        libc::setsockopt(made, level, name, (&raw const on).cast(), size_of_val(&on) as libc::socklen_t)
-    })?;
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
     Ok(socket)
 }
 
 /// Takes away the mount that a path of `/proc/self/fd` is open on, if it is still there.
 pub(crate) fn unmount_open(path: &CStr) -> io::Result<()> {
-    // SAFETY: the path ends in a zero byte and lives through the call.
-    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) })
+    Ok(rustix::mount::unmount(path, UnmountFlags::DETACH)?)
 }
 
 /// The largest packet that the kernel sends to where the socket is connected.
-pub(crate) fn path_mtu(socket: &impl AsRawFd) -> io::Result<u32> {
-    let mut mtu: libc::c_int = 0;
-    let mut length = size_of_val(&mtu) as libc::socklen_t;
-    // SAFETY: `mtu` and `length` outlive the call and say their sizes.
-    check(unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_MTU,
-            (&raw mut mtu).cast(),
-            &raw mut length,
-        )
-    })?;
-    u32::try_from(mtu).map_err(|_| io::ErrorKind::InvalidData.into())
+pub(crate) fn path_mtu(socket: &impl AsFd) -> io::Result<u32> {
+    Ok(sockopt::ip_mtu(socket)?)
 }

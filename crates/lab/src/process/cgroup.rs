@@ -211,7 +211,7 @@ pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
         }
         for id in members {
             // It may have ended by itself; the next reading tells.
-            let _ = sys::signal(SignalTarget::Process(Pid::new(id)), Signal::Kill);
+            let _ = sys::signal(SignalTarget::Process(Pid::new(id)), Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));
     }

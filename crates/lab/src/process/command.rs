@@ -111,11 +111,11 @@ fn end(child: &mut Child) -> io::Result<()> {
     let group = SignalTarget::Group(Pid::new(child.id() as i32));
     let start = sys::monotonic();
     // The leader is looked at without being reaped: until then the group's number is its own.
-    let _ = sys::signal(group, Signal::Terminate);
+    let _ = sys::signal(group, Signal::TERM);
     while sys::peek_exit(Pid::new(child.id() as i32))?.is_none() && sys::monotonic().since(start) < GRACE {
         std::thread::sleep(PAUSE);
     }
-    let _ = sys::signal(group, Signal::Kill);
+    let _ = sys::signal(group, Signal::KILL);
     child.wait().map(drop)
 }
 

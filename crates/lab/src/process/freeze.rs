@@ -166,19 +166,19 @@ impl Unit {
         if let Some(group) = &self.cgroup {
             return group.request(Wanted::Running).map_err(|source| cgroup_error(group, source));
         }
-        self.signal_all(Signal::Continue);
+        self.signal_all(Signal::CONT);
         Ok(())
     }
 
     fn stop_all(&mut self) -> Result<(), FreezeError> {
-        self.signal_all(Signal::Stop);
+        self.signal_all(Signal::STOP);
         let mut running = None;
         let stopped = wait_until(|| {
             let members = self.members();
             running = members.iter().copied().find(|pid| !procfs::all_threads_stopped(*pid));
             if let Some(pid) = running {
                 // A child born while the signals were on their way has not got one.
-                let _ = sys::signal(SignalTarget::Process(pid), Signal::Stop);
+                let _ = sys::signal(SignalTarget::Process(pid), Signal::STOP);
                 return Ok(false);
             }
             // One that stopped late may have had a child after the list was made; who stands still has none.
@@ -208,7 +208,7 @@ impl Unit {
             // Where this fails the signals below remain.
             let _ = group.kill();
         }
-        self.signal_all(Signal::Kill);
+        self.signal_all(Signal::KILL);
     }
 
     /// Whether the group at `path` is one of its own.

@@ -52,7 +52,7 @@ const PORT_IN_USE: i32 = 3;
 /// Bytes of a wrong line that an error shows.
 const SHOWN: usize = 200;
 /// Bytes of a log that are made sure of before the start.
-const LOG_ROOM: i64 = 4096;
+const LOG_ROOM: u64 = 4096;
 
 /// What to start, and how. In the command and the environment `{port}` stands for the port, unless the role
 /// chooses it, and `{host}` for the address that it is to listen on.

@@ -357,7 +357,7 @@ impl Running {
         // A unit that cannot be thawed can still be killed.
         let _ = self.thaw();
         if let (Some(grace), Some(unit), false) = (grace, &mut self.unit, ended_before) {
-            unit.signal_all(Signal::Terminate);
+            unit.signal_all(Signal::TERM);
             self.wait_for_end(start, grace);
         }
         if !self.has_ended() {

@@ -26,7 +26,7 @@ pub enum GuardOutcome {
 /// Stands guard until `input` ends: what the hidden verb does with its standard input and output, and all it
 /// does. It returns in order that `main` may exit.
 pub fn run(input: impl Read, mut output: impl Write) -> io::Result<GuardOutcome> {
-    for signal in [Signal::Interrupt, Signal::Terminate, Signal::TerminalStop, Signal::HangUp, Signal::Quit] {
+    for signal in [Signal::INT, Signal::TERM, Signal::TSTP, Signal::HUP, Signal::QUIT] {
         sys::ignore(signal);
     }
     // It fails only where we lead a group already, and then a terminal cannot reach us through our parent's.

@@ -105,8 +105,8 @@ fn end_session(leader: ProcessIdentity) -> io::Result<()> {
     while !members.is_empty() {
         for member in &members {
             // Either fails only where the member has just ended.
-            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::Kill);
-            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::Continue);
+            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::KILL);
+            let _ = sys::signal(SignalTarget::Process(member.pid), Signal::CONT);
         }
         if sys::monotonic().since(start) > END_PATIENCE {
             return Err(io::ErrorKind::TimedOut.into());

@@ -3,11 +3,12 @@
 //!
 //! The only module of the relay with `unsafe`. It decides nothing.
 
-use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use rustix::net::{AddressFamily, SocketType};
+use rustix::time::{ClockId, clock_gettime};
 use weighbridge_model::quantity::Nanoseconds;
 
 use super::frame::{Frame, VlanTag};
@@ -56,12 +57,8 @@ fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) 
 
 /// The number of an interface of this thread's network namespace.
 pub(super) fn interface_index(name: &str) -> io::Result<u32> {
-    let name = CString::new(name)?;
-    // SAFETY: the text ends with a zero byte and lives through the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(io::Error::last_os_error()),
-        index => Ok(index),
-    }
+    let any = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    Ok(rustix::net::netdevice::name_to_index(any, name)?)
 }
 
 /// A packet socket without a protocol: it receives nothing yet. What fails without a capability fails here.
@@ -278,8 +275,6 @@ pub(super) fn termination() -> io::Result<OwnedFd> {
 
 /// CPU time that the calling thread has used.
 pub(super) fn thread_cpu() -> Nanoseconds {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to; the clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    let time = clock_gettime(ClockId::ThreadCPUTime);
     Nanoseconds::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
