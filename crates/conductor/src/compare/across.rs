@@ -33,15 +33,15 @@ struct Stored {
     started_unix_s: u64,
 }
 
-/// One run, cut down to the variants that are compared and judged by itself.
-struct Cut {
+/// One run with only the variants that are compared, judged by itself.
+struct Excerpt {
     question: Question,
     trials: Vec<TrialRecord>,
     summary: Summary,
 }
 
-/// By what the two are compared.
-enum Way {
+/// Through what the two runs are compared.
+enum Reference {
     /// The shared variant's places in the two runs.
     Baseline([usize; 2]),
     /// The host's deviation from run to run.
@@ -66,18 +66,18 @@ pub fn compare_runs(
     }
     let runs = [Stored::read(first)?, Stored::read(second)?];
     let wanted = wanted(&runs, named)?;
-    let way = match shared(&runs, wanted) {
-        Ok(places) => Ok(Way::Baseline(places)),
+    let reference = match shared(&runs, wanted) {
+        Ok(places) => Ok(Reference::Baseline(places)),
         Err(no_baseline) => match calibration(&runs, calibrations) {
-            Ok(found) => Ok(Way::Calibration(Box::new(found))),
-            // What stands in the way of both is said once.
+            Ok(found) => Ok(Reference::Calibration(Box::new(found))),
+            // What hinders both is reported once.
             Err(reason) if reason == no_baseline => Err(reason),
             Err(reason) => Err(format!("{no_baseline}; {reason}")),
         },
     };
-    let chosen = way.and_then(|way| Ok((choose(&runs, &way, wanted)?, way)));
+    let chosen = reference.and_then(|reference| Ok((choose(&runs, &reference, wanted)?, reference)));
     Ok(match chosen {
-        Ok((places, way)) => compared(runs, places, &way),
+        Ok((places, reference)) => compared(runs, places, &reference),
         Err(reason) => not_together(runs, &reason),
     })
 }
@@ -117,15 +117,15 @@ impl Stored {
         })
     }
 
-    fn cut(mut self, kept: &[usize]) -> Cut {
+    fn excerpt(mut self, kept: &[usize]) -> Excerpt {
         cut_down(&mut self.experiment, &mut self.trials, kept);
         let question = question_of(self.summary, &self.experiment);
         let summary = judge::summarise(&question, &self.trials);
-        Cut { question, trials: self.trials, summary }
+        Excerpt { question, trials: self.trials, summary }
     }
 }
 
-impl Cut {
+impl Excerpt {
     fn part(&self) -> ComparedRun<'_> {
         ComparedRun { question: &self.question, trials: &self.trials, summary: &self.summary }
     }
@@ -231,14 +231,18 @@ fn calibration(runs: &[Stored; 2], folder: Option<&Path>) -> Result<HostCalibrat
 }
 
 /// Which variants are compared: those wanted; else the only ones beside the shared one, or of the one name that both have.
-fn choose(runs: &[Stored; 2], way: &Way, wanted: [Option<usize>; 2]) -> Result<[usize; 2], String> {
+fn choose(
+    runs: &[Stored; 2],
+    reference: &Reference,
+    wanted: [Option<usize>; 2],
+) -> Result<[usize; 2], String> {
     if let [Some(first), Some(second)] = wanted {
         return Ok([first, second]);
     }
     let left = |at: usize| {
-        let without = match way {
-            Way::Baseline(places) => Some(places[at]),
-            Way::Calibration(_) => None,
+        let without = match reference {
+            Reference::Baseline(places) => Some(places[at]),
+            Reference::Calibration(_) => None,
         };
         (0..runs[at].experiment.variants.len()).filter(|place| Some(*place) != without).collect::<Vec<_>>()
     };
@@ -262,18 +266,18 @@ fn choose(runs: &[Stored; 2], way: &Way, wanted: [Option<usize>; 2]) -> Result<[
 }
 
 /// The comparison itself.
-fn compared(runs: [Stored; 2], places: [usize; 2], way: &Way) -> Summary {
-    let note = note(&runs, places, way);
+fn compared(runs: [Stored; 2], places: [usize; 2], reference: &Reference) -> Summary {
+    let note = note(&runs, places, reference);
     let [one, two] = runs;
-    let kept = |at: usize| match way {
-        Way::Baseline(shared) => vec![shared[at], places[at]],
-        Way::Calibration(_) => vec![places[at]],
+    let kept = |at: usize| match reference {
+        Reference::Baseline(shared) => vec![shared[at], places[at]],
+        Reference::Calibration(_) => vec![places[at]],
     };
     let (stored, baseline) = (one.summary.clone(), one.experiment.variants[places[0]].name.clone());
-    let (first, second) = (one.cut(&kept(0)), two.cut(&kept(1)));
-    let costs = match way {
-        Way::Baseline(_) => through_baseline(first.part(), second.part()),
-        Way::Calibration(found) => {
+    let (first, second) = (one.excerpt(&kept(0)), two.excerpt(&kept(1)));
+    let costs = match reference {
+        Reference::Baseline(_) => through_baseline(first.part(), second.part()),
+        Reference::Calibration(found) => {
             let deviations = found.variants.first().map(|variant| &*variant.run_to_run).unwrap_or_default();
             through_calibration(first.part(), second.part(), deviations)
         }
@@ -287,12 +291,12 @@ fn compared(runs: [Stored; 2], places: [usize; 2], way: &Way) -> Summary {
 }
 
 /// Time between the beginnings of two runs.
-fn apart(runs: &[Stored; 2]) -> Nanoseconds {
+fn time_between(runs: &[Stored; 2]) -> Nanoseconds {
     Nanoseconds::from_secs(runs[0].started_unix_s.abs_diff(runs[1].started_unix_s))
 }
 
 /// Through what they are compared, and what that takes for granted.
-fn note(runs: &[Stored; 2], places: [usize; 2], way: &Way) -> Finding {
+fn note(runs: &[Stored; 2], places: [usize; 2], reference: &Reference) -> Finding {
     let name = |at: usize, place: usize| runs[at].experiment.variants[place].name.clone();
     let subject = format!("{} against {}", name(1, places[1]), name(0, places[0]));
     let finding = |severity, evidence: String, remedy: &str| Finding {
@@ -302,8 +306,8 @@ fn note(runs: &[Stored; 2], places: [usize; 2], way: &Way) -> Finding {
         evidence,
         remedy: remedy.to_owned(),
     };
-    match way {
-        Way::Baseline([a, b]) => {
+    match reference {
+        Reference::Baseline([a, b]) => {
             let (a, b) = (name(0, *a), name(1, *b));
             let who = if a == b { format!("`{a}`") } else { format!("`{a}` and `{b}`, one program,") };
             let evidence = format!(
@@ -312,9 +316,9 @@ fn note(runs: &[Stored; 2], places: [usize; 2], way: &Way) -> Finding {
             );
             finding(Severity::Note, evidence, "put both into one experiment for a narrower interval")
         }
-        Way::Calibration(found) => {
+        Reference::Calibration(found) => {
             let over = found.variants.first().map(|variant| variant.spread_over).unwrap_or_default();
-            let between = apart(runs);
+            let between = time_between(runs);
             let mut evidence = format!(
                 "not measured together; the error holds the host's deviation from run to run, calibrated {} with {} over \
                  {over}; the runs began {between} apart",
