@@ -354,8 +354,7 @@ mod tests {
             language: "sh".to_owned(),
             folder: std::env::temp_dir(),
             start: ["sh", "-c", script].map(str::to_owned).to_vec(),
-            workloads: Vec::new(),
-            protocols: Vec::new(),
+            workloads: std::collections::BTreeMap::new(),
             tls: super::super::TlsOffer::Absent,
         };
         start(&subject, &[], &[("WORKLOAD", "w")]).expect("a shell")

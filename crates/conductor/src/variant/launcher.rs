@@ -227,10 +227,12 @@ fn service_launch(
     workload: &WorkloadSpec,
     logs: &[OutputCapture; 2],
 ) -> Launch {
-    let own = || service.workloads().first().map_or("pingpong", String::as_str);
-    let workload = workload.offered_as(variant).unwrap_or_else(own);
+    let protocol = variant.protocol.name();
+    // Where nothing is offered over the protocol, preparing said so before.
+    let first = || service.first_over(protocol).map_or("pingpong", |offer| &offer.name);
+    let workload = workload.offered_as(variant).unwrap_or_else(first);
     let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
-    service.launch(workload, variant.protocol.name(), &stdout, &stderr)
+    service.launch(workload, protocol, &stdout, &stderr)
 }
 
 /// How a program of the user's own is started.

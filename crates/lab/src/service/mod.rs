@@ -4,6 +4,8 @@
 pub mod catalog;
 pub mod checkout;
 mod manifest;
+mod offer;
 pub mod runtime;
 
 pub use manifest::{Built, FILE, Freezing, Service, ServiceError, Tls};
+pub use offer::WorkloadOffer;
