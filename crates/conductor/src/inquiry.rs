@@ -12,6 +12,7 @@ use weighbridge_lab::process::GRACE;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::{VersionAnswer, by_program};
+use weighbridge_lab::service::state::StateFolder;
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
 use weighbridge_load::h2::Http2Settings;
@@ -82,7 +83,10 @@ impl Inquiry {
     fn ask_running(&self, service: &Service) -> Result<String, String> {
         let (workload, protocol, framing) = spoken(service)?;
         let log = self.logs.path().join(service.name());
-        let launch = service.launch(workload, protocol.name(), &log, &log);
+        let mut launch = service.launch(workload, protocol.name(), &log, &log);
+        let state = StateFolder::make(&self.lab, self.logs.path(), service.name());
+        let state = state.map_err(|error| error.to_string())?;
+        launch.environment.push(state.variable());
         let running = self.lab.launch(&launch).map_err(|error| error.to_string())?;
         let answer = get_version(running.port(), framing);
         running.stop(GRACE);

@@ -29,6 +29,7 @@ use weighbridge_load::{memcached, resp};
 use weighbridge_model::experiment::{Equality, LoadSpec, Protocol, TemplateError, ValueError, WorkloadSpec};
 use weighbridge_model::quantity::Bytes;
 
+pub use bind::DataFile;
 use bind::{Bind, Binding};
 pub use canonical::{Canonical, Received};
 use expect::Expect;
@@ -178,6 +179,21 @@ pub struct Given<'a> {
     pub extra: &'a [Bytes],
 }
 
+/// The files that services read of a workload, in the folder that the contract's variable `DATA` names; none where they
+/// need nothing but requests.
+pub fn service_data(spec: &WorkloadSpec) -> Vec<DataFile> {
+    bindable(spec).service_data()
+}
+
+fn bindable(spec: &WorkloadSpec) -> &dyn Bind {
+    match spec {
+        WorkloadSpec::Pingpong(spec) => spec,
+        WorkloadSpec::Http(spec) => spec,
+        WorkloadSpec::Commands(spec) => spec,
+        WorkloadSpec::Grpc(spec) => spec,
+    }
+}
+
 /// A specification bound to one variant.
 #[derive(Debug, Clone)]
 pub struct Workload {
@@ -221,13 +237,7 @@ impl Workload {
         given: Given<'_>,
     ) -> Result<Self, WorkloadError> {
         let framing = framing(protocol, address.scheme);
-        let binding = Binding { framing, protocol, load, address, given };
-        match spec {
-            WorkloadSpec::Pingpong(spec) => spec.bind(&binding),
-            WorkloadSpec::Http(spec) => spec.bind(&binding),
-            WorkloadSpec::Commands(spec) => spec.bind(&binding),
-            WorkloadSpec::Grpc(spec) => spec.bind(&binding),
-        }
+        bindable(spec).bind(&Binding { framing, protocol, load, address, given })
     }
 
     /// How its bytes are laid out on a connection.

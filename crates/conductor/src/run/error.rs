@@ -77,6 +77,14 @@ pub enum RunError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// What the workload made for services could not be written.
+    #[error("the workload's files for services cannot be written to `{}`: {source}; free space or change `--out`", path.display())]
+    Data {
+        /// Their folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// Too many blocks were disturbed.
     #[error(
         "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or mend the service"

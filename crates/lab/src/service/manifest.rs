@@ -35,7 +35,7 @@ const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a
 /// variable of the user's shell (some set `HOST`) configures nothing.
-const CONTRACT_VARIABLES: [&str; 5] = ["DIRECT", "NAGLE", "PEER", "TLS_CERT", "TLS_KEY"];
+const CONTRACT_VARIABLES: [&str; 7] = ["DATA", "DIRECT", "NAGLE", "PEER", "STATE", "TLS_CERT", "TLS_KEY"];
 
 /// Among the protocols of a workload: the service carries out operations in its own process.
 const DIRECT: &str = "direct";
@@ -710,7 +710,7 @@ command = ["bin/weigh-go"]
             launch.environment.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
         };
         assert_eq!(value("HOST"), Some("127.0.0.1"));
-        assert_eq!(value("TLS_KEY"), Some(""));
+        assert_eq!([value("TLS_KEY"), value("DATA"), value("STATE")], [Some(""); 3]);
         assert_eq!(value("PROTOCOL"), Some("http1-json"));
         assert_eq!(launch.ready, Ready::Line);
     }
