@@ -17,10 +17,10 @@ pub fn check(data: &[u8]) {
             return;
         }
     };
-    for workload in service.workloads() {
-        for protocol in service.protocols() {
-            service.offers(workload, protocol).expect("it lists both");
-            let launch = service.launch(workload, protocol, Path::new("out"), Path::new("err"));
+    for offer in service.workloads() {
+        for protocol in &offer.protocols {
+            service.offers(&offer.name, protocol).expect("it lists both");
+            let launch = service.launch(&offer.name, protocol, Path::new("out"), Path::new("err"));
             assert!(launch.command.first().is_some_and(|program| !program.is_empty()), "{launch:?}");
         }
     }

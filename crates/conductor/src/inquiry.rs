@@ -12,6 +12,7 @@ use weighbridge_lab::process::GRACE;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::{VersionAnswer, by_program};
+use weighbridge_lab::service::state::StateFolder;
 use weighbridge_load::Framing;
 use weighbridge_load::Stack;
 use weighbridge_load::exchange::{Limits, exchange};
@@ -72,11 +73,12 @@ impl Inquiry {
     }
 
     fn ask_running(&self, service: &Service) -> Result<String, String> {
-        let (protocol, framing) = spoken(service)?;
-        let workload = service.workloads().iter().find(|name| *name == WORKLOAD);
-        let workload = workload.or(service.workloads().first()).map_or(WORKLOAD, String::as_str);
+        let (workload, protocol, framing) = spoken(service)?;
         let log = self.logs.path().join(service.name());
-        let launch = service.launch(workload, protocol.name(), &log, &log);
+        let mut launch = service.launch(workload, protocol.name(), &log, &log);
+        let state = StateFolder::make(&self.lab, self.logs.path(), service.name());
+        let state = state.map_err(|error| error.to_string())?;
+        launch.environment.push(state.variable());
         let running = self.lab.launch(&launch).map_err(|error| error.to_string())?;
         let answer = get_version(running.port(), framing);
         running.stop(GRACE);
@@ -89,13 +91,18 @@ impl Inquiry {
     }
 }
 
-/// A protocol of the service over which a path can be asked.
-fn spoken(service: &Service) -> Result<(Protocol, Framing), String> {
+/// A protocol of the service over which a path can be asked, and a workload that it offers over that.
+fn spoken(service: &Service) -> Result<(&str, Protocol, Framing), String> {
     let offered = [
         (Protocol::HTTP1_JSON, Framing::Http1),
         (Protocol::HTTP2_JSON, Framing::Http2(Http2Settings::default())),
     ];
-    let mut spoken = offered.into_iter().filter(|(protocol, _)| service.speaks(protocol.name()).is_ok());
+    let mut spoken = offered.into_iter().filter_map(|(protocol, framing)| {
+        let first = service.first_over(protocol.name()).ok()?;
+        // It waits for no peer, as the first may.
+        let usual = service.offers(WORKLOAD, protocol.name()).map(|()| WORKLOAD);
+        Some((usual.unwrap_or(&first.name), protocol, framing))
+    });
     spoken.next().ok_or_else(|| "it speaks neither `http1-json` nor `http2-json`".to_owned())
 }
 

@@ -27,6 +27,7 @@ mod streams;
 mod sys;
 mod tls;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,12 +50,18 @@ pub struct Subject {
     pub folder: PathBuf,
     /// `start.command`. A first word with a `/` is a path from the folder, any other is sought on `PATH`.
     pub start: Vec<String>,
-    /// `workloads` of its `service.toml`.
-    pub workloads: Vec<String>,
-    /// `protocols` of its `service.toml`.
-    pub protocols: Vec<String>,
+    /// `workloads` of its `service.toml`: each with the protocols over which it is offered.
+    pub workloads: BTreeMap<String, Vec<String>>,
     /// `tls` of its `service.toml`.
     pub tls: TlsOffer,
+}
+
+impl Subject {
+    /// Whether a workload is offered over a protocol.
+    fn offers(&self, workload: &str, protocol: Protocol) -> bool {
+        let protocols = self.workloads.get(workload);
+        protocols.is_some_and(|protocols| protocols.iter().any(|name| name == protocol.name()))
+    }
 }
 
 /// Whether a service offers TLS on its listener.
@@ -281,13 +288,16 @@ fn obstacle(bench: &Bench, test: &Test, depth: Depth) -> Option<String> {
     if test.needs == Needs::ServiceAndTime && depth == Depth::Quick {
         return Some("takes long, and this verification is a quick one".to_owned());
     }
-    let Subject { name, workloads, protocols, tls, .. } = bench.subject;
+    let Subject { name, workloads, tls, .. } = bench.subject;
     let workload = if test.needs == Needs::Relay { "ping" } else { "pingpong" };
-    for (word, offered, kind) in [(workload, workloads, "workload"), (protocol.name(), protocols, "protocol")]
-    {
-        if !offered.iter().any(|offer| offer == word) {
-            return Some(format!("`{name}` does not offer the {kind} `{word}`"));
-        }
+    let Some(protocols) = workloads.get(workload) else {
+        return Some(format!("`{name}` does not offer the workload `{workload}`"));
+    };
+    if !bench.subject.offers(workload, protocol) {
+        let (protocol, offered) = (protocol.name(), protocols.join("`, `"));
+        return Some(format!(
+            "`{name}` does not offer the protocol `{protocol}` for the workload `{workload}`; it has `{offered}`"
+        ));
     }
     if matches!(test.needs, Needs::SpeaksTls(_)) && *tls == TlsOffer::Absent {
         return Some(format!("`{name}` does not offer TLS"));
@@ -338,8 +348,7 @@ mod tests {
             language: "sh".to_owned(),
             folder: std::env::temp_dir(),
             start: ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec(),
-            workloads: Vec::new(),
-            protocols: Vec::new(),
+            workloads: BTreeMap::new(),
             tls: TlsOffer::Absent,
         };
         let rows = within(&subject, Depth::Full, Duration::ZERO, &mut |_| {});

@@ -6,7 +6,7 @@ use super::bench::{Bench, Service};
 use super::client::{ClientError, Connection};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::running::{Ended, Patience};
-use super::{Needs, Test, TlsOffer, row};
+use super::{Needs, Protocol, Test, TlsOffer, row};
 
 /// The group.
 pub(super) const ROWS: &[Test] = &[
@@ -127,7 +127,8 @@ fn wrong_ports_are_refused(bench: &mut Bench) -> Verdict {
 }
 
 fn unsupported_variables_are_refused(bench: &mut Bench) -> Verdict {
-    let direct = bench.subject.protocols.iter().any(|protocol| protocol == "direct");
+    let direct =
+        bench.subject.workloads.values().flatten().any(|protocol| protocol == Protocol::DIRECT.name());
     let tls = bench.subject.tls == TlsOffer::Offered;
     [("TLS_CERT", "/dev/null"), ("TLS_KEY", "/dev/null"), ("DIRECT", "1")]
         .into_iter()

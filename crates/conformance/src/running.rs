@@ -12,14 +12,17 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use super::Subject;
 use super::limits::left;
 use super::outcome::{Shortfall, differs, quoted};
 use super::sys;
 
 /// The variables that a service reads. Ours are not passed on; all others are.
-const VARIABLES: [&str; 9] =
-    ["HOST", "PORT", "WORKLOAD", "PROTOCOL", "PEER", "NAGLE", "TLS_CERT", "TLS_KEY", "DIRECT"];
+const VARIABLES: [&str; 11] = [
+    "HOST", "PORT", "WORKLOAD", "PROTOCOL", "PEER", "NAGLE", "TLS_CERT", "TLS_KEY", "DIRECT", "DATA", "STATE",
+];
 
 /// How often a process is looked at while it is waited for.
 const LOOK: Duration = Duration::from_millis(1);
@@ -35,6 +38,8 @@ pub(super) struct Running {
     input: Option<ChildStdin>,
     stdout: Output,
     stderr: Output,
+    /// Removed once its group is killed.
+    _state: TempDir,
 }
 
 /// Whether the number of the group is still its own.
@@ -62,7 +67,7 @@ pub(super) enum Patience {
     UntilItSpeaks,
 }
 
-/// Starts the service with `PORT=0`, then `environment` over it.
+/// Starts the service with `PORT=0` and a folder of its own for `STATE`, then `environment` over it.
 pub(super) fn start(
     subject: &Subject,
     arguments: &[&str],
@@ -93,7 +98,9 @@ fn spawn(
     for name in VARIABLES {
         command.env_remove(name);
     }
-    command.env("PORT", "0").envs(environment.iter().copied());
+    let state = tempfile::tempdir()
+        .map_err(|error| differs("a folder for its state", "an empty one", format_args!("{error}")))?;
+    command.env("PORT", "0").env("STATE", state.path()).envs(environment.iter().copied());
     sys::lead_group_and_die_with_us(&mut command);
     let mut child = command.spawn().map_err(|error| {
         differs(format_args!("start of `{program}`"), "a process", format_args!("{error}; build the service"))
@@ -101,7 +108,7 @@ fn spawn(
     let input = child.stdin.take();
     let stdout = Output::reading(child.stdout.take());
     let stderr = Output::reading(child.stderr.take());
-    Ok(Running { child, leader: Leader::Unreaped, input, stdout, stderr })
+    Ok(Running { child, leader: Leader::Unreaped, input, stdout, stderr, _state: state })
 }
 
 impl Running {
@@ -336,8 +343,7 @@ mod tests {
             language: "sh".to_owned(),
             folder: std::env::temp_dir(),
             start: ["sh", "-c", script].map(str::to_owned).to_vec(),
-            workloads: Vec::new(),
-            protocols: Vec::new(),
+            workloads: std::collections::BTreeMap::new(),
             tls: super::super::TlsOffer::Absent,
         };
         start(&subject, &[], &[("WORKLOAD", "w")]).expect("a shell")

@@ -227,7 +227,7 @@ fn speaks_grpc(bench: &mut Bench) -> Verdict {
 }
 
 fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
-    let offered = |protocol: &Protocol| bench.subject.protocols.iter().any(|name| name == protocol.name());
+    let offered = |protocol: &Protocol| bench.subject.offers("pingpong", *protocol);
     for protocol in SPOKEN.into_iter().filter(offered) {
         let (service, identity) = start(bench, protocol)?;
         let limits = bench.limits();

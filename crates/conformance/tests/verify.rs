@@ -4,6 +4,7 @@
 //! A service whose program is missing is built first, with its own `build.command`. All of it together takes minutes, most
 //! of them spent waiting: `cargo test -p weighbridge-conformance --test verify -- --ignored`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,8 +21,7 @@ use weighbridge_conformance::{Depth, Row, RowResult, Subject, TlsOffer};
 struct Manifest {
     name: String,
     language: String,
-    workloads: Vec<String>,
-    protocols: Vec<String>,
+    workloads: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     tls: bool,
     toolchain: Toolchain,
@@ -68,12 +68,17 @@ fn succeeds(folder: &Path, command: &[String]) -> bool {
 }
 
 fn subject(folder: &Path) -> Subject {
-    let Manifest { name, language, workloads, protocols, tls, build: step, start, .. } = manifest(folder);
+    let Manifest { name, language, workloads, tls, build: step, start, .. } = manifest(folder);
     if !succeeds(folder, &[&start.command[..], &["--version".to_owned()]].concat()) {
         build(folder, &step.command);
     }
     let tls = if tls { TlsOffer::Offered } else { TlsOffer::Absent };
-    Subject { name, language, folder: folder.to_owned(), start: start.command, workloads, protocols, tls }
+    Subject { name, language, folder: folder.to_owned(), start: start.command, workloads, tls }
+}
+
+/// One workload over one protocol.
+fn offers(workload: &str, protocol: &str) -> BTreeMap<String, Vec<String>> {
+    [(workload.to_owned(), vec![protocol.to_owned()])].into()
 }
 
 fn ids<'a>(rows: &'a [Row], of_interest: impl Fn(&RowResult) -> bool + 'a) -> Vec<&'static str> {
@@ -398,7 +403,7 @@ fn a_program_that_is_missing_fails_what_needs_only_it_and_skips_the_rest() {
 #[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_service_without_the_workload_is_verified_as_a_program_only() {
     let mut mutant = Mutant::unpatched();
-    mutant.subject.workloads = vec!["person".to_owned()];
+    mutant.subject.workloads = offers("person", "http1-json");
     let rows = mutant.verify();
     assert_eq!(failures(&rows), Vec::<&str>::new(), "{}", remarks(&rows));
     let passed = ids(&rows, |result| *result == RowResult::Passed);
@@ -474,12 +479,16 @@ fn slips_in_http2_grpc_and_tls_are_found() {
 #[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn protocols_and_tls_that_are_not_offered_are_skipped() {
     let mut mutant = Mutant::unpatched();
-    mutant.subject.protocols = vec!["http1-json".to_owned()];
+    mutant.subject.workloads = offers("pingpong", "http1-json");
     mutant.subject.tls = TlsOffer::Absent;
     let rows = mutant.verify();
     // It accepts what its file does not offer.
     assert_eq!(failures(&rows), ["C10"], "{}", remarks(&rows));
-    says(&rows, "F1", "`go` does not offer the protocol `http2-json`");
+    says(
+        &rows,
+        "F1",
+        "`go` does not offer the protocol `http2-json` for the workload `pingpong`; it has `http1-json`",
+    );
     says(&rows, "G1", "`go` does not offer the protocol `grpc`");
     says(&rows, "T3", "`go` does not offer TLS");
     let group = |letter: char| rows.iter().filter(move |row| row.id.starts_with(letter));
@@ -494,7 +503,7 @@ fn protocols_and_tls_that_are_not_offered_are_skipped() {
 #[track_caller]
 fn direct_fails_exactly(script: &str, expected: &[&str]) -> Vec<Row> {
     let mut subject = subject(&services().join("rust"));
-    subject.protocols = vec!["direct".to_owned()];
+    subject.workloads = offers("pingpong", "direct");
     subject.start = ["bash", "-c", script, "bash"].map(str::to_owned).to_vec();
     let mut rows = weighbridge_conformance::service(&subject, Depth::Quick, &mut |_| {});
     rows.retain(|row| row.id.starts_with('D'));

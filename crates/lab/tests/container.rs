@@ -27,7 +27,8 @@ facts = {
     "pid": str(os.getpid()), "host": os.uname().nodename, "seccomp": status("Seccomp"), "new": status("NoNewPrivs"),
     "capabilities": status("CapEff"), "write": can(lambda: open("/usr/mine", "w")), "tmp": can(lambda: open("/tmp/mine", "w")),
     "root": can(lambda: os.mkdir("/mine")), "shadow": can(lambda: open("/etc/shadow")), "port": os.environ["PORT"],
-    "home": os.environ["HOME"], "mine": os.environ["MINE"], "cwd": os.getcwd(),
+    "state": can(lambda: open(os.environ["STATE"] + "/mine", "x")), "data": can(lambda: open(os.environ["DATA"] + "/mine", "w")),
+    "people": open(os.environ["DATA"] + "/people.json").read(), "home": os.environ["HOME"], "mine": os.environ["MINE"], "cwd": os.getcwd(),
 }
 open(os.environ["RUNTIME_FACTS"], "w").write(" ".join(f"{key}={value}" for key, value in facts.items()))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
@@ -53,11 +54,18 @@ fn launch(folder: &Path, program: &str) -> Launch {
     let own = folder.join("service");
     fs::create_dir_all(&own).expect("a folder");
     fs::write(own.join("program.py"), program).expect("a program");
-    let facts = folder.join("facts.txt").display().to_string();
+    let (state, data) = (folder.join("wb-01234567-000-0-state"), folder.join("data"));
+    for made in [&state, &data] {
+        fs::create_dir_all(made).expect("a folder");
+    }
+    fs::write(data.join("people.json"), "{}").expect("a file");
+    let named = |name: &str, path: &Path| (name.to_owned(), path.display().to_string());
+    let facts = named("RUNTIME_FACTS", &folder.join("facts.txt"));
+    let mine = ("MINE".to_owned(), "kept".to_owned());
     Launch {
         name: "contained".to_owned(),
         command: ["python3", "program.py"].map(str::to_owned).to_vec(),
-        environment: vec![("RUNTIME_FACTS".to_owned(), facts), ("MINE".to_owned(), "kept".to_owned())],
+        environment: vec![facts, mine, named("STATE", &state), named("DATA", &data)],
         folder: Some(own),
         host: Ipv4Addr::LOCALHOST.into(),
         cores: None,
@@ -107,9 +115,13 @@ fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
             ("port", "0"),
             ("home", "/tmp"),
             ("mine", "kept"),
+            ("state", "yes"),
+            ("data", "30"),
+            ("people", "{}"),
         ] {
             assert_eq!(fact(name), Some(wanted), "{} {name}: {facts:?}", runtime.name());
         }
+        assert!(folder.join("wb-01234567-000-0-state/mine").is_file(), "{}", runtime.name());
         assert!(fact("cwd").is_none_or(|cwd| cwd == own), "{facts:?}");
         let first = container.pid().expect("its first process");
         let members = running.members();

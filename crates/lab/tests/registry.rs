@@ -250,6 +250,27 @@ fn a_revision_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
     assert!(!ours.exists() && theirs.exists());
 }
 
+#[test]
+fn a_state_folder_that_a_dead_run_left_is_removed_and_other_folders_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.join("table")).expect("a folder");
+        path
+    };
+    let (ours, theirs) = (place("logs/wb-01234567-000-0-state"), place("documents/my-state"));
+    let resource = |path: &Path| OwnedResource::StateFolder { path: path.to_owned() };
+    let base = folder.path().join("registry");
+    fs::create_dir(&base).expect("a folder");
+    // Unlike a process it outlives the boot.
+    let owner = Owner { boot: "another".to_owned(), ..dead_owner() };
+    write(&base, "left", &owner, &[taken(&resource(&ours)), taken(&resource(&theirs))]);
+    let done = stale::clean(&base, CleanMode::Remove).expect("cleaning");
+    assert_eq!(done[0].outcome, CleanOutcome::Removed);
+    assert!(matches!(done[1].outcome, CleanOutcome::Kept(_)), "{done:?}");
+    assert!(!ours.exists() && theirs.exists());
+}
+
 /// A run that was killed has a guardian, which is at work when somebody cleans up at once.
 #[test]
 fn cleaning_waits_for_a_guardian_that_is_still_at_work() {

@@ -17,6 +17,20 @@ pub(crate) trait Bind {
     ///
     /// Errors: [`WorkloadError::Unbound`] where the protocol does not carry it; otherwise what is wrong with a request.
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError>;
+
+    /// What services read of it from the folder that `DATA` names. The same specification always gives the same files.
+    fn service_data(&self) -> Vec<DataFile> {
+        Vec::new()
+    }
+}
+
+/// A file that a workload makes for services.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFile {
+    /// Its name in the folder, without a folder of its own.
+    pub name: String,
+    /// What it holds.
+    pub contents: Vec<u8>,
 }
 
 /// What requests of every workload are bound to.

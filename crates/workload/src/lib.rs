@@ -33,6 +33,7 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::quantity::Bytes;
 
+pub use bind::DataFile;
 use bind::{Bind, Binding};
 pub use canonical::{Canonical, Received};
 use expect::Expect;
@@ -165,6 +166,12 @@ pub struct Given<'a> {
     pub rows: &'a [Arc<Rows>],
     /// Sizes that a block asks for besides those of a range.
     pub extra: &'a [Bytes],
+}
+
+/// The files that services read of a workload, in the folder that the contract's variable `DATA` names; none where they
+/// need nothing but requests.
+pub fn service_data(spec: &WorkloadSpec) -> Vec<DataFile> {
+    each_workload!(spec, spec => spec.service_data())
 }
 
 /// A specification bound to one variant.

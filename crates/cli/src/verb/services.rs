@@ -9,8 +9,9 @@ use weighbridge_conductor::{Control, find_catalog};
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::process::GRACE;
 use weighbridge_lab::process::launch::{Lab, Ready};
-use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::{Asked, Catalog, Listing, Status, by_program};
+use weighbridge_lab::service::state::StateFolder;
+use weighbridge_lab::service::{Service, WorkloadOffer};
 use weighbridge_report::table::{Align, Cell, Table};
 use weighbridge_report::text::{clean, hanging};
 use weighbridge_report::{Format, Style, Tone};
@@ -186,13 +187,16 @@ fn start(name: &str, port: u16, tls: bool, printer: &Printer) -> anyhow::Result<
     )
     .called_off_by(options.control.window.clone());
     let log = std::env::temp_dir().join(format!("weigh-service-{name}-{}.log", std::process::id()));
-    let workload = service.workloads().first().cloned().unwrap_or_default();
-    let protocol = service.protocols().first().cloned().unwrap_or_default();
-    let mut launch = service.launch(&workload, &protocol, &log, &log);
+    // A service has a workload, and each has a protocol.
+    let WorkloadOffer { name: workload, protocols } = &service.workloads()[0];
+    let mut launch = service.launch(workload, &protocols[0], &log, &log);
+    // Removed with the service.
+    let state = StateFolder::make(&lab, &std::env::temp_dir(), service.name())?;
+    launch.environment.push(state.variable());
     if port != 0 {
         launch.ready = Ready::Port(port);
     }
-    // Removed with the service.
+    // Removed with it too.
     let certificates = tls.then(Certificates::make).transpose()?;
     launch.environment.extend(certificates.iter().flat_map(Certificates::environment));
     let mut running = lab.launch(&launch)?;
@@ -208,6 +212,7 @@ fn start(name: &str, port: u16, tls: bool, printer: &Printer) -> anyhow::Result<
     }
     let died = !stopped();
     running.stop(GRACE);
+    drop(state);
     lab.close()?;
     if died {
         bail!("`{name}` ended by itself; its output is in `{}`", log.display());
@@ -228,6 +233,7 @@ mod tests {
             version: (status == Status::Available).then(|| version.to_owned()),
             asked: (status == Status::Available).then_some(Asked::Running),
             reason: (status == Status::Unavailable).then(|| version.to_owned()),
+            workloads: [].into(),
             protocols: ["http1-json", "http2-json", "grpc"].map(str::to_owned).to_vec(),
             tls: true,
         }

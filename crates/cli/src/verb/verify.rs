@@ -76,8 +76,11 @@ fn subject(service: &Service) -> Subject {
         language: service.language().to_owned(),
         folder: service.folder().to_owned(),
         start,
-        workloads: service.workloads().to_vec(),
-        protocols: service.protocols().to_vec(),
+        workloads: service
+            .workloads()
+            .iter()
+            .map(|offer| (offer.name.clone(), offer.protocols.clone()))
+            .collect(),
         tls: match service.tls() {
             Tls::Offered => TlsOffer::Offered,
             Tls::Absent => TlsOffer::Absent,

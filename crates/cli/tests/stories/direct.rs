@@ -78,8 +78,8 @@ fn a_direct_call_costs_less_than_http_over_the_same_service() {
 fn fake(world: &World, answer: &str) {
     world.write(
         "services/fake/service.toml",
-        "name = \"fake\"\nlanguage = \"sh\"\nworkloads = [\"pingpong\"]\nprotocols = [\"direct\"]\nfreeze = \"safe\"\n\
-         [toolchain]\nprobe = [\"true\"]\nremedy = \"none\"\n[build]\ncommand = [\"true\"]\n\
+        "name = \"fake\"\nlanguage = \"sh\"\nfreeze = \"safe\"\n\
+         [workloads]\npingpong = [\"direct\"]\n[toolchain]\nprobe = [\"true\"]\nremedy = \"none\"\n[build]\ncommand = [\"true\"]\n\
          [start]\ncommand = [\"sh\", \"serve.sh\"]\n",
     );
     let script = format!(

@@ -113,8 +113,8 @@ fn one_bad_file_in_a_suite_is_found_before_anything_is_measured() {
 /// A service in the world's `services/` folder.
 fn service(world: &World, name: &str, build: &str, run: &str) {
     let text = format!(
-        "name = \"{name}\"\nlanguage = \"Shell\"\nworkloads = [\"pingpong\"]\nprotocols = [\"http1-json\"]\n\
-         freeze = \"safe\"\n[toolchain]\nprobe = [\"true\"]\nremedy = \"install a shell\"\n\
+        "name = \"{name}\"\nlanguage = \"Shell\"\n\
+         freeze = \"safe\"\n[workloads]\npingpong = [\"http1-json\"]\n[toolchain]\nprobe = [\"true\"]\nremedy = \"install a shell\"\n\
          [build]\ncommand = [\"sh\", \"-c\", '''{build}''']\n[start]\ncommand = [\"./run\"]\n"
     );
     world.write(&format!("services/{name}/service.toml"), &text);

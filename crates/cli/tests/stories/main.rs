@@ -48,6 +48,7 @@ mod shapes;
 mod signals;
 mod sizes;
 mod stamps;
+mod state;
 mod surface;
 mod terminal;
 mod tls;

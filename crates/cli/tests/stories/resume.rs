@@ -89,8 +89,8 @@ fn a_program_that_was_built_anew_is_noticed() {
 fn a_run_goes_on_from_another_folder_with_its_own_services() {
     told(|| {
         let world = World::new();
-        let text = "name = \"mine\"\nlanguage = \"Shell\"\nworkloads = [\"pingpong\"]\nprotocols = [\"http1-json\"]\n\
-                freeze = \"safe\"\n[toolchain]\nprobe = [\"true\"]\nremedy = \"none\"\n\
+        let text = "name = \"mine\"\nlanguage = \"Shell\"\n\
+                freeze = \"safe\"\n[workloads]\npingpong = [\"http1-json\"]\n[toolchain]\nprobe = [\"true\"]\nremedy = \"none\"\n\
                 [build]\ncommand = [\"true\"]\n[start]\ncommand = [\"./run\"]\n";
         world.write("services/mine/service.toml", text);
         let run = format!(

@@ -151,8 +151,8 @@ fn sigterm_and_a_closed_terminal_are_as_good_as_ctrl_c() {
 #[test]
 fn ctrl_c_while_a_service_is_built_ends_the_build() {
     let world = World::idle();
-    let text = "name = \"slow\"\nlanguage = \"Shell\"\nworkloads = [\"pingpong\"]\nprotocols = [\"http1-json\"]\n\
-                freeze = \"safe\"\n[toolchain]\nprobe = [\"true\"]\nremedy = \"none\"\n\
+    let text = "name = \"slow\"\nlanguage = \"Shell\"\n\
+                freeze = \"safe\"\n[workloads]\npingpong = [\"http1-json\"]\n[toolchain]\nprobe = [\"true\"]\nremedy = \"none\"\n\
                 [build]\ncommand = [\"sh\", \"-c\", \"sleep 601 & wait\"]\n[start]\ncommand = [\"./run\"]\n";
     world.write("services/slow/service.toml", text);
     world.experiment(&["service = \"slow\""]);

@@ -86,7 +86,7 @@ pub(crate) fn find_service(
     let protocol = variant.protocol.name();
     let offered = match workload.offered_as(variant) {
         Some(name) => service.offers(name, protocol),
-        None => service.speaks(protocol),
+        None => service.first_over(protocol).map(drop),
     };
     offered.map_err(|error| error.to_string())?;
     if variant.tls.is_some() {

@@ -63,6 +63,13 @@ pub enum RunError {
         /// The system's reason.
         source: std::io::Error,
     },
+    #[error("the workload's files for services cannot be written to `{}`: {source}; free space or change `--out`", path.display())]
+    Data {
+        /// Their folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     #[error(
         "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or mend the service"
     )]

@@ -8,6 +8,7 @@ use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::cleanup::tracker::CleanupTrackerError;
 use weighbridge_lab::process::launch::Lab;
 use weighbridge_model::pairing::PairingChoice;
+use weighbridge_workload::service_data;
 
 use crate::block::BlockContext;
 use crate::block::batch::{Batch, BatchRunner, rule_of_batch};
@@ -19,6 +20,7 @@ use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::plan::whole_plan;
 use crate::prepare::registry::own_registry;
 use crate::run::RunError;
+use crate::variant::data::{DataFolder, FOLDER};
 use crate::variant::launcher::{Numbering, VariantLauncher};
 use crate::variant::memory_watch::MemoryWatch;
 
@@ -28,6 +30,8 @@ pub(super) struct RunResources {
     clients: Clients,
     /// The folder of what services and hooks print.
     pub logs: PathBuf,
+    /// What the workload made for services to read.
+    data: Option<DataFolder>,
 }
 
 impl RunResources {
@@ -54,7 +58,8 @@ impl RunResources {
             }
         };
         std::fs::create_dir_all(logs).map_err(|source| RunError::Logs { path: logs.to_owned(), source })?;
-        Ok(Self { lab, clients, logs: logs.to_owned() })
+        let data = data_for_services(prepared, logs)?;
+        Ok(Self { lab, clients, logs: logs.to_owned(), data })
     }
 
     /// The contexts of all batches; `watch` says who watches memory in the first block of a batch of so many.
@@ -77,6 +82,7 @@ impl RunResources {
                 lab: &self.lab,
                 placement: &prepared.placement,
                 logs: &self.logs,
+                data: self.data.as_ref(),
                 secrets: &prepared.secrets,
                 freeze: experiment.plan.freeze && experiment.plan.pairing != PairingChoice::Duet,
                 connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
@@ -103,4 +109,15 @@ impl RunResources {
         drop(self.clients);
         self.lab.close().map(drop)
     }
+}
+
+/// Writes what the workload has for services, where one of the catalogue is started. A life of a service serves all
+/// points, so it is started with what the first has.
+fn data_for_services(prepared: &Prepared, logs: &Path) -> Result<Option<DataFolder>, RunError> {
+    if !prepared.launch_specs.iter().any(|spec| matches!(spec, LaunchSpec::Service { .. })) {
+        return Ok(None);
+    }
+    let files = service_data(&prepared.experiment.points[0].workload);
+    let folder = logs.join(FOLDER);
+    DataFolder::write(&folder, &files).map_err(|source| RunError::Data { path: folder, source })
 }

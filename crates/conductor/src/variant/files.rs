@@ -1,8 +1,9 @@
-//! The files of a variant in one block: what it prints, what its run-time says of itself.
+//! The files of a variant in one block: what it prints, what its run-time says of itself, what it keeps.
 
 use std::path::PathBuf;
 
 use weighbridge_lab::process::launch::LaunchError;
+use weighbridge_lab::service::state::StateFolder;
 use weighbridge_model::experiment::Variant;
 use weighbridge_model::id::VariantId;
 
@@ -35,6 +36,13 @@ impl VariantLauncher<'_> {
         std::path::absolute(&file).unwrap_or(file)
     }
 
+    /// An empty folder for the state of one of a variant's services: its own, or its peer with `role` `-peer`.
+    pub(super) fn state_folder(&self, start: Start<'_>, role: &str) -> Result<StateFolder, VariantError> {
+        let name = format!("{}{role}", self.file_stem(start));
+        StateFolder::make(self.lab, self.logs, &name)
+            .map_err(|source| VariantError::State { variant: start.variant.name.clone(), source })
+    }
+
     /// Where a variant's output goes, by its streams, stderr first.
     pub(super) fn captures(
         &self,
@@ -64,11 +72,16 @@ impl VariantLauncher<'_> {
 
     /// What the paths of all logs of a variant begin with.
     pub(super) fn logs_of(&self, start: Start<'_>) -> PathBuf {
+        self.logs.join(self.file_stem(start))
+    }
+
+    /// What the names of all files of a variant in one block begin with.
+    fn file_stem(&self, start: Start<'_>) -> String {
         let (block, number) = (start.block, self.number_in_run(start.id).0);
-        self.logs.join(match self.numbering {
+        match self.numbering {
             None => format!("{block:03}-{number}"),
             Some(Numbering { batch, .. }) => format!("{block:03}-{number}-batch-{batch}"),
-        })
+        }
     }
 
     /// The number in the run of a variant that is started.

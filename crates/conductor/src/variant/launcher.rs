@@ -11,6 +11,7 @@ use weighbridge_lab::process::launch::{Lab, Launch, Ready};
 use weighbridge_lab::process::{Running, Wrapping};
 use weighbridge_lab::service::Service;
 use weighbridge_lab::service::runtime;
+use weighbridge_lab::service::state::StateFolder;
 use weighbridge_model::experiment::{Program, Variant, WorkloadSpec};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::quantity::Nanoseconds;
@@ -23,6 +24,7 @@ use crate::prepare::launch_spec::{LaunchSpec, environment, secured};
 use crate::prepare::sources::ProgramSource;
 use crate::tls::{Secured, scheme};
 use crate::variant::VariantError;
+use crate::variant::data::DataFolder;
 use crate::variant::direct::Direct;
 use crate::variant::memory_watch::MemoryWatch;
 use crate::variant::network::listen_at;
@@ -55,6 +57,8 @@ pub(crate) struct VariantLauncher<'a> {
     pub lab: &'a Lab,
     pub placement: &'a CorePlacement,
     pub logs: &'a Path,
+    /// What the workload made for services to read.
+    pub data: Option<&'a DataFolder>,
     /// What is hidden in whatever is kept or said of a service.
     pub secrets: &'a Secrets,
     pub freeze: bool,
@@ -75,6 +79,8 @@ struct Launched {
     address: SocketAddr,
     logs: [OutputCapture; 2],
     runtime: PathBuf,
+    /// What the service keeps, where it is of the catalogue.
+    state: Option<StateFolder>,
     secured: Secured,
 }
 
@@ -125,8 +131,15 @@ impl VariantLauncher<'_> {
         launch.name.clone_from(&variant.name);
         launch.cores = Some(self.cores(start).to_vec());
         launch.environment.extend(secured.environment());
-        if matches!(launch_spec, LaunchSpec::Service { .. }) {
+        // Made before its place, so that it goes after whatever runs there.
+        let state = match launch_spec {
+            LaunchSpec::Service { .. } => Some(self.state_folder(start, "")?),
+            _ => None,
+        };
+        if let Some(state) = &state {
             launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
+            launch.environment.push(state.variable());
+            launch.environment.extend(self.data.map(DataFolder::variable));
         }
         let mut site = self.site(start)?;
         listen_at(&mut launch, &site);
@@ -137,15 +150,16 @@ impl VariantLauncher<'_> {
         launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address(&site))));
         launch.environment.extend(environment(variant)?);
         let (service, address) = self.launch_at(&mut site, variant, launch, &logs)?;
-        Ok(Launched { service, peer, site, address, logs, runtime, secured })
+        Ok(Launched { service, peer, site, address, logs, runtime, state, secured })
     }
 
     /// The variant whose processes are ready.
     fn running(&self, start: Start<'_>, launch_spec: &LaunchSpec, launched: Launched) -> RunningVariant {
-        let Launched { mut service, peer, mut site, address, logs, runtime, secured } = launched;
+        let Launched { mut service, peer, mut site, address, logs, runtime, state, secured } = launched;
         let (version, hash) = launch_spec.identity();
         let quota = service.quota();
         let mut logs = Vec::from(logs);
+        let mut states = Vec::from_iter(state);
         let mut facts = ServiceFacts {
             version: version.map(str::to_owned),
             binary_sha256: hash.map(str::to_owned),
@@ -158,6 +172,7 @@ impl VariantLauncher<'_> {
         let mut peer_runtime = None;
         if let Some(peer) = peer {
             logs.extend(peer.logs);
+            states.push(peer.state);
             facts.peer = Some(Box::new(peer.facts));
             (roles.peer, peer_runtime) = (Some(peer.running), Some(peer.runtime));
         }
@@ -184,6 +199,7 @@ impl VariantLauncher<'_> {
                 logs,
                 runtime,
                 peer_runtime,
+                states,
                 secrets: self.secrets.clone(),
             }),
         }
@@ -227,10 +243,12 @@ fn service_launch(
     workload: &WorkloadSpec,
     logs: &[OutputCapture; 2],
 ) -> Launch {
-    let own = || service.workloads().first().map_or("pingpong", String::as_str);
-    let workload = workload.offered_as(variant).unwrap_or_else(own);
+    let protocol = variant.protocol.name();
+    // Where nothing is offered over the protocol, preparing said so before.
+    let first = || service.first_over(protocol).map_or("pingpong", |offer| &offer.name);
+    let workload = workload.offered_as(variant).unwrap_or_else(first);
     let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
-    service.launch(workload, variant.protocol.name(), &stdout, &stderr)
+    service.launch(workload, protocol, &stdout, &stderr)
 }
 
 /// How a program of the user's own is started.

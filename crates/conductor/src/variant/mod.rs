@@ -1,6 +1,7 @@
 //! A variant for one block: its processes, network, layers and output, from the start to the end.
 
 pub(crate) mod cpu_usage;
+pub(crate) mod data;
 pub(crate) mod direct;
 mod files;
 pub(crate) mod launcher;
@@ -16,6 +17,7 @@ use weighbridge_lab::host::cores::CoreError;
 use weighbridge_lab::layers::LayerError;
 use weighbridge_lab::process::freeze::FreezeError;
 use weighbridge_lab::process::launch::LaunchError;
+use weighbridge_lab::service::state::StateError;
 use weighbridge_model::quantity::Bytes;
 
 use crate::prepare::launch_spec::LaunchSpecError;
@@ -28,6 +30,12 @@ pub enum VariantError {
         variant: String,
         /// What went wrong.
         source: LaunchError,
+    },
+    #[error("variant `{variant}`: {source}")]
+    State {
+        variant: String,
+        /// What went wrong.
+        source: StateError,
     },
     #[error(transparent)]
     LaunchSpec(#[from] LaunchSpecError),

@@ -11,6 +11,7 @@ use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::Running;
 use weighbridge_lab::process::launch::Allowed;
 use weighbridge_lab::service::runtime;
+use weighbridge_lab::service::state::StateFolder;
 use weighbridge_model::experiment::{Peer, Protocol};
 use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
@@ -29,6 +30,8 @@ pub(crate) struct StartedPeer {
     pub logs: [OutputCapture; 2],
     /// Where it writes what its run-time saw.
     pub runtime: PathBuf,
+    /// What it keeps.
+    pub state: StateFolder,
 }
 
 impl StartedPeer {
@@ -51,11 +54,13 @@ impl VariantLauncher<'_> {
         let logs = self.captures(start, ["peer-err", "peer-out"])?;
         let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
         let runtime = self.runtime_file(start, "peer-runtime");
+        let state = self.state_folder(start, "-peer")?;
         let mut launch =
             launch_spec.service.launch("pingpong", Protocol::HTTP1_JSON.name(), &stdout, &stderr);
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
         launch.cores = Some(self.cores(start).to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
+        launch.environment.push(state.variable());
         listen_at(&mut launch, site);
         launch.environment.extend(launch_spec::lookup(&variant.name, &peer.env)?);
         let running = self.launch_in(site, variant, &launch, Allowed::default(), &logs)?;
@@ -66,7 +71,7 @@ impl VariantLauncher<'_> {
             start: running.ready_after(),
             runtime: None,
         };
-        Ok(StartedPeer { running, facts, logs, runtime })
+        Ok(StartedPeer { running, facts, logs, runtime, state })
     }
 }
 

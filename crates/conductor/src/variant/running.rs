@@ -11,6 +11,7 @@ use weighbridge_lab::layers::Site;
 use weighbridge_lab::process::freeze::FreezeError;
 use weighbridge_lab::process::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_lab::service::runtime;
+use weighbridge_lab::service::state::StateFolder;
 use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::Limits;
 use weighbridge_model::id::VariantId;
@@ -64,6 +65,8 @@ pub(crate) struct OwnProcesses {
     /// Where a service writes what its run-time saw, and where its peer does.
     pub runtime: PathBuf,
     pub peer_runtime: Option<PathBuf>,
+    /// What it and its peer keep during the trial, removed when they have ended.
+    pub states: Vec<StateFolder>,
     pub secrets: Secrets,
 }
 
@@ -222,10 +225,11 @@ impl RunningVariant {
 
 impl OwnProcesses {
     fn stop(self) {
-        let Self { roles, site, logs, runtime, peer_runtime, secrets, .. } = self;
+        let Self { roles, site, logs, runtime, peer_runtime, states, secrets, .. } = self;
         roles.stop();
         let folder = site.variant().folder.clone();
         drop(site);
+        drop(states);
         for log in &logs {
             // What cannot be written anew is not kept.
             let _ = log.keep(&secrets);

@@ -48,12 +48,17 @@ pub enum OwnedResource {
         /// The root of its repository.
         repository: PathBuf,
     },
+    /// The folder of what a service writes during one trial.
+    StateFolder {
+        /// The folder.
+        path: PathBuf,
+    },
 }
 
 impl OwnedResource {
     /// Whether it lies on a disk, and so outlives a boot; it goes after what runs, which may write there.
     pub(crate) fn is_on_disk(&self) -> bool {
-        matches!(self, Self::Worktree { .. })
+        matches!(self, Self::Worktree { .. } | Self::StateFolder { .. })
     }
 }
 
@@ -65,6 +70,7 @@ impl std::fmt::Display for OwnedResource {
             Self::Container { runtime, id, .. } => write!(f, "container `{id}` of {runtime}"),
             Self::Namespace { path, .. } => write!(f, "network namespace `{}`", path.display()),
             Self::Worktree { path, .. } => write!(f, "worktree `{}`", path.display()),
+            Self::StateFolder { path } => write!(f, "state folder `{}`", path.display()),
         }
     }
 }

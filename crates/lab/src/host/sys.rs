@@ -166,7 +166,6 @@ pub(crate) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// The limit of open files.
 pub(crate) fn open_file_limit() -> Limit {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     Limit { soft: current.unwrap_or(u64::MAX), hard: maximum.unwrap_or(u64::MAX) }

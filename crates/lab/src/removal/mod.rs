@@ -16,13 +16,15 @@ use crate::host::sys::{self, Signal, SignalTarget};
 use crate::layers::container::oci;
 use crate::net::namespace;
 use crate::process::cgroup;
-use crate::service::checkout;
+use crate::service::{checkout, state};
 
 /// Whether anything of a resource is left.
 fn exists(resource: &OwnedResource) -> bool {
     match resource {
         OwnedResource::Process(process) => !surviving_members(*process).is_empty(),
-        OwnedResource::Cgroup { path } | OwnedResource::Worktree { path, .. } => path.is_dir(),
+        OwnedResource::Cgroup { path }
+        | OwnedResource::Worktree { path, .. }
+        | OwnedResource::StateFolder { path } => path.is_dir(),
         OwnedResource::Namespace { path, .. } => path.exists(),
         OwnedResource::Container { id, folder, .. } => oci::exists(id, folder),
     }
@@ -59,8 +61,8 @@ enum Removal {
 }
 
 /// Thaws and kills a process's session, thaws, kills and removes a control group or a container, or removes a
-/// network or a worktree. Somebody else may be doing the same: what is gone has gone, whatever stood in the
-/// way.
+/// network, a worktree or a state folder. Somebody else may be doing the same: what is gone has gone, whatever
+/// stood in the way.
 fn remove(resource: &OwnedResource) -> Removal {
     if !exists(resource) {
         return Removal::AlreadyGone;
@@ -76,6 +78,7 @@ fn try_to_remove(resource: &OwnedResource) -> io::Result<()> {
     match resource {
         OwnedResource::Process(process) => end_session(*process),
         OwnedResource::Worktree { path, repository } => checkout::remove(path, repository),
+        OwnedResource::StateFolder { path } => state::remove(path),
         OwnedResource::Container { runtime, id, folder } => {
             // Whoever made it would have hidden what is secret in it, and cannot any more.
             oci::forget(folder);

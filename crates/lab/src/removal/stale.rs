@@ -13,7 +13,7 @@ use crate::cleanup::registry::{Listed, Owner, RegistryError, list};
 use crate::host::procfs::{self, ProcessIdentity, ProcessStat};
 use crate::layers::container::oci;
 use crate::net::namespace;
-use crate::service::checkout;
+use crate::service::{checkout, state};
 
 use super::{Removal, exists, in_removal_order, remove, surviving_members};
 
@@ -129,6 +129,9 @@ fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
         }
         OwnedResource::Worktree { path, .. } => {
             unless(checkout::is_ours(path), "it does not lie where we put worktrees")
+        }
+        OwnedResource::StateFolder { path } => {
+            unless(state::is_ours(path), "its name is not one that we give to a service's state")
         }
     }
 }

@@ -4,6 +4,7 @@
 //! `$WEIGH_SERVICES`; never from where the executable lies, so that the same files give the same services
 //! wherever `weigh` is installed.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -74,7 +75,9 @@ pub struct Listing {
     pub name: String,
     /// Its language; `None` where its file is wrong.
     pub language: Option<String>,
-    /// The protocols it speaks; none where its file is wrong.
+    /// The protocols over which it offers each workload; none where its file is wrong.
+    pub workloads: BTreeMap<String, Vec<String>>,
+    /// All of these protocols.
     pub protocols: Vec<String>,
     /// Whether it speaks TLS over each of them.
     pub tls: bool,
@@ -206,10 +209,13 @@ fn listing(
     let line = |service: Option<&Service>, status, told: Option<VersionAnswer>, reason: Option<String>| {
         let (version, asked, why) =
             told.map_or((None, None, None), |told| (Some(told.version), Some(told.asked), told.reason));
+        let (offered, protocols) =
+            service.map_or_else(Default::default, |service| (service.workloads(), service.protocols()));
         Listing {
             name: name.to_owned(),
             language: service.map(|service| service.language().to_owned()),
-            protocols: service.map(|service| service.protocols().to_vec()).unwrap_or_default(),
+            workloads: offered.iter().map(|offer| (offer.name.clone(), offer.protocols.clone())).collect(),
+            protocols: protocols.into_iter().map(str::to_owned).collect(),
             tls: service.is_some_and(|service| service.tls() == Tls::Offered),
             status,
             version,
@@ -252,8 +258,8 @@ mod tests {
         let folder = root.join(FOLDER).join(name);
         fs::create_dir_all(&folder).expect("a folder");
         let text = format!(
-            "name = \"{name}\"\nlanguage = \"Shell\"\nworkloads = [\"pingpong\"]\nprotocols = [\"http1-json\"]\n\
-             freeze = \"safe\"\n[toolchain]\nprobe = [\"{probe}\"]\nremedy = \"install it\"\n\
+            "name = \"{name}\"\nlanguage = \"Shell\"\nfreeze = \"safe\"\n\
+             [workloads]\npingpong = [\"http1-json\"]\n[toolchain]\nprobe = [\"{probe}\"]\nremedy = \"install it\"\n\
              [build]\ncommand = [\"true\"]\n[start]\ncommand = [\"./run\"]\n"
         );
         fs::write(folder.join(FILE), text).expect("a file");
@@ -333,6 +339,7 @@ mod tests {
         let line = Listing {
             name: "go".to_owned(),
             language: Some("Go".to_owned()),
+            workloads: [("ping".to_owned(), vec!["grpc".to_owned()])].into(),
             protocols: vec!["grpc".to_owned()],
             tls: true,
             status: Status::Available,
@@ -342,7 +349,10 @@ mod tests {
         };
         let json = serde_json::to_string(&line).expect("plain data");
         let (head, tail) = json.split_once(r#""status""#).expect("it has a status");
-        assert_eq!(head, r#"{"name":"go","language":"Go","protocols":["grpc"],"tls":true,"#);
+        assert_eq!(
+            head,
+            r#"{"name":"go","language":"Go","workloads":{"ping":["grpc"]},"protocols":["grpc"],"tls":true,"#
+        );
         assert_eq!(tail, r#":"available","version":null,"asked":"running","reason":null}"#);
     }
 }

@@ -20,6 +20,7 @@ use weighbridge_model::hex;
 use crate::cleanup::owned_resource::OwnedResource;
 use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::process::command::{self, CommandOutcome};
+use crate::service::folder::remove_with_contents;
 
 /// Below the cache folder: where worktrees lie.
 const PLACE: [&str; 2] = ["weighbridge", "revisions"];
@@ -302,25 +303,9 @@ pub(crate) fn remove(path: &Path, repository: &Path) -> io::Result<()> {
     if !is_ours(path) {
         return Err(io::Error::other("its name is not one that we give"));
     }
-    if path.symlink_metadata().is_ok_and(|facts| facts.is_dir()) && fs::remove_dir_all(path).is_err() {
-        // Some builds leave folders that may not be written to.
-        make_writable(path)?;
-        fs::remove_dir_all(path)?;
-    }
+    remove_with_contents(path)?;
     // The list is put in order at the latest when git does so by itself.
     let _ = run(git(repository).args(["worktree", "prune"]));
-    Ok(())
-}
-
-fn make_writable(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            make_writable(&entry.path())?;
-        }
-    }
     Ok(())
 }
 

@@ -22,6 +22,7 @@ use crate::host::sys;
 use crate::process::command::{self, CommandOutcome};
 use crate::process::launch::{Launch, Ready, Wrapping};
 use crate::process::logs::last_lines;
+use crate::service::offer::{self, WorkloadOffer};
 
 /// The file that makes a folder a service.
 pub const FILE: &str = "service.toml";
@@ -34,9 +35,9 @@ const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a
 /// variable of the user's shell (some set `HOST`) configures nothing.
-const CONTRACT_VARIABLES: [&str; 5] = ["DIRECT", "NAGLE", "PEER", "TLS_CERT", "TLS_KEY"];
+const CONTRACT_VARIABLES: [&str; 7] = ["DATA", "DIRECT", "NAGLE", "PEER", "STATE", "TLS_CERT", "TLS_KEY"];
 
-/// Among a service's protocols: it carries out operations in its own process.
+/// Among the protocols of a workload: the service carries out operations in its own process.
 const DIRECT: &str = "direct";
 
 #[derive(Debug, Deserialize)]
@@ -44,8 +45,7 @@ const DIRECT: &str = "direct";
 struct WireService {
     name: String,
     language: String,
-    workloads: Vec<String>,
-    protocols: Vec<String>,
+    workloads: toml::Table,
     #[serde(default)]
     tls: bool,
     freeze: WireFreeze,
@@ -100,8 +100,7 @@ pub struct Service {
     folder: PathBuf,
     name: String,
     language: String,
-    workloads: Vec<String>,
-    protocols: Vec<String>,
+    workloads: Vec<WorkloadOffer>,
     tls: Tls,
     freezing: Freezing,
     period: Option<Nanoseconds>,
@@ -136,7 +135,7 @@ pub enum ServiceError {
     BadValue {
         /// The file.
         path: PathBuf,
-        key: &'static str,
+        key: String,
         value: String,
         allowed: String,
     },
@@ -147,14 +146,29 @@ pub enum ServiceError {
         /// What to do.
         remedy: String,
     },
-    #[error("service `{service}` has no {what} `{wanted}`; it has {}", listed(.offered))]
-    NotOffered {
+    #[error("service `{service}` has no workload `{workload}`; it has {}", listed(.offered))]
+    NoWorkload {
         service: String,
-        /// `workload` or `protocol`.
-        what: &'static str,
-        /// What was wanted.
-        wanted: String,
-        /// What there is.
+        workload: String,
+        /// Those that it offers.
+        offered: Vec<String>,
+    },
+    #[error(
+        "service `{service}` has no protocol `{protocol}` for the workload `{workload}`; it has {}",
+        listed(.offered)
+    )]
+    NoProtocol {
+        service: String,
+        workload: String,
+        protocol: String,
+        /// Those over which it offers the workload.
+        offered: Vec<String>,
+    },
+    #[error("service `{service}` has no protocol `{protocol}`; it has {}", listed(.offered))]
+    NotSpoken {
+        service: String,
+        protocol: String,
+        /// Those that it speaks.
         offered: Vec<String>,
     },
     #[error("service `{service}` does not offer TLS; take `tls` away from its variant, or another service")]
@@ -219,14 +233,19 @@ impl Service {
     /// The service that `text` describes, in `folder`.
     pub fn parse(folder: &Path, text: &str) -> Result<Self, ServiceError> {
         let path = folder.join(FILE);
-        let wire: WireService = toml::from_str(text).map_err(|error| ServiceError::Invalid {
+        let invalid = |span: Option<Range<usize>>, message: &str| ServiceError::Invalid {
             path: path.clone(),
-            place: error.span().map(|span| place(text, span)).unwrap_or_default(),
-            message: error.message().to_owned(),
-        })?;
-        let bad = |key, value: &str, allowed: &str| ServiceError::BadValue {
+            place: span.map(|span| place(text, span)).unwrap_or_default(),
+            message: message.to_owned(),
+        };
+        if let Some(span) = offer::place_of_lists(text) {
+            return Err(invalid(Some(span), offer::INSTEAD_OF_LISTS));
+        }
+        let wire: WireService =
+            toml::from_str(text).map_err(|error| invalid(error.span(), error.message()))?;
+        let bad = |key: &str, value: &str, allowed: &str| ServiceError::BadValue {
             path: path.clone(),
-            key,
+            key: key.to_owned(),
             value: value.to_owned(),
             allowed: allowed.to_owned(),
         };
@@ -235,8 +254,6 @@ impl Service {
             return Err(bad("name", &wire.name, &format!("the folder's name, `{folder_name}`")));
         }
         let lists = [
-            ("workloads", &wire.workloads),
-            ("protocols", &wire.protocols),
             ("toolchain.probe", &wire.toolchain.probe),
             ("build.command", &wire.build.command),
             ("start.command", &wire.start.command),
@@ -246,7 +263,9 @@ impl Service {
                 return Err(bad(key, "[]", "a list with at least one text"));
             }
         }
-        let time = |key: &'static str, text: &Option<String>| {
+        let workloads =
+            offer::offers(wire.workloads).map_err(|offer| bad(&offer.key, &offer.value, offer.allowed))?;
+        let time = |key: &str, text: &Option<String>| {
             let parsed = text.as_deref().map(|text| {
                 text.parse::<Nanoseconds>().map_err(|_| bad(key, text, "a time such as `100 ms`"))
             });
@@ -257,8 +276,7 @@ impl Service {
             folder: folder.to_owned(),
             name: wire.name,
             language: wire.language,
-            workloads: wire.workloads,
-            protocols: wire.protocols,
+            workloads,
             tls: if wire.tls { Tls::Offered } else { Tls::Absent },
             freezing: match wire.freeze {
                 WireFreeze::Safe => Freezing::Safe,
@@ -284,13 +302,19 @@ impl Service {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
-    /// The workloads it offers, never empty.
-    pub fn workloads(&self) -> &[String] {
+    /// The workloads it offers, never none, in the order of its file.
+    pub fn workloads(&self) -> &[WorkloadOffer] {
         &self.workloads
     }
-    /// The protocols it speaks, never empty.
-    pub fn protocols(&self) -> &[String] {
-        &self.protocols
+    /// The protocols over which it offers a workload or another, in the order of its file.
+    pub fn protocols(&self) -> Vec<&str> {
+        let mut protocols: Vec<&str> = Vec::new();
+        for protocol in self.workloads.iter().flat_map(|offer| &offer.protocols) {
+            if !protocols.contains(&protocol.as_str()) {
+                protocols.push(protocol);
+            }
+        }
+        protocols
     }
     /// Whether it offers TLS.
     pub const fn tls(&self) -> Tls {
@@ -310,25 +334,31 @@ impl Service {
         self.warmup
     }
 
+    /// Whether it offers a workload over a protocol.
     pub fn offers(&self, workload: &str, protocol: &str) -> Result<(), ServiceError> {
-        self.has("workload", workload, &self.workloads)?;
-        self.speaks(protocol)
-    }
-
-    /// Whether it speaks a protocol, whatever is asked over it.
-    pub fn speaks(&self, protocol: &str) -> Result<(), ServiceError> {
-        self.has("protocol", protocol, &self.protocols)
-    }
-
-    fn has(&self, what: &'static str, wanted: &str, offered: &[String]) -> Result<(), ServiceError> {
-        if offered.iter().any(|name| name == wanted) {
-            return Ok(());
+        let service = || self.name.clone();
+        match self.workloads.iter().find(|offer| offer.name == workload) {
+            Some(offer) if offer.is_over(protocol) => Ok(()),
+            Some(offer) => Err(ServiceError::NoProtocol {
+                service: service(),
+                workload: workload.to_owned(),
+                protocol: protocol.to_owned(),
+                offered: offer.protocols.clone(),
+            }),
+            None => Err(ServiceError::NoWorkload {
+                service: service(),
+                workload: workload.to_owned(),
+                offered: self.workloads.iter().map(|offer| offer.name.clone()).collect(),
+            }),
         }
-        Err(ServiceError::NotOffered {
+    }
+
+    /// The first workload that it offers over a protocol: what runs where requests are the user's own.
+    pub fn first_over(&self, protocol: &str) -> Result<&WorkloadOffer, ServiceError> {
+        self.workloads.iter().find(|offer| offer.is_over(protocol)).ok_or_else(|| ServiceError::NotSpoken {
             service: self.name.clone(),
-            what,
-            wanted: wanted.to_owned(),
-            offered: offered.to_vec(),
+            protocol: protocol.to_owned(),
+            offered: self.protocols().into_iter().map(str::to_owned).collect(),
         })
     }
 
@@ -482,9 +512,11 @@ mod tests {
     const GO: &str = r#"
 name = "go"
 language = "Go"
-workloads = ["pingpong"]
-protocols = ["http1-json"]
 freeze = "safe"
+
+[workloads]
+pingpong = ["http1-json", "grpc"]
+ping = ["http1-json"]
 
 [toolchain]
 probe = ["go", "version"]
@@ -524,7 +556,7 @@ command = ["bin/weigh-go"]
         assert!(unknown.starts_with("`/s/go/service.toml` line 3, key `langauge`: "), "{unknown}");
         assert!(unknown.contains("`language`"), "{unknown}");
         let kind = complaint(&GO.replace("\"safe\"", "true"));
-        assert!(kind.contains("line 6, key `freeze`"), "{kind}");
+        assert!(kind.contains("line 4, key `freeze`"), "{kind}");
         let value = complaint(&GO.replace("\"safe\"", "\"maybe\""));
         assert!(value.contains("`maybe`") && value.contains("`unsafe`"), "{value}");
         let missing = complaint(&GO.replace("remedy", "# remedy"));
@@ -542,15 +574,65 @@ command = ["bin/weigh-go"]
     }
 
     #[test]
+    fn lists_of_the_old_form_are_answered_by_what_replaces_them() {
+        let old = GO.replace("freeze", "workloads = [\"pingpong\"]\nprotocols = [\"grpc\"]\nfreeze");
+        let old =
+            old.replace("[workloads]\npingpong = [\"http1-json\", \"grpc\"]\nping = [\"http1-json\"]\n", "");
+        let half = GO.replace("freeze", "protocols = [\"grpc\"]\nfreeze");
+        // What else is wrong does not hide it.
+        let slip = old.replace("language", "langauge");
+        for (text, key) in [(&old, "workloads"), (&half, "protocols"), (&slip, "workloads")] {
+            let message = complaint(text);
+            assert!(message.contains(&format!("line 4, key `{key}`: ")), "{message}");
+            assert!(message.contains("write a table `[workloads]`"), "{message}");
+        }
+    }
+
+    #[test]
+    fn each_workload_has_protocols() {
+        let with = |table: &str| {
+            GO.replace("pingpong = [\"http1-json\", \"grpc\"]\nping = [\"http1-json\"]\n", table)
+        };
+        for (table, message) in [
+            ("", "`workloads` is ``, allowed is a table with at least one workload"),
+            ("ping = []", "`workloads.ping` is `[]`, allowed is a list with at least one protocol"),
+            ("ping = 'grpc'", "`workloads.ping` is `\"grpc\"`, allowed is a list"),
+            ("ping = [1]", "`workloads.ping` is `[1]`, allowed is a list"),
+        ] {
+            let came = complaint(&with(table));
+            assert!(came.contains(message), "{came}");
+        }
+    }
+
+    #[test]
     fn what_is_not_offered_is_listed() {
         let service = parse(GO).expect("a right file");
         service.offers("pingpong", "http1-json").expect("it offers that");
-        let error = service.offers("pingpong", "grpc").expect_err("no grpc");
-        assert_eq!(error.to_string(), "service `go` has no protocol `grpc`; it has `http1-json`");
+        let complaint =
+            |workload, protocol| service.offers(workload, protocol).expect_err("none").to_string();
+        assert_eq!(
+            complaint("ping", "grpc"),
+            "service `go` has no protocol `grpc` for the workload `ping`; it has `http1-json`"
+        );
+        assert_eq!(
+            complaint("person", "grpc"),
+            "service `go` has no workload `person`; it has `pingpong`, `ping`"
+        );
+        let error = service.first_over("direct").expect_err("no direct").to_string();
+        assert_eq!(error, "service `go` has no protocol `direct`; it has `http1-json`, `grpc`");
         let error = service.offers_tls().expect_err("no TLS").to_string();
         assert!(error.starts_with("service `go` does not offer TLS; "), "{error}");
         let safe = parse(&GO.replace("freeze", "tls = true\nfreeze")).expect("a right file");
         safe.offers_tls().expect("it offers that");
+    }
+
+    #[test]
+    fn offers_keep_the_order_of_the_file() {
+        let service = parse(&GO.replace("ping = [\"http1-json\"]", "another = [\"http2-json\"]"));
+        let service = service.expect("a right file");
+        assert_eq!(service.protocols(), ["http1-json", "grpc", "http2-json"]);
+        assert_eq!(service.workloads()[0].name, "pingpong");
+        assert_eq!(service.first_over("http2-json").expect("one offers that").name, "another");
     }
 
     #[test]
@@ -568,7 +650,7 @@ command = ["bin/weigh-go"]
             launch.environment.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
         };
         assert_eq!(value("HOST"), Some("127.0.0.1"));
-        assert_eq!(value("TLS_KEY"), Some(""));
+        assert_eq!([value("TLS_KEY"), value("DATA"), value("STATE")], [Some(""); 3]);
         assert_eq!(value("PROTOCOL"), Some("http1-json"));
         assert_eq!(launch.ready, Ready::Line);
     }

@@ -37,12 +37,12 @@ pub struct Files {
 
 impl Files {
     /// What the program of `command`, run in `folder`, needs: the system's files, its own folder, and
-    /// whatever its command and environment name. `writes` is a file that it writes.
+    /// whatever its command and environment name. `writes` are files and folders that it writes to.
     pub fn needed_by(
         command: &[String],
         environment: &[(String, String)],
         folder: &Path,
-        writes: Option<&Path>,
+        writes: &[PathBuf],
     ) -> Self {
         let mut files = Self::default();
         let mut shown = BTreeMap::new();
@@ -69,7 +69,7 @@ impl Files {
         }
         // Below a link nothing can be shown; what it leads to is.
         shown.retain(|path, _| !files.links.iter().any(|(link, _)| path.starts_with(link)));
-        shown.extend(writes.map(|path| (path.to_owned(), Access::Write)));
+        shown.extend(writes.iter().map(|path| (path.clone(), Access::Write)));
         files.shown = without_inner(shown);
         files
     }
@@ -135,23 +135,27 @@ mod tests {
     fn what_a_command_names_is_shown_with_its_prefix() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = fs::canonicalize(folder.path()).expect("a folder");
-        for made in ["kit/bin", "kit/lib", "service", "certificates"] {
+        for made in ["kit/bin", "kit/lib", "service", "certificates", "state"] {
             fs::create_dir_all(root.join(made)).expect("a folder");
         }
         fs::write(root.join("kit/bin/tool"), "").expect("a file");
         fs::write(root.join("certificates/key"), "").expect("a file");
         let text = |path: &str| root.join(path).display().to_string();
-        let environment =
-            [("TLS_KEY".to_owned(), text("certificates/key")), ("X".to_owned(), "/nonexistent".to_owned())];
-        let facts = root.join("facts.txt");
+        let environment = [
+            ("TLS_KEY".to_owned(), text("certificates/key")),
+            ("STATE".to_owned(), text("state")),
+            ("X".to_owned(), "/nonexistent".to_owned()),
+        ];
+        let writes = [root.join("facts.txt"), root.join("state")];
         let command = [text("kit/bin/tool"), format!("-Dhome={}", text("service"))];
-        let files = Files::needed_by(&command, &environment, &root.join("service"), Some(&facts));
+        let files = Files::needed_by(&command, &environment, &root.join("service"), &writes);
         let shown = |path: &str| files.shown.iter().find(|one| one.path == text(path)).map(|one| one.access);
         assert_eq!(shown("kit"), Some(Access::Read));
         assert_eq!(shown("kit/bin/tool"), None);
         assert_eq!(shown("service"), Some(Access::Read));
         assert_eq!(shown("certificates/key"), Some(Access::Read));
         assert_eq!(shown("facts.txt"), Some(Access::Write));
+        assert_eq!(shown("state"), Some(Access::Write));
         assert!(files.shown.iter().any(|one| one.path == "/usr"));
         assert!(!files.shown.iter().any(|one| one.path == "/" || one.path == "/etc/shadow"));
     }

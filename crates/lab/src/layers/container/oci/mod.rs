@@ -29,7 +29,7 @@ use crate::net::{Capability, Unavailable};
 use crate::process::Wrapping;
 use crate::process::cgroup::Hierarchy;
 use crate::process::launch::{Lab, Launch};
-use crate::service::runtime;
+use crate::service::{runtime, state};
 
 pub use bundle::{Access, BindMount, BundleConfig, configuration};
 use engine::ContainerSpec;
@@ -349,13 +349,18 @@ impl Container {
         // What an interrupted block left would be in the way.
         remove_root(&root).map_err(failed(&root))?;
         fs::create_dir_all(&root).map_err(failed(&root))?;
-        let writes =
-            environment.iter().find(|(key, _)| key == runtime::VARIABLE).map(|(_, path)| PathBuf::from(path));
-        if let Some(file) = &writes {
+        let named = |variable: &str| {
+            environment.iter().find(|(key, _)| key == variable).map(|(_, path)| PathBuf::from(path))
+        };
+        let facts = named(runtime::VARIABLE);
+        if let Some(file) = &facts {
             // What is shown inside has to be there.
             fs::write(file, "").map_err(failed(file))?;
         }
-        let files = Files::needed_by(command, environment, inside, writes.as_deref());
+        // A user's own variable of that name opens nothing.
+        let state = named(state::VARIABLE).filter(|path| state::is_ours(path));
+        let writes: Vec<PathBuf> = facts.into_iter().chain(state).collect();
+        let files = Files::needed_by(command, environment, inside, &writes);
         for (link, target) in &files.links {
             let made = root.join(link.strip_prefix("/").unwrap_or(link));
             symlink(target, &made).map_err(failed(&made))?;

@@ -1,0 +1,71 @@
+//! What a service offers: the table `[workloads]` of its `service.toml`, which names the protocols of each workload.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::{Spanned, Table, Value};
+
+/// What replaces the two lists that a `service.toml` had before it named the protocols of each workload.
+pub(super) const INSTEAD_OF_LISTS: &str = "`workloads` and `protocols` are no lists any more; write a table \
+    `[workloads]` behind the keys without a table, with a line `pingpong = [\"http1-json\"]` for each \
+    workload: the protocols over which it is offered";
+
+/// A workload that a service offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadOffer {
+    /// The value of `WORKLOAD`.
+    pub name: String,
+    /// The values that `PROTOCOL` may take with it, never none; `direct` stands for `DIRECT=1`.
+    pub protocols: Vec<String>,
+}
+
+impl WorkloadOffer {
+    /// Whether it is offered over a protocol.
+    pub fn is_over(&self, protocol: &str) -> bool {
+        self.protocols.iter().any(|name| name == protocol)
+    }
+}
+
+/// A key of the table with a value that it may not have.
+#[derive(Debug)]
+pub(super) struct BadOffer {
+    pub key: String,
+    pub value: String,
+    pub allowed: &'static str,
+}
+
+/// The offers of a table `[workloads]`, in its order.
+pub(super) fn offers(table: Table) -> Result<Vec<WorkloadOffer>, BadOffer> {
+    if table.is_empty() || table.contains_key("") {
+        let allowed = "a table with at least one workload, each with its protocols";
+        return Err(BadOffer { key: "workloads".to_owned(), value: table.to_string(), allowed });
+    }
+    table.into_iter().map(|(name, protocols)| offer(name, protocols)).collect()
+}
+
+fn offer(name: String, protocols: Value) -> Result<WorkloadOffer, BadOffer> {
+    match protocols.clone().try_into::<Vec<String>>() {
+        Ok(protocols) if !protocols.is_empty() && !protocols.iter().any(String::is_empty) => {
+            Ok(WorkloadOffer { name, protocols })
+        }
+        _ => Err(BadOffer {
+            key: format!("workloads.{name}"),
+            value: protocols.to_string(),
+            allowed: "a list with at least one protocol",
+        }),
+    }
+}
+
+/// The keys of the old form, whatever else a file holds.
+#[derive(Deserialize)]
+struct Lists {
+    workloads: Option<Spanned<Value>>,
+    protocols: Option<Spanned<Value>>,
+}
+
+/// Where a file has a list of workloads or one of protocols.
+pub(super) fn place_of_lists(text: &str) -> Option<Range<usize>> {
+    let Lists { workloads, protocols } = toml::from_str(text).ok()?;
+    let list = workloads.filter(|workloads| workloads.get_ref().is_array()).or(protocols)?;
+    Some(list.span())
+}
