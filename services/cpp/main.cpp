@@ -1,50 +1,61 @@
-// The C++ service: the workloads pingpong and ping (ping.cpp) over http1-json, with cpp-httplib.
+// The C++ service, with cpp-httplib: configuration and life. server.cpp has the server; each workload has its
+// handlers in a file of its own, and its line in the table below.
 //
 // It keeps the contract of services/README.md and holds nothing that it does not ask for: no cache of bodies,
 // no log line per request, no tuning. README.md has why.
 #include <arpa/inet.h>
-#include <httplib.h>
 
+#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "ping.hpp"
-#include "service.hpp"
+#include "pong.hpp"
+#include "server.hpp"
 
 namespace {
 
-/// Sizes of a body that the contract allows, in bytes.
-constexpr size_t smallest_body = 4, largest_body = 100'000'000;
-
-/// How long outstanding requests may take after SIGTERM; the contract allows 5 s in all.
-constexpr std::chrono::seconds grace{4};
-
 constexpr int exit_configuration = 2, exit_port_in_use = 3;
-
-// Configuration
 
 struct Address {
   std::string host;
   int port;
 };
 
+struct Configuration;
+
+/// A workload over a protocol, and what it answers; one that relays asks `PEER`.
+struct Offer {
+  std::string workload;
+  std::string protocol;
+  bool relays;
+  std::function<std::vector<Route>(const Configuration &)> routes;
+};
+
 struct Configuration {
   Address address;
-  std::string workload;
-  std::string peer;
+  Offer offer;
+  /// Of no meaning where the workload is no relay.
+  Address peer;
   bool nagle_off;
 };
+
+/// All of them, the defaults first.
+const std::vector<Offer> offers{
+    {"pingpong", "http1-json", false, [](const auto &) { return pong_routes(); }},
+    {"ping", "http1-json", true,
+     [](const auto &given) { return ping_routes(given.peer.host, given.peer.port); }},
+};
+
+// Configuration
 
 /// Ends the process with one line on stderr.
 [[noreturn]] void fail(int code, const std::string &message) {
@@ -98,17 +109,34 @@ std::optional<Address> address_of(const std::string &text) {
   return is_ip(AF_INET6, inner) ? std::optional(Address{inner, *port}) : std::nullopt;
 }
 
+/// Reads which workload is asked for, and over which protocol.
+Offer read_offer() {
+  std::vector<std::string> workloads, protocols;
+  for (const auto &offer : offers) {
+    if (std::find(workloads.begin(), workloads.end(), offer.workload) == workloads.end()) {
+      workloads.push_back(offer.workload);
+    }
+  }
+  const auto workload = choice("WORKLOAD", workloads);
+  for (const auto &offer : offers) {
+    if (offer.workload == workload) protocols.push_back(offer.protocol);
+  }
+  const auto protocol = choice("PROTOCOL", protocols);
+  return *std::find_if(offers.begin(), offers.end(), [&](const auto &offer) {
+    return offer.workload == workload && offer.protocol == protocol;
+  });
+}
+
 /// Reads the environment. The first value that is wrong ends the process.
 Configuration read_configuration() {
   const auto host = variable("HOST", "127.0.0.1");
   if (!is_ip(AF_INET, host) && !is_ip(AF_INET6, host)) refuse("HOST", host, "an IP address");
   const auto port = port_of(variable("PORT", "8080"), 0);
   if (!port) refuse("PORT", variable("PORT"), "0 to 65535");
-  const auto workload = choice("WORKLOAD", {"pingpong", "ping"});
-  choice("PROTOCOL", {"http1-json"});
-  const auto peer = variable("PEER");
-  if (workload == "ping" && !address_of(peer)) {
-    refuse("PEER", peer, "an IPv4 address, or an IPv6 one in brackets, `:` and 1 to 65535");
+  const auto offer = read_offer();
+  const auto peer = address_of(variable("PEER"));
+  if (offer.relays && !peer) {
+    refuse("PEER", variable("PEER"), "an IPv4 address, or an IPv6 one in brackets, `:` and 1 to 65535");
   }
   const bool nagle_off = choice("NAGLE", {"off", "default"}) == "off";
   for (const char *name : {"TLS_CERT", "TLS_KEY", "DIRECT"}) {
@@ -116,87 +144,15 @@ Configuration read_configuration() {
       refuse(name, value, "nothing (not supported by this service)");
     }
   }
-  return {{host, *port}, workload, peer, nagle_off};
+  return {{host, *port}, offer, peer.value_or(Address{}), nagle_off};
 }
 
-// Handlers
+// Main
 
 /// What --version and /version answer.
 std::string version_text() {
   return "C++ " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
          std::to_string(__GNUC_PATCHLEVEL__) + " cpp-httplib " CPPHTTPLIB_VERSION;
-}
-
-/// Answers GET /pong/{n}. The body is made anew for each request.
-void pong(httplib::Response &response, size_t size) {
-  std::string body(size, 'o');
-  body.front() = 'p';
-  body.replace(size - 2, 2, "ng");
-  reply(response, 200, "text/plain", body);
-}
-
-/// Answers GET /version.
-void version(const httplib::Request &, httplib::Response &response) {
-  reply(response, 200, "text/plain", version_text());
-}
-
-/// Answers every method but GET and HEAD on a known path.
-void method_not_allowed(const httplib::Request &, httplib::Response &response) {
-  response.set_header("Allow", "GET, HEAD");
-  problem(response, 405, "allowed here: GET and HEAD");
-}
-
-/// Whether the path has an escape that is none. The library decodes leniently.
-bool has_broken_escape(const std::string &path) {
-  for (size_t at = path.find('%'); at != std::string::npos; at = path.find('%', at + 1)) {
-    if (at + 2 >= path.size() || !std::isxdigit(static_cast<unsigned char>(path[at + 1])) ||
-        !std::isxdigit(static_cast<unsigned char>(path[at + 2]))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// Answers every path that the contract does not name, and what the library refuses by itself.
-void not_found(const httplib::Request &request, httplib::Response &response) {
-  if (!response.body.empty()) return;
-  if (response.status != 404) return problem(response, response.status, "the request cannot be read");
-  if (has_broken_escape(request.path)) return problem(response, 400, "an escape of the path is broken");
-  problem(response, 404, "there is nothing at this path");
-}
-
-/// The size that a path names: digits only, no leading zero.
-std::optional<size_t> size_of(const httplib::Request &request) {
-  if (has_broken_escape(request.path)) return {};
-  const auto text = httplib::detail::decode_url(request.matches[1].str(), false);
-  if (text.empty() || text.size() > 9 || text.front() == '0') return {};
-  if (text.find_first_not_of("0123456789") != std::string::npos) return {};
-  const size_t size = std::stoul(text);
-  return size >= smallest_body && size <= largest_body ? std::optional(size) : std::nullopt;
-}
-
-// Server
-
-/// A handler without the size, which it judges.
-template <typename Handler>
-httplib::Server::Handler sized(Handler handler) {
-  return [handler](const httplib::Request &request, httplib::Response &response) {
-    if (const auto size = size_of(request)) {
-      handler(response, *size);
-    } else {
-      problem(response, 400, "the size must be a whole number from 4 to 100000000");
-    }
-  };
-}
-
-/// A path of the contract; a pattern for GET answers HEAD too.
-void add(httplib::Server &server, const std::string &pattern, const httplib::Server::Handler &handler) {
-  server.Get(pattern, handler);
-  server.Post(pattern, method_not_allowed);
-  server.Put(pattern, method_not_allowed);
-  server.Patch(pattern, method_not_allowed);
-  server.Delete(pattern, method_not_allowed);
-  server.Options(pattern, method_not_allowed);
 }
 
 /// Opens the listener; returns its port. The library does not say why it could not, the system does.
@@ -210,7 +166,7 @@ int open_listener(Service &service, const Address &address) {
 }
 
 /// Listens, says so, serves until SIGTERM and until nothing is outstanding or grace is over.
-void serve(const Configuration &configuration) {
+void run(const Configuration &configuration) {
   // For all threads, so that only the one that waits for SIGTERM gets it.
   sigset_t signals;
   sigemptyset(&signals);
@@ -218,50 +174,21 @@ void serve(const Configuration &configuration) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   Service service(configuration.nagle_off);
-  std::unique_ptr<Relay> relay;
-  add(service, "/version", version);
-  if (configuration.workload == "pingpong") {
-    add(service, "/pong/([^/]*)", sized(pong));
-  } else {
-    const auto peer = *address_of(configuration.peer);
-    relay = std::make_unique<Relay>(peer.host, peer.port, configuration.peer);
-    add(service, "/ping/([^/]*)", sized([&](auto &response, size_t size) { relay->ping(response, size); }));
-    add(service, "/mping/([^/]*)", sized([&](auto &response, size_t size) { relay->mping(response, size); }));
-  }
-  service.set_error_handler(not_found);
+  answer(service, configuration.offer.routes(configuration), version_text());
   const int port = open_listener(service, configuration.address);
-  std::thread([&service, signals] {
-    int signal = 0;
-    sigwait(&signals, &signal);
-    service.finish();
-    std::this_thread::sleep_for(grace);
-    std::_Exit(0);
-  }).detach();
+  stop_at(service, signals);
   std::cout << "ready " << port << std::endl;
   service.listen_after_bind();
-  // Without destructors: the thread above may still need what they would take away.
+  // Without destructors: the thread that waits for SIGTERM may still need what they would take away.
   std::_Exit(0);
 }
 
 }  // namespace
 
-void reply(httplib::Response &response, int status, const char *content_type, const std::string &body) {
-  response.status = status;
-  // The library adds this to replies to HEAD only, which are to have the headers of GET.
-  response.set_header("Accept-Ranges", "bytes");
-  response.set_content(body, content_type);
-}
-
-void problem(httplib::Response &response, int status, const std::string &text) {
-  reply(response, status, "application/json", "{\"error\": \"" + text + "\"}");
-}
-
-// Main
-
 int main(int count, char **words) {
   const std::vector<std::string> arguments(words + 1, words + count);
   if (arguments.empty()) {
-    serve(read_configuration());
+    run(read_configuration());
   } else if (arguments.size() == 1 && arguments[0] == "--version") {
     std::cout << version_text() << std::endl;
   } else {

@@ -1,44 +1,71 @@
-// The workload ping: asks the peer for what it is asked for, with the client of cpp-httplib.
+// The workload ping over HTTP: asks the peer for what it is asked for, with the client of cpp-httplib.
 #include "ping.hpp"
 
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
+
+#include "pong.hpp"
 
 namespace {
 
 /// How often a request is repeated whose connection ended before the reply.
 constexpr int repetitions = 3;
 
-}  // namespace
-
 /// What the peer replied, and how often it was asked again.
-struct Relay::Answer {
+struct Answer {
   int status;
   std::string body;
   int retries;
 };
 
 /// What came of asking once.
-struct Relay::Attempt {
+struct Attempt {
   httplib::Error error;
   bool has_head;
   int status;
   std::string body;
 };
 
-Relay::Relay(std::string host, int port, std::string authority)
+/// Passes requests on to the peer through one pool of connections.
+class Relay {
+ public:
+  Relay(std::string host, int port);
+
+  void ping(const httplib::Request &request, httplib::Response &response);
+  void mping(const httplib::Request &request, httplib::Response &response);
+
+ private:
+  Answer ask(size_t size);
+  Attempt once(httplib::Client &client, size_t size);
+  std::unique_ptr<httplib::Client> take();
+  void give_back(std::unique_ptr<httplib::Client> client);
+
+  const std::string host_;
+  const int port_;
+  const httplib::Headers headers_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<httplib::Client>> idle_;
+};
+
+Relay::Relay(std::string host, int port)
     : host_(std::move(host)),
       port_(port),
       // By default compression is accepted, and the library writes no brackets around an IPv6 address.
-      headers_{{"Host", std::move(authority)}, {"Accept-Encoding", "identity"}} {}
+      headers_{{"Host", (host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]") + ":" +
+                            std::to_string(port)},
+               {"Accept-Encoding", "identity"}} {}
 
 // Handlers
 
 /// Answers GET /ping/{n}: passes the peer's body on.
-void Relay::ping(httplib::Response &response, size_t size) {
+void Relay::ping(const httplib::Request &request, httplib::Response &response) {
+  const auto size = size_of(request, response);
+  if (!size) return;
   try {
-    const auto answer = ask(size);
+    const auto answer = ask(*size);
     if (answer.status == 200) {
       reply(response, 200, "text/plain", answer.body);
     } else {
@@ -50,10 +77,12 @@ void Relay::ping(httplib::Response &response, size_t size) {
 }
 
 /// Answers GET /mping/{n}: tells how long the peer took.
-void Relay::mping(httplib::Response &response, size_t size) {
+void Relay::mping(const httplib::Request &request, httplib::Response &response) {
+  const auto size = size_of(request, response);
+  if (!size) return;
   try {
     const auto begin = std::chrono::steady_clock::now();
-    const auto answer = ask(size);
+    const auto answer = ask(*size);
     const std::chrono::nanoseconds duration = std::chrono::steady_clock::now() - begin;
     reply(response, 200, "application/json",
           "{\"duration_ns\": " + std::to_string(duration.count()) + ", \"length\": " +
@@ -67,7 +96,7 @@ void Relay::mping(httplib::Response &response, size_t size) {
 // Client
 
 /// Asks for GET /pong/{n}, again where that is allowed. Throws where no whole reply came.
-Relay::Answer Relay::ask(size_t size) {
+Answer Relay::ask(size_t size) {
   auto client = take();
   for (int retries = 0;; ++retries) {
     auto [error, has_head, status, body] = once(*client, size);
@@ -83,7 +112,7 @@ Relay::Answer Relay::ask(size_t size) {
 }
 
 /// Asks once.
-Relay::Attempt Relay::once(httplib::Client &client, size_t size) {
+Attempt Relay::once(httplib::Client &client, size_t size) {
   Attempt attempt{httplib::Error::Success, false, 0, {}};
   const auto on_head = [&](const httplib::Response &head) {
     attempt.has_head = true;
@@ -116,4 +145,15 @@ std::unique_ptr<httplib::Client> Relay::take() {
 void Relay::give_back(std::unique_ptr<httplib::Client> client) {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(client));
+}
+
+}  // namespace
+
+std::vector<Route> ping_routes(const std::string &host, int port) {
+  const auto relay = std::make_shared<Relay>(host, port);
+  return {
+      {"GET", "/ping/{n}", [relay](const auto &request, auto &response) { relay->ping(request, response); }},
+      {"GET", "/mping/{n}",
+       [relay](const auto &request, auto &response) { relay->mping(request, response); }},
+  };
 }

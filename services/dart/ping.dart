@@ -5,7 +5,8 @@ import 'dart:convert';
 import 'dart:io';
 import 'dart:typed_data';
 
-import 'pong.dart';
+import 'pong.dart' show sizeOf, wrongSize;
+import 'server.dart';
 
 /// How often a request is repeated where its connection ended before the reply.
 const mostRetries = 3;
@@ -14,20 +15,18 @@ const mostRetries = 3;
 /// took in all, in ns.
 typedef Answer = ({int status, Uint8List body, int retries, int duration});
 
+/// The paths of the workload, with one client for all.
+List<Route> routes(String peer) {
+  final Ping(:ping, :mping) = Ping(peer);
+  return [
+    (method: 'GET', pattern: '/ping/{n}', handler: ping),
+    (method: 'GET', pattern: '/mping/{n}', handler: mping),
+  ];
+}
+
 /// Answers by asking a peer.
 class Ping {
-  /// Reads PEER.
-  Ping(this.peer) {
-    final parts = RegExp(
-      r'^(?:([0-9.]+)|\[([^\[\]]*:[^\[\]]*)\]):([0-9]+)$',
-    ).firstMatch(peer);
-    final host = InternetAddress.tryParse(parts?[1] ?? parts?[2] ?? '');
-    final port = portOf(parts?[3] ?? '') ?? 0;
-    if (host == null || port == 0) {
-      const allowed = 'host:port, such as 127.0.0.1:8080 or [::1]:8080';
-      throw Refusal.of('PEER', peer, allowed);
-    }
-  }
+  Ping(this.peer);
 
   /// The peer as the environment names it.
   final String peer;
@@ -37,44 +36,39 @@ class Ping {
     ..autoUncompress = false
     ..idleTimeout = const Duration(days: 365);
 
-  /// What is answered at which folder.
-  Map<String, SizedHandler> get handlers => {'/ping/': ping, '/mping/': mping};
-
   // Handlers
 
   /// Answers GET /ping/{n}: the body as it came from the peer.
-  Future<void> ping(HttpRequest request, int size) async {
+  Future<Reply> ping(Request request) async {
+    final size = sizeOf(request);
+    if (size == null) return wrongSize();
     final answer = await _ask(size);
-    if (answer == null) {
-      await noReply(request);
-    } else if (answer.status == 200) {
-      await reply(request, 200, ContentType('text', 'plain'), answer.body);
-    } else {
+    if (answer == null) return noReply();
+    if (answer.status != 200) {
       final text = 'the peer answered with status ${answer.status}';
-      await problem(request, 502, text);
+      return Reply.problem(502, text);
     }
+    return Reply(200, ContentType('text', 'plain'), answer.body);
   }
 
   /// Answers GET /mping/{n}: how asking the peer went.
-  Future<void> mping(HttpRequest request, int size) async {
+  Future<Reply> mping(Request request) async {
+    final size = sizeOf(request);
+    if (size == null) return wrongSize();
     final answer = await _ask(size);
-    if (answer == null) {
-      await noReply(request);
-      return;
-    }
+    if (answer == null) return noReply();
     final body = jsonEncode({
       'duration_ns': answer.duration,
       'length': answer.body.length,
       'code': answer.status,
       'retries': answer.retries,
     });
-    final type = ContentType('application', 'json');
-    await reply(request, 200, type, utf8.encode(body));
+    return Reply(200, ContentType('application', 'json'), utf8.encode(body));
   }
 
   /// Answers where the peer is not there, or went away within its reply.
-  Future<void> noReply(HttpRequest request) =>
-      problem(request, 502, 'no whole reply came from the peer $peer');
+  Reply noReply() =>
+      Reply.problem(502, 'no whole reply came from the peer $peer');
 
   // Client
 

@@ -6,8 +6,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
 	"weigh-go/pongv1"
@@ -19,6 +17,9 @@ import (
 const largestCount = 1_000_000
 
 // Handlers
+
+// registerPong offers the operations of the workload pingpong.
+func registerPong(server grpc.ServiceRegistrar) { pongv1.RegisterPongServer(server, operations{}) }
 
 // operations are those of services/proto/pong.proto.
 type operations struct {
@@ -97,18 +98,4 @@ func replyOf(size uint32) (*pongv1.PongReply, error) {
 		return nil, status.Error(codes.InvalidArgument, wrongSize)
 	}
 	return &pongv1.PongReply{Body: bodyOf(int(size))}, nil
-}
-
-// Server
-
-// overGRPC is the server for gRPC, with reflection.
-func overGRPC(c configuration) server {
-	var options []grpc.ServerOption
-	if c.tls != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(c.tls)))
-	}
-	s := grpc.NewServer(options...)
-	pongv1.RegisterPongServer(s, operations{})
-	reflection.Register(s)
-	return server{s.Serve, s.GracefulStop, s.Stop}
 }

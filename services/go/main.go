@@ -1,6 +1,6 @@
-// Command weigh-go is the Go service: the workload pingpong (pong.go) over the
-// protocols http1-json and http2-json, with net/http, and grpc (grpc.go), and the
-// workload ping over http1-json (ping.go).
+// Command weigh-go is the Go service, with net/http and grpc-go: configuration
+// and life. server.go has the servers; each workload has its handlers in a file
+// of its own, and its lines in the table below.
 //
 // It keeps the contract of services/README.md and holds nothing that it does not
 // ask for: no cache of bodies, no log line per request, no tuning. README.md has why.
@@ -10,12 +10,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -24,14 +22,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"google.golang.org/grpc"
 )
-
-// grace is how long outstanding requests may take after SIGTERM; the contract
-// allows 5 s in all.
-const grace = 4 * time.Second
 
 const (
 	exitBroken        = 1
@@ -39,15 +32,32 @@ const (
 	exitPortInUse     = 3
 )
 
+// offer is a workload over a protocol, and the server that answers it.
+type offer struct {
+	workload, protocol string
+	server             func(configuration) server
+}
+
+// offers are all of them, the defaults first.
+var offers = []offer{
+	{"pingpong", "http1-json", overHTTP(pongRoutes)},
+	{"pingpong", "http2-json", overHTTP(pongRoutes)},
+	{"pingpong", "grpc", overGRPC(registerPong)},
+	{"ping", "http1-json", overHTTP(pingRoutes)},
+}
+
+// relays are the workloads that ask PEER, in clear text only.
+var relays = []string{"ping"}
+
 // Configuration
 
 // configuration says where to listen, and what to speak there.
 type configuration struct {
-	host     netip.Addr
-	port     uint16
-	protocol string
-	peer     netip.AddrPort // not valid: the workload is pingpong
-	tls      *tls.Config    // nil: cleartext
+	offer
+	host netip.Addr
+	port uint16
+	peer netip.AddrPort // not valid: the workload is no relay
+	tls  *tls.Config    // nil: cleartext
 }
 
 // readConfiguration reads the environment. The error is the line for stderr.
@@ -64,21 +74,12 @@ func readConfiguration() (configuration, error) {
 			return configuration{}, refusal("PORT", text, "0 to 65535")
 		}
 	}
-	workload := cmp.Or(os.Getenv("WORKLOAD"), "pingpong")
-	protocols := []string{"http1-json", "http2-json", "grpc"}
-	switch workload {
-	case "pingpong":
-	case "ping":
-		protocols = protocols[:1]
-	default:
-		return configuration{}, refusal("WORKLOAD", workload, "`pingpong`, `ping`")
-	}
-	protocol := cmp.Or(os.Getenv("PROTOCOL"), "http1-json")
-	if !slices.Contains(protocols, protocol) {
-		return configuration{}, refusal("PROTOCOL", protocol, "`"+strings.Join(protocols, "`, `")+"`")
+	offer, err := readOffer()
+	if err != nil {
+		return configuration{}, err
 	}
 	var peer netip.AddrPort
-	if workload == "ping" {
+	if slices.Contains(relays, offer.workload) {
 		if peer, err = readPeer(); err != nil {
 			return configuration{}, err
 		}
@@ -87,14 +88,47 @@ func readConfiguration() (configuration, error) {
 	if text := os.Getenv("NAGLE"); text != "" && text != "off" && text != "default" {
 		return configuration{}, refusal("NAGLE", text, "`off`, `default`")
 	}
-	secure, err := readTLS(workload)
+	secure, err := readTLS(offer.workload)
 	if err != nil {
 		return configuration{}, err
 	}
 	if text := os.Getenv("DIRECT"); text != "" {
 		return configuration{}, refusal("DIRECT", text, "nothing (not supported by this service)")
 	}
-	return configuration{host, uint16(port), protocol, peer, secure}, nil
+	return configuration{offer, host, uint16(port), peer, secure}, nil
+}
+
+// readOffer reads which workload is asked for, and over which protocol.
+func readOffer() (offer, error) {
+	workload := cmp.Or(os.Getenv("WORKLOAD"), offers[0].workload)
+	protocol := cmp.Or(os.Getenv("PROTOCOL"), offers[0].protocol)
+	var workloads, protocols []string
+	for _, o := range offers {
+		if !slices.Contains(workloads, o.workload) {
+			workloads = append(workloads, o.workload)
+		}
+		if o.workload != workload {
+			continue
+		}
+		if o.protocol == protocol {
+			return o, nil
+		}
+		protocols = append(protocols, o.protocol)
+	}
+	if protocols == nil {
+		return offer{}, refusal("WORKLOAD", workload, "`"+strings.Join(workloads, "`, `")+"`")
+	}
+	return offer{}, refusal("PROTOCOL", protocol, "`"+strings.Join(protocols, "`, `")+"`")
+}
+
+// readPeer reads the address of the service to which requests are passed on.
+func readPeer() (netip.AddrPort, error) {
+	text := os.Getenv("PEER")
+	peer, err := netip.ParseAddrPort(text)
+	if err != nil || peer.Port() == 0 {
+		return peer, refusal("PEER", text, "an address and a port from 1 to 65535, such as `127.0.0.1:8080`")
+	}
+	return peer, nil
 }
 
 // setting is an environment variable and its value.
@@ -107,9 +141,9 @@ func readTLS(workload string) (*tls.Config, error) {
 	if files[0].value == "" && files[1].value == "" {
 		return nil, nil
 	}
-	if workload == "ping" {
+	if slices.Contains(relays, workload) {
 		file := files[slices.IndexFunc(files[:], func(file setting) bool { return file.value != "" })]
-		return nil, refusal(file.name, file.value, "nothing, since `WORKLOAD` is `ping`")
+		return nil, refusal(file.name, file.value, "nothing, since `WORKLOAD` is `"+workload+"`")
 	}
 	var texts [2][]byte
 	for i, file := range files {
@@ -147,99 +181,6 @@ func number(text string) (int, error) {
 	return int(n), err
 }
 
-// Handlers
-
-// version answers GET /version.
-func version(w http.ResponseWriter, r *http.Request) {
-	reply(w, http.StatusOK, "text/plain", []byte(versionText()))
-}
-
-// notFound answers every path that the contract does not name.
-func notFound(w http.ResponseWriter, r *http.Request) {
-	problem(w, http.StatusNotFound, "there is nothing at this path")
-}
-
-// methodNotAllowed answers every method but GET and HEAD on a known path.
-func methodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Allow", "GET, HEAD")
-	problem(w, http.StatusMethodNotAllowed, "allowed here: GET and HEAD")
-}
-
-// problem replies with what was wrong, in JSON.
-func problem(w http.ResponseWriter, status int, text string) {
-	// A map of strings can always be marshalled.
-	body, _ := json.Marshal(map[string]string{"error": text})
-	reply(w, status, "application/json", body)
-}
-
-// reply writes a whole reply with its length.
-func reply(w http.ResponseWriter, status int, contentType string, body []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	// This fails on HEAD, which has no body, and on a connection that is gone.
-	w.Write(body)
-}
-
-// Server
-
-// router holds the paths of the contract: these, each with a size behind it, and
-// the version. A pattern with GET answers HEAD too.
-func router(sized map[string]http.HandlerFunc) http.Handler {
-	mux := http.NewServeMux()
-	for path, handler := range sized {
-		for _, size := range []string{"/{n}", "/{$}"} {
-			mux.HandleFunc("GET "+path+size, handler)
-			mux.HandleFunc(path+size, methodNotAllowed)
-		}
-		// Without this line /pong would be redirected to /pong/.
-		mux.HandleFunc(path, notFound)
-	}
-	mux.HandleFunc("GET /version", version)
-	mux.HandleFunc("/version", methodNotAllowed)
-	mux.HandleFunc("/", notFound)
-	return mux
-}
-
-// server is what net/http and grpc have in common.
-type server struct {
-	serve  func(net.Listener) error
-	finish func() // takes nothing new, returns when nothing is outstanding
-	cut    func() // ends what is outstanding
-}
-
-// overHTTP is the server for JSON: one version of HTTP each.
-func overHTTP(c configuration) server {
-	handlers := pongHandlers()
-	if c.peer.IsValid() {
-		handlers = pingHandlers(c.peer)
-	}
-	s := &http.Server{Handler: router(handlers), TLSConfig: c.tls, Protocols: new(http.Protocols)}
-	s.Protocols.SetHTTP1(c.protocol == "http1-json")
-	s.Protocols.SetHTTP2(c.protocol == "http2-json" && c.tls != nil)
-	s.Protocols.SetUnencryptedHTTP2(c.protocol == "http2-json" && c.tls == nil)
-	serve := s.Serve
-	if c.tls != nil {
-		serve = func(listener net.Listener) error { return s.ServeTLS(listener, "", "") }
-	}
-	return server{serve, func() { s.Shutdown(context.Background()) }, func() { s.Close() }}
-}
-
-// serve serves until the context ends and nothing is outstanding or grace is over.
-func serve(stop context.Context, s server, listener net.Listener) error {
-	failed := make(chan error, 1)
-	go func() { failed <- s.serve(listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-stop.Done():
-	}
-	// Cut off, finishing has nothing left to wait for.
-	defer time.AfterFunc(grace, s.cut).Stop()
-	s.finish()
-	return nil
-}
-
 // Main
 
 func main() {
@@ -275,10 +216,7 @@ func run() {
 		fail(exitConfiguration, fmt.Errorf("`PORT` %d on `HOST` %s cannot be used: %w", c.port, c.host, err))
 	}
 	fmt.Println("ready", listener.Addr().(*net.TCPAddr).Port)
-	s := overHTTP(c)
-	if c.protocol == "grpc" {
-		s = overGRPC(c)
-	}
+	s := c.server(c)
 	if err := serve(stop, s, listener); err != nil {
 		fail(exitBroken, err)
 	}

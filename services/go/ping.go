@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
-	"os"
 	"syscall"
 	"time"
 )
@@ -17,24 +16,12 @@ import (
 // byte of the reply came.
 const mostRetries = 3
 
-// Configuration
-
-// readPeer reads the address of the service to which requests are passed on.
-func readPeer() (netip.AddrPort, error) {
-	text := os.Getenv("PEER")
-	peer, err := netip.ParseAddrPort(text)
-	if err != nil || peer.Port() == 0 {
-		return peer, refusal("PEER", text, "an address and a port from 1 to 65535, such as `127.0.0.1:8080`")
-	}
-	return peer, nil
-}
-
 // Handlers
 
-// pingHandlers are the paths of the workload ping, with one client for all.
-func pingHandlers(peer netip.AddrPort) map[string]http.HandlerFunc {
-	c := newClient(peer)
-	return map[string]http.HandlerFunc{"/ping": c.ping, "/mping": c.mping}
+// pingRoutes are the paths of the workload ping, with one client for all.
+func pingRoutes(configuration configuration) []route {
+	c := newClient(configuration.peer)
+	return []route{{"GET", "/ping/{n}", c.ping}, {"GET", "/mping/{n}", c.mping}}
 }
 
 // ping answers GET /ping/{n} with the body of the peer's reply.

@@ -14,9 +14,9 @@ const (
 
 // Handlers
 
-// pongHandlers are the paths of the workload pingpong.
-func pongHandlers() map[string]http.HandlerFunc {
-	return map[string]http.HandlerFunc{"/pong": pong}
+// pongRoutes are the paths of the workload pingpong.
+func pongRoutes(configuration) []route {
+	return []route{{"GET", "/pong/{n}", pong}}
 }
 
 // pong answers GET /pong/{n}. The body is made anew for each request.

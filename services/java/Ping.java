@@ -1,4 +1,3 @@
-import com.sun.net.httpserver.HttpExchange;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -6,18 +5,13 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
+import java.util.List;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** The workload ping: passes requests on to a peer with java.net.http, the client that every JDK brings. */
 final class Ping {
     /** How often a request is repeated where its connection ended before a byte of the reply came. */
     private static final int MOST_RETRIES = 3;
-
-    /** What PEER looks like; the address within is judged apart. */
-    private static final Pattern PEER = Pattern.compile("([\\d.]+|\\[([^\\[\\]]*:[^\\[\\]]*)]):(\\d{1,5})");
 
     /** What the client says where a connection ended before a byte came: it has no exception of its own for that. */
     private static final String NO_BYTES = "HTTP/1.1 header parser received no bytes";
@@ -39,53 +33,50 @@ final class Ping {
                 .build();
     }
 
-    /** What is answered at which folder, by a client of the peer that `PEER` names. */
-    static Map<String, Pong.SizedHandler> handlers(String peer) throws Pong.Refusal {
-        Matcher parts = PEER.matcher(peer);
-        boolean isPeer = parts.matches()
-                && Pong.addressOf(parts.group(2) == null ? parts.group(1) : parts.group(2))
-                        .isPresent();
-        int port = isPeer ? Integer.parseInt(parts.group(3)) : 0;
-        if (port < 1 || port > 65535) {
-            throw new Pong.Refusal("PEER", peer, "host:port, such as 127.0.0.1:8080 or [::1]:8080");
-        }
+    /** The paths of the workload, with one client for all. */
+    static List<Server.Route> routes(String peer) {
         Ping ping = new Ping(peer);
-        return Map.of("/ping/", ping::ping, "/mping/", ping::mping);
+        return List.of(
+                new Server.Route("GET", "/ping/{n}", ping::ping), new Server.Route("GET", "/mping/{n}", ping::mping));
     }
 
     // Handlers
 
     /** Answers GET /ping/{n}: the body as it came from the peer. */
-    private void ping(HttpExchange exchange, int size) throws IOException {
+    private Server.Reply ping(Server.Request request) {
+        int size = Pong.sizeOf(request);
+        if (size < 0) {
+            return Pong.wrongSize();
+        }
         Optional<Answer> answer = ask(size);
         if (answer.isEmpty()) {
-            noReply(exchange);
-        } else if (answer.get().response.statusCode() == 200) {
-            Pong.reply(exchange, 200, "text/plain", answer.get().response.body());
-        } else {
-            Pong.problem(
-                    exchange,
-                    502,
-                    "the peer answered with status " + answer.get().response.statusCode());
+            return noReply();
         }
+        HttpResponse<byte[]> response = answer.get().response;
+        return response.statusCode() == 200
+                ? new Server.Reply(200, "text/plain", response.body())
+                : Server.problem(502, "the peer answered with status " + response.statusCode());
     }
 
     /** Answers GET /mping/{n}: how asking the peer went. */
-    private void mping(HttpExchange exchange, int size) throws IOException {
+    private Server.Reply mping(Server.Request request) {
+        int size = Pong.sizeOf(request);
+        if (size < 0) {
+            return Pong.wrongSize();
+        }
         Optional<Answer> answer = ask(size);
         if (answer.isEmpty()) {
-            noReply(exchange);
-            return;
+            return noReply();
         }
         HttpResponse<byte[]> response = answer.get().response;
         String text = "{\"duration_ns\": " + answer.get().duration + ", \"length\": " + response.body().length
                 + ", \"code\": " + response.statusCode() + ", \"retries\": " + answer.get().retries + "}";
-        Pong.reply(exchange, 200, "application/json", text.getBytes(StandardCharsets.UTF_8));
+        return new Server.Reply(200, "application/json", text.getBytes(StandardCharsets.UTF_8));
     }
 
     /** Answers where the peer is not there, or went away within its reply. */
-    private void noReply(HttpExchange exchange) throws IOException {
-        Pong.problem(exchange, 502, "no whole reply came from the peer " + peer);
+    private Server.Reply noReply() {
+        return Server.problem(502, "no whole reply came from the peer " + peer);
     }
 
     // Client

@@ -1,35 +1,45 @@
 // The workload ping: asks the peer for what it is asked for, with the client of node:http.
 import { Agent, get } from "node:http";
+import { sizeOf, wrongSize } from "./pong.js";
+import { problem } from "./server.js";
 
 // How often a request is repeated whose connection ended before a byte of the reply came.
 const REPETITIONS = 3;
 
 // Handlers
 
-/** The handlers by the name of their path. Each asks the peer through one pool of connections. */
-export function handlers(peer, reply, problem) {
+/** The paths of the workload. Each handler asks the peer through one pool of connections. */
+export function routes(peer) {
   // Kept without limit: by default a pool keeps 256 idle connections.
   const agent = new Agent({
     keepAlive: true,
     maxFreeSockets: Number.POSITIVE_INFINITY,
   });
-  const noReply = (response, error) => problem(response, 502, `the peer did not reply: ${error.message}`);
+  const noReply = (error) => problem(502, `the peer did not reply: ${error.message}`);
 
   /** Answers GET /ping/{n}: passes the peer's body on. */
-  async function ping(response, size) {
+  async function ping({ parameters: [n] }) {
+    const size = sizeOf(n);
+    if (size === undefined) {
+      return wrongSize();
+    }
     try {
       const { status, body } = await ask(agent, peer, size);
       if (status !== 200) {
-        return problem(response, 502, `the peer replied with status ${status}`);
+        return problem(502, `the peer replied with status ${status}`);
       }
-      return reply(response, 200, "text/plain", body);
+      return { status, contentType: "text/plain", body };
     } catch (error) {
-      return noReply(response, error);
+      return noReply(error);
     }
   }
 
   /** Answers GET /mping/{n}: tells how long the peer took. */
-  async function mping(response, size) {
+  async function mping({ parameters: [n] }) {
+    const size = sizeOf(n);
+    if (size === undefined) {
+      return wrongSize();
+    }
     try {
       const begin = process.hrtime.bigint();
       const { status, body, retries } = await ask(agent, peer, size);
@@ -40,13 +50,16 @@ export function handlers(peer, reply, problem) {
         code: status,
         retries,
       };
-      return reply(response, 200, "application/json", JSON.stringify(told));
+      return { status: 200, contentType: "application/json", body: JSON.stringify(told) };
     } catch (error) {
-      return noReply(response, error);
+      return noReply(error);
     }
   }
 
-  return Object.entries({ ping, mping });
+  return [
+    { method: "GET", pattern: "/ping/{n}", handler: ping },
+    { method: "GET", pattern: "/mping/{n}", handler: mping },
+  ];
 }
 
 // Client

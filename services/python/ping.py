@@ -2,16 +2,25 @@
 
 import json
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import aiohttp
+
+from pong import size_of, wrong_size
+from server import NEVER, Reply, Request, Route, problem
 
 # How often a request is repeated whose connection ended before a byte of the reply came.
 REPETITIONS = 3
 
-# A time that does not come, in seconds: ten years.
-NEVER = 315_360_000
+
+@asynccontextmanager
+async def routes(peer: str) -> AsyncIterator[list[Route]]:
+    """Give the paths of the workload, with one client for all."""
+    relay = Relay(peer)
+    yield [Route("GET", "/ping/{n}", relay.ping), Route("GET", "/mping/{n}", relay.mping)]
+    await relay.session.close()
 
 
 class Answer(NamedTuple):
@@ -25,9 +34,9 @@ class Answer(NamedTuple):
 class Relay:
     """Passes requests on to the peer through one pool of connections."""
 
-    def __init__(self, peer: str, reply: Callable[..., Any], problem: Callable[..., Any]) -> None:
-        """Take the peer's address, and how replies are made."""
-        self.url, self.reply, self.problem = f"http://{peer}/pong/", reply, problem
+    def __init__(self, peer: str) -> None:
+        """Take the peer's address."""
+        self.url = f"http://{peer}/pong/"
         self.session = aiohttp.ClientSession(
             # By default at most 100 connections, and those that were idle for 15 s are closed.
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=NEVER),
@@ -35,24 +44,26 @@ class Relay:
             skip_auto_headers=["Accept-Encoding"],
         )
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self.session.close()
-
     # Handlers
 
-    async def ping(self, size: int) -> Any:
+    async def ping(self, request: Request) -> Reply:
         """Answer GET /ping/{n}: pass the peer's body on."""
+        size = size_of(request)
+        if size is None:
+            return wrong_size()
         try:
             answer = await self.ask(size)
         except (aiohttp.ClientError, TimeoutError) as error:
             return self.no_reply(error)
         if answer.status != 200:
-            return self.problem(502, f"the peer replied with status {answer.status}")
-        return self.reply(200, "text/plain", answer.body)
+            return problem(502, f"the peer replied with status {answer.status}")
+        return Reply(200, "text/plain", answer.body)
 
-    async def mping(self, size: int) -> Any:
+    async def mping(self, request: Request) -> Reply:
         """Answer GET /mping/{n}: tell how long the peer took."""
+        size = size_of(request)
+        if size is None:
+            return wrong_size()
         try:
             begin = time.monotonic_ns()
             answer = await self.ask(size)
@@ -65,11 +76,11 @@ class Relay:
             "code": answer.status,
             "retries": answer.retries,
         }
-        return self.reply(200, "application/json", json.dumps(told).encode())
+        return Reply(200, "application/json", json.dumps(told).encode())
 
-    def no_reply(self, error: Exception) -> Any:
+    def no_reply(self, error: Exception) -> Reply:
         """Reply that the peer did not."""
-        return self.problem(502, f"the peer did not reply: {type(error).__name__} {error}")
+        return problem(502, f"the peer did not reply: {type(error).__name__} {error}")
 
     # Client
 

@@ -12,6 +12,12 @@ class Relay
   # How often a request is repeated whose connection ended before a byte of the reply came.
   REPETITIONS = 3
 
+  # The paths of the workload, with one client for all.
+  def self.routes(peer)
+    relay = new(peer)
+    [Route.new("GET", "/ping/{n}", relay.method(:ping)), Route.new("GET", "/mping/{n}", relay.method(:mping))]
+  end
+
   def initialize(peer)
     @peer = "http://#{peer}/pong/"
     @client = HTTPClient.new
@@ -24,22 +30,28 @@ class Relay
   # Handlers
 
   # Answers GET /ping/{n}: passes the peer's body on.
-  def ping(size)
+  def ping(request)
+    size = Pong.size_of(request)
+    return Pong.wrong_size unless size
+
     answer = ask(size)
     return problem(502, "the peer replied with status #{answer.status}") if answer.status != 200
 
-    reply(200, "text/plain", answer.body)
+    Reply.new(200, "text/plain", answer.body)
   rescue StandardError => e
     no_reply(e)
   end
 
   # Answers GET /mping/{n}: tells how long the peer took.
-  def mping(size)
+  def mping(request)
+    size = Pong.size_of(request)
+    return Pong.wrong_size unless size
+
     start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     answer = ask(size)
     duration = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - start
     told = { duration_ns: duration, length: answer.body.bytesize, code: answer.status, retries: answer.retries }
-    reply(200, "application/json", JSON.generate(told))
+    Reply.new(200, "application/json", JSON.generate(told))
   rescue StandardError => e
     no_reply(e)
   end

@@ -12,6 +12,12 @@ class Relay
   # How often a request is repeated whose connection ended before a byte of the reply came.
   REPETITIONS = 3
 
+  # The paths of the workload, with one client for all.
+  def self.routes(peer)
+    relay = new(peer)
+    [Route.new("GET", "/ping/{n}", relay.method(:ping)), Route.new("GET", "/mping/{n}", relay.method(:mping))]
+  end
+
   def initialize(peer)
     @peer = "http://#{peer}/pong/"
     @client = HTTPClient.new
@@ -24,30 +30,36 @@ class Relay
   # Handlers
 
   # Answers GET /ping/{n}: passes the peer's body on.
-  def ping(response, size)
-    answer = ask(size)
-    return problem(response, 502, "the peer replied with status #{answer.status}") if answer.status != 200
+  def ping(request)
+    size = Pong.size_of(request)
+    return Pong.wrong_size unless size
 
-    reply(response, 200, "text/plain", answer.body)
+    answer = ask(size)
+    return problem(502, "the peer replied with status #{answer.status}") if answer.status != 200
+
+    Reply.new(200, "text/plain", answer.body)
   rescue StandardError => e
-    no_reply(response, e)
+    no_reply(e)
   end
 
   # Answers GET /mping/{n}: tells how long the peer took.
-  def mping(response, size)
+  def mping(request)
+    size = Pong.size_of(request)
+    return Pong.wrong_size unless size
+
     start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     answer = ask(size)
     duration = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - start
     told = { duration_ns: duration, length: answer.body.bytesize, code: answer.status, retries: answer.retries }
-    reply(response, 200, "application/json", JSON.generate(told))
+    Reply.new(200, "application/json", JSON.generate(told))
   rescue StandardError => e
-    no_reply(response, e)
+    no_reply(e)
   end
 
   private
 
-  def no_reply(response, error)
-    problem(response, 502, "the peer did not reply: #{error.class} #{error.message}")
+  def no_reply(error)
+    problem(502, "the peer did not reply: #{error.class} #{error.message}")
   end
 
   # Client

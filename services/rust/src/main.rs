@@ -1,5 +1,5 @@
-//! The Rust service, with axum and tonic on tokio: the workload `pingpong` over `http1-json`, `http2-json` and `grpc`
-//! (`pong.rs`, `grpc.rs`) and without a protocol (`direct.rs`), and the workload `ping` over `http1-json` (`ping.rs`).
+//! The Rust service, with axum and tonic on tokio: configuration and life. `server.rs` has the server; each workload has
+//! its handlers in a file of its own, and its lines in the table below.
 //!
 //! It keeps the contract of `services/README.md` and holds nothing that the contract does not ask for: no
 //! cache of bodies, no log line per request, no tuning. What was decided and why is in `README.md`.
@@ -8,6 +8,7 @@ mod direct;
 mod grpc;
 mod ping;
 mod pong;
+mod server;
 
 use std::env;
 use std::fmt::Display;
@@ -17,24 +18,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Json, Router};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use axum::Router;
 use rustls::ServerConfig;
 use rustls::crypto::ring::Ticketer;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::sleep;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
 
 /// What `--version` and `/version` answer: language, its version, each library, its version.
@@ -44,12 +34,45 @@ const VERSION: &str =
 /// How long outstanding requests may take after SIGTERM; the contract allows 5 s in all.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// How long to wait before accepting again where the system could not: it is out of descriptors or memory.
-const PAUSE: Duration = Duration::from_secs(1);
-
 const EXIT_BROKEN: u8 = 1;
 const EXIT_CONFIGURATION: u8 = 2;
 const EXIT_PORT_IN_USE: u8 = 3;
+
+/// A workload over a protocol.
+struct Offer {
+    workload: &'static str,
+    protocol: &'static str,
+    http: Http,
+    /// What it answers.
+    router: fn(&Configuration) -> Router,
+}
+
+/// The version of HTTP that is spoken.
+#[derive(Clone, Copy)]
+enum Http {
+    One,
+    Two,
+}
+
+/// All of them, the defaults first.
+static OFFERS: [Offer; 4] = [
+    offer("pingpong", "http1-json", Http::One, |_| server::router(pong::routes())),
+    offer("pingpong", "http2-json", Http::Two, |_| server::router(pong::routes())),
+    offer("pingpong", "grpc", Http::Two, |_| grpc::routes()),
+    offer("ping", "http1-json", Http::One, |configuration| server::router(ping::routes(configuration))),
+];
+
+const fn offer(
+    workload: &'static str,
+    protocol: &'static str,
+    http: Http,
+    router: fn(&Configuration) -> Router,
+) -> Offer {
+    Offer { workload, protocol, http, router }
+}
+
+/// The workloads that ask `PEER`. They listen, and speak clear text only.
+const RELAYS: [&str; 1] = ["ping"];
 
 // Configuration
 
@@ -57,20 +80,13 @@ const EXIT_PORT_IN_USE: u8 = 3;
 struct Configuration {
     host: IpAddr,
     port: u16,
-    protocol: Protocol,
-    /// `None` where the workload is `pingpong`.
+    offer: &'static Offer,
+    /// `None` where the workload is no relay.
     peer: Option<SocketAddr>,
     nagle: Nagle,
     tls: Option<TlsAcceptor>,
     /// Whether there is no listener, and operations are asked for on stdin.
     direct: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Protocol {
-    Http1Json,
-    Http2Json,
-    Grpc,
 }
 
 /// Nagle's algorithm on accepted connections.
@@ -90,33 +106,57 @@ fn read_configuration() -> Result<Configuration, String> {
         let port = number(&text).and_then(|port| port.try_into().ok());
         port.ok_or_else(|| refusal("PORT", &text, "0 to 65535"))
     })?;
-    let relays = match variable("WORKLOAD").as_deref() {
-        None | Some("pingpong") => false,
-        Some("ping") => true,
-        Some(text) => return Err(refusal("WORKLOAD", text, "`pingpong`, `ping`")),
-    };
-    let protocol = match variable("PROTOCOL").as_deref() {
-        None | Some("http1-json") => Protocol::Http1Json,
-        Some(text) if relays => return Err(refusal("PROTOCOL", text, "`http1-json`, since it is `ping`")),
-        Some("http2-json") => Protocol::Http2Json,
-        Some("grpc") => Protocol::Grpc,
-        Some(text) => return Err(refusal("PROTOCOL", text, "`http1-json`, `http2-json`, `grpc`")),
-    };
-    let peer = relays.then(ping::read_peer).transpose()?;
+    let offer = read_offer()?;
+    let relays = RELAYS.contains(&offer.workload);
+    let peer = relays.then(read_peer).transpose()?;
     let nagle = match variable("NAGLE").as_deref() {
         None | Some("off") => Nagle::Off,
         Some("default") => Nagle::Default,
         Some(text) => return Err(refusal("NAGLE", text, "`off`, `default`")),
     };
     let (tls, direct) = match relays {
-        true => ping::refuse_others().map(|()| (None, false))?,
-        false => (read_tls(protocol)?, direct::asked()?),
+        true => refuse_others(offer.workload).map(|()| (None, false))?,
+        false => (read_tls(offer.http)?, direct::asked()?),
     };
-    Ok(Configuration { host, port, protocol, peer, nagle, tls, direct })
+    Ok(Configuration { host, port, offer, peer, nagle, tls, direct })
+}
+
+/// Which workload is asked for, and over which protocol.
+fn read_offer() -> Result<&'static Offer, String> {
+    let workload = variable("WORKLOAD").unwrap_or_else(|| OFFERS[0].workload.to_owned());
+    let protocol = variable("PROTOCOL").unwrap_or_else(|| OFFERS[0].protocol.to_owned());
+    let mut offers = OFFERS.iter().filter(|offer| offer.workload == workload).peekable();
+    if offers.peek().is_none() {
+        let mut workloads = OFFERS.iter().map(|offer| offer.workload).collect::<Vec<_>>();
+        workloads.dedup();
+        return Err(refusal("WORKLOAD", &workload, &format!("`{}`", workloads.join("`, `"))));
+    }
+    let allowed = offers.clone().map(|offer| offer.protocol).collect::<Vec<_>>().join("`, `");
+    let chosen = offers.find(|offer| offer.protocol == protocol);
+    chosen.ok_or_else(|| {
+        refusal("PROTOCOL", &protocol, &format!("`{allowed}`, since `WORKLOAD` is `{workload}`"))
+    })
+}
+
+/// The address of the service to which requests are passed on.
+fn read_peer() -> Result<SocketAddr, String> {
+    let text = variable("PEER").unwrap_or_default();
+    let peer = text.parse().ok().filter(|peer: &SocketAddr| peer.port() != 0);
+    peer.ok_or_else(|| {
+        refusal("PEER", &text, "an address and a port from 1 to 65535, such as `127.0.0.1:8080`")
+    })
+}
+
+/// Refuses what a relay does not take.
+fn refuse_others(workload: &str) -> Result<(), String> {
+    let set = ["TLS_CERT", "TLS_KEY", "DIRECT"].into_iter().find_map(|name| Some((name, variable(name)?)));
+    set.map_or(Ok(()), |(name, value)| {
+        Err(refusal(name, &value, &format!("nothing, since `WORKLOAD` is `{workload}`")))
+    })
 }
 
 /// TLS 1.3 and 1.2 with the certificate and key that the environment names, or `None` where it names none.
-fn read_tls(protocol: Protocol) -> Result<Option<TlsAcceptor>, String> {
+fn read_tls(http: Http) -> Result<Option<TlsAcceptor>, String> {
     let (certificate, key) = match (variable("TLS_CERT"), variable("TLS_KEY")) {
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => (certificate, key),
@@ -136,9 +176,9 @@ fn read_tls(protocol: Protocol) -> Result<Option<TlsAcceptor>, String> {
         .with_single_cert(chain, private)
         .map_err(|error| refusal("TLS_KEY", &key, &format!("the key of `TLS_CERT` ({error})")))?;
     config.ticketer = Ticketer::new().map_err(|error| format!("no key for session tickets: {error}"))?;
-    config.alpn_protocols = vec![match protocol {
-        Protocol::Http1Json => b"http/1.1".to_vec(),
-        Protocol::Http2Json | Protocol::Grpc => b"h2".to_vec(),
+    config.alpn_protocols = vec![match http {
+        Http::One => b"http/1.1".to_vec(),
+        Http::Two => b"h2".to_vec(),
     }];
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
@@ -157,85 +197,6 @@ fn refusal(name: &str, value: &str, allowed: &str) -> String {
 fn number(text: &str) -> Option<usize> {
     let canonical = text == "0" || !text.starts_with(['0', '+']);
     text.parse().ok().filter(|_| canonical)
-}
-
-// Handlers
-
-/// `GET /version`.
-async fn version() -> Response {
-    ([(CONTENT_TYPE, "text/plain")], VERSION).into_response()
-}
-
-/// Every path that the contract does not name. A body is read, or hyper would close the connection before it.
-async fn not_found(_body: Bytes) -> Response {
-    problem(StatusCode::NOT_FOUND, "there is nothing at this path")
-}
-
-/// Every method but GET and HEAD on a known path; axum adds `Allow`.
-async fn method_not_allowed(_body: Bytes) -> Response {
-    problem(StatusCode::METHOD_NOT_ALLOWED, "allowed here: GET and HEAD")
-}
-
-/// A reply that says in JSON what was wrong.
-fn problem(status: StatusCode, text: &str) -> Response {
-    (status, Json(json!({ "error": text }))).into_response()
-}
-
-// Server
-
-/// The paths of a workload, and what every workload answers. `get` answers HEAD too.
-fn router(workload: Router) -> Router {
-    workload
-        .route("/version", get(version))
-        .method_not_allowed_fallback(method_not_allowed)
-        .fallback(not_found)
-}
-
-/// Serves until SIGTERM, then until nothing is outstanding or the grace period is over.
-async fn serve(listener: TcpListener, configuration: Configuration, mut stop: Signal) {
-    let Configuration { protocol, peer, nagle, tls, .. } = configuration;
-    let json = || router(peer.map_or_else(pong::router, ping::router));
-    // One protocol each: the builder would else take HTTP/1 and HTTP/2 on the same port.
-    let (builder, router) = match protocol {
-        Protocol::Http1Json => (Builder::new(TokioExecutor::new()).http1_only(), json()),
-        Protocol::Http2Json => (Builder::new(TokioExecutor::new()).http2_only(), json()),
-        Protocol::Grpc => (Builder::new(TokioExecutor::new()).http2_only(), grpc::router()),
-    };
-    let service = TowerToHyperService::new(router);
-    let graceful = GracefulShutdown::new();
-    loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
-                Err(_) => {
-                    sleep(PAUSE).await;
-                    continue;
-                }
-            },
-            _ = stop.recv() => break,
-        };
-        let (builder, service, tls, watcher) =
-            (builder.clone(), service.clone(), tls.clone(), graceful.watcher());
-        // Whatever goes wrong on a connection is the client's affair and ends it.
-        tokio::spawn(async move {
-            if nagle == Nagle::Off {
-                // tokio leaves it on. This fails only on a connection that is gone, which reading will tell.
-                let _ = stream.set_nodelay(true);
-            }
-            if let Some(tls) = tls {
-                let Ok(stream) = tls.accept(stream).await else { return };
-                let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
-            } else {
-                let _ = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await;
-            }
-        });
-    }
-    drop(listener);
-    tokio::select! {
-        () = graceful.shutdown() => {}
-        () = sleep(GRACE) => {}
-    }
 }
 
 // Main
@@ -282,7 +243,7 @@ async fn run() -> ExitCode {
         Err(error) => return fail(EXIT_CONFIGURATION, format!("{place} cannot be used: {error}")),
     };
     println!("ready {port}");
-    serve(listener, configuration, stop).await;
+    server::serve(listener, configuration, stop).await;
     ExitCode::SUCCESS
 }
 

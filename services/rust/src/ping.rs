@@ -17,32 +17,17 @@ use axum::{Json, Router};
 use reqwest::redirect::Policy;
 use serde_json::json;
 
-use crate::{pong, problem, refusal, variable};
+use crate::server::problem;
+use crate::{Configuration, pong};
 
 /// How often a request is repeated whose connection ended before a byte of the reply came.
 const MOST_RETRIES: u32 = 3;
 
-// Configuration
-
-/// The address of the service to which requests are passed on.
-pub fn read_peer() -> Result<SocketAddr, String> {
-    let text = variable("PEER").unwrap_or_default();
-    let peer = text.parse().ok().filter(|peer: &SocketAddr| peer.port() != 0);
-    peer.ok_or_else(|| {
-        refusal("PEER", &text, "an address and a port from 1 to 65535, such as `127.0.0.1:8080`")
-    })
-}
-
-/// A relay listens, and speaks clear text only.
-pub fn refuse_others() -> Result<(), String> {
-    let set = ["TLS_CERT", "TLS_KEY", "DIRECT"].into_iter().find_map(|name| Some((name, variable(name)?)));
-    set.map_or(Ok(()), |(name, path)| Err(refusal(name, &path, "nothing, since `WORKLOAD` is `ping`")))
-}
-
 // Handlers
 
 /// The paths of the workload, with one client for all.
-pub fn router(peer: SocketAddr) -> Router {
+pub fn routes(configuration: &Configuration) -> Router {
+    let peer = configuration.peer.expect("a relay has one");
     Router::new()
         .route("/ping/{n}", get(ping))
         .route("/ping/", get(ping))

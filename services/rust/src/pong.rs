@@ -10,13 +10,14 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::{number, problem};
+use crate::number;
+use crate::server::problem;
 
 /// Sizes of a body that the contract allows, in bytes.
 pub const SIZES: RangeInclusive<usize> = 4..=100_000_000;
 
 /// The paths of the workload.
-pub fn router() -> Router {
+pub fn routes() -> Router {
     Router::new().route("/pong/{n}", get(pong)).route("/pong/", get(pong))
 }
 

@@ -10,21 +10,15 @@ import io.netty.handler.codec.http.*;
 import io.netty.util.AttributeKey;
 import io.netty.util.NetUtil;
 import io.netty.util.concurrent.Future;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
+import java.util.List;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** The workload ping: passes requests on to a peer with Netty as the client, over a pool of connections. */
 final class Ping {
     /** How often a request is repeated where its connection ended before a byte of the reply came. */
     private static final int MOST_RETRIES = 3;
-
-    /** What PEER looks like; the address within is judged apart. */
-    private static final Pattern PEER = Pattern.compile("([\\d.]+|\\[[^\\[\\]]*:[^\\[\\]]*]):(\\d{1,5})");
 
     /** The question that is asked on a connection; none while it is idle. */
     private static final AttributeKey<Question> QUESTION = AttributeKey.valueOf("question");
@@ -45,54 +39,54 @@ final class Ping {
         });
     }
 
-    /** Reads PEER. */
-    static InetSocketAddress readPeer(String text) {
-        Matcher parts = PEER.matcher(text);
-        InetAddress address = parts.matches() ? NetUtil.createInetAddressFromIpAddressString(parts.group(1)) : null;
-        int port = address == null ? 0 : Integer.parseInt(parts.group(2));
-        if (port < 1 || port > 65535) {
-            throw Pong.refuse("PEER", text, "host:port, such as 127.0.0.1:8080 or [::1]:8080");
-        }
-        return new InetSocketAddress(address, port);
-    }
-
-    /** What is answered at which folder, by a client of that peer. */
-    static Map<String, Pong.SizedHandler> handlers(InetSocketAddress peer, EventLoopGroup group) {
+    /** The paths of the workload, with one client for all. */
+    static List<Server.Route> routes(InetSocketAddress peer, EventLoopGroup group) {
         Ping ping = new Ping(peer, group);
-        return Map.of("/ping/", ping::ping, "/mping/", ping::mping);
+        return List.of(
+                new Server.Route("GET", "/ping/{n}", ping::ping), new Server.Route("GET", "/mping/{n}", ping::mping));
     }
 
     // Handlers
 
     /** Answers GET /ping/{n}: the body as it came from the peer. */
-    private void ping(int size, Consumer<FullHttpResponse> reply) {
-        ask(new Question(size, reply, (response, retries, duration) -> {
+    private void ping(Server.Request request, Consumer<FullHttpResponse> reply) {
+        relay(request, reply, (response, retries, duration) -> {
             if (response.status().equals(HttpResponseStatus.OK)) {
-                return Pong.reply(
+                return Server.reply(
                         response.status(),
                         HttpHeaderValues.TEXT_PLAIN,
                         response.content().retain());
             }
             String text = "the peer answered with status " + response.status().code();
-            return Pong.problem(HttpResponseStatus.BAD_GATEWAY, text);
-        }));
+            return Server.problem(HttpResponseStatus.BAD_GATEWAY, text);
+        });
     }
 
     /** Answers GET /mping/{n}: how asking the peer went. */
-    private void mping(int size, Consumer<FullHttpResponse> reply) {
-        ask(new Question(size, reply, (response, retries, duration) -> {
+    private void mping(Server.Request request, Consumer<FullHttpResponse> reply) {
+        relay(request, reply, (response, retries, duration) -> {
             String text = "{\"duration_ns\": " + duration + ", \"length\": "
                     + response.content().readableBytes() + ", \"code\": "
                     + response.status().code() + ", \"retries\": " + retries + "}";
             ByteBuf body = Unpooled.copiedBuffer(text, StandardCharsets.UTF_8);
-            return Pong.reply(HttpResponseStatus.OK, HttpHeaderValues.APPLICATION_JSON, body);
-        }));
+            return Server.reply(HttpResponseStatus.OK, HttpHeaderValues.APPLICATION_JSON, body);
+        });
+    }
+
+    /** Asks the peer for the size that the request names. */
+    private void relay(Server.Request request, Consumer<FullHttpResponse> reply, Relay relay) {
+        int size = Pong.sizeOf(request);
+        if (size < 0) {
+            reply.accept(Pong.wrongSize());
+        } else {
+            ask(new Question(size, reply, relay));
+        }
     }
 
     /** Answers where the peer is not there, or went away within its reply. */
     private void noReply(Question question) {
         String text = "no whole reply came from the peer " + NetUtil.toSocketAddressString(peer);
-        question.reply.accept(Pong.problem(HttpResponseStatus.BAD_GATEWAY, text));
+        question.reply.accept(Server.problem(HttpResponseStatus.BAD_GATEWAY, text));
     }
 
     // Client

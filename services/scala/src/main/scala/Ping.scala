@@ -1,7 +1,7 @@
 package weigh
 
 import cats.effect.{IO, Resource}
-import com.comcast.ip4s.{IpAddress, Ipv4Address, Ipv6Address, SocketAddress}
+import com.comcast.ip4s.{IpAddress, SocketAddress}
 import fs2.Chunk
 import org.http4s.*
 import org.http4s.client.Client
@@ -19,23 +19,23 @@ final class Ping private (peer: SocketAddress[IpAddress], client: Client[IO]):
   // Handlers
 
   /** Answers GET /ping/{n}: the body as it came from the peer. */
-  def ping(size: Int): IO[Response[IO]] = ask(size).map {
-    case Some(Answer(Status.Ok, body, _, _)) => Pong.reply(Status.Ok, MediaType.text.plain, body)
-    case Some(answer) => Pong.problem(Status.BadGateway, s"the peer answered with status ${answer.status.code}")
+  private def ping(size: Int): IO[Response[IO]] = ask(size).map {
+    case Some(Answer(Status.Ok, body, _, _)) => Server.reply(Status.Ok, MediaType.text.plain, body)
+    case Some(answer) => Server.problem(Status.BadGateway, s"the peer answered with status ${answer.status.code}")
     case None => noReply
   }
 
   /** Answers GET /mping/{n}: how asking the peer went. */
-  def mping(size: Int): IO[Response[IO]] = ask(size).map {
+  private def mping(size: Int): IO[Response[IO]] = ask(size).map {
     case Some(Answer(status, body, retries, duration)) =>
       val text = s"{\"duration_ns\": ${duration.toNanos}, \"length\": ${body.size}, " +
         s"\"code\": ${status.code}, \"retries\": $retries}"
-      Pong.reply(Status.Ok, MediaType.application.json, Chunk.array(text.getBytes(UTF_8)))
+      Server.reply(Status.Ok, MediaType.application.json, Chunk.array(text.getBytes(UTF_8)))
     case None => noReply
   }
 
   /** Answers where the peer is not there, or went away within its reply. */
-  private def noReply: Response[IO] = Pong.problem(Status.BadGateway, s"no whole reply came from the peer $peer")
+  private def noReply: Response[IO] = Server.problem(Status.BadGateway, s"no whole reply came from the peer $peer")
 
   // Client
 
@@ -71,17 +71,16 @@ object Ping:
   /** A reply that came whole, how often it was asked for again, and how long that took in all. */
   private case class Answer(status: Status, body: Chunk[Byte], retries: Int, duration: FiniteDuration)
 
-  /** Reads PEER. */
-  def peerOf(text: String): Option[SocketAddress[IpAddress]] =
-    for
-      (host, port) <- Option(text.lastIndexOf(':')).filter(_ > 0).map(at => (text.take(at), text.drop(at + 1)))
-      inBrackets = host.startsWith("[") && host.endsWith("]")
-      address <- if inBrackets then Ipv6Address.fromString(host.drop(1).dropRight(1)) else Ipv4Address.fromString(host)
-      number <- Pong.portOf(port).filter(_.value > 0)
-    yield SocketAddress(address, number)
+  /** The paths of the workload, with one client for all. */
+  def routes(peer: SocketAddress[IpAddress]): Resource[IO, List[Server.Route]] = over(peer).map { ping =>
+    List(
+      Server.Route(Method.GET, "/ping/{n}", Pong.sized(ping.ping)),
+      Server.Route(Method.GET, "/mping/{n}", Pong.sized(ping.mping))
+    )
+  }
 
   /** A relay to that peer. Its connections are kept, as many as were in use at once. */
-  def over(peer: SocketAddress[IpAddress]): Resource[IO, Ping] =
+  private def over(peer: SocketAddress[IpAddress]): Resource[IO, Ping] =
     EmberClientBuilder
       .default[IO]
       .withMaxTotal(Int.MaxValue)

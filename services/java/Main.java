@@ -1,0 +1,215 @@
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.net.*;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The Java service, with com.sun.net.httpserver: configuration and life, as the contract in services/README.md has it and
+ * no more. Server.java has the server; each workload has its handlers in a file of its own, and its line in the table
+ * below. README.md has why.
+ */
+final class Main {
+    private static final int EXIT_BROKEN = 1;
+    private static final int EXIT_CONFIGURATION = 2;
+    private static final int EXIT_PORT_IN_USE = 3;
+
+    /** A workload over a protocol, and what it answers; one that relays asks PEER. */
+    private record Offer(
+            String workload, String protocol, boolean relays, Function<String, List<Server.Route>> routes) {}
+
+    /** All of them, the defaults first. */
+    private static final List<Offer> OFFERS = List.of(
+            new Offer("pingpong", "http1-json", false, peer -> Pong.routes()),
+            new Offer("ping", "http1-json", true, Ping::routes));
+
+    // Configuration
+
+    /** Where to listen, what to answer, whom to ask, and whether Nagle's algorithm stays on. */
+    private record Configuration(InetAddress host, int port, Offer offer, String peer, boolean nagle) {}
+
+    /** What is wrong with the configuration. The message is the line for stderr. */
+    @SuppressWarnings("serial")
+    private static final class Refusal extends Exception {
+        private final int exitCode;
+
+        Refusal(int exitCode, String message) {
+            super(message);
+            this.exitCode = exitCode;
+        }
+
+        Refusal(String name, String value, String allowed) {
+            this(EXIT_CONFIGURATION, "`" + name + "` is \"" + value + "\", allowed: " + allowed);
+        }
+    }
+
+    /** Four numbers from 0 to 255 without leading zeros. The JDK takes `127.1` and plain numbers too. */
+    private static final Pattern IPV4 = Pattern.compile("((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(?!$)|$)){4}");
+    /** What the JDK takes for an address, right or wrong, without asking the resolver for a name. */
+    private static final Pattern IPV6 = Pattern.compile("(?=.*:)[0-9A-Fa-f:][0-9A-Fa-f:.]*(%\\w+)?");
+
+    /** What PEER looks like; the address within is judged apart. */
+    private static final Pattern PEER = Pattern.compile("([\\d.]+|\\[([^\\[\\]]*:[^\\[\\]]*)]):(\\d{1,5})");
+
+    /** Reads the environment. */
+    private static Configuration readConfiguration() throws Refusal {
+        String hostText = variable("HOST", "127.0.0.1");
+        String workload = variable("WORKLOAD", OFFERS.get(0).workload);
+        boolean relays = OFFERS.stream().anyMatch(offer -> offer.relays && offer.workload.equals(workload));
+        String peer = relays ? variable("PEER", "") : "";
+        if (IPV4.matcher(hostText).matches() && !peer.startsWith("[")) {
+            // Otherwise 0.0.0.0 would be a socket of IPv6 that takes both. It is read at the first use of the network.
+            System.setProperty("java.net.preferIPv4Stack", "true");
+        }
+        InetAddress host = addressOf(hostText).orElseThrow(() -> new Refusal("HOST", hostText, "an IP address"));
+        String portText = variable("PORT", "8080");
+        int port = portText.matches("\\d{1,9}") ? Integer.parseInt(portText) : -1;
+        if (port < 0 || port > 65535) {
+            throw new Refusal("PORT", portText, "0 to 65535");
+        }
+        Offer offer = readOffer();
+        if (offer.relays && !isPeer(peer)) {
+            throw new Refusal("PEER", peer, "host:port, such as 127.0.0.1:8080 or [::1]:8080");
+        }
+        boolean nagle = oneOf("NAGLE", List.of("off", "default")).equals("default");
+        for (String name : List.of("TLS_CERT", "TLS_KEY", "DIRECT")) {
+            if (!variable(name, "").isEmpty()) {
+                throw new Refusal(name, variable(name, ""), "nothing (not supported by this service)");
+            }
+        }
+        return new Configuration(host, port, offer, peer, nagle);
+    }
+
+    /** Reads which workload is asked for, and over which protocol. */
+    private static Offer readOffer() throws Refusal {
+        String workload = oneOf(
+                "WORKLOAD", OFFERS.stream().map(Offer::workload).distinct().toList());
+        List<Offer> offers =
+                OFFERS.stream().filter(offer -> offer.workload.equals(workload)).toList();
+        String protocol = oneOf("PROTOCOL", offers.stream().map(Offer::protocol).toList());
+        return offers.stream()
+                .filter(offer -> offer.protocol.equals(protocol))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Whether a text is the address of a service. */
+    private static boolean isPeer(String text) {
+        Matcher parts = PEER.matcher(text);
+        if (!parts.matches()) {
+            return false;
+        }
+        String host = parts.group(2) == null ? parts.group(1) : parts.group(2);
+        int port = Integer.parseInt(parts.group(3));
+        return addressOf(host).isPresent() && port >= 1 && port <= 65535;
+    }
+
+    /** A variable that takes one of these words, by default the first. */
+    private static String oneOf(String name, List<String> words) throws Refusal {
+        String word = variable(name, words.get(0));
+        if (!words.contains(word)) {
+            throw new Refusal(name, word, "`" + String.join("`, `", words) + "`");
+        }
+        return word;
+    }
+
+    /** A variable's value; set to the empty text counts as unset. */
+    private static String variable(String name, String byDefault) {
+        String text = System.getenv(name);
+        return text == null || text.isEmpty() ? byDefault : text;
+    }
+
+    /** Reads an address, never a name. */
+    private static Optional<InetAddress> addressOf(String text) {
+        try {
+            boolean isAddress =
+                    IPV4.matcher(text).matches() || IPV6.matcher(text).matches();
+            return isAddress ? Optional.of(InetAddress.getByName(text)) : Optional.empty();
+        } catch (UnknownHostException malformed) {
+            return Optional.empty();
+        }
+    }
+
+    // Main
+
+    public static void main(String[] arguments) {
+        if (arguments.length == 0) {
+            run();
+        } else if (arguments.length == 1 && arguments[0].equals("--version")) {
+            System.out.println(versionText());
+        } else {
+            fail(EXIT_CONFIGURATION, "argument \"" + arguments[0] + "\", allowed: `--version` alone");
+        }
+    }
+
+    /** Configures, listens, says so. The server's own thread keeps the process alive. */
+    private static void run() {
+        try {
+            Configuration configuration = readConfiguration();
+            Server server = listen(configuration);
+            Thread.setDefaultUncaughtExceptionHandler((thread, e) -> fail(EXIT_BROKEN, e.toString()));
+            server.start();
+            Runtime.getRuntime().addShutdownHook(new Thread(server::stop));
+            writeRuntimeFacts();
+            System.out.println("ready " + server.port());
+        } catch (Refusal refusal) {
+            fail(refusal.exitCode, refusal.getMessage());
+        } catch (IOException e) {
+            fail(EXIT_BROKEN, e.toString());
+        }
+    }
+
+    /** Opens the listener. */
+    private static Server listen(Configuration configuration) throws Refusal {
+        var routes = configuration.offer.routes.apply(configuration.peer);
+        var address = new InetSocketAddress(configuration.host, configuration.port);
+        try {
+            return new Server(address, configuration.nagle, routes, versionText());
+        } catch (IOException e) {
+            throw refusalOf(configuration, e);
+        }
+    }
+
+    /** In use, without privileges, not ours: the JDK tells these apart by the system's text, in the user's language. */
+    private static Refusal refusalOf(Configuration configuration, IOException cause) {
+        String where = "`PORT` " + configuration.port + " on `HOST` " + configuration.host.getHostAddress();
+        try (ServerSocket other = new ServerSocket(0, 1, configuration.host)) {
+            // Below 1024 a port needs privileges, or somebody answers there.
+            if (configuration.port < 1024) {
+                new Socket(other.getInetAddress(), configuration.port).close();
+            }
+            return new Refusal(EXIT_PORT_IN_USE, where + " is in use, choose another");
+        } catch (IOException notInUse) {
+            return new Refusal(EXIT_CONFIGURATION, where + " cannot be used: " + cause.getMessage());
+        }
+    }
+
+    /** Says what the JVM saw of the machine, where it is asked to. */
+    private static void writeRuntimeFacts() throws IOException {
+        String file = variable("RUNTIME_FACTS", "");
+        if (!file.isEmpty()) {
+            var collectors = ManagementFactory.getGarbageCollectorMXBeans();
+            String collector = collectors.get(0).getName().replace(' ', '_');
+            String facts = "cores=" + Runtime.getRuntime().availableProcessors() + " gc=" + collector;
+            Files.writeString(
+                    Path.of(file), facts + " heap_bytes=" + Runtime.getRuntime().maxMemory() + "\n");
+        }
+    }
+
+    /** What --version and /version answer: the server is a module of the JDK, which bears the version. */
+    private static String versionText() {
+        String library = Server.LIBRARY.getDescriptor().rawVersion().orElse("unknown");
+        return "Java " + System.getProperty("java.version") + " com.sun.net.httpserver " + library;
+    }
+
+    /** Writes one line on stderr and ends the process at once. */
+    private static void fail(int code, String message) {
+        System.err.println(message);
+        Runtime.getRuntime().halt(code);
+    }
+}
