@@ -39,9 +39,4 @@ final class Pong {
     static Server.Reply wrongSize() {
         return Server.problem(400, "the size must be a whole number from " + SMALLEST_BODY + " to " + LARGEST_BODY);
     }
-
-    /** `service.toml` starts this class. */
-    public static void main(String[] arguments) {
-        Main.main(arguments);
-    }
 }

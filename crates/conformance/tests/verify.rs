@@ -181,7 +181,7 @@ impl Mutant {
         for file in ["go.mod", "go.sum", "service.toml"].into_iter().chain(generated) {
             fs::copy(original.join(file), folder.path().join(file)).expect("a copy");
         }
-        let mut source = ["main.go", "pong.go", "grpc.go", "ping.go"]
+        let mut source = ["main.go", "server.go", "pong.go", "grpc.go", "ping.go"]
             .map(|file| (file, fs::read_to_string(original.join(file)).expect("the source")));
         for (from, to) in patches.iter().chain(&[SHORTER_GRACE]) {
             let places: usize = source.iter().map(|(_, text)| text.matches(from).count()).sum();
