@@ -37,7 +37,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::plan::{BlockPlan, Plan};
-use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
@@ -171,8 +171,6 @@ struct Block<'a, 'b> {
     looked: Nanoseconds,
     /// What variants said of failed requests, by their numbers.
     failures: BTreeMap<usize, Failures>,
-    /// Sizes asked for besides those of a range, by point.
-    extra: &'a [Vec<Bytes>],
     /// Which requests of the point under way are kept one by one.
     keeping: Keeping,
     cores: CoreLatency,
@@ -185,8 +183,6 @@ pub(crate) struct PriorDecisions<'a> {
     pub pairings: &'a [Pairing],
     /// The nominal length of windows that the first block chose, point by point; nothing where it chose none.
     pub windows: &'a [Option<Nanoseconds>],
-    /// Sizes asked for besides those of a range, by point; nothing where none are.
-    pub extra: &'a [Vec<Bytes>],
 }
 
 /// One variant, bound to a point.
@@ -211,7 +207,7 @@ impl BlockContext<'_> {
         let began = monotonic_now();
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
-        let mut block = Block::new(self, number, prior.extra, emit);
+        let mut block = Block::new(self, number, emit);
         let mut cpu_usage = None;
         let measured = block.start(&order.starts).and_then(|()| {
             cpu_usage = CpuUsageSpan::begin(&mut block.variants);
@@ -252,7 +248,7 @@ impl BlockContext<'_> {
                     requests += compared;
                 }
             };
-            let mut block = Block::new(self, 0, &[], &mut count);
+            let mut block = Block::new(self, 0, &mut count);
             let outcome = block.answers().map_err(|cut| block.classify_abort(cut));
             block.end();
             match outcome {
@@ -286,12 +282,7 @@ impl<E: Into<BlockError>> From<E> for Abort {
 }
 
 impl<'a, 'b> Block<'a, 'b> {
-    fn new(
-        context: &'a BlockContext<'a>,
-        number: u32,
-        extra: &'a [Vec<Bytes>],
-        emit: &'b mut dyn FnMut(Event),
-    ) -> Self {
+    fn new(context: &'a BlockContext<'a>, number: u32, emit: &'b mut dyn FnMut(Event)) -> Self {
         Self {
             context,
             number,
@@ -305,7 +296,6 @@ impl<'a, 'b> Block<'a, 'b> {
             stood: Nanoseconds::ZERO,
             looked: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
-            extra,
             keeping: Keeping::default(),
             cores: CoreLatency::of(context),
         }
@@ -488,11 +478,7 @@ impl<'a, 'b> Block<'a, 'b> {
             variant: running.name.clone(),
             source: Box::new(source),
         })?;
-        let given = Given {
-            environment: &environment,
-            rows: self.context.shapes[id.index()].rows(),
-            extra: self.extra.get(id.index()).map_or(&[], Vec::as_slice),
-        };
+        let given = Given { environment: &environment, rows: self.context.shapes[id.index()].rows() };
         let workload = Workload::with_rows(&spec, &point.load, of.protocol, &running.address, given)
             .map_err(|source| BlockError::Workload { variant: running.name.clone(), source })?;
         running.forget_memory_peak();

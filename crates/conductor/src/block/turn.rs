@@ -133,12 +133,6 @@ impl Block<'_, '_> {
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
-            if let Some(load) = self.further(place, figures.requests) {
-                let further = WindowPlace { kind: WindowKind::Extra, ..place };
-                self.window(index, further, load, None, Vec::new())?;
-                // What they took of the CPU is nobody's.
-                before = self.variants[index].clocks();
-            }
             // A turn of many windows, one variant after another, would else be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
