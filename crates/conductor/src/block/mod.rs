@@ -48,6 +48,7 @@ use crate::block::times::BlockTimes;
 use crate::control::{Control, ControlRequest};
 use crate::descriptors::{DescribedServer, described};
 use crate::hooks::{self, CallOff, HookContext, HookError};
+use crate::of_variant::{OfVariant, of_variant};
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::shapes::Shape;
@@ -66,32 +67,17 @@ pub enum BlockError {
     #[error(transparent)]
     RunningVariant(#[from] VariantError),
     /// A request cannot be rendered.
-    #[error("variant `{variant}`: {source}")]
-    Workload {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: WorkloadError,
-    },
+    #[error(transparent)]
+    Workload(#[from] OfVariant<WorkloadError>),
     /// The server does not describe what the calls need.
-    #[error("variant `{variant}`: {source}")]
-    Descriptors {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: Box<ReflectionError>,
-    },
+    #[error(transparent)]
+    Descriptors(#[from] OfVariant<Box<ReflectionError>>),
     /// Answers are wrong or differ.
     #[error(transparent)]
     Answers(Box<AnswerError>),
     /// The generator got no connection.
-    #[error("variant `{variant}`: {source}")]
-    Connect {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: ConnectError,
-    },
+    #[error(transparent)]
+    Connect(#[from] OfVariant<ConnectError>),
     /// A server that is not ours stopped answering.
     #[error("variant `{variant}`: {trouble}")]
     Silent {
@@ -101,13 +87,8 @@ pub enum BlockError {
         trouble: String,
     },
     /// A service did not carry out a window in its own process as the contract says.
-    #[error("variant `{variant}`: {source}")]
-    Direct {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: DirectError,
-    },
+    #[error(transparent)]
+    Direct(#[from] OfVariant<DirectError>),
     /// A system call of the loop failed.
     #[error("the generator failed: {0}")]
     Generator(generator::RunError),
@@ -337,10 +318,10 @@ impl<'a, 'b> Block<'a, 'b> {
             }
             ControlRequest::GoOn => match cut {
                 Abort::Error(
-                    BlockError::Connect { .. }
+                    BlockError::Connect(_)
                     | BlockError::Answers(_)
                     | BlockError::Silent { .. }
-                    | BlockError::Direct { .. },
+                    | BlockError::Direct(_),
                 ) => match self.variants.iter_mut().find_map(RunningVariant::death_soon) {
                     Some(death) => BlockError::Died { how: death.detail().to_owned() }.into(),
                     None => cut,
@@ -474,13 +455,10 @@ impl<'a, 'b> Block<'a, 'b> {
         };
         let (timeout, stop) = (point.load.timeout, &*self.context.control.window);
         let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
-        let spec = spec.map_err(|source| BlockError::Descriptors {
-            variant: running.name.clone(),
-            source: Box::new(source),
-        })?;
+        let spec = spec.map_err(Box::new).map_err(of_variant(&running.name))?;
         let given = Given { environment: &environment, rows: self.context.shapes[id.index()].rows() };
         let workload = Workload::with_rows(&spec, &point.load, of.protocol, &running.address, given)
-            .map_err(|source| BlockError::Workload { variant: running.name.clone(), source })?;
+            .map_err(of_variant(&running.name))?;
         running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
         if running.direct.is_some() {
@@ -497,8 +475,7 @@ impl<'a, 'b> Block<'a, 'b> {
             generator.connect(variant)
         });
         running.freeze()?;
-        let connected =
-            connected.map_err(|source| BlockError::Connect { variant: running.name.clone(), source })?;
+        let connected = connected.map_err(of_variant(&running.name))?;
         if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
             trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
         }

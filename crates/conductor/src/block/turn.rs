@@ -18,6 +18,7 @@ use weighbridge_model::record::{
 
 use super::samples::expected;
 use super::{Abort, Block, BlockError, BoundWorkload};
+use crate::of_variant::of_variant;
 use crate::prepare::shapes::{Shape, Slice};
 use crate::variant::direct;
 
@@ -222,7 +223,7 @@ impl Block<'_, '_> {
                 if let Some(how) = self.variants[index].death_soon() {
                     return Err(Abort::Void(how));
                 }
-                Err(BlockError::Direct { variant: self.variants[index].name.clone(), source }.into())
+                Err(BlockError::from(of_variant(&self.variants[index].name)(source)).into())
             }
         }
     }

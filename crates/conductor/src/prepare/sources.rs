@@ -22,6 +22,7 @@ use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
 
+use crate::of_variant::{OfVariant, of_variant};
 use crate::options::Options;
 use crate::prepare::registry::own_registry;
 
@@ -29,13 +30,8 @@ use crate::prepare::registry::own_registry;
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// Its revision is not to be had.
-    #[error("variant `{variant}`: {source}")]
-    Checkout {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: CheckoutError,
-    },
+    #[error(transparent)]
+    Checkout(#[from] OfVariant<CheckoutError>),
     /// Its folder is not there.
     #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
     NoFolder {
@@ -198,7 +194,7 @@ pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, SourceErro
     let mut repository: Option<Repository> = None;
     for (name, program) in programs(experiment) {
         let Some(text) = &program.revision else { continue };
-        let failed = |source| SourceError::Checkout { variant: name.to_owned(), source };
+        let failed = of_variant(name);
         let repository = match &repository {
             Some(known) => known.clone(),
             None => repository.insert(Repository::around(Path::new(".")).map_err(failed)?).clone(),
@@ -316,7 +312,7 @@ impl SourcePreparer<'_> {
         repository: &Repository,
         commit: &Commit,
     ) -> Result<PathBuf, SourceError> {
-        let failed = |source| SourceError::Checkout { variant: variant.to_owned(), source };
+        let failed = of_variant(variant);
         let checkouts = match &mut self.checkouts {
             Some(checkouts) => checkouts,
             None => {
@@ -328,7 +324,7 @@ impl SourcePreparer<'_> {
         let control = &self.options.control;
         checkouts.folder(commit, &|| control.is_interrupted()).map_err(|source| match source {
             CheckoutError::CalledOff(_) => SourceError::Interrupted,
-            source => failed(source),
+            source => failed(source).into(),
         })
     }
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use weighbridge_lab::process::launch::LaunchError;
-use weighbridge_model::experiment::Variant;
 use weighbridge_model::id::VariantId;
 
 use crate::variant::VariantError;
@@ -12,12 +11,7 @@ use crate::variant::output::OutputCapture;
 
 impl VariantLauncher<'_> {
     /// The error as it may be told, and the logs as they may be kept.
-    pub(super) fn launch_failed(
-        &self,
-        variant: &Variant,
-        mut source: LaunchError,
-        logs: &[OutputCapture],
-    ) -> VariantError {
+    pub(super) fn launch_failed(&self, mut source: LaunchError, logs: &[OutputCapture]) -> VariantError {
         for text in source.foreign_mut() {
             *text = self.secrets.hide(text).into_owned();
         }
@@ -25,7 +19,7 @@ impl VariantLauncher<'_> {
             // What cannot be written anew is not kept.
             let _ = log.keep(self.secrets);
         }
-        VariantError::Launch { variant: variant.name.clone(), source }
+        VariantError::Launch(source)
     }
 
     /// Where a service says what its run-time saw.
@@ -46,10 +40,8 @@ impl VariantLauncher<'_> {
             let path = self.log(start, stream);
             // Of a block that was begun before.
             let _ = std::fs::remove_file(&path);
-            OutputCapture::new(path.clone(), self.secrets).map_err(|source| VariantError::Launch {
-                variant: name.clone(),
-                source: LaunchError::Log { name: name.clone(), path, source },
-            })
+            OutputCapture::new(path.clone(), self.secrets)
+                .map_err(|source| VariantError::Launch(LaunchError::Log { name: name.clone(), path, source }))
         };
         let [stderr, stdout] = streams;
         Ok([make(stderr)?, make(stdout)?])

@@ -18,19 +18,15 @@ use weighbridge_lab::process::freeze::FreezeError;
 use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_model::quantity::Bytes;
 
+use crate::of_variant::OfVariant;
 use crate::prepare::launch_spec::LaunchSpecError;
 
 /// Why a variant cannot be prepared or started.
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
     /// The service did not come up. The lab's message names it as the experiment does.
-    #[error("{source}")]
-    Launch {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: LaunchError,
-    },
+    #[error("{0}")]
+    Launch(#[source] LaunchError),
     /// What it is started with is not to be had any more.
     #[error(transparent)]
     LaunchSpec(#[from] LaunchSpecError),
@@ -47,27 +43,12 @@ pub enum VariantError {
         available: Bytes,
     },
     /// The process cannot be moved to other cores.
-    #[error("variant `{variant}`: {source}")]
-    Move {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: CoreError,
-    },
+    #[error(transparent)]
+    Move(#[from] OfVariant<CoreError>),
     /// Its layers could not be put in.
-    #[error("variant `{variant}`: {source}")]
-    Layer {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: Box<LayerError>,
-    },
+    #[error(transparent)]
+    Layer(#[from] OfVariant<Box<LayerError>>),
     /// The process refuses to stop or to go on.
-    #[error("variant `{variant}`: {source}")]
-    Freeze {
-        /// The variant.
-        variant: String,
-        /// What went wrong.
-        source: FreezeError,
-    },
+    #[error(transparent)]
+    Freeze(#[from] OfVariant<FreezeError>),
 }

@@ -16,6 +16,7 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::UrlScheme;
 
+use crate::of_variant::of_variant;
 use crate::prepare::launch_spec::{LaunchSpecError, endpoints};
 use crate::tls::{self, Secured};
 
@@ -41,9 +42,7 @@ pub(crate) fn ready(
         Readiness::Asked(address) => {
             let scheme = if secured.client.is_some() { Scheme::Https } else { Scheme::Http };
             let asked = asking(address.clone(), scheme, variant.protocol);
-            Ready::Asked(
-                asked.map_err(|source| LaunchSpecError::Tls { variant: variant.name.clone(), source })?,
-            )
+            Ready::Asked(asked.map_err(of_variant(&variant.name))?)
         }
     })
 }
