@@ -12,6 +12,7 @@ pub mod descriptors;
 pub mod failures;
 mod hooks;
 pub mod inquiry;
+mod of_variant;
 mod options;
 mod prepare;
 pub mod run;

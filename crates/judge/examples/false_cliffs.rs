@@ -5,12 +5,10 @@
 mod cliff_laws;
 
 use cliff_laws::{
-    BENT, CASES, Case, Law, PLANS, Plan, RANGE, SHARES, SILENT, SMOOTH, Spacing, drawn, planted, scatter,
-    shared,
+    BENT, CASES, Case, Law, PLANS, Plan, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, drawn, planted,
+    scatter, shared,
 };
-use weighbridge_judge::stats::cliffs::{Change, Cliff, cliffs};
-
-const MARGIN: f64 = 0.02;
+use weighbridge_judge::stats::cliffs::{Change, Cliff};
 
 fn is_near(found: &[Cliff], change: Change, place: f64) -> bool {
     found.iter().any(|cliff| cliff.change == change && (cliff.place.point / place - 1.0).abs() <= 0.05)
@@ -21,9 +19,8 @@ fn share(seeds: u64, mut is: impl FnMut(u64) -> bool) -> f64 {
 }
 
 fn alarms(laws: &[Law], spacing: Spacing, plan: Plan, seeds: u64) -> f64 {
-    let one = |law: &Law| {
-        share(seeds, |seed| !cliffs(&scatter(law.1, spacing, plan, 1000 + seed), MARGIN).is_empty())
-    };
+    let one =
+        |law: &Law| share(seeds, |seed| !cliffs(&scatter(law.1, spacing, plan, 1000 + seed)).is_empty());
     laws.iter().map(one).sum::<f64>() / laws.len() as f64
 }
 
@@ -31,7 +28,7 @@ fn alarms(laws: &[Law], spacing: Spacing, plan: Plan, seeds: u64) -> f64 {
 /// told.
 #[allow(clippy::print_stdout)]
 fn row(case: &Case, seeds: u64) {
-    let found: Vec<Vec<Cliff>> = (0..seeds).map(|seed| cliffs(&case.scatter(1000 + seed), MARGIN)).collect();
+    let found: Vec<Vec<Cliff>> = (0..seeds).map(|seed| cliffs(&case.scatter(1000 + seed))).collect();
     let wrong = found.iter().filter(|found| case.false_ones(found) > 0).count() as f64 / seeds as f64;
     let of = |truth: &(Change, f64)| {
         let mut offs: Vec<f64> =
@@ -61,7 +58,7 @@ fn main() {
     for spacing in Spacing::ALL {
         for plan in PLANS {
             let found: Vec<_> =
-                (0..seeds).map(|seed| cliffs(&scatter(planted, spacing, plan, seed), MARGIN)).collect();
+                (0..seeds).map(|seed| cliffs(&scatter(planted, spacing, plan, seed))).collect();
             let near = |change, place| {
                 found.iter().filter(|found| is_near(found, change, place)).count() as f64 / seeds as f64
             };
@@ -82,7 +79,7 @@ fn main() {
     for (most, factor) in SHARES {
         for plan in [PLANS[0], PLANS[1]] {
             let told = share(seeds, |seed| {
-                !cliffs(&drawn(RANGE, plan, 0.02, 1000 + seed, shared(most, factor)), MARGIN).is_empty()
+                !cliffs(&drawn(RANGE, plan, 0.02, 1000 + seed, shared(most, factor))).is_empty()
             });
             println!("| share to {most}, {factor} × slower | Linear | {plan:?} | | {:.1} % |", 100.0 * told);
         }

@@ -9,7 +9,7 @@ use weighbridge_model::estimate::{Quantity, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::quantity::Ratio;
-use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord, WindowKind};
+use weighbridge_model::record::{ErrorCounts, Traffic, TrialRecord};
 use weighbridge_model::summary::{
     BlockCounts, Cost, Figure, Finding, Goal, OtherWindows, PointPairing, SCHEMA_VERSION, SampleCounts,
     Spread, Summary, VariantSummary,
@@ -405,8 +405,7 @@ impl<'a> Table<'a> {
         let mut counts = SampleCounts::default();
         for trial in cells.iter().flat_map(|cell| &cell.trials) {
             counts.kept += trial.samples.iter().filter(|sample| sample.point == self.id).count() as u64;
-            let left_out = |kind| trial.samples_left_out(self.id, kind);
-            counts.left_out += left_out(WindowKind::Measured) + left_out(WindowKind::Extra);
+            counts.left_out += trial.samples_left_out(self.id);
         }
         (counts.kept > 0).then_some(counts)
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::estimate::Quantity;
 use crate::id::PointLabel;
-use crate::quantity::{Bytes, Nanoseconds};
+use crate::quantity::Nanoseconds;
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -134,16 +134,6 @@ pub enum Event {
         block: u32,
         /// Blocks planned by now.
         of: u32,
-    },
-    /// A block asks for further sizes, where a curve bends.
-    FurtherSizes {
-        /// From 0.
-        block: u32,
-        /// The point.
-        point: PointLabel,
-        /// The sizes, ascending.
-        #[serde(rename = "sizes_bytes")]
-        sizes: Vec<Bytes>,
     },
     /// More variants than live at once: they are measured in batches, or in other batches from now on.
     Batches {

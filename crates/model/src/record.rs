@@ -199,8 +199,6 @@ pub enum WindowKind {
     Check,
     /// One in which idle cores wait the other way, which asks whether costs depend on that.
     IdleCheck,
-    /// Asks for further sizes where a curve bends: its requests are in curves over size, and in no other figure.
-    Extra,
 }
 
 /// How a window ended.
@@ -705,8 +703,8 @@ pub struct TrialRecord {
     pub windows: Vec<WindowRecord>,
     /// Histograms of the measured windows, one per point.
     pub tallies: Vec<Tallies>,
-    /// Requests of the measured windows and of those of further sizes one by one, in the order in which they ended, of
-    /// workloads whose sizes vary; empty for others.
+    /// Requests of the measured windows one by one, in the order in which they ended, of workloads whose sizes vary;
+    /// empty for others.
     pub samples: Vec<Sample>,
     /// How it was put beside the others, one per point; [`Pairing::Windows`] where nothing is said.
     pub pairings: Vec<Pairing>,
@@ -723,24 +721,24 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// Requests of windows of a kind at a point that are not among the samples, though others of the point are: of a kind
-    /// whose requests nobody keeps, and of a workload without samples, none are left out.
-    pub fn samples_left_out(&self, point: PointId, kind: WindowKind) -> u64 {
-        let here = |sample: &&Sample| sample.point == point;
-        if !matches!(kind, WindowKind::Measured | WindowKind::Extra) || !self.samples.iter().any(|s| here(&s))
-        {
+    /// Requests of measured windows at a point that are not among the samples, though others of the point are: of a
+    /// workload without samples none are left out.
+    pub fn samples_left_out(&self, point: PointId) -> u64 {
+        let kept = self.samples.iter().filter(|sample| sample.is_measured(point)).count() as u64;
+        if kept == 0 {
             return 0;
         }
-        let kept = self.samples.iter().filter(here).filter(|sample| sample.kind == kind).count() as u64;
-        let windows = self.windows.iter().filter(|window| (window.point, window.kind) == (point, kind));
+        let is_measured =
+            |window: &&WindowRecord| window.point == point && window.kind == WindowKind::Measured;
+        let windows = self.windows.iter().filter(is_measured);
         let requests = windows.map(|window| window.figures.requests);
         // A record that was altered may say anything.
         requests.fold(0, u64::saturating_add).saturating_sub(kept)
     }
 
     /// The same of all points together.
-    pub fn all_samples_left_out(&self, kind: WindowKind) -> u64 {
+    pub fn all_samples_left_out(&self) -> u64 {
         let points: BTreeSet<PointId> = self.samples.iter().map(|sample| sample.point).collect();
-        points.into_iter().map(|point| self.samples_left_out(point, kind)).fold(0, u64::saturating_add)
+        points.into_iter().map(|point| self.samples_left_out(point)).fold(0, u64::saturating_add)
     }
 }

@@ -127,7 +127,7 @@ pub struct VariantSummary {
 }
 
 /// Requests of windows that count in no figure and are looked at by gates all the same, since none of them should fail:
-/// longer ones for the window check, and those of further sizes.
+/// longer ones for the window check, and those of the idle check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherWindows {
     /// Requests begun.
@@ -145,7 +145,7 @@ impl OtherWindows {
     }
 }
 
-/// How many requests of a variant are kept one by one: of its measured windows and of those of further sizes.
+/// How many requests of a variant's measured windows are kept one by one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleCounts {
     /// Those that are.

@@ -408,7 +408,6 @@ const fn kind(kind: WindowKind) -> &'static str {
         WindowKind::LeadIn => "lead-in",
         WindowKind::Measured => "measured",
         WindowKind::Check => "check",
-        WindowKind::Extra => "extra",
         WindowKind::IdleCheck => "idle-check",
     }
 }

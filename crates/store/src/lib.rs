@@ -134,13 +134,13 @@
 //!
 //! # `samples.csv`
 //!
-//! One row a request of a measured window or of one of further sizes, in the order in which they ended, where the workload's
+//! One row a request of a measured window, in the order in which they ended, where the workload's
 //! sizes are spread over a range; the file is not there in others. A trial keeps a bounded number at each point, whole rounds
-//! of it; `samples_left_out` and `extra_samples_left_out` in `trial.json` count the rest.
+//! of it; `samples_left_out` in `trial.json` counts the rest.
 //!
 //! | column | meaning |
 //! | --- | --- |
-//! | `kind` | its window's: `measured` or `extra`; absent in older records, where its times tell |
+//! | `kind` | its window's: `measured`; absent in older records |
 //! | `point`, `round`, `operation` | its place; in a round every variant is asked for the same sizes |
 //! | `size_bytes` | the size asked for |
 //! | `due_ns`, `sent_ns`, `done_ns` | its times since the start of the trial's first window |

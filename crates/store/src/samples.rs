@@ -1,5 +1,5 @@
-//! `samples.csv`: single requests of measured windows and of those of further sizes, one row each. Only of a trial whose
-//! workload keeps them. No figure is computed here, and no row is left out.
+//! `samples.csv`: single requests of measured windows, one row each. Only of a trial whose workload keeps them. No figure
+//! is computed here. Of records of earlier versions the requests of further sizes are left out.
 
 use weighbridge_model::id::{OperationId, PointId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
@@ -9,8 +9,9 @@ use weighbridge_model::record::{WindowKind, WindowRecord};
 use crate::error::Problem;
 use crate::histograms::outcome;
 use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
+use crate::windows::REMOVED_KIND;
 
-/// The column that records lack which did not yet tell requests of further sizes from the others.
+/// The column that older records lack.
 const KIND_COLUMN: &str = "kind";
 
 /// Columns of `samples.csv`.
@@ -64,39 +65,38 @@ fn row(sample: &Sample) -> RowWriter {
     row
 }
 
-/// Reads the table of a trial of these windows back, in its order.
-pub(crate) fn read_samples(bytes: &[u8], windows: &[WindowRecord]) -> Result<Vec<Sample>, Problem> {
-    let samples = if has_column(bytes, KIND_COLUMN) {
-        read_table(&SAMPLE_COLUMNS, bytes, |cells| {
-            let kind = cells.word()?;
-            sample(cells, kind)
-        })?
-    } else {
-        let mut samples =
-            read_table(&SAMPLE_COLUMNS[1..], bytes, |cells| sample(cells, WindowKind::Measured))?;
-        find_extra(&mut samples, windows);
-        samples
-    };
+/// Reads the table of a trial of these windows back, in its order; `removed` says of each window whether it is of
+/// [`REMOVED_KIND`], whose requests are left out.
+pub(crate) fn read_samples(
+    bytes: &[u8],
+    windows: &[WindowRecord],
+    removed: &[bool],
+) -> Result<Vec<Sample>, Problem> {
+    let has_kind = has_column(bytes, KIND_COLUMN);
+    let columns = if has_kind { &SAMPLE_COLUMNS[..] } else { &SAMPLE_COLUMNS[1..] };
+    let rows = read_table(columns, bytes, |cells| {
+        let kind = if has_kind { cells.word_but(REMOVED_KIND)? } else { Some(WindowKind::Measured) };
+        let sample = sample(cells, kind.unwrap_or(WindowKind::Measured))?;
+        let is_removed = kind.is_none() || !has_kind && is_of_any(&sample, windows, removed);
+        Ok((!is_removed).then_some(sample))
+    })?;
     // A file without a row would not be written again.
-    if samples.is_empty() { Err(Problem::somewhere("it has no row".to_owned())) } else { Ok(samples) }
+    if rows.is_empty() {
+        return Err(Problem::somewhere("it has no row".to_owned()));
+    }
+    Ok(rows.into_iter().flatten().collect())
 }
 
-/// Tells the requests of further sizes by their times: none of another window ended while theirs was open.
-fn find_extra(samples: &mut [Sample], windows: &[WindowRecord]) {
-    let Some(origin) = windows.first().map(|window| window.figures.started) else { return };
-    let extra: Vec<_> = windows.iter().filter(|window| window.kind == WindowKind::Extra).collect();
-    for sample in samples {
-        let done = origin + sample.done;
-        let holds = |window: &&&WindowRecord| {
-            let figures = &window.figures;
-            (window.point, window.round) == (sample.point, sample.round)
-                && figures.started <= done
-                && done <= figures.ended
-        };
-        if extra.iter().any(|window| holds(&window)) {
-            sample.kind = WindowKind::Extra;
-        }
-    }
+/// Whether a request is of a removed window, told by its time: none of another window ended while theirs was open.
+fn is_of_any(sample: &Sample, windows: &[WindowRecord], removed: &[bool]) -> bool {
+    let Some(origin) = windows.first().map(|window| window.figures.started) else { return false };
+    let done = origin + sample.done;
+    windows.iter().zip(removed).filter(|(_, is_removed)| **is_removed).any(|(window, _)| {
+        let figures = &window.figures;
+        (window.point, window.round) == (sample.point, sample.round)
+            && figures.started <= done
+            && done <= figures.ended
+    })
 }
 
 fn sample(cells: &mut Cells<'_>, kind: WindowKind) -> Result<Sample, String> {
@@ -161,7 +161,6 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let failed = Sample {
-            kind: WindowKind::Extra,
             outcome: Outcome::Error(ErrorKind::Timeout),
             status: None,
             length: Bytes::new(0),
@@ -175,10 +174,12 @@ mod tests {
             text.lines().skip(1).collect::<Vec<_>>(),
             [
                 "measured,1,7,0,87380,10,20,18446744073709551615,ok,200,70,5,200,87380,3",
-                "extra,1,7,0,87380,10,20,18446744073709551615,timeout,,0,,,,",
+                "measured,1,7,0,87380,10,20,18446744073709551615,timeout,,0,,,,",
             ]
         );
-        assert_eq!(read_samples(&bytes, &[]), Ok(samples.to_vec()));
+        assert_eq!(read_samples(&bytes, &[], &[]), Ok(samples.to_vec()));
+        let older = text.replacen("measured,", "extra,", 1);
+        assert_eq!(read_samples(older.as_bytes(), &[], &[]), Ok(vec![failed]));
         assert_eq!(write_samples(&[]), None);
     }
 
@@ -194,10 +195,10 @@ mod tests {
         ] {
             let damaged = text.replacen(from, to, 1);
             assert_ne!(damaged, text);
-            let problem = read_samples(damaged.as_bytes(), &[]).expect_err(said);
+            let problem = read_samples(damaged.as_bytes(), &[], &[]).expect_err(said);
             assert!(problem.what.contains(said) && problem.line == Some(2), "{problem:?}");
         }
         let header = text.lines().next().expect("a header");
-        assert!(read_samples(format!("{header}\n").as_bytes(), &[]).is_err(), "no row");
+        assert!(read_samples(format!("{header}\n").as_bytes(), &[], &[]).is_err(), "no row");
     }
 }

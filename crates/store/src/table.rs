@@ -102,6 +102,15 @@ impl<'a> Cells<'a> {
         serde_json::from_value(text.into()).map_err(|error| format!("column `{}`: {error}", self.column()))
     }
 
+    /// The same, or `None` where it is `removed`, a word that older records have and nothing means any more.
+    pub(crate) fn word_but<W: DeserializeOwned>(&mut self, removed: &str) -> Result<Option<W>, String> {
+        if self.record.get(self.next) == Some(removed) {
+            self.next += 1;
+            return Ok(None);
+        }
+        self.word().map(Some)
+    }
+
     /// Whether the next `cells` cells are all empty; if so they are passed over.
     pub(crate) fn absent(&mut self, cells: usize) -> bool {
         let empty = (self.next..self.next + cells).all(|at| self.record.get(at) == Some(""));

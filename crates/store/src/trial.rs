@@ -12,7 +12,7 @@ use weighbridge_model::network::NetworkFacts;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{
-    MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, Void, WindowKind,
+    MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, Void,
 };
 
 use crate::durable::read_file;
@@ -59,9 +59,6 @@ struct WireTrial {
     /// are no samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     samples_left_out: Option<u64>,
-    /// The same of windows of further sizes; absent where none are left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    extra_samples_left_out: Option<u64>,
     void: Option<Void>,
     sha256: WireHashes,
 }
@@ -156,8 +153,7 @@ pub(crate) fn encode(
         memory: trial.memory.iter().map(WireMemory::from).collect(),
         steal: trial.steal,
         machine: trial.machine.map(WireMachine::from),
-        samples_left_out: samples.is_some().then(|| trial.all_samples_left_out(WindowKind::Measured)),
-        extra_samples_left_out: Some(trial.all_samples_left_out(WindowKind::Extra)).filter(|left| *left > 0),
+        samples_left_out: samples.is_some().then(|| trial.all_samples_left_out()),
         void: trial.void.clone(),
         sha256: WireHashes {
             windows: sha256_hex(&files[0].1),
@@ -183,7 +179,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     json.check_unaltered()?;
     let hashes = &wire.sha256;
 
-    let mut windows =
+    let (mut windows, removed) =
         Stored::load(folder, WINDOWS, &hashes.windows)?.parse(|bytes| read_windows(bytes, wire.batch))?;
     let operations = Stored::load(folder, OPERATIONS, &hashes.operations)?;
     operations.parse(|bytes| read_operations(bytes, &mut windows))?;
@@ -199,9 +195,13 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         Stored::load(folder, STAMPS, hash)?.parse(|bytes| read_stamps(bytes, &mut windows))?;
     }
     let samples = match &hashes.samples {
-        Some(hash) => Stored::load(folder, SAMPLES, hash)?.parse(|bytes| read_samples(bytes, &windows))?,
+        Some(hash) => {
+            Stored::load(folder, SAMPLES, hash)?.parse(|bytes| read_samples(bytes, &windows, &removed))?
+        }
         None => Vec::new(),
     };
+    let mut removed = removed.into_iter();
+    windows.retain(|_| removed.next() == Some(false));
     let histograms = Stored::load(folder, HISTOGRAMS, &hashes.histograms)?;
     // Altered bytes are never decompressed: the lengths in them could ask for any amount of memory.
     histograms.check_unaltered()?;

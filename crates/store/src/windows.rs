@@ -5,7 +5,7 @@ use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, LoopHealth, OperationFigures, RoleCpu, RoleMemory, Traffic, WindowFigures,
-    WindowRecord,
+    WindowKind, WindowRecord,
 };
 
 use crate::error::Problem;
@@ -136,8 +136,12 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
     write_table(&RESOURCE_COLUMNS, cpu.chain(memory))
 }
 
-/// Windows of a trial of this batch, without their operations and CPU, which lie in the other tables.
-pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<Vec<WindowRecord>, Problem> {
+/// The kind of windows in which earlier versions asked for further sizes: their rows are read and left out.
+pub(crate) const REMOVED_KIND: &str = "extra";
+
+/// Windows of a trial of this batch, without their operations and CPU, which lie in the other tables; and of each
+/// whether it is of [`REMOVED_KIND`].
+pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord>, Vec<bool>), Problem> {
     let later = Later {
         batch: has_column(bytes, BATCH_COLUMN).then_some(batch),
         held_up: has_column(bytes, HELD_UP_COLUMN),
@@ -151,14 +155,17 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<Vec<WindowRecord>
     };
     let columns: Vec<_> = WINDOW_COLUMNS.into_iter().filter(is_read).collect();
     let mut expected = 0;
-    read_table(&columns, bytes, |cells| {
+    let rows = read_table(&columns, bytes, |cells| {
         let index = cells.wide()?;
         if index != expected {
             return Err(format!("column `window`: `{index}` where `{expected}` is next"));
         }
         expected += 1;
-        read_window(cells, later)
-    })
+        let kind = cells.word_but(REMOVED_KIND)?;
+        let window = read_window(cells, kind.unwrap_or(WindowKind::LeadIn), later)?;
+        Ok((window, kind.is_none()))
+    })?;
+    Ok(rows.into_iter().unzip())
 }
 
 /// What a table has of the columns that came later.
@@ -258,8 +265,8 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
 }
 
 // Fields of a struct literal are evaluated in the order they are written, which here is the order of the columns.
-fn read_window(cells: &mut Cells<'_>, later: Later) -> Result<WindowRecord, String> {
-    let (kind, block) = (cells.word()?, cells.number()?);
+fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<WindowRecord, String> {
+    let block = cells.number()?;
     if let Some(batch) = later.batch {
         let found: u32 = cells.number()?;
         if found != batch {
@@ -368,11 +375,10 @@ mod tests {
             health: LoopHealth::default(),
             stamps: None,
         };
-        let kind = weighbridge_model::record::WindowKind::Measured;
         let (point, variant) = (PointId(1), VariantId(2));
         let core_latency = Some(Nanoseconds::from_nanos(320));
         WindowRecord {
-            kind,
+            kind: WindowKind::Measured,
             block: 3,
             point,
             round: 4,
@@ -387,18 +393,18 @@ mod tests {
     #[test]
     fn windows_tell_their_batch_and_those_of_before_there_were_batches_are_still_read() {
         let table = write_windows(&[window()], 6);
-        assert_eq!(read_windows(&table, 6), Ok(vec![window()]));
+        assert_eq!(read_windows(&table, 6), Ok((vec![window()], vec![false])));
         let problem = read_windows(&table, 0).unwrap_err();
         assert_eq!(problem, Problem::on_line(2, "column `batch`: 6 in a trial of batch 0"));
         let old = String::from_utf8(table)
             .expect("text")
             .replace(",batch,", ",")
             .replace("measured,3,6,", "measured,3,");
-        assert_eq!(read_windows(old.as_bytes(), 0), Ok(vec![window()]));
+        assert_eq!(read_windows(old.as_bytes(), 0), Ok((vec![window()], vec![false])));
         let older = old.replace(",core_latency_ns\n", "\n").replace(",320\n", "\n");
         assert_eq!(
             read_windows(older.as_bytes(), 0),
-            Ok(vec![WindowRecord { core_latency: None, ..window() }])
+            Ok((vec![WindowRecord { core_latency: None, ..window() }], vec![false]))
         );
     }
 

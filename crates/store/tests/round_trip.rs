@@ -235,7 +235,6 @@ fn any_window() -> impl Strategy<Value = WindowRecord> {
         WindowKind::LeadIn,
         WindowKind::Measured,
         WindowKind::Check,
-        WindowKind::Extra,
     ]);
     let role = (any::<String>(), time(), any::<u64>()).prop_map(|(role, cpu, requests)| RoleCpu {
         role,
@@ -501,29 +500,40 @@ fn records_of_before_there_were_batches_are_still_read() {
     assert!(RunFolder::open(&folder).unwrap().load_blocks().unwrap() == [block(0)]);
 }
 
-/// The window of a sample is then told by its times.
+/// Earlier versions asked for further sizes in windows of a kind of their own, and at first samples had no kind: the window
+/// of a sample was told by its times.
 #[test]
-fn records_of_before_samples_had_a_kind_are_still_read() {
-    let out = tempfile::tempdir().unwrap();
-    let mut run = RunWriter::create(out.path(), "old", STARTED).unwrap();
-    let mut trial = trial(0, VariantId(0));
-    let origin = trial.windows[0].figures.started;
-    let at = |nanos| Nanoseconds::from_nanos(nanos);
-    let further = &mut trial.windows[4];
-    (further.kind, further.point, further.round) = (WindowKind::Extra, PointId(0), 1);
-    (further.figures.started, further.figures.ended) = (origin + at(95_000), origin + at(200_000));
-    let [mut good, mut lost] = trial.samples[..] else { panic!("two") };
-    (good.kind, good.done) = (WindowKind::Measured, at(90_000));
-    (lost.kind, lost.done) = (WindowKind::Extra, at(100_000));
-    let elsewhere = Sample { kind: WindowKind::Measured, round: 0, ..lost };
-    trial.samples = vec![good, lost, elsewhere];
-    run.write_block(&one("v", 0), std::slice::from_ref(&trial)).unwrap();
-    let folder = run.folder().path().to_owned();
-    let [samples, json] =
-        ["samples.csv", "trial.json"].map(|name| folder.join("trials").join("000").join(name));
-    let before = [&samples, &json].map(|path| hash(path));
-    change(&samples, &[("kind,point,", "point,"), ("measured,", ""), ("extra,", "")]);
-    change(&json, &[(&before[0], &hash(&samples))]);
-    change(&folder.join("blocks/000.json"), &[(&before[1], &hash(&json))]);
-    assert!(RunFolder::open(&folder).unwrap().load_blocks().unwrap() == [[trial]]);
+fn further_sizes_of_older_records_are_left_out() {
+    for has_kind in [true, false] {
+        let out = tempfile::tempdir().unwrap();
+        let mut run = RunWriter::create(out.path(), "old", STARTED).unwrap();
+        let mut trial = trial(0, VariantId(0));
+        let origin = trial.windows[0].figures.started;
+        let at = |nanos| Nanoseconds::from_nanos(nanos);
+        let further = &mut trial.windows[4];
+        (further.kind, further.point, further.round) = (WindowKind::Check, PointId(0), 1);
+        (further.figures.started, further.figures.ended) = (origin + at(95_000), origin + at(200_000));
+        let [mut good, mut lost] = trial.samples[..] else { panic!("two") };
+        (good.done, lost.done) = (at(90_000), at(100_000));
+        let elsewhere = Sample { round: 0, ..lost };
+        trial.samples = vec![good, lost, elsewhere];
+        run.write_block(&one("v", 0), std::slice::from_ref(&trial)).unwrap();
+        let folder = run.folder().path().to_owned();
+        let [windows, samples, json] = ["windows.csv", "samples.csv", "trial.json"]
+            .map(|name| folder.join("trials").join("000").join(name));
+        let before = [&windows, &samples, &json].map(|path| hash(path));
+        change(&windows, &[("4,check,", "4,extra,")]);
+        match has_kind {
+            true => change(
+                &samples,
+                &[("measured,0,1,0,87380,1000,1200,100000", "extra,0,1,0,87380,1000,1200,100000")],
+            ),
+            false => change(&samples, &[("kind,point,", "point,"), ("measured,", "")]),
+        }
+        change(&json, &[(&before[0], &hash(&windows)), (&before[1], &hash(&samples))]);
+        change(&folder.join("blocks/000.json"), &[(&before[2], &hash(&json))]);
+        trial.windows.remove(4);
+        trial.samples.remove(1);
+        assert!(RunFolder::open(&folder).unwrap().load_blocks().unwrap() == [[trial]]);
+    }
 }

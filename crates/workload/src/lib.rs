@@ -164,8 +164,6 @@ pub struct Given<'a> {
     pub environment: Variables<'a>,
     /// The rows of the workload's data files, in their order.
     pub rows: &'a [Arc<Rows>],
-    /// Sizes that a block asks for besides those of a range.
-    pub extra: &'a [Bytes],
 }
 
 /// The files that services read of a workload, in the folder that the contract's variable `DATA` names; none where they
@@ -198,7 +196,7 @@ impl Workload {
         address: &Address,
         environment: Variables<'_>,
     ) -> Result<Self, WorkloadError> {
-        Self::with_rows(spec, load, protocol, address, Given { environment, rows: &[], extra: &[] })
+        Self::with_rows(spec, load, protocol, address, Given { environment, rows: &[] })
     }
 
     /// The same with all that a specification does not hold.

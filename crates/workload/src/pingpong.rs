@@ -81,7 +81,7 @@ fn spread(
         }
         _ => binding.framing.render(operation, &pong_request(spec.operation, size, binding)),
     };
-    let spread = Spread::new(*range, binding.given.extra, reply, render);
+    let spread = Spread::new(*range, reply, render);
     spread.map(Arc::new).map_err(|source| render_error(spec.operation.operation(), source))
 }
 

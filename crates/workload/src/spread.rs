@@ -32,43 +32,25 @@ pub(crate) enum SizedReply {
     Mping,
 }
 
-/// Sizes with their requests: those of the range, ascending, then the further ones of a block.
+/// Sizes with their requests, ascending.
 #[derive(Debug)]
 pub(crate) struct Spread {
     spec: SizeSpread,
     sizes: Vec<Bytes>,
-    /// How many of them are the range's.
-    plain: u32,
     rendered: Vec<Rendered>,
     reply: SizedReply,
 }
 
 impl Spread {
-    /// Every size of `spec`, and the further ones, with the request that asks for it.
+    /// Every size of `spec` with the request that asks for it.
     pub fn new<E>(
         spec: SizeSpread,
-        extra: &[Bytes],
         reply: SizedReply,
         render: impl Fn(Bytes) -> Result<Rendered, E>,
     ) -> Result<Self, E> {
-        let mut sizes = spec.sizes();
-        let plain = sizes.len() as u32;
-        sizes.extend(extra);
+        let sizes = spec.sizes();
         let rendered = sizes.iter().map(|size| render(*size)).collect::<Result<_, _>>()?;
-        Ok(Self { spec, sizes, plain, rendered, reply })
-    }
-
-    /// How many further sizes there are.
-    fn extra(&self) -> u32 {
-        self.sizes.len() as u32 - self.plain
-    }
-
-    /// Puts the order of a passage into `order`, of the range's sizes or of the further ones.
-    fn order(&self, which: Which, passage: u64, order: &mut Vec<u32>) {
-        match which {
-            Which::Plain => self.spec.order(passage, order),
-            Which::Extra => self.spec.extra_order(self.extra(), passage, order),
-        }
+        Ok(Self { spec, sizes, rendered, reply })
     }
 
     /// Sizes that stand for all where answers are compared: both ends and some between, ascending.
@@ -98,20 +80,9 @@ impl<C: SizedCheck + Explain> SizedCheck for Noted<C> {
     }
 }
 
-/// Which sizes an order is of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Which {
-    /// Those of the range.
-    #[default]
-    Plain,
-    /// Those that a block asks for besides.
-    Extra,
-}
-
 /// Where in the order the next request stands.
 #[derive(Debug, Default)]
 struct PassageCursor {
-    which: Which,
     /// Which passage `order` is of.
     passage: u64,
     /// The next size's place in it.
@@ -149,14 +120,13 @@ impl SpreadSessions {
 
     /// The place of the next size, and one further.
     fn advance(&mut self) -> u32 {
-        let PassageCursor { which, passage, at, repeated, order } = &mut self.cursor;
+        let PassageCursor { passage, at, repeated, order } = &mut self.cursor;
         if *at == order.len() {
             *passage += 1;
             *at = 0;
-            self.of.order(*which, *passage, order);
+            self.of.spec.order(*passage, order);
         }
-        let first = if *which == Which::Extra { self.of.plain } else { 0 };
-        let size = first + order[*at];
+        let size = order[*at];
         *repeated += 1;
         if *repeated == self.of.spec.repetitions {
             (*repeated, *at) = (0, *at + 1);
@@ -173,15 +143,12 @@ impl Sessions for SpreadSessions {
     fn rewind(&mut self, substream: u64) {
         let position = SizeSpread::position(substream);
         let repetitions = u64::from(self.of.spec.repetitions);
-        let (which, passage) = match SizeSpread::is_extra(substream) && self.of.extra() > 0 {
-            true => (Which::Extra, u64::from(self.of.extra()) * repetitions),
-            false => (Which::Plain, self.of.spec.passage()),
-        };
+        let passage = self.of.spec.passage();
         let within = position % passage;
         let cursor = &mut self.cursor;
-        if (cursor.which, cursor.passage) != (which, position / passage) {
-            (cursor.which, cursor.passage) = (which, position / passage);
-            self.of.order(which, cursor.passage, &mut cursor.order);
+        if cursor.passage != position / passage {
+            cursor.passage = position / passage;
+            self.of.spec.order(cursor.passage, &mut cursor.order);
         }
         cursor.at = (within / repetitions) as usize;
         cursor.repeated = (within % repetitions) as u32;
@@ -239,13 +206,9 @@ mod tests {
     use weighbridge_model::record::{ErrorKind, Outcome};
 
     fn sessions(number: u32, repetitions: u32) -> SpreadSessions {
-        sessions_with(number, repetitions, &[])
-    }
-
-    fn sessions_with(number: u32, repetitions: u32, extra: &[Bytes]) -> SpreadSessions {
         let (min, max) = (Bytes::new(4), Bytes::new(10_003));
         let (count, spacing) = (SizeCount::Number(number), Spacing::Linear);
-        let spec = SizeSpread { min, max, spacing, count, adaptive: 0.5, repetitions, seed: 5 };
+        let spec = SizeSpread { min, max, spacing, count, repetitions, seed: 5 };
         let request = |size: Bytes| Request {
             method: "GET".to_owned(),
             target: format!("/pong/{}", size.get()),
@@ -254,7 +217,7 @@ mod tests {
             body: Vec::new(),
         };
         let render = |size| Framing::Http1.render(OperationId(0), &request(size));
-        let spread = Spread::new(spec, extra, SizedReply::Pong, render).expect("plain requests");
+        let spread = Spread::new(spec, SizedReply::Pong, render).expect("plain requests");
         let mut sessions = SpreadSessions::new(Arc::new(spread));
         sessions.prepare(2);
         sessions
@@ -282,28 +245,6 @@ mod tests {
             assert_eq!(sorted, (0..100).collect::<Vec<u32>>());
         }
         assert_ne!(whole[..100], whole[100..200]);
-    }
-
-    /// Further sizes are asked for by windows of their own, and those of the range are asked for as if there were none.
-    #[test]
-    fn further_sizes_have_an_order_of_their_own() {
-        let extra: Vec<Bytes> = (0..5).map(|n| Bytes::new(20_000 + n)).collect();
-        let mut sessions = sessions_with(10, 2, &extra);
-        let plain = read(&mut sessions, 0, 60);
-        assert_eq!(plain, read(&mut self::sessions(10, 2), 0, 60));
-        let further = |sessions: &mut SpreadSessions, from: u64| -> Vec<u64> {
-            sessions.rewind(SizeSpread::extra_stream(9, from));
-            let asked: Vec<u32> = (0..20).map(|_| sessions.open(0).0).collect();
-            asked.into_iter().map(|id| sessions.of.sizes[id as usize].get()).collect()
-        };
-        let (first, later) = (further(&mut sessions, 0), further(&mut sessions, 10));
-        assert_eq!(first[10..], later[..10]);
-        for passage in [&first[..10], &first[10..]] {
-            let mut sorted = passage.to_vec();
-            sorted.sort_unstable();
-            assert_eq!(sorted, (0..10).map(|n| 20_000 + n / 2).collect::<Vec<u64>>());
-        }
-        assert_eq!(read(&mut sessions, 0, 60), plain);
     }
 
     #[test]

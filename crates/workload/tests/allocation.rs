@@ -99,7 +99,7 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
             &LoadSpec::default(),
             protocol,
             &address,
-            Given { environment: &|_| None, rows: &rows, extra: &[] },
+            Given { environment: &|_| None, rows: &rows },
         )
         .expect("binds");
         let dial = Box::new(SocketDial::to(VariantId(0), [server]));

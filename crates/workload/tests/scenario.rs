@@ -55,7 +55,7 @@ fn bind(
     let address =
         Address { authority: address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     let load = weighbridge_model::experiment::LoadSpec::default();
-    Workload::with_rows(spec, &load, protocol, &address, Given { environment: &|_| None, rows, extra: &[] })
+    Workload::with_rows(spec, &load, protocol, &address, Given { environment: &|_| None, rows })
 }
 
 /// One window of so many requests, and its requests in the order in which they were sent.

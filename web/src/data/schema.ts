@@ -1319,7 +1319,7 @@ export interface LegTimes {
 }
 /**
  * Requests of windows that count in no figure and are looked at by gates all the same, since none of them should fail:
- * longer ones for the window check, and those of further sizes.
+ * longer ones for the window check, and those of the idle check.
  */
 export interface OtherWindows {
   /**
@@ -1894,7 +1894,7 @@ export interface Relay {
   service: string;
 }
 /**
- * How many requests of a variant are kept one by one: of its measured windows and of those of further sizes.
+ * How many requests of a variant's measured windows are kept one by one.
  */
 export interface SampleCounts {
   /**

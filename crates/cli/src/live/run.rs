@@ -138,7 +138,6 @@ impl RunView {
             }
             Event::RunEnded { .. } | Event::Interrupted { .. } => self.over(at),
             Event::Unavailable { .. }
-            | Event::FurtherSizes { .. }
             | Event::Batches { .. }
             | Event::BatchStarted { .. }
             | Event::Started { .. }

@@ -12,8 +12,8 @@ use weighbridge_judge::records::Records;
 use weighbridge_model::experiment::{Experiment, LoadSpec, PingpongOperation, Point, Variant};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series, Table};
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::record::samples::Sample;
-use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_model::summary::Summary;
 use weighbridge_model::tags::Tags;
 use weighbridge_store::{RunFolder, RunWriter, UtcTime};
@@ -171,7 +171,7 @@ pub struct Rows {
 }
 
 /// The rows of a run: those that were imported, or its samples as ppbench would have written them. A row cannot say that it
-/// is void, or of a size that was asked for because a curve bends there: such requests are counted instead.
+/// is void: such requests are counted instead.
 pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
     let path = folder.path().join(ROWS);
     if path.exists() {
@@ -205,13 +205,9 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
             folder.path().display()
         );
     }
-    let (void, further) = (all - kept(&counting), kept(&counting) - rows.len());
-    let unkept: u64 = counting.iter().map(|trial| trial.all_samples_left_out(WindowKind::Measured)).sum();
-    let said = [
-        (void as u64, "of void blocks"),
-        (further as u64, "of further sizes, which are no fair share of a variant's requests"),
-        (unkept, "that the record does not keep one by one"),
-    ];
+    let void = all - kept(&counting);
+    let unkept: u64 = counting.iter().map(|trial| trial.all_samples_left_out()).sum();
+    let said = [(void as u64, "of void blocks"), (unkept, "that the record does not keep one by one")];
     let said = said.into_iter().filter(|(count, _)| *count > 0);
     let left_out = said.map(|(count, which)| format!("without {count} requests {which}")).collect();
     Ok(Rows { rows, left_out })

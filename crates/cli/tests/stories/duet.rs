@@ -257,15 +257,8 @@ fn every_round_asks_for_sizes_of_its_own() {
         let options = options(&world, on_one_side());
         let sleeps = "periodic-stall --every 301us --length 300us";
         let sizes = "[workload]\nname = \"pingpong\"\n\
-                     sizes = { min = \"4 B\", max = \"20 kB\", number = 2000, adaptive = \"50 %\" }\n";
-        let mut warnings = Vec::new();
-        let mut listen = |timed: &TimedEvent| {
-            watch(timed);
-            if let Event::Warning { text } = &timed.event {
-                warnings.push(text.clone());
-            }
-        };
-        let finished = run(checked(duet(sizes, [sleeps, sleeps]), &options), &options, &mut listen)
+                     sizes = { min = \"4 B\", max = \"20 kB\", number = 2000 }\n";
+        let finished = run(checked(duet(sizes, [sleeps, sleeps]), &options), &options, &mut watch)
             .expect("it is measured");
         for block in trials(&finished).chunks(2) {
             for trial in block {
@@ -282,7 +275,5 @@ fn every_round_asks_for_sizes_of_its_own() {
             }
             assert_ne!(first(&block[0], 0), first(&block[0], 1), "others in every round");
         }
-        let told = warnings.iter().filter(|text| text.contains("`adaptive`") && text.contains("`duet`"));
-        assert_eq!(told.count(), 1, "{warnings:?}");
     });
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{World, service, told};
 use serde_json::Value;
 use weighbridge_model::record::samples::Sample;
-use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord, WindowKind};
+use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
 
 /// A catalogue of the Go service and of one whose toolchain nobody has.
 fn catalogue(world: &World) -> std::path::PathBuf {
@@ -74,7 +74,7 @@ fn single_requests_of_a_relay_are_kept_with_their_sizes() {
             assert!(
                 alone.samples.iter().all(|sample| sample.relayed.is_none() && sample.length == sample.size)
             );
-            let left_out = |trial: &TrialRecord| trial.all_samples_left_out(WindowKind::Measured);
+            let left_out = |trial: &TrialRecord| trial.all_samples_left_out();
             assert_eq!((left_out(one), left_out(other)), (0, 0));
             // The first block begins where a passage does, the others within one.
             if one.block == 0 {
@@ -184,7 +184,7 @@ fn failed_and_repeated_requests_are_counted_wherever_they_are_told() {
             let rows = || trials().flat_map(|trial| &trial.samples);
             let count = |wanted: &dyn Fn(&&Sample) -> bool| rows().filter(|row| wanted(row)).count() as u64;
             let failed_by = |kind| count(&|row| row.outcome == Outcome::Error(kind));
-            let left_out: u64 = trials().map(|trial| trial.all_samples_left_out(WindowKind::Measured)).sum();
+            let left_out: u64 = trials().map(|trial| trial.all_samples_left_out()).sum();
             let failed = count(&|row| !row.is_good());
             assert!(failed > 0, "{ended}");
             assert_eq!(variant["requests"].as_u64(), Some(rows().count() as u64 + left_out));

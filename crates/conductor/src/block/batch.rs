@@ -91,7 +91,7 @@ impl BatchRunner<'_> {
             }
             emit(Event::BatchStarted { block: number, batch: at, of: count, variants: batch.names() });
             let before = in_batches(history, count, done, &whole.times);
-            let known = PriorDecisions { pairings: &pairings, windows: &windows, ..prior };
+            let known = PriorDecisions { pairings: &pairings, windows: &windows };
             let mut part = context.block(number, &before, known, emit)?;
             // What the first batch decided holds for all: they are parts of one block.
             if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {

@@ -37,7 +37,7 @@ use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::plan::{BlockPlan, Plan};
-use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
@@ -48,6 +48,7 @@ use crate::block::times::BlockTimes;
 use crate::control::{Control, ControlRequest};
 use crate::descriptors::{DescribedServer, described};
 use crate::hooks::{self, CallOff, HookContext, HookError};
+use crate::of_variant::{OfVariant, of_variant};
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::shapes::Shape;
@@ -64,38 +65,22 @@ use samples::Keeping;
 pub enum BlockError {
     #[error(transparent)]
     RunningVariant(#[from] VariantError),
-    #[error("variant `{variant}`: {source}")]
-    Workload {
-        variant: String,
-        /// What went wrong.
-        source: WorkloadError,
-    },
-    #[error("variant `{variant}`: {source}")]
-    Descriptors {
-        variant: String,
-        /// What went wrong.
-        source: Box<ReflectionError>,
-    },
+    #[error(transparent)]
+    Workload(#[from] OfVariant<WorkloadError>),
+    #[error(transparent)]
+    Descriptors(#[from] OfVariant<Box<ReflectionError>>),
     #[error(transparent)]
     Answers(Box<AnswerError>),
-    #[error("variant `{variant}`: {source}")]
-    Connect {
-        variant: String,
-        /// What went wrong.
-        source: ConnectError,
-    },
+    #[error(transparent)]
+    Connect(#[from] OfVariant<ConnectError>),
     #[error("variant `{variant}`: {trouble}")]
     Silent {
         variant: String,
         /// What the generator saw.
         trouble: String,
     },
-    #[error("variant `{variant}`: {source}")]
-    Direct {
-        variant: String,
-        /// What went wrong.
-        source: DirectError,
-    },
+    #[error(transparent)]
+    Direct(#[from] OfVariant<DirectError>),
     #[error("the generator failed: {0}")]
     Generator(generator::RunError),
     #[error("{how}; it must serve until it is told to stop")]
@@ -154,8 +139,6 @@ struct Block<'a, 'b> {
     looked: Nanoseconds,
     /// What variants said of failed requests, by their numbers.
     failures: BTreeMap<usize, Failures>,
-    /// Sizes asked for besides those of a range, by point.
-    extra: &'a [Vec<Bytes>],
     /// Which requests of the point under way are kept one by one.
     keeping: Keeping,
     cores: CoreLatency,
@@ -168,8 +151,6 @@ pub(crate) struct PriorDecisions<'a> {
     pub pairings: &'a [Pairing],
     /// The nominal length of windows that the first block chose, point by point; nothing where it chose none.
     pub windows: &'a [Option<Nanoseconds>],
-    /// Sizes asked for besides those of a range, by point; nothing where none are.
-    pub extra: &'a [Vec<Bytes>],
 }
 
 /// One variant, bound to a point.
@@ -194,7 +175,7 @@ impl BlockContext<'_> {
         let began = monotonic_now();
         let machine = CpuTimes::read();
         let order = self.plan.block(number);
-        let mut block = Block::new(self, number, prior.extra, emit);
+        let mut block = Block::new(self, number, emit);
         let mut cpu_usage = None;
         let measured = block.start(&order.starts).and_then(|()| {
             cpu_usage = CpuUsageSpan::begin(&mut block.variants);
@@ -235,7 +216,7 @@ impl BlockContext<'_> {
                     requests += compared;
                 }
             };
-            let mut block = Block::new(self, 0, &[], &mut count);
+            let mut block = Block::new(self, 0, &mut count);
             let outcome = block.answers().map_err(|cut| block.classify_abort(cut));
             block.end();
             match outcome {
@@ -269,12 +250,7 @@ impl<E: Into<BlockError>> From<E> for Abort {
 }
 
 impl<'a, 'b> Block<'a, 'b> {
-    fn new(
-        context: &'a BlockContext<'a>,
-        number: u32,
-        extra: &'a [Vec<Bytes>],
-        emit: &'b mut dyn FnMut(Event),
-    ) -> Self {
+    fn new(context: &'a BlockContext<'a>, number: u32, emit: &'b mut dyn FnMut(Event)) -> Self {
         Self {
             context,
             number,
@@ -288,7 +264,6 @@ impl<'a, 'b> Block<'a, 'b> {
             stood: Nanoseconds::ZERO,
             looked: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
-            extra,
             keeping: Keeping::default(),
             cores: CoreLatency::of(context),
         }
@@ -330,10 +305,10 @@ impl<'a, 'b> Block<'a, 'b> {
             }
             ControlRequest::GoOn => match cut {
                 Abort::Error(
-                    BlockError::Connect { .. }
+                    BlockError::Connect(_)
                     | BlockError::Answers(_)
                     | BlockError::Silent { .. }
-                    | BlockError::Direct { .. },
+                    | BlockError::Direct(_),
                 ) => match self.variants.iter_mut().find_map(RunningVariant::death_soon) {
                     Some(death) => BlockError::Died { how: death.detail().to_owned() }.into(),
                     None => cut,
@@ -467,17 +442,10 @@ impl<'a, 'b> Block<'a, 'b> {
         };
         let (timeout, stop) = (point.load.timeout, &*self.context.control.window);
         let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
-        let spec = spec.map_err(|source| BlockError::Descriptors {
-            variant: running.name.clone(),
-            source: Box::new(source),
-        })?;
-        let given = Given {
-            environment: &environment,
-            rows: self.context.shapes[id.index()].rows(),
-            extra: self.extra.get(id.index()).map_or(&[], Vec::as_slice),
-        };
+        let spec = spec.map_err(Box::new).map_err(of_variant(&running.name))?;
+        let given = Given { environment: &environment, rows: self.context.shapes[id.index()].rows() };
         let workload = Workload::with_rows(&spec, &point.load, of.protocol, &running.address, given)
-            .map_err(|source| BlockError::Workload { variant: running.name.clone(), source })?;
+            .map_err(of_variant(&running.name))?;
         running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
         if running.direct.is_some() {
@@ -494,8 +462,7 @@ impl<'a, 'b> Block<'a, 'b> {
             generator.connect(variant)
         });
         running.freeze()?;
-        let connected =
-            connected.map_err(|source| BlockError::Connect { variant: running.name.clone(), source })?;
+        let connected = connected.map_err(of_variant(&running.name))?;
         if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
             trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
         }

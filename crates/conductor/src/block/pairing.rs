@@ -57,7 +57,6 @@ impl Block<'_, '_> {
         if let Some(text) = remark(&arrangement, asked, few).filter(|_| self.number == 0) {
             (self.emit)(Event::Warning { text: text.to_owned() });
         }
-        self.tell_adaptive(id, arrangement.pairing);
         Ok(arrangement)
     }
 
@@ -96,7 +95,6 @@ impl Block<'_, '_> {
             Pairing::Requests => self.interleaved(point, bound, extent, rule),
             Pairing::Sequential => {
                 let each = Arrangement { extent, ..arrangement }.round_time(&paces(bound));
-                let each = self.with_further(point, each);
                 let windows = RoundRule { variants: 1, ..rule }.fitting(each);
                 self.one_after_another(point, bound, extent, windows)
             }

@@ -7,19 +7,18 @@
 
 use std::collections::BTreeSet;
 
-use weighbridge_judge::steer::{Extent, Pace};
+use weighbridge_judge::steer::Pace;
 use weighbridge_load::session::Seen;
 use weighbridge_load::window::{Load, OpenEnd, Stop};
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::SizeSpread;
 use weighbridge_model::id::PointId;
-use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::{RequestRecord, TrialRecord, WindowKind};
 
 use super::Block;
-use super::turn::{WindowPlace, measured_load};
+use super::turn::WindowPlace;
 
 /// Most samples that are kept of a trial at a point; the others are counted and left out, whole rounds at a time. Ten variants
 /// in six blocks have 1.2 million then, five times as many as those of which docs/PERFORMANCE.md tells how long judging
@@ -43,7 +42,6 @@ impl Block<'_, '_> {
             WindowKind::LeadIn => place.round | 1 << 31,
             WindowKind::WarmUp => place.round | 1 << 30,
             WindowKind::Check => place.round | 1 << 29,
-            WindowKind::Extra => place.round | 1 << 28,
             WindowKind::IdleCheck => place.round | 1 << 27,
         };
         let drawn = self.context.plan.substream(self.number, place.point, round);
@@ -54,10 +52,6 @@ impl Block<'_, '_> {
                 let blocks = u64::from(self.context.experiment.plan.blocks_min);
                 let first = u64::from(self.number) * spread.passage().div_ceil(blocks);
                 first + u64::from(place.round) * requests
-            }
-            // Every block has sizes of its own, and windows of a round read the same piece.
-            WindowKind::Extra => {
-                return SizeSpread::extra_stream(salt, u64::from(place.round) * requests);
             }
             // What is not evaluated may begin anywhere.
             WindowKind::LeadIn | WindowKind::WarmUp | WindowKind::Check | WindowKind::IdleCheck => {
@@ -70,28 +64,9 @@ impl Block<'_, '_> {
     /// Where the requests of a window of about so many go one by one, with room for them; `None` where they are not kept.
     pub(super) fn sheet(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
         let workload = &self.context.experiment.points[place.point.index()].workload;
-        let kept =
-            matches!(place.kind, WindowKind::Measured | WindowKind::Extra) && workload.keeps_requests();
+        let kept = place.kind == WindowKind::Measured && workload.keeps_requests();
         // Where a window is as long as a time, as many again may come before it ends.
         kept.then(|| Vec::with_capacity(2 * requests as usize + 64))
-    }
-
-    /// The load of a window of further sizes beside a measured one of so many requests; `None` where a block asks for none.
-    pub(super) fn further(&self, place: WindowPlace, requests: u64) -> Option<Load> {
-        let spread = self.spread(place.point)?;
-        let asked = self.extra.get(place.point.index()).is_some_and(|extra| !extra.is_empty());
-        let count = (spread.adaptive * requests as f64).round().max(1.0) as u64;
-        (asked && place.kind == WindowKind::Measured).then(|| {
-            let place = WindowPlace { kind: WindowKind::Extra, ..place };
-            measured_load(&self.context.shapes[place.point.index()], Extent::Requests(count), place)
-        })
-    }
-
-    /// What rounds of so long take with their windows of further sizes.
-    pub(super) fn with_further(&self, point: PointId, round: Nanoseconds) -> Nanoseconds {
-        let asked = self.extra.get(point.index()).is_some_and(|extra| !extra.is_empty());
-        let share = self.spread(point).filter(|_| asked).map_or(0.0, |spread| spread.adaptive);
-        round + Nanoseconds::from_secs_f64(share * round.as_secs_f64())
     }
 
     /// Keeps what a window showed of each of its requests, within the bound.
@@ -146,9 +121,8 @@ impl Block<'_, '_> {
                 (self.emit)(Event::Warning { text });
             }
         }
-        let left_out = |kind| move |trial: &TrialRecord| trial.samples_left_out(point, kind);
-        let most = |kind| self.trials.iter().map(left_out(kind)).max().unwrap_or_default();
-        let left_out = most(WindowKind::Measured) + most(WindowKind::Extra);
+        let left_out =
+            self.trials.iter().map(|trial| trial.samples_left_out(point)).max().unwrap_or_default();
         if left_out > 0 {
             let rounds = match self.keeping.every {
                 1 => "all rounds".to_owned(),
@@ -156,18 +130,6 @@ impl Block<'_, '_> {
             };
             let text = format!(
                 "of each variant at most {KEPT} requests a block are kept one by one, those of {rounds}; up to {left_out} more are in all other figures only"
-            );
-            (self.emit)(Event::Warning { text });
-        }
-    }
-
-    /// Tells once where further sizes were asked for and cannot be.
-    pub(super) fn tell_adaptive(&mut self, point: PointId, pairing: Pairing) {
-        let asked = self.spread(point).is_some_and(|spread| spread.adaptive > 0.0);
-        if asked && self.number == 0 && !pairing.has_turns() {
-            let text = format!(
-                "`adaptive` asks for no further sizes where variants share their windows (pairing `{}`); set `pairing` to `windows` or `sequential`, or raise `number`",
-                pairing.name()
             );
             (self.emit)(Event::Warning { text });
         }

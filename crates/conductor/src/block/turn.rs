@@ -18,6 +18,7 @@ use weighbridge_model::record::{
 
 use super::samples::expected;
 use super::{Abort, Block, BlockError, BoundWorkload};
+use crate::of_variant::of_variant;
 use crate::prepare::shapes::{Shape, Slice};
 use crate::variant::direct;
 
@@ -133,12 +134,6 @@ impl Block<'_, '_> {
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
-            if let Some(load) = self.further(place, figures.requests) {
-                let further = WindowPlace { kind: WindowKind::Extra, ..place };
-                self.window(index, further, load, None, Vec::new())?;
-                // What they took of the CPU is nobody's.
-                before = self.variants[index].clocks();
-            }
             // A turn of many windows, one variant after another, would else be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
@@ -228,7 +223,7 @@ impl Block<'_, '_> {
                 if let Some(how) = self.variants[index].death_soon() {
                     return Err(Abort::Void(how));
                 }
-                Err(BlockError::Direct { variant: self.variants[index].name.clone(), source }.into())
+                Err(BlockError::from(of_variant(&self.variants[index].name)(source)).into())
             }
         }
     }

@@ -9,6 +9,7 @@ use weighbridge_model::experiment::{Program, Target, Url, Variant, expand_enviro
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_workload::Address;
 
+use crate::of_variant::{OfVariant, of_variant};
 use crate::prepare::foreseen;
 use crate::prepare::programs::program_sha256;
 use crate::prepare::sources::{ProgramSource, Revision};
@@ -40,12 +41,8 @@ pub(crate) struct Services {
 /// Why it cannot be found out how a variant is started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchSpecError {
-    #[error("variant `{variant}`: {source}")]
-    Resolve {
-        variant: String,
-        /// What went wrong.
-        source: ResolveError,
-    },
+    #[error(transparent)]
+    Resolve(#[from] OfVariant<ResolveError>),
     #[error("variant `{variant}`: `{key}` asks for `env:{name}`, which is not set; export it and run again")]
     Environment {
         variant: String,
@@ -54,12 +51,8 @@ pub enum LaunchSpecError {
         /// The variable asked for.
         name: String,
     },
-    #[error("variant `{variant}`: {source}")]
-    Tls {
-        variant: String,
-        /// What went wrong.
-        source: TlsError,
-    },
+    #[error(transparent)]
+    Tls(#[from] OfVariant<TlsError>),
 }
 
 /// Where a URL's server is reached: its host's addresses, or the Unix socket that leads to it.
@@ -90,8 +83,7 @@ impl LaunchSpec {
                 program_source,
             },
             Target::Url(url) => {
-                let addresses = endpoints(url, variant.unix.as_deref())
-                    .map_err(|source| LaunchSpecError::Resolve { variant: variant.name.clone(), source })?;
+                let addresses = endpoints(url, variant.unix.as_deref()).map_err(of_variant(&variant.name))?;
                 Self::Url {
                     address: Address {
                         authority: url.authority(),
@@ -237,5 +229,5 @@ pub(crate) fn lookup(
 
 /// How the variant's connections are secured from now on.
 pub(crate) fn secured(variant: &Variant) -> Result<Secured, LaunchSpecError> {
-    Secured::new(variant).map_err(|source| LaunchSpecError::Tls { variant: variant.name.clone(), source })
+    Ok(Secured::new(variant).map_err(of_variant(&variant.name))?)
 }

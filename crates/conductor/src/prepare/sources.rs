@@ -22,18 +22,15 @@ use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
 
+use crate::of_variant::{OfVariant, of_variant};
 use crate::options::Options;
 use crate::prepare::registry::own_registry;
 
 /// Why a program cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    #[error("variant `{variant}`: {source}")]
-    Checkout {
-        variant: String,
-        /// What went wrong.
-        source: CheckoutError,
-    },
+    #[error(transparent)]
+    Checkout(#[from] OfVariant<CheckoutError>),
     #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
     NoFolder {
         variant: String,
@@ -177,7 +174,7 @@ pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, SourceErro
     let mut repository: Option<Repository> = None;
     for (name, program) in programs(experiment) {
         let Some(text) = &program.revision else { continue };
-        let failed = |source| SourceError::Checkout { variant: name.to_owned(), source };
+        let failed = of_variant(name);
         let repository = match &repository {
             Some(known) => known.clone(),
             None => repository.insert(Repository::around(Path::new(".")).map_err(failed)?).clone(),
@@ -291,7 +288,7 @@ impl SourcePreparer<'_> {
         repository: &Repository,
         commit: &Commit,
     ) -> Result<PathBuf, SourceError> {
-        let failed = |source| SourceError::Checkout { variant: variant.to_owned(), source };
+        let failed = of_variant(variant);
         let checkouts = match &mut self.checkouts {
             Some(checkouts) => checkouts,
             None => {
@@ -303,7 +300,7 @@ impl SourcePreparer<'_> {
         let control = &self.options.control;
         checkouts.folder(commit, &|| control.is_interrupted()).map_err(|source| match source {
             CheckoutError::CalledOff(_) => SourceError::Interrupted,
-            source => failed(source),
+            source => failed(source).into(),
         })
     }
 

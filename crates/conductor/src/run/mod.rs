@@ -19,6 +19,7 @@ use weighbridge_store::{RunFolder, RunWriter};
 
 use crate::block::BlockError;
 use crate::clock::utc_now;
+use crate::of_variant::OfVariant;
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::prepare;
@@ -71,7 +72,10 @@ fn carried_out(
         let files = RunFiles { writer: &mut writer, started, facts };
         match measure(&prepared, options, files, Vec::new(), sink) {
             // Before a block is kept nothing hangs on which variants there are.
-            Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer { variant, source })))
+            Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer(OfVariant {
+                variant,
+                source,
+            }))))
                 if writer.folder().load_blocks().is_ok_and(|blocks| blocks.is_empty()) =>
             {
                 let event =

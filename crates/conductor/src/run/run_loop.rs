@@ -8,9 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use weighbridge_judge as judge;
-use weighbridge_judge::steer::{
-    BlockHistory, BlockRule, BlockStep, Budget, SizeHistory, SizeRule, SizeStep, Stop,
-};
+use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::Pinned;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
@@ -18,7 +16,7 @@ use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Batches;
-use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_store::scrub::Secrets;
@@ -294,8 +292,7 @@ impl RunLoop<'_> {
             self.say(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
             let (pairings, windows) = self.prior();
-            let extra = self.further_sizes(number, &pairings)?;
-            let prior = PriorDecisions { pairings: &pairings, windows: &windows, extra: &extra };
+            let prior = PriorDecisions { pairings: &pairings, windows: &windows };
             let result = runner.block(number, &history, prior, &mut |event| {
                 trouble = self.say(event).err().or(trouble.take());
             });
@@ -370,29 +367,6 @@ impl RunLoop<'_> {
                 (pairings, points().map(|point| gathered.window(point)).collect())
             }
         }
-    }
-
-    /// Sizes that a block asks for besides those of a range, point by point; they are told, so that the record has them. None
-    /// where variants share windows or run at the same time: a window of one variant's own has no place there.
-    fn further_sizes(&mut self, block: u32, pairings: &[Pairing]) -> Result<Vec<Vec<Bytes>>, RunError> {
-        let mut extra = Vec::new();
-        for point in self.prepared.experiment.point_ids() {
-            let spread = self.prepared.experiment.points[point.index()].workload.spread();
-            let in_turns = pairings.get(point.index()).is_none_or(|pairing| pairing.has_turns());
-            let spread = spread.filter(|_| in_turns);
-            let history = SizeHistory { point, block, trials: &self.trials };
-            let step = spread.map(|spread| SizeRule { spread: *spread }.next(&history));
-            let sizes = match step {
-                Some(SizeStep::Extra(sizes)) => sizes,
-                Some(SizeStep::Range) | None => Vec::new(),
-            };
-            if !sizes.is_empty() {
-                let label = self.prepared.experiment.points[point.index()].label.clone();
-                self.say(Event::FurtherSizes { block, point: label, sizes: sizes.clone() })?;
-            }
-            extra.push(sizes);
-        }
-        Ok(extra)
     }
 
     fn log_ratios(&self) -> Vec<Vec<f64>> {

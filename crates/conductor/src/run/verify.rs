@@ -8,6 +8,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::block::BlockError;
 use crate::block::batch::Batch;
+use crate::of_variant::OfVariant;
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::idle::IdleCores;
@@ -45,7 +46,7 @@ fn verified(
     let outcome = loop {
         let batches = Batch::all(&prepared.experiment, &prepared.launch_specs, &prepared.batches);
         match resources.batch_runner(&prepared, &batches, options, rule, |_| None).verify() {
-            Err(BlockError::RunningVariant(VariantError::Layer { variant, source })) => {
+            Err(BlockError::RunningVariant(VariantError::Layer(OfVariant { variant, source }))) => {
                 let event =
                     prepared.leave_out(&variant, &format!("its layers could not be put in: {source}"))?;
                 sink(&TimedEvent { at: Nanoseconds::ZERO, event });

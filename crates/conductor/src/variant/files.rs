@@ -4,21 +4,16 @@ use std::path::PathBuf;
 
 use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_lab::service::state::StateFolder;
-use weighbridge_model::experiment::Variant;
 use weighbridge_model::id::VariantId;
 
+use crate::of_variant::of_variant;
 use crate::variant::VariantError;
 use crate::variant::launcher::{Numbering, Start, VariantLauncher};
 use crate::variant::output::OutputCapture;
 
 impl VariantLauncher<'_> {
     /// The error as it may be told, and the logs as they may be kept.
-    pub(super) fn launch_failed(
-        &self,
-        variant: &Variant,
-        mut source: LaunchError,
-        logs: &[OutputCapture],
-    ) -> VariantError {
+    pub(super) fn launch_failed(&self, mut source: LaunchError, logs: &[OutputCapture]) -> VariantError {
         for text in source.foreign_mut() {
             *text = self.secrets.hide(text).into_owned();
         }
@@ -26,7 +21,7 @@ impl VariantLauncher<'_> {
             // What cannot be written anew is not kept.
             let _ = log.keep(self.secrets);
         }
-        VariantError::Launch { variant: variant.name.clone(), source }
+        VariantError::Launch(source)
     }
 
     /// Where a service says what its run-time saw.
@@ -39,8 +34,7 @@ impl VariantLauncher<'_> {
     /// An empty folder for the state of one of a variant's services: its own, or its peer with `role` `-peer`.
     pub(super) fn state_folder(&self, start: Start<'_>, role: &str) -> Result<StateFolder, VariantError> {
         let name = format!("{}{role}", self.file_stem(start));
-        StateFolder::make(self.lab, self.logs, &name)
-            .map_err(|source| VariantError::State { variant: start.variant.name.clone(), source })
+        Ok(StateFolder::make(self.lab, self.logs, &name).map_err(of_variant(&start.variant.name))?)
     }
 
     /// Where a variant's output goes, by its streams, stderr first.
@@ -54,10 +48,8 @@ impl VariantLauncher<'_> {
             let path = self.log(start, stream);
             // Of a block that was begun before.
             let _ = std::fs::remove_file(&path);
-            OutputCapture::new(path.clone(), self.secrets).map_err(|source| VariantError::Launch {
-                variant: name.clone(),
-                source: LaunchError::Log { name: name.clone(), path, source },
-            })
+            OutputCapture::new(path.clone(), self.secrets)
+                .map_err(|source| VariantError::Launch(LaunchError::Log { name: name.clone(), path, source }))
         };
         let [stderr, stdout] = streams;
         Ok([make(stderr)?, make(stdout)?])

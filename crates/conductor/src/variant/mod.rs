@@ -20,23 +20,16 @@ use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_lab::service::state::StateError;
 use weighbridge_model::quantity::Bytes;
 
+use crate::of_variant::OfVariant;
 use crate::prepare::launch_spec::LaunchSpecError;
 
 /// Why a variant cannot be prepared or started.
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
-    #[error("{source}")]
-    Launch {
-        variant: String,
-        /// What went wrong.
-        source: LaunchError,
-    },
-    #[error("variant `{variant}`: {source}")]
-    State {
-        variant: String,
-        /// What went wrong.
-        source: StateError,
-    },
+    #[error("{0}")]
+    Launch(#[source] LaunchError),
+    #[error(transparent)]
+    State(#[from] OfVariant<StateError>),
     #[error(transparent)]
     LaunchSpec(#[from] LaunchSpecError),
     #[error(
@@ -50,22 +43,10 @@ pub enum VariantError {
         /// What could still be had.
         available: Bytes,
     },
-    #[error("variant `{variant}`: {source}")]
-    Move {
-        variant: String,
-        /// What went wrong.
-        source: CoreError,
-    },
-    #[error("variant `{variant}`: {source}")]
-    Layer {
-        variant: String,
-        /// What went wrong.
-        source: Box<LayerError>,
-    },
-    #[error("variant `{variant}`: {source}")]
-    Freeze {
-        variant: String,
-        /// What went wrong.
-        source: FreezeError,
-    },
+    #[error(transparent)]
+    Move(#[from] OfVariant<CoreError>),
+    #[error(transparent)]
+    Layer(#[from] OfVariant<Box<LayerError>>),
+    #[error(transparent)]
+    Freeze(#[from] OfVariant<FreezeError>),
 }

@@ -13,6 +13,7 @@ use weighbridge_model::experiment::{CpuLimit, Variant};
 use weighbridge_model::id::PointId;
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
 
+use crate::of_variant::OfVariant;
 use crate::variant::VariantError;
 use crate::variant::launcher::{Start, VariantLauncher};
 use crate::variant::output::OutputCapture;
@@ -28,7 +29,7 @@ pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
 }
 
 fn of_variant(variant: &str, source: impl Into<LayerError>) -> VariantError {
-    VariantError::Layer { variant: variant.to_owned(), source: Box::new(source.into()) }
+    OfVariant { variant: variant.to_owned(), source: Box::new(source.into()) }.into()
 }
 
 impl VariantLauncher<'_> {
@@ -82,7 +83,7 @@ impl VariantLauncher<'_> {
             site.in_service(|| self.lab.launch_within(launch, allowed));
         launched
             .map_err(|source| of_variant(&variant.name, source))?
-            .map_err(|source| self.launch_failed(variant, source, logs))
+            .map_err(|source| self.launch_failed(source, logs))
     }
 }
 

@@ -17,6 +17,7 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::UrlScheme;
 
+use crate::of_variant::of_variant;
 use crate::prepare::launch_spec::{LaunchSpecError, endpoints};
 use crate::tls::{self, Secured};
 
@@ -42,9 +43,7 @@ pub(crate) fn ready(
         Readiness::Asked(address) => {
             let scheme = if secured.client.is_some() { Scheme::Https } else { Scheme::Http };
             let asked = asking(address.clone(), scheme, variant.protocol);
-            Ready::Asked(
-                asked.map_err(|source| LaunchSpecError::Tls { variant: variant.name.clone(), source })?,
-            )
+            Ready::Asked(asked.map_err(of_variant(&variant.name))?)
         }
     })
 }

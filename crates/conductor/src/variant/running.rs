@@ -20,6 +20,7 @@ use weighbridge_model::record::{MemoryFacts, ServiceFacts, Void};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
+use crate::of_variant::of_variant;
 use crate::tls::Secured;
 use crate::variant::direct::Direct;
 use crate::variant::launcher::Start;
@@ -107,8 +108,7 @@ impl RunningVariant {
         how: impl FnOnce(&mut Roles) -> Result<(), FreezeError>,
     ) -> Result<(), VariantError> {
         match &mut self.own {
-            Some(own) if own.may_freeze => how(&mut own.roles)
-                .map_err(|source| VariantError::Freeze { variant: self.name.clone(), source }),
+            Some(own) if own.may_freeze => Ok(how(&mut own.roles).map_err(of_variant(&self.name))?),
             _ => Ok(()),
         }
     }
@@ -116,9 +116,7 @@ impl RunningVariant {
     /// Moves it to the cores of another lane, where it is ours and not there already.
     pub fn take_lane(&mut self, lane: Lane, cores: &[CoreId]) -> Result<(), VariantError> {
         if let Some(own) = self.own.as_mut().filter(|own| own.lane != lane) {
-            own.roles
-                .pin(allowed_cores(cores, own.limits))
-                .map_err(|source| VariantError::Move { variant: self.name.clone(), source })?;
+            own.roles.pin(allowed_cores(cores, own.limits)).map_err(of_variant(&self.name))?;
             own.lane = lane;
         }
         Ok(())

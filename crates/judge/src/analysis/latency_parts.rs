@@ -13,8 +13,8 @@ use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, SizedParts, TimePart};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::record::TrialRecord;
 use weighbridge_model::record::samples::Sample;
-use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_model::summary::{Cost, VariantSummary};
 
 use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
@@ -172,7 +172,7 @@ impl<'a> Relay<'a> {
         for trial in &mine {
             let here = || trial.samples.iter().filter(|sample| sample.is_measured(point));
             self.failed += here().filter(|sample| !sample.is_good()).count() as u64;
-            self.left_out += trial.samples_left_out(point, WindowKind::Measured);
+            self.left_out += trial.samples_left_out(point);
             let retries =
                 here().filter_map(|sample| sample.relayed).map(|relayed| u64::from(relayed.retries));
             let retries: Vec<u64> = retries.filter(|retries| *retries > 0).collect();

@@ -55,7 +55,7 @@ pub(super) fn errors_elsewhere(context: &CheckContext<'_>) -> Option<Alarm> {
         impact: Impact::Note,
         name: "errors elsewhere",
         evidence: format!(
-            "{} of {requests} requests of longer windows and of further sizes failed: {}",
+            "{} of {requests} requests of longer windows and idle checks failed: {}",
             counts.total(),
             by_kind(&counts)
         ),

@@ -137,11 +137,11 @@ impl<'a> Cell<'a> {
         counts
     }
 
-    /// Windows of its trials that are asked well and count in no figure: longer ones, those of further sizes,
-    /// and those in which idle cores waited the other way.
+    /// Windows of its trials that are asked well and count in no figure: longer ones, and those in
+    /// which idle cores waited the other way.
     pub fn other_windows(&self) -> impl Iterator<Item = &'a WindowRecord> {
         let windows = self.trials.iter().flat_map(|trial| &trial.windows);
-        let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::Extra | WindowKind::IdleCheck);
+        let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::IdleCheck);
         windows.filter(move |window| window.point == self.point && is_other(window.kind))
     }
 

@@ -99,13 +99,6 @@ impl<'a> Records<'a> {
         trials.find_map(|trial| trial.preparations.get(point.index())?.window)
     }
 
-    /// Whether any block asked for further sizes at a point.
-    pub fn has_further(&self, point: PointId) -> bool {
-        let windows = self.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows);
-        let mut kinds = windows.filter(|window| window.point == point).map(|window| window.kind);
-        kinds.any(|kind| kind == WindowKind::Extra)
-    }
-
     /// Whether a relay of ours carried the packets of a variant, though perhaps no layer of it is called so.
     pub(crate) fn was_relayed(&self, variant: VariantId) -> bool {
         let trials = self.used.iter().flat_map(|block| &block.trials);

@@ -122,7 +122,7 @@ pub(crate) fn half_width(error: f64, blocks: usize, level: f64) -> f64 {
 }
 
 /// [`RESAMPLES`] resamples of `blocks` blocks, from a constant seed.
-pub(crate) fn resamples(blocks: usize) -> Vec<Multiplicity> {
+fn resamples(blocks: usize) -> Vec<Multiplicity> {
     let mut state = 0xb10c_b10c_5eed_5eed_u64;
     let draw = |state: &mut u64| {
         // SplitMix64 (Steele, Lea & Flood 2014).

@@ -2,11 +2,19 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use weighbridge_judge::stats::cliffs::{Change, Cliff};
+use weighbridge_judge::stats::cliffs::{Change, Cliff, find};
 use weighbridge_judge::stats::scatter::{Observation, Scatter};
 
 const LEAST: f64 = 4.0;
 const MOST: f64 = 500_000.0;
+
+/// Steps of less are not told.
+pub const MARGIN: f64 = 0.02;
+
+/// The cliffs that are found in a scatter.
+pub fn cliffs(scatter: &Scatter) -> Vec<Cliff> {
+    find(scatter, MARGIN).cliffs
+}
 
 /// Blocks, and requests of each.
 pub type Plan = (u32, u32);

@@ -4,12 +4,12 @@
 use crate::cliff_laws;
 
 use cliff_laws::{
-    BENT, CASES, Case, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, drawn, planted, scatter, shared,
+    BENT, CASES, Case, MARGIN, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, drawn, planted,
+    scatter, shared,
 };
-use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, cliffs, confirmed};
+use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, find};
 
 const SEEDS: u64 = 20;
-const MARGIN: f64 = 0.02;
 const STEP: f64 = 87_380.0;
 const CORNER: f64 = 250_000.0;
 
@@ -29,7 +29,7 @@ fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
     let (mut held, mut asked) = ([0; 4], 0);
     for (spacing, plan) in linear.into_iter().chain([(Spacing::Logarithmic, PLANS[2])]) {
         for seed in 0..SEEDS {
-            let found = cliffs(&scatter(planted, spacing, plan, seed), MARGIN);
+            let found = cliffs(&scatter(planted, spacing, plan, seed));
             let (Some(step), Some(corner), 2) =
                 (of(&found, Change::Level), of(&found, Change::Slope), found.len())
             else {
@@ -55,7 +55,7 @@ fn a_smooth_curve_has_none_in_any_seed() {
         for spacing in Spacing::ALL {
             for plan in [PLANS[0], PLANS[1]] {
                 for seed in 100..100 + SEEDS {
-                    let found = cliffs(&scatter(law, spacing, plan, seed), MARGIN);
+                    let found = cliffs(&scatter(law, spacing, plan, seed));
                     assert!(found.is_empty(), "{name} {spacing:?} {plan:?} {seed}: {found:?}");
                 }
             }
@@ -70,7 +70,7 @@ fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
     for (_, law) in BENT {
         for spacing in Spacing::ALL {
             for seed in 200..200 + SEEDS {
-                alarms += usize::from(!cliffs(&scatter(law, spacing, PLANS[0], seed), MARGIN).is_empty());
+                alarms += usize::from(!cliffs(&scatter(law, spacing, PLANS[0], seed)).is_empty());
                 asked += 1;
             }
         }
@@ -83,7 +83,7 @@ fn assert_found(cases: &[Case]) {
     for case in cases {
         let mut missed = vec![0; case.truths.len()];
         for seed in 300..300 + SEEDS {
-            let found = cliffs(&case.scatter(seed), MARGIN);
+            let found = cliffs(&case.scatter(seed));
             assert_eq!(case.false_ones(&found), 0, "{} {seed}: {found:?}", case.name);
             for (count, truth) in missed.iter_mut().zip(case.truths) {
                 *count += u32::from(Case::off(&found, *truth).is_none());
@@ -110,10 +110,10 @@ fn stairs_and_cliffs_of_blocks_that_differ_are_found_where_they_are_and_no_other
 fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
     for case in SILENT {
         for seed in 400..400 + SEEDS {
-            assert_eq!(cliffs(&case.scatter(seed), MARGIN), [], "{} {seed}", case.name);
+            assert_eq!(cliffs(&case.scatter(seed)), [], "{} {seed}", case.name);
         }
     }
-    let found = confirmed(&CASES[0].scatter(1), MARGIN, 0);
+    let found = find(&CASES[0].scatter(1), MARGIN);
     let judged = found.judged.expect("sizes that are judged");
     assert!(judged.steps.0 < 4e3 && judged.steps.1 > 495e3, "{judged:?}");
     assert!(judged.corners.0 > judged.steps.0 && judged.corners.1 < judged.steps.1, "{judged:?}");
@@ -127,7 +127,7 @@ fn a_growing_share_of_slow_requests_is_no_cliff() {
         for (plan, allowed) in [(PLANS[0], 1), (PLANS[1], 0)] {
             let told = |seed: &u64| {
                 let sample = drawn(RANGE, plan, 0.02, *seed, shared(most, factor));
-                !cliffs(&sample, MARGIN).is_empty()
+                !cliffs(&sample).is_empty()
             };
             let alarms: Vec<u64> = (500..500 + SEEDS).filter(told).collect();
             assert!(alarms.len() <= allowed, "{most} {factor} {plan:?}: {alarms:?}");
@@ -137,14 +137,14 @@ fn a_growing_share_of_slow_requests_is_no_cliff() {
 
 #[test]
 fn fewer_than_four_blocks_and_a_handful_of_sizes_have_no_cliff() {
-    assert_eq!(cliffs(&scatter(planted, Spacing::Linear, (3, 1500), 1), MARGIN), []);
-    assert_eq!(cliffs(&scatter(planted, Spacing::Linear, (6, 10), 1), MARGIN), []);
+    assert_eq!(cliffs(&scatter(planted, Spacing::Linear, (3, 1500), 1)), []);
+    assert_eq!(cliffs(&scatter(planted, Spacing::Linear, (6, 10), 1)), []);
 }
 
 #[test]
 fn a_step_below_the_margin_is_not_told() {
     let small = |s: f64| 3e5 + 10.0 * s + if s > STEP { 5e6 } else { 0.0 };
     let sample = scatter(small, Spacing::Linear, PLANS[1], 3);
-    assert_eq!(cliffs(&sample, MARGIN).len(), 1);
-    assert_eq!(cliffs(&sample, 10.0), [], "5 ms on 1.2 ms are less than ten times the level");
+    assert_eq!(cliffs(&sample).len(), 1);
+    assert_eq!(find(&sample, 10.0).cliffs, [], "5 ms on 1.2 ms are less than ten times the level");
 }

@@ -4,8 +4,7 @@ use crate::common;
 
 use common::{Place, add_window, good, question, trial};
 use weighbridge_judge::gate::{GateOutcome, judge};
-use weighbridge_judge::records::Records;
-use weighbridge_judge::{AskedSizes, Question, detail, overview, summarise};
+use weighbridge_judge::{AskedSizes, Question, detail, summarise};
 use weighbridge_model::estimate::{Estimate, Verdict};
 use weighbridge_model::gate::{Gate, GateKind};
 use weighbridge_model::id::{OperationId, PointId, VariantId};
@@ -247,61 +246,30 @@ fn many_sizes_are_put_together_by_powers_of_ten() {
     assert_eq!(relay.sizes.iter().map(|class| class.requests).sum::<u64>(), relay.requests);
 }
 
-/// As many requests again of further sizes, ten times as slow, some repeated and some failed.
-fn with_further(trials: &[TrialRecord]) -> Vec<TrialRecord> {
-    let mut trials = trials.to_vec();
-    for trial in &mut trials {
-        for round in 0..2 {
-            let place = Place { kind: WindowKind::Extra, ..Place::measured(round, 0) };
-            let mut asked = [good(10_000); 120];
-            asked[0].outcome = Outcome::Error(ErrorKind::Reset);
-            add_window(trial, place, &asked);
-            let further = trial.samples.iter().filter(|sample| sample.is_measured(PointId(0))).cycle();
-            let further = further.take(120).map(|sample| Sample {
-                kind: WindowKind::Extra,
-                round,
-                size: Bytes::new(77_777),
-                done: sample.done + sample.response() * 9,
-                ..*sample
-            });
-            let mut further: Vec<Sample> = further.collect();
-            further[0].outcome = Outcome::Error(ErrorKind::Reset);
-            further[1].relayed = further[1].relayed.map(|relayed| Relayed { retries: 5, ..relayed });
-            trial.samples.extend(further);
-        }
-    }
-    trials
-}
-
 #[test]
-fn requests_of_further_sizes_are_in_no_figure_but_times_over_size() {
-    let question = asked(&["go", "peer", "slow"]);
+fn requests_that_are_not_kept_are_counted() {
     let mut trials = run(3, law);
-    // 10 of 120 are not kept: those of further sizes do not fill their places.
     trials.iter_mut().for_each(|trial| trial.samples.truncate(110));
-    let further = with_further(&trials);
-    let (plain, summary) = (summarise(&question, &trials), summarise(&question, &further));
-    assert_eq!(summary.carried, plain.carried);
-    assert_eq!(summary.relays, plain.relays);
-    assert_eq!(summary.relays[0].left_out, 10 * u64::from(BLOCKS));
-    assert_eq!(summary.costs, plain.costs);
-    let rows = |summary, trials| overview::measured(&question, trials, summary, &[]);
-    assert_eq!(rows(&summary, &further), rows(&plain, &trials));
-    let requests = |trials: &[TrialRecord]| detail(&question, trials).size_curves[0].requests;
-    // One of each 120 failed.
-    assert_eq!(requests(&further), requests(&trials) + 2 * 119 * u64::from(BLOCKS));
+    let summary = summarise(&asked(&["go", "peer", "slow"]), &trials);
     let all = u64::from(BLOCKS);
-    let counts = |summary: &Summary| summary.variants[0].samples.expect("they are kept");
-    assert_eq!(counts(&plain), SampleCounts { kept: 110 * all, left_out: 10 * all });
-    assert_eq!(counts(&summary), SampleCounts { kept: 350 * all, left_out: 10 * all });
+    assert_eq!(summary.relays[0].left_out, 10 * all);
+    assert_eq!(summary.variants[0].samples, Some(SampleCounts { kept: 110 * all, left_out: 10 * all }));
 }
 
 /// Nothing that is asked on the experiment's behalf fails unseen.
 #[test]
-fn failures_of_further_sizes_are_told_and_seen_by_gates() {
-    let trials = run(2, law);
+fn failures_of_longer_windows_are_told_and_seen_by_gates() {
+    let mut trials = run(2, law);
     let question = asked(&["go", "peer"]);
-    let (plain, summary) = (summarise(&question, &trials), summarise(&question, &with_further(&trials)));
+    let plain = summarise(&question, &trials);
+    let mut failed = [good(10_000); 120];
+    failed[0].outcome = Outcome::Error(ErrorKind::Reset);
+    for trial in &mut trials {
+        for round in 0..2 {
+            add_window(trial, Place { kind: WindowKind::Check, ..Place::measured(round, 0) }, &failed);
+        }
+    }
+    let summary = summarise(&question, &trials);
     let [one, _] = &summary.variants[..] else { panic!("two variants") };
     let all = u64::from(BLOCKS);
     let other = one.other_windows;
@@ -311,10 +279,7 @@ fn failures_of_further_sizes_are_told_and_seen_by_gates() {
     );
     assert!(plain.variants[0].other_windows.is_empty());
     let finding = summary.findings.iter().find(|finding| finding.name == "errors elsewhere").expect("told");
-    assert_eq!(
-        finding.evidence,
-        "12 of 1440 requests of longer windows and of further sizes failed: 12 reset"
-    );
+    assert_eq!(finding.evidence, "12 of 1440 requests of longer windows and idle checks failed: 12 reset");
     assert_eq!(summary.validity, plain.validity, "no figure suffers from them");
     let passes = |text: &str, summary: &Summary| {
         judge(&Gate::parse(GateKind::FailIf, text).expect("a gate"), summary) == GateOutcome::Passed
@@ -324,13 +289,4 @@ fn failures_of_further_sizes_are_told_and_seen_by_gates() {
     );
     // 12 of the 720 measured and the 1,440 others.
     assert!(passes("errors > 0.6 %", &summary) && !passes("errors > 0.5 %", &summary));
-}
-
-/// Where nothing was asked for besides, nothing was chosen, and the first blocks may tell of cliffs as all
-/// others.
-#[test]
-fn scouts_are_those_of_a_run_that_asked_for_further_sizes() {
-    let trials = run(1, law);
-    assert!(!Records::new(&trials).has_further(PointId(0)));
-    assert!(Records::new(&with_further(&trials)).has_further(PointId(0)));
 }

@@ -8,7 +8,6 @@ mod common;
 #[path = "../simulation/mod.rs"]
 mod simulation;
 
-mod adaptive;
 mod batches;
 mod cliffs;
 mod core_latency;

@@ -8,7 +8,7 @@ use crate::id::{OperationId, PointId};
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::record::{Outcome, WindowKind};
 
-/// One request of a measured window or of one of further sizes, and the reply to it.
+/// One request of a measured window, and the reply to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// What its window was for: only those of measured windows are of the mix of sizes that other figures are of.
@@ -66,7 +66,7 @@ impl Sample {
         self.relayed.map(|relayed| self.service().saturating_sub(relayed.duration))
     }
 
-    /// Whether it is of a measured window of a point. Those of further sizes are in times over size and in nothing else.
+    /// Whether it is of a measured window of a point.
     pub fn is_measured(&self, point: PointId) -> bool {
         self.point == point && self.kind == WindowKind::Measured
     }
@@ -107,6 +107,6 @@ mod tests {
         assert_eq!(sample.relay_cost(), Some(nanos(300)));
         assert_eq!(Sample { relayed: None, ..sample }.relay_cost(), None);
         assert!(sample.is_measured(PointId(0)) && !sample.is_measured(PointId(1)));
-        assert!(!Sample { kind: WindowKind::Extra, ..sample }.is_measured(PointId(0)));
+        assert!(!Sample { kind: WindowKind::Check, ..sample }.is_measured(PointId(0)));
     }
 }

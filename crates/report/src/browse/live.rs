@@ -77,10 +77,6 @@ impl Live {
                 self.within("starting");
                 self.at(0.0);
             }
-            Event::FurtherSizes { block, sizes, .. } => {
-                let (block, count) = (block + 1, sizes.len());
-                self.note(format!("block {block} asks for {count} further sizes where a curve bends"));
-            }
             Event::Batches { reason, .. } => self.note(format!("measured in batches: {reason}")),
             Event::BatchStarted { batch, of, variants, .. } => {
                 self.within(&format!("batch {} of {of}: starting {}", batch + 1, variants.join(", ")));

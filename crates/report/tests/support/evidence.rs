@@ -49,8 +49,7 @@ fn samples(variant: &str) -> SampleEvidence {
         }),
     };
     let outcome = Outcome::Error(ErrorKind::Timeout);
-    let kind = WindowKind::Extra;
-    let failed = Sample { kind, outcome, status: None, length: Bytes::new(0), relayed: None, ..good };
+    let failed = Sample { outcome, status: None, length: Bytes::new(0), relayed: None, ..good };
     SampleEvidence {
         variant: variant.to_owned(),
         point: Default::default(),

@@ -120,7 +120,6 @@ fn samples() -> Vec<Sample> {
         }),
     };
     let lost = Sample {
-        kind: WindowKind::Extra,
         outcome: Outcome::Error(ErrorKind::Reset),
         status: None,
         length: Bytes::new(0),

@@ -67,9 +67,8 @@ impl<'a> SizeAnalysis<'a> {
     pub fn new(question: &'a Question, records: &Records<'a>) -> Self {
         let analysed = |operation: OperationRequests<'a>| {
             let scatters = operation.scatters(SizeTime::Service);
-            let (margin, scouts) = (question.margin.get(), operation.scouts);
-            let confirmed = |scatter: &Scatter| cliffs::confirmed(scatter, margin, scouts);
-            let found: Vec<Found> = scatters.iter().map(confirmed).collect();
+            let margin = question.margin.get();
+            let found: Vec<Found> = scatters.iter().map(|scatter| cliffs::find(scatter, margin)).collect();
             let each = found.iter().zip(&scatters);
             let cuts = each.map(|(found, scatter)| steps(&found.cliffs, scatter)).collect::<Vec<_>>();
             let service = Curves::new(&operation, SizeTime::Service, scatters, &cuts);

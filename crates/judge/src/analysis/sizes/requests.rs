@@ -9,15 +9,11 @@ use super::{SEGMENT, SEGMENT_HEAD};
 use crate::question::{AskedSizes, Point, Question};
 use crate::records::{Records, WindowSelection};
 use crate::stats::scatter::{Observation, Scatter};
-use crate::steer::SCOUTS;
 
 /// The requests of one operation at one point, variant by variant.
 pub(super) struct OperationRequests<'a> {
     pub point: &'a Point,
     pub name: String,
-    /// How many of the first blocks decided which sizes the others asked for besides; 0 where none were asked
-    /// for: then nothing was chosen, and every block may tell of a cliff.
-    pub scouts: usize,
     pub by_variant: Vec<Vec<Request<'a>>>,
     /// Largest packet of each variant's innermost link; `None` where it runs on the bare host.
     pub mtus: Vec<Option<u32>>,
@@ -50,7 +46,6 @@ pub(super) fn operations<'a>(question: &'a Question, records: &Records<'a>) -> V
     let mut operations = Vec::new();
     // Single requests of sizes in a list are kept for other reasons, and make no curve.
     for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
-        let scouts = if records.has_further(id) { SCOUTS } else { 0 };
         for (at, operation) in point.operations.iter().enumerate() {
             let requests_of_variant = |variant| requests(records, id, variant, OperationId(at as u16));
             let by_variant: Vec<_> =
@@ -59,7 +54,6 @@ pub(super) fn operations<'a>(question: &'a Question, records: &Records<'a>) -> V
                 operations.push(OperationRequests {
                     point,
                     name: operation.clone(),
-                    scouts,
                     by_variant,
                     mtus: question.variants().map(|(variant, _)| mtu(records, id, variant)).collect(),
                     base: requests_of_variant(records.bridge.unwrap_or(VariantId(0))),

@@ -25,23 +25,18 @@ mod bins;
 mod evidence;
 mod fit;
 mod search;
-mod suspect;
-
-pub use suspect::{Suspect, suspects};
 
 use self::evidence::{Evidence, judged};
 use self::fit::{Fit, Shape, Term};
 use self::search::{Course, Search};
 use super::sample::standard_deviation;
-use super::scatter::{Multiplicity, Scatter, half_width, resamples, standard_error};
+use super::scatter::{Scatter, half_width, standard_error};
 use super::student::two_sided_p;
 
 /// Squared standard errors that a term must gain, beside 2 ln n of n bins.
 const GAIN: f64 = 12.0;
 /// The p over blocks from which a cliff is reported.
 const BLOCK_P: f64 = 0.01;
-/// The p over blocks that had no part in choosing sizes, from which a cliff is confirmed.
-const CONFIRM_P: f64 = 0.05;
 /// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
 /// The share of resamples that may put a cliff where none can be reported, before it is reported no longer.
@@ -123,15 +118,9 @@ pub struct Judged {
 /// The cliffs of a scatter of at least four blocks, by place. Steps of less than `margin` of the level, and
 /// kinks that change the time at the far end by less, are not told. Empty where there are too few blocks or
 /// sizes.
-pub fn cliffs(scatter: &Scatter, margin: f64) -> Vec<Cliff> {
-    confirmed(scatter, margin, 0).cliffs
-}
-
-/// The same where the first `scouts` blocks decided which sizes the others asked for besides: the others
-/// alone must hold a cliff too.
-pub fn confirmed(scatter: &Scatter, margin: f64, scouts: usize) -> Found {
+pub fn find(scatter: &Scatter, margin: f64) -> Found {
     let blocks = scatter.blocks().len();
-    let Some(course) = (blocks >= 4).then(|| Course::new(scatter, GAIN)).flatten() else {
+    let Some(course) = (blocks >= 4).then(|| Course::new(scatter)).flatten() else {
         return Found::default();
     };
     let search = Search::new(&course.bins, GAIN);
@@ -157,7 +146,6 @@ pub fn confirmed(scatter: &Scatter, margin: f64, scouts: usize) -> Found {
         resampled: scatter.resamples().iter().map(|times| search.again(&fit, times)).collect(),
         // Levels were taken out before; that they differ is in the interval of every height all the same.
         level: standard_deviation(&scatter.levels()).unwrap_or(0.0) / (blocks as f64).sqrt(),
-        confirmed: confirmation(&search, &fit, scatter, scouts),
         blocks,
         search: &search,
         fit: &fit,
@@ -167,35 +155,12 @@ pub fn confirmed(scatter: &Scatter, margin: f64, scouts: usize) -> Found {
     Found { cliffs, ..found }
 }
 
-/// Of each term, whether the blocks after the first `scouts` hold it by themselves, in the same direction.
-fn confirmation(search: &Search<'_>, fit: &Fit, scatter: &Scatter, scouts: usize) -> Vec<bool> {
-    let others = scatter.blocks().len().saturating_sub(scouts);
-    if scouts == 0 {
-        return vec![true; fit.terms.len()];
-    }
-    let alone = |mut times: Multiplicity| {
-        times.splice(..0, std::iter::repeat_n(0, scouts));
-        search.again(fit, &times)
-    };
-    let whole = alone(vec![1; others]);
-    let resampled: Vec<Fit> = resamples(others).into_iter().map(alone).collect();
-    let holds = |term: usize| {
-        let heights: Vec<f64> = resampled.iter().map(|fit| fit.height(term)).collect();
-        let (height, error) = (whole.height(term), standard_error(&heights, others));
-        let p = error.map(|error| two_sided_p(height / error.max(f64::MIN_POSITIVE), others as f64 - 1.0));
-        height * fit.height(term) > 0.0 && p.is_some_and(|p| p < CONFIRM_P)
-    };
-    (0..fit.terms.len()).map(holds).collect()
-}
-
 /// Makes cliffs of terms.
 struct Teller<'a> {
     search: &'a Search<'a>,
     fit: &'a Fit,
     /// The fit anew in each resample of blocks.
     resampled: Vec<Fit>,
-    /// By term.
-    confirmed: Vec<bool>,
     blocks: usize,
     /// Standard error of the blocks' mean level, on the log scale.
     level: f64,
@@ -205,7 +170,7 @@ impl Teller<'_> {
     /// A cliff with its intervals; `None` where the blocks do not hold it, in its height or in its place.
     fn tell(&self, term: usize) -> Option<Cliff> {
         let Term { shape, place } = self.fit.terms[term];
-        let height = self.height(term).filter(|_| self.confirmed[term])?;
+        let height = self.height(term)?;
         let judged = judged(self.search, shape);
         let outside = self.resampled.iter().filter(|fit| !judged.contains(&fit.terms[term].place)).count();
         if outside as f64 > OUTSIDE * self.resampled.len() as f64 {

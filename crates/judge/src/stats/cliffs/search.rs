@@ -3,6 +3,7 @@
 //! A term may lie wherever there are two bins to tell its sides apart, so that what happens near an end is
 //! fitted where it is and not by some other term elsewhere. Whether it is reported is decided elsewhere.
 
+use super::GAIN;
 use super::bins::{Bins, Single};
 use super::fit::{Data, Fit, Shape, Term};
 use crate::stats::scatter::{Multiplicity, Scatter};
@@ -48,11 +49,11 @@ pub(super) struct Course {
 impl Course {
     /// Whenever a step is found, bins are cut anew there: the median of a bin with both sides in it would
     /// look like a step of its own.
-    pub fn new(scatter: &Scatter, gain: f64) -> Option<Self> {
+    pub fn new(scatter: &Scatter) -> Option<Self> {
         let (mut cuts, mut terms) = (Vec::new(), Vec::new());
         loop {
             let bins = Bins::new(scatter, &cuts)?;
-            let search = Search::new(&bins, gain);
+            let search = Search::new(&bins, GAIN);
             let fit = search.settle(std::mem::take(&mut terms));
             let next = search.next(&fit);
             let Some(term) = next.filter(|_| fit.terms.len() < TERMS) else {

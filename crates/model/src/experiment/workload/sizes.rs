@@ -17,19 +17,14 @@ use crate::quantity::{Bytes, Ratio};
 /// Where none is given; a curve over size needs no more at first.
 const NUMBER: u32 = 200;
 
-/// Most sizes, further ones among them: for each there is a request rendered beforehand.
+/// Most sizes: for each there is a request rendered beforehand.
 const MOST: u64 = 100_000;
 
 /// Most repetitions in a row.
 const REPETITIONS_MOST: u64 = 1_000;
 
-/// Most further sizes of a block, as a share of the others.
-const ADAPTIVE_MOST: f64 = 4.0;
-
-/// Bits of a stream's number that are a place in the order, and which order.
+/// Bits of a stream's number that are a place in the order.
 const POSITION_BITS: u32 = 40;
-/// The bit that says that the order is that of further sizes; those below are the place.
-const EXTRA: u64 = 1 << (POSITION_BITS - 1);
 
 /// The sizes asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,9 +47,6 @@ pub struct SizeSpread {
     pub spacing: Spacing,
     /// How many sizes there are.
     pub count: SizeCount,
-    /// How many further sizes a block asks for where a curve bends, as a share of `count`: 0 to 4, 0 for none.
-    #[serde(default)]
-    pub adaptive: f64,
     /// How often each is asked for in a row, at least 1.
     pub repetitions: u32,
     /// The experiment's seed.
@@ -95,11 +87,6 @@ impl SizeSpread {
             SizeCount::Number(number) => f64::from(number),
             SizeCount::Coverage(share) => share * self.width() as f64,
         }
-    }
-
-    /// How many further sizes a block may ask for where they are adaptive.
-    fn further(&self) -> usize {
-        (self.adaptive * f64::from(self.number())).round().max(1.0) as usize
     }
 
     /// Whole numbers of bytes in the range.
@@ -159,57 +146,15 @@ impl SizeSpread {
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     }
 
-    /// Further sizes for a block within some stretches (smallest and largest size of each), ascending, each once: one from
-    /// each of as many strata as the share says, about as many in every stretch. By the seed and the block.
-    pub fn extra(&self, stretches: &[(Bytes, Bytes)], block: u32) -> Vec<Bytes> {
-        let number = self.further();
-        let seed = self.seed ^ u64::from(block + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut order: Vec<usize> = (0..stretches.len()).collect();
-        order.shuffle(&mut random);
-        let mut sizes = Vec::new();
-        for (turn, at) in order.into_iter().enumerate() {
-            let (from, to) = (stretches[at].0.get() as f64, stretches[at].1.get() as f64);
-            // As many as are left over the stretches that are left.
-            let strata = (number - sizes.len()).div_ceil(stretches.len() - turn);
-            let width = (to - from) / strata as f64;
-            for stratum in 0..strata {
-                let size = from + width * (stratum as f64 + random.random::<f64>());
-                sizes.push((size.round() as u64).clamp(self.min.get(), self.max.get()));
-            }
-        }
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes.into_iter().map(Bytes::new).collect()
-    }
-
-    /// Puts the order of a passage through so many further sizes into `order`.
-    pub fn extra_order(&self, number: u32, passage: u64, order: &mut Vec<u32>) {
-        order.clear();
-        order.extend(0..number);
-        let seed = !self.seed ^ (passage + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
-    }
-
     /// The number of a stream of requests that begins at `position` of the order; `salt` tells streams apart that
     /// begin at the same place.
     pub const fn stream(salt: u64, position: u64) -> u64 {
-        salt << POSITION_BITS | position & (EXTRA - 1)
-    }
-
-    /// The same of a stream that asks for further sizes alone.
-    pub const fn extra_stream(salt: u64, position: u64) -> u64 {
-        Self::stream(salt, position) | EXTRA
+        salt << POSITION_BITS | Self::position(position)
     }
 
     /// Where a stream of that number begins.
     pub const fn position(stream: u64) -> u64 {
-        stream & (EXTRA - 1)
-    }
-
-    /// Whether a stream of that number asks for further sizes.
-    pub const fn is_extra(stream: u64) -> bool {
-        stream & EXTRA != 0
+        stream & ((1 << POSITION_BITS) - 1)
     }
 }
 
@@ -243,14 +188,13 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
         // A narrow range has fewer.
         (None, None) => SizeCount::Number(u64::from(NUMBER).min(max.get() - min.get() + 1) as u32),
     };
-    let adaptive = table.value("adaptive", |node| match node.show().parse::<Ratio>() {
-        Ok(share) if (0.0..=ADAPTIVE_MOST).contains(&share.get()) => Ok(share.get()),
-        Ok(share) => Err(format!("`{share}` must be from 0 % to 400 %")),
-        Err(error) => Err(error.to_string()),
+    // Files of earlier versions may have it.
+    table.value::<()>("adaptive", |_| {
+        Err("this key was removed; list the sizes to look at closely, `sizes = ['80 kB', '90 kB']`, or raise `number`"
+            .to_owned())
     })?;
-    let adaptive = adaptive.unwrap_or_default();
     let repetitions = reader.integer("repetitions", 1, REPETITIONS_MOST)?.unwrap_or(1) as u32;
-    let spread = SizeSpread { min, max, spacing, count, adaptive, repetitions, seed: 0 };
+    let spread = SizeSpread { min, max, spacing, count, repetitions, seed: 0 };
     if let Some(fault) = fault(&spread) {
         return Err(table.error(line, format!("`workload.sizes`: {fault}")));
     }
@@ -260,7 +204,7 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
 
 /// Why there cannot be so many sizes, and what to do.
 fn fault(spread: &SizeSpread) -> Option<String> {
-    let SizeSpread { min, max, count, adaptive, .. } = *spread;
+    let SizeSpread { min, max, count, .. } = *spread;
     let (all, wanted) = (spread.width(), spread.wanted());
     let key = match count {
         SizeCount::Number(_) => "number",
@@ -277,15 +221,8 @@ fn fault(spread: &SizeSpread) -> Option<String> {
     if wanted > MOST {
         return Some(format!("{wanted} sizes are more than {MOST}; lower `{key}`"));
     }
-    if wanted > all {
-        return Some(format!("{wanted} sizes are more than the {all} from {min} to {max}; lower `number`"));
-    }
-    let further = spread.further() as u64;
-    (adaptive > 0.0 && wanted + further > MOST).then(|| {
-        format!(
-            "{wanted} sizes and {further} further ones (`adaptive`) are more than {MOST}; lower `{key}` or `adaptive`"
-        )
-    })
+    (wanted > all)
+        .then(|| format!("{wanted} sizes are more than the {all} from {min} to {max}; lower `number`"))
 }
 
 pub(super) fn write(table: &mut Table, spread: &SizeSpread) {
@@ -301,9 +238,6 @@ pub(super) fn write(table: &mut Table, spread: &SizeSpread) {
         SizeCount::Number(number) => sizes.insert("number".into(), i64::from(number).into()),
         SizeCount::Coverage(share) => sizes.insert("coverage".into(), share.to_string().into()),
     };
-    if spread.adaptive > 0.0 {
-        sizes.insert("adaptive".into(), spread.adaptive.to_string().into());
-    }
     table.insert("sizes".into(), Toml::from(sizes));
     table.insert("repetitions".into(), i64::from(spread.repetitions).into());
 }
@@ -328,15 +262,7 @@ mod tests {
 
     fn spread(min: u64, max: u64, spacing: Spacing, number: u32) -> SizeSpread {
         let count = SizeCount::Number(number);
-        SizeSpread {
-            min: Bytes::new(min),
-            max: Bytes::new(max),
-            spacing,
-            count,
-            adaptive: 0.0,
-            repetitions: 1,
-            seed: 3,
-        }
+        SizeSpread { min: Bytes::new(min), max: Bytes::new(max), spacing, count, repetitions: 1, seed: 3 }
     }
 
     fn sizes(spread: &SizeSpread) -> Vec<u64> {
@@ -392,27 +318,9 @@ mod tests {
     }
 
     #[test]
-    fn further_sizes_lie_in_their_stretches_and_differ_from_block_to_block() {
-        let spread = SizeSpread { adaptive: 0.5, ..spread(4, 100_000, Spacing::Log, 100) };
-        let bytes = |(from, to)| (Bytes::new(from), Bytes::new(to));
-        let stretches = [(1_000, 2_000), (50_000, 80_000)].map(bytes);
-        let first = spread.extra(&stretches, 2);
-        assert_eq!((first.len(), &first), (50, &spread.extra(&stretches, 2)));
-        assert!(first.windows(2).all(|two| two[0] < two[1]));
-        let within = |of: &(Bytes, Bytes)| first.iter().filter(|size| (of.0..=of.1).contains(size)).count();
-        assert_eq!(stretches.each_ref().map(within), [25, 25]);
-        assert_ne!(first, spread.extra(&stretches, 3));
-        // A stretch of few sizes gives those that it has.
-        assert!(spread.extra(&[bytes((7, 9))], 2).len() <= 3);
-    }
-
-    #[test]
     fn a_stream_says_where_it_begins() {
         for (salt, position) in [(0, 0), (0xFF_FFFF, 12), (5, (1 << 39) - 1)] {
-            let (plain, extra) =
-                (SizeSpread::stream(salt, position), SizeSpread::extra_stream(salt, position));
-            assert_eq!([plain, extra].map(SizeSpread::position), [position; 2]);
-            assert_eq!([plain, extra].map(SizeSpread::is_extra), [false, true]);
+            assert_eq!(SizeSpread::position(SizeSpread::stream(salt, position)), position);
         }
         assert_ne!(SizeSpread::stream(1, 5), SizeSpread::stream(2, 5));
     }
@@ -425,11 +333,7 @@ mod tests {
         let covered =
             parse("sizes = { min = 4, max = 1003, spacing = 'linear', coverage = '5 %' }\nrepetitions = 3");
         let covered = covered.expect("right");
-        assert_eq!((covered.number(), covered.passage(), covered.adaptive), (50, 150, 0.0));
-        let adaptive = parse("sizes = { min = 4, max = 1003, adaptive = '50 %' }").expect("right");
-        assert_eq!(adaptive.adaptive, 0.5);
-        let most = parse("sizes = { min = 4, max = '50 MB', number = 20000, adaptive = '400 %' }");
-        assert_eq!(most.expect("as many as there may be").number(), 20_000);
+        assert_eq!((covered.number(), covered.passage()), (50, 150));
         let one = parse("sizes = { min = 4, max = 13, coverage = 0.1 }").expect("a tenth of ten");
         assert_eq!(one.number(), 1);
         for (wrong, said) in [
@@ -439,15 +343,14 @@ mod tests {
             ("sizes = { min = 4, max = 5, number = 3 }", "3 sizes are more than the 2 from 4 B to 5 B"),
             ("sizes = { min = 4, max = 50, number = 3, coverage = 0.5 }", "cannot stand together"),
             ("sizes = { min = 4, max = 50, coverage = 1.5 }", "at most 100 %"),
-            ("sizes = { min = 4, max = 50, adaptive = '500 %' }", "from 0 % to 400 %"),
+            (
+                "sizes = { min = 4, max = 50, adaptive = '50 %' }",
+                "`workload.sizes.adaptive`: this key was removed; list the sizes",
+            ),
             ("sizes = { min = 4, max = '50 MB', coverage = 0.5 }", "lower `coverage`"),
             (
                 "sizes = { min = 4, max = 503, coverage = '0.1 %' }",
                 "a coverage of 0.10 % of the 500 sizes from 4 B to 503 B is less than one size; raise `coverage`, or give a `number`",
-            ),
-            (
-                "sizes = { min = 4, max = '50 MB', number = 20001, adaptive = '400 %' }",
-                "20001 sizes and 80004 further ones (`adaptive`) are more than 100000; lower `number` or `adaptive`",
             ),
             ("sizes = { min = 4, max = 50, spacing = 'even' }", "`log`"),
             ("sizes = { min = 4, max = 50, steps = 3 }", "steps"),
