@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use weighbridge_lab::host::HostFacts;
+use weighbridge_lab::host::facts;
 use weighbridge_lab::host::identity::identity;
 use weighbridge_lab::layers;
+use weighbridge_model::environment::HostFacts;
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::reliability::HostIdentity;
@@ -38,7 +39,7 @@ pub(crate) fn environment(
     json!({
         "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_sha256() },
         // A fact that does not become JSON cannot be shown; the rest still can.
-        "host": serde_json::to_value(HostFacts::collect(folder)).unwrap_or(Value::Null),
+        "host": serde_json::to_value(facts::collect(folder)).unwrap_or(Value::Null),
         "idle": idle,
         "network": layers::programs(experiment.variants.iter().map(|variant| &variant.layers)),
         "variants": experiment.variants.iter().zip(launch_specs).map(variant).collect::<Vec<_>>(),

@@ -5,7 +5,7 @@ use weighbridge_lab::host::cores::{CoreLayout, Sharing};
 use weighbridge_model::experiment::{Experiment, Target};
 
 use serde_json::Value;
-use weighbridge_lab::host::HostFacts;
+use weighbridge_model::environment::HostFacts;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::sizes::SizeGuide;
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn guides_are_the_hosts_real_values() {
-        let facts = serde_json::to_value(HostFacts::read()).expect("facts are JSON");
+        let facts = serde_json::to_value(weighbridge_lab::host::facts::read()).expect("facts are JSON");
         let guides = guides(&serde_json::json!({ "host": facts }));
         assert!(guides.windows(2).all(|pair| pair[0].bytes <= pair[1].bytes));
         let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").expect("a Linux host");
