@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use serde_json::Value;
 use weighbridge_judge::reliability::{changed, measured_time, quote};
 use weighbridge_lab::host::facts;
 use weighbridge_lab::host::identity::identity;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};
@@ -22,7 +22,7 @@ pub(crate) fn quoted(
     title: &str,
     headline: Quantity,
     trials: &[TrialRecord],
-    facts: &Value,
+    facts: &Environment,
 ) -> Option<CalibrationQuote> {
     let host = identity_of(facts)?;
     let calibration = Calibrations::at(folder?).for_run(&host.key, title).ok()??;
