@@ -27,7 +27,7 @@ pub use options::Options;
 pub use prepare::checked::{Checked, REMOTE_RATE, is_public};
 pub use prepare::error::PrepareError;
 pub use prepare::foreseen::{foreseen, period_of};
-pub use prepare::plan::{BatchPlan, batches, first_block, plan_value};
+pub use prepare::plan::{batches, first_block, run_plan};
 pub use prepare::services::find_catalog;
 pub use prepare::shapes::{Shape, ShapeError};
 pub use prepare::sources::{NamedRevision, look_up};

@@ -6,10 +6,10 @@ mod common;
 use std::path::Path;
 
 use common::{Place, add_window, good, trial};
-use serde_json::json;
 use tempfile::TempDir;
 use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_judge::{self as judge, Cores, Placement, Question};
+use weighbridge_model::environment::{Environment, HostFacts, VariantBuild, WeighBuild};
 use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::id::VariantId;
@@ -87,10 +87,21 @@ impl Made {
         let variants: Vec<_> = self
             .variants
             .iter()
-            .map(|(name, _, digest, _)| json!({ "name": name, "version": null, "binary_sha256": digest }))
+            .map(|(name, _, digest, _)| VariantBuild {
+                name: (*name).to_owned(),
+                binary_sha256: Some((*digest).to_owned()),
+                ..VariantBuild::default()
+            })
             .collect();
-        let host = json!({ "processor": "P", "kernel": self.kernel, "hostname_sha256": self.machine });
-        let facts = json!({ "weigh": { "executable_sha256": "e" }, "host": host, "variants": variants });
+        let word = |text: &str| Some(text.to_owned());
+        let host = HostFacts {
+            processor: word("P"),
+            kernel: word(self.kernel),
+            hostname_sha256: word(self.machine),
+            ..HostFacts::default()
+        };
+        let weigh = WeighBuild { executable_sha256: word("e"), version: None };
+        let facts = Environment { weigh: Some(weigh), host: Some(host), variants, ..Environment::default() };
         writer.write_environment(&facts).expect("written");
         let participants: Vec<Participant> = (0..)
             .map(VariantId)

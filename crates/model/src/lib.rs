@@ -5,6 +5,7 @@
 
 pub mod calibration;
 pub mod detail;
+pub mod environment;
 pub mod estimate;
 pub mod event;
 pub mod evidence;

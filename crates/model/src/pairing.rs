@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::Nanoseconds;
 
 /// What an experiment asks for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PairingChoice {
     /// Windows where they hold enough requests, else requests where variants are almost idle, else one after another.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::generate::SchemaSettings;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::event::TimedEvent;
+use weighbridge_model::plan::PlanFile;
 use weighbridge_model::reliability::HostCalibration;
 use weighbridge_model::summary::{Detail, Summary};
 
@@ -21,6 +23,10 @@ pub enum Schema {
     Detail,
     /// One line of `events.jsonl`.
     Event,
+    /// `plan.json`, and what `plan` prints as JSON.
+    Plan,
+    /// `environment.json`: host, programs and toolchains of a run.
+    Environment,
     /// What `load` prints of one URL.
     Load,
     /// What `calibrate` prints.
@@ -31,8 +37,16 @@ pub enum Schema {
 
 impl Schema {
     /// Every schema, in the order of lists.
-    pub const ALL: [Self; 6] =
-        [Self::Summary, Self::Detail, Self::Event, Self::Load, Self::Calibration, Self::Page];
+    pub const ALL: [Self; 8] = [
+        Self::Summary,
+        Self::Detail,
+        Self::Event,
+        Self::Plan,
+        Self::Environment,
+        Self::Load,
+        Self::Calibration,
+        Self::Page,
+    ];
 
     /// The name by which it is asked for, and of its file in `docs/schema`.
     pub const fn name(self) -> &'static str {
@@ -40,6 +54,8 @@ impl Schema {
             Self::Summary => "summary",
             Self::Detail => "detail",
             Self::Event => "event",
+            Self::Plan => "plan",
+            Self::Environment => "environment",
             Self::Load => "load",
             Self::Calibration => "calibration",
             Self::Page => "page",
@@ -52,6 +68,8 @@ impl Schema {
             Self::Summary => "summary.json, and what run, compare and export print as JSON",
             Self::Detail => "detail.json: what charts draw",
             Self::Event => "one line of events.jsonl",
+            Self::Plan => "plan.json, and what plan prints as JSON",
+            Self::Environment => "environment.json: host, programs and toolchains of a run",
             Self::Load => "what load prints of one URL as JSON",
             Self::Calibration => "what calibrate prints as JSON",
             Self::Page => "the data inside a page: summary.json and detail.json of each run",
@@ -64,6 +82,8 @@ impl Schema {
             Self::Summary => schemars::schema_for!(Summary),
             Self::Detail => schemars::schema_for!(Detail),
             Self::Event => schemars::schema_for!(TimedEvent),
+            Self::Plan => schemars::schema_for!(PlanFile),
+            Self::Environment => schemars::schema_for!(Environment),
             // Never read back, so that what is left out where there is nothing to say is not required.
             Self::Load => SchemaSettings::draft2020_12()
                 .for_serialize()

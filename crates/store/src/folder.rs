@@ -4,14 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::event::TimedEvent;
+use weighbridge_model::plan::PlanFile;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{self, Detail, Summary};
 
 use crate::durable::{Durable, entries, read_file};
 use crate::error::{NextStep, Problem, ReadError, WriteError};
-use crate::schema::{parse, parse_versioned};
+use crate::schema::{parse, parse_named, parse_versioned};
 use crate::utc::UtcTime;
 use crate::{
     BLOCKS, DETAIL, ENVIRONMENT, EVENTS, EXPERIMENT, LOCK, PLAN, RECORD_SCHEMA_VERSION, RUN, SUMMARY, TRIALS,
@@ -117,13 +118,15 @@ impl RunFolder {
     }
 
     /// `environment.json`: the host and the services.
-    pub fn environment(&self) -> Result<Value, ReadError> {
-        self.json(ENVIRONMENT)
+    pub fn environment(&self) -> Result<Environment, ReadError> {
+        let path = self.path.join(ENVIRONMENT);
+        parse_named(&path, &read_file(&path)?, |bytes| serde_json::from_slice(bytes))
     }
 
     /// `plan.json`: seeds and rules.
-    pub fn plan(&self) -> Result<Value, ReadError> {
-        self.json(PLAN)
+    pub fn plan(&self) -> Result<PlanFile, ReadError> {
+        let path = self.path.join(PLAN);
+        parse_named(&path, &read_file(&path)?, PlanFile::from_json)
     }
 
     /// `events.jsonl`, whole lines only.

@@ -30,6 +30,62 @@ pub(crate) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T,
     serde_json::from_slice(bytes).map_err(|error| Problem::of_json(&error).at(path))
 }
 
+/// Reads a JSON file that a person may have edited by `read`: an error names the field in which it lies.
+pub(crate) fn parse_named<T>(
+    path: &Path,
+    bytes: &[u8],
+    read: impl FnOnce(&[u8]) -> serde_json::Result<T>,
+) -> Result<T, ReadError> {
+    read(bytes).map_err(|error| {
+        let mut problem = Problem::of_json(&error);
+        let field = field_at(bytes, error.line(), error.column());
+        if !field.is_empty() {
+            problem.what = format!("field `{field}`: {}", problem.what);
+        }
+        problem.at(path)
+    })
+}
+
+/// The path of keys and positions that leads to a place in JSON, such as `rules.seed` or `first_block.0.batch`; empty for
+/// the whole. Takes text that ends or breaks there.
+fn field_at(json: &[u8], line: usize, column: usize) -> String {
+    /// What is open around the place: an object with its latest key, or a list with its latest position.
+    enum Enclosing {
+        Object(Option<String>),
+        List(usize),
+    }
+    let before: usize =
+        json.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1)).map(<[u8]>::len).sum();
+    let end = (before + column).min(json.len());
+    let (mut open, mut at) = (Vec::new(), 0);
+    while at < end {
+        match (json[at], open.last_mut()) {
+            (b'{', _) => open.push(Enclosing::Object(None)),
+            (b'[', _) => open.push(Enclosing::List(0)),
+            (b'}' | b']', _) => drop(open.pop()),
+            (b',', Some(Enclosing::List(position))) => *position += 1,
+            (b',', Some(Enclosing::Object(key))) => *key = None,
+            (b'"', context) => {
+                let text = at + 1;
+                at = text;
+                while at < end && json[at] != b'"' {
+                    at += if json[at] == b'\\' { 2 } else { 1 };
+                }
+                if let Some(Enclosing::Object(key @ None)) = context {
+                    *key = Some(String::from_utf8_lossy(&json[text..at.min(end)]).into_owned());
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let part = |around: Enclosing| match around {
+        Enclosing::Object(key) => key,
+        Enclosing::List(position) => Some(position.to_string()),
+    };
+    open.into_iter().filter_map(part).collect::<Vec<_>>().join(".")
+}
+
 /// JSON for people and programs: indented, ending in a line feed. `what` names the value in the error.
 pub(crate) fn pretty(what: &str, value: &impl Serialize) -> Result<Vec<u8>, WriteError> {
     let mut json = serde_json::to_vec_pretty(value)
@@ -48,6 +104,8 @@ pub(crate) fn check_readable<T: DeserializeOwned>(what: &str, json: &[u8]) -> Re
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[derive(Debug, Deserialize, PartialEq)]
@@ -58,6 +116,32 @@ mod tests {
 
     fn read(text: &str) -> Result<Thing, String> {
         parse_versioned(Path::new("run.json"), text.as_bytes(), 1).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_error_names_the_field_that_it_lies_in() {
+        let read = |text: &str| {
+            let list =
+                |bytes: &[u8]| serde_json::from_slice::<BTreeMap<String, BTreeMap<String, Vec<u8>>>>(bytes);
+            parse_named(Path::new("plan.json"), text.as_bytes(), list).map_err(|error| error.to_string())
+        };
+        assert!(read("{}").is_ok());
+        for (text, says) in [
+            (
+                "{\"a\":\n{\"x\":[1], \"b\\\"\":[1,2,\n300]}}",
+                "`plan.json` line 3: field `a.b\\\".2`: invalid value: integer `300`",
+            ),
+            (
+                "{\"a\":{\"b\":{\"c\":1}}}",
+                "`plan.json` line 1: field `a.b`: invalid type: map, expected a sequence",
+            ),
+            ("{\"a\":{\"b\":[1", "`plan.json` line 1: field `a.b.0`: EOF while parsing a list"),
+            ("[]", "`plan.json` line 1: invalid type: sequence, expected a map"),
+            ("", "`plan.json` line 1: EOF"),
+        ] {
+            let told = read(text).expect_err(text);
+            assert!(told.starts_with(says), "{told}");
+        }
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde::Serialize;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::id::VariantId;
+use weighbridge_model::plan::PlanFile;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
@@ -80,12 +82,12 @@ impl RunWriter {
     }
 
     /// Writes `environment.json`, [redacted](redact_json).
-    pub fn write_environment(&self, environment: &Value) -> Result<(), WriteError> {
+    pub fn write_environment(&self, environment: &Environment) -> Result<(), WriteError> {
         self.write_redacted(ENVIRONMENT, environment)
     }
 
     /// Writes `plan.json`, [redacted](redact_json).
-    pub fn write_plan(&self, plan: &Value) -> Result<(), WriteError> {
+    pub fn write_plan(&self, plan: &PlanFile) -> Result<(), WriteError> {
         self.write_redacted(PLAN, plan)
     }
 
@@ -220,8 +222,9 @@ impl RunWriter {
         self.folder.path().join(TRIALS).join(numbered(number))
     }
 
-    fn write_redacted(&self, name: &str, value: &Value) -> Result<(), WriteError> {
-        let mut value = value.clone();
+    fn write_redacted(&self, name: &str, value: &impl Serialize) -> Result<(), WriteError> {
+        let mut value = serde_json::to_value(value)
+            .map_err(|error| WriteError::NotStorable { what: name.to_owned(), problem: error.to_string() })?;
         redact_json(&mut value);
         self.write(name, &pretty(name, &value)?)
     }

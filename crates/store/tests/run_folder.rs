@@ -2,16 +2,19 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use support::*;
 use weighbridge_model::detail::{Curve, TimeKind};
+use weighbridge_model::environment::Environment;
 use weighbridge_model::estimate::{Estimate, Quantity, Unit, Validity, Verdict};
 use weighbridge_model::event::{Event, TimedEvent};
+use weighbridge_model::experiment::PlanRules;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::VariantId;
+use weighbridge_model::plan::{PlanFile, RunPlan};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::Void;
 use weighbridge_model::summary::{BlockCounts, Cost, Detail, SCHEMA_VERSION, Summary};
@@ -73,8 +76,12 @@ fn what_is_given_is_what_is_read() {
     let out = tempfile::tempdir().unwrap();
     let mut run = RunWriter::create(out.path(), "given", STARTED).unwrap();
     run.write_experiment("title = \"größer\"\n").unwrap();
-    run.write_environment(&json!({ "cpu": "Model 1", "variables": { "PGPASSWORD": "swordfish" } })).unwrap();
-    run.write_plan(&json!({ "seed": u64::MAX, "margin": 0.1 + 0.2, "tokens": 7 })).unwrap();
+    let programs = |word: &str| BTreeMap::from([("PGPASSWORD".to_owned(), word.to_owned())]);
+    let environment = |word: &str| Environment { network: Some(programs(word)), ..Environment::default() };
+    run.write_environment(&environment("swordfish")).unwrap();
+    let rules = PlanRules { seed: u64::MAX, margin: Ratio::new(0.1 + 0.2), ..PlanRules::default() };
+    let plan = PlanFile::Measured(Box::new(RunPlan { rules, division: Some(None), ..RunPlan::default() }));
+    run.write_plan(&plan).unwrap();
     let event = TimedEvent {
         at: Nanoseconds::from_micros(12),
         event: Event::Started { variant: "grpc".to_owned(), took: Some(Nanoseconds::from_millis(3)) },
@@ -84,10 +91,8 @@ fn what_is_given_is_what_is_read() {
 
     let read = RunFolder::open(run.folder().path()).unwrap();
     assert_eq!(read.experiment().unwrap(), "title = \"größer\"\n");
-    let environment =
-        json!({ "cpu": "Model 1", "variables": { "PGPASSWORD": "<redacted sha256:b9f195c5>" } });
-    assert_eq!(read.environment().unwrap(), environment);
-    assert_eq!(read.plan().unwrap(), json!({ "seed": u64::MAX, "margin": 0.1 + 0.2, "tokens": 7 }));
+    assert_eq!(read.environment().unwrap(), environment("<redacted sha256:b9f195c5>"));
+    assert_eq!(read.plan().unwrap(), plan);
     assert_eq!(read.events().unwrap(), [event.clone(), event]);
     assert!(read.load_blocks().unwrap().is_empty());
     assert!(matches!(read.summary(), Err(ReadError::Missing { .. })));

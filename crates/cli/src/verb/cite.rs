@@ -1,7 +1,7 @@
 //! `weigh cite`: how to cite this program, and what a run measured.
 
 use anyhow::{Context, bail};
-use serde_json::Value;
+use weighbridge_model::environment::HostFacts;
 use weighbridge_model::quantity::display_bytes;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::cite::{self, Citation, CitedRun, CitedVariant, WEIGHBRIDGE};
@@ -44,24 +44,28 @@ fn cited(folder: &RunFolder) -> anyhow::Result<CitedRun> {
         run: summary.run,
         title: summary.title,
         started: summary.started,
-        host: host(&environment["host"]),
-        weigh: environment["weigh"]["version"].as_str().map(str::to_owned),
+        host: environment.host.as_ref().and_then(host),
+        weigh: environment.weigh.and_then(|weigh| weigh.version),
         variants,
         digest: folder.digest()?,
     })
 }
 
 /// The host in words: processor, cores, memory, kernel, as far as they are known.
-fn host(host: &Value) -> Option<String> {
-    let cores = host["cores"].as_array().map(|cores| match cores.len() {
+fn host(host: &HostFacts) -> Option<String> {
+    let cores = host.cores.as_ref().map(|cores| match cores.len() {
         1 => "1 core".to_owned(),
         count => format!("{count} cores"),
     });
-    let text =
-        |key: &str| host[key].as_str().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let memory = host["memory"].as_u64().map(|bytes| display_bytes(bytes as f64));
+    let text = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let memory = host.memory.map(|bytes| display_bytes(bytes.get() as f64));
     // Name and release; the build's date and host are of no use to a reader.
-    let kernel = text("kernel").map(|kernel| kernel.split(' ').take(2).collect::<Vec<_>>().join(" "));
-    let known: Vec<String> = [text("processor"), cores, memory, kernel].into_iter().flatten().collect();
+    let kernel = host
+        .kernel
+        .as_deref()
+        .map(text)
+        .map(|kernel| kernel.split(' ').take(2).collect::<Vec<_>>().join(" "));
+    let known: Vec<String> =
+        [host.processor.as_deref().map(text), cores, memory, kernel].into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(", "))
 }

@@ -121,14 +121,14 @@ mod tests {
     use weighbridge_lab::doctor::{BusyProcess, CoreInterrupts};
     use weighbridge_lab::host::cores::{CoreId, CoreLayout};
     use weighbridge_lab::host::procfs::Pid;
-    use weighbridge_lab::host::{
-        AddressLayout, Frequency, HostFacts, HugePages, Hypervisor, KernelSettings, Limit, PacketSteering,
-        PortRange, Switch,
-    };
     use weighbridge_lab::layers::LayerReport;
     use weighbridge_lab::net::Unavailable;
     use weighbridge_lab::process::freeze::FreezeMethod;
     use weighbridge_lab::process::quota::Version;
+    use weighbridge_model::environment::{
+        AddressLayout, Frequency, HostFacts, HugePages, Hypervisor, KernelSettings, Limit, PacketSteering,
+        PortRange, Switch,
+    };
     use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 
     /// A host with nothing to complain about.

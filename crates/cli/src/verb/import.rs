@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use serde_json::json;
 use weighbridge_conductor::utc_now;
 use weighbridge_judge::Run;
 use weighbridge_judge::imported::imported;
 use weighbridge_judge::records::Records;
+use weighbridge_model::environment::{Environment, ImportSource};
 use weighbridge_model::experiment::{Experiment, LoadSpec, PingpongOperation, Point, Variant};
 use weighbridge_model::id::PointLabel;
+use weighbridge_model::plan::PlanFile;
 use weighbridge_model::ppbench::{self, Faults, Naming, Row, Series, Table};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::record::samples::Sample;
@@ -63,8 +64,9 @@ fn write(
     let (summary, detail) = imported(series, about);
     let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
     writer.write_experiment("# Imported: there is no experiment that could be run again.\n")?;
-    writer.write_environment(&json!({ "imported": { "format": "ppbench", "files": files } }))?;
-    writer.write_plan(&json!({ "imported": true }))?;
+    let source = ImportSource { format: "ppbench".to_owned(), files };
+    writer.write_environment(&Environment { imported: Some(source), ..Environment::default() })?;
+    writer.write_plan(&PlanFile::IMPORTED)?;
     writer.folder().write_derived(ROWS, ppbench::write(rows).as_bytes())?;
     writer.write_detail(&detail)?;
     writer.write_summary(&summary)?;

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use weighbridge_conductor::{
-    BatchPlan, Checked, Options, batches, conditions, first_block, foreseen, period_of, plan_value,
+    Checked, Options, batches, conditions, first_block, foreseen, period_of, run_plan,
 };
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{CpuLimit, Experiment};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::PairingChoice;
+use weighbridge_model::plan::BatchPlan;
 use weighbridge_report::text::{Wide, columns as columns_of, fold, hanging};
 use weighbridge_report::{Format, point_words};
 
@@ -42,7 +43,9 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     let text = match arguments.format {
         Format::Text => fitted(&describe(&experiment), printer.columns()),
         Format::Json => {
-            serde_json::to_string_pretty(&plan_value(&experiment, &options, &batches(&experiment)))?
+            let plan = run_plan(&experiment, &options, &batches(&experiment));
+            // As in `plan.json`: keys by the alphabet.
+            serde_json::to_string_pretty(&serde_json::to_value(plan)?)?
         }
         other => bail!("`{other}` is not available for a plan; use `text` or `json`"),
     };

@@ -204,7 +204,7 @@ impl Stored {
             how: how_to_repeat(folder, &summary)?,
             summary,
             detail: folder.detail()?,
-            environment: folder.environment()?,
+            environment: serde_json::to_value(folder.environment()?)?,
         })
     }
 
@@ -213,7 +213,7 @@ impl Stored {
         Ok(Self {
             summary: finished.summary.clone(),
             detail: finished.detail.clone(),
-            environment: finished.environment.clone(),
+            environment: serde_json::to_value(&finished.environment)?,
             how: how_to_repeat(&finished.folder, &finished.summary)?,
         })
     }

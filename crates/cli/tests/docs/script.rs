@@ -8,6 +8,7 @@ use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
+use weighbridge_model::plan::{PlanFile, RunPlan};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, LoopHealth, OperationFigures, ServiceFacts, Tallies, Traffic, TrialRecord, Void, WindowEnd,
@@ -100,7 +101,8 @@ fn the_documented_script_finds_the_headline_from_the_files_alone() {
     let experiment = Experiment::parse("small", &text).expect("an experiment");
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("docs-{}", std::process::id()));
     let mut run = RunWriter::create(&out, "small", UtcTime::from_unix_ns(0)).expect("a run folder");
-    run.write_plan(&serde_json::json!({ "rules": experiment.plan })).expect("a plan");
+    let plan = RunPlan { rules: experiment.plan.clone(), ..RunPlan::default() };
+    run.write_plan(&PlanFile::Measured(Box::new(plan))).expect("a plan");
     let participant = |(variant, name): (VariantId, &str)| Participant { variant, name: name.to_owned() };
     let participants: Vec<_> = (0..).map(VariantId).zip(["a", "b"]).map(participant).collect();
     let trials = small_run();

@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
 use tempfile::TempDir;
 use weighbridge_judge as judge;
 use weighbridge_judge::Absent;
@@ -15,6 +14,7 @@ use weighbridge_lab::doctor::noise::{NoiseWatch, Quiet, sources};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::{CoreError, CoreLayout, Pinned};
 use weighbridge_load::generator::Generator;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::estimate::{Quantity, Statistic};
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{
@@ -283,7 +283,7 @@ struct CalibrationRuns<'a> {
     cores: &'a CoreLayout,
     folder: &'a Path,
     prepared: &'a Prepared,
-    facts: Value,
+    facts: Environment,
     began: Timestamp,
 }
 

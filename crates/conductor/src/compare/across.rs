@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
 use weighbridge_judge::across::{ComparedRun, through_baseline, through_calibration};
 use weighbridge_judge::reliability::changed;
 use weighbridge_judge::{self as judge, Question};
+use weighbridge_model::environment::VariantBuild;
 use weighbridge_model::estimate::{Validity, Verdict};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::quantity::Nanoseconds;
@@ -85,21 +85,21 @@ pub fn compare_runs(
 impl Stored {
     fn read(folder: &RunFolder) -> Result<Self, CompareError> {
         let environment = folder.environment()?;
-        let digest = |variant: &Value| {
-            let own = variant["binary_sha256"].as_str()?;
-            let digest = match &variant["peer"] {
-                Value::Null => own.to_owned(),
+        let digest = |variant: &VariantBuild| {
+            let own = variant.binary_sha256.as_deref()?;
+            let digest = match &variant.peer {
+                None => own.to_owned(),
                 // A relay is the same only with the same peer.
-                peer => format!("{own} {}", peer["binary_sha256"].as_str()?),
+                Some(peer) => format!("{own} {}", peer.binary_sha256.as_deref()?),
             };
-            Some((variant["name"].as_str()?.to_owned(), digest))
+            Some((variant.name.clone(), digest))
         };
         Ok(Self {
             experiment: experiment_of(folder)?,
             trials: trials_of(folder)?,
             summary: folder.summary()?,
             host: identity_of(&environment),
-            digests: environment["variants"].as_array().into_iter().flatten().filter_map(digest).collect(),
+            digests: environment.variants.iter().filter_map(digest).collect(),
             started_unix_s: folder.started().unix_ns() / 1_000_000_000,
         })
     }

@@ -5,43 +5,37 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::experiment::PlanRules;
+use weighbridge_model::plan::Division;
 use weighbridge_model::summary::{Advice, Spread, Summary};
 use weighbridge_store::RunFolder;
 
-/// A number of blocks and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Division {
-    /// Blocks to run, within the plan's fewest and most.
-    pub blocks: u32,
-    /// The run that advises it.
-    pub run: String,
-}
-
-impl Division {
-    /// What the newest finished run in `out` says that measured the same experiment (`text`, as resolved) on the same host.
-    ///
-    /// `None` where the plan allows one number only, where a goal decides (Stein's rule then does), and where that run
-    /// advises the fewest blocks, as is done without it.
-    pub fn of(out: &Path, text: &str, facts: &Value, rules: &PlanRules) -> Option<Self> {
-        if rules.until.is_some() || rules.blocks_max <= rules.blocks_min {
-            return None;
-        }
-        // A folder that cannot be listed or read advises nothing.
-        let runs = RunFolder::list(out).unwrap_or_default();
-        let like = |run: &RunFolder| {
-            let host = |facts: &Value| facts.pointer("/host/hostname_sha256").cloned();
-            run.experiment().is_ok_and(|other| other == text)
-                && run.environment().is_ok_and(|other| host(&other) == host(facts))
-        };
-        let (run, summary) =
-            runs.iter().filter(|run| like(run)).find_map(|run| Some((run, run.summary().ok()?)))?;
-        let blocks = advised(&summary).clamp(rules.blocks_min, rules.blocks_max);
-        let name = || run.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (blocks != rules.blocks_min).then(|| Self { blocks, run: name() })
+/// What the newest finished run in `out` says that measured the same experiment (`text`, as resolved) on the same host.
+///
+/// `None` where the plan allows one number only, where a goal decides (Stein's rule then does), and where that run
+/// advises the fewest blocks, as is done without it.
+pub(crate) fn advised_division(
+    out: &Path,
+    text: &str,
+    now: &Environment,
+    rules: &PlanRules,
+) -> Option<Division> {
+    if rules.until.is_some() || rules.blocks_max <= rules.blocks_min {
+        return None;
     }
+    // A folder that cannot be listed or read advises nothing.
+    let runs = RunFolder::list(out).unwrap_or_default();
+    let like = |run: &RunFolder| {
+        let host = |of: &Environment| of.host.as_ref().and_then(|host| host.hostname_sha256.clone());
+        run.experiment().is_ok_and(|other| other == text)
+            && run.environment().is_ok_and(|other| host(&other) == host(now))
+    };
+    let (run, summary) =
+        runs.iter().filter(|run| like(run)).find_map(|run| Some((run, run.summary().ok()?)))?;
+    let blocks = advised(&summary).clamp(rules.blocks_min, rules.blocks_max);
+    let name = || run.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    (blocks != rules.blocks_min).then(|| Division { blocks, run: name() })
 }
 
 /// The blocks that the widest headline would take; those that the run had where none would gain by another number.
@@ -56,6 +50,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use weighbridge_judge as judge;
+    use weighbridge_model::environment::HostFacts;
     use weighbridge_model::experiment::Experiment;
     use weighbridge_store::{RunWriter, UtcTime};
 
@@ -68,8 +63,9 @@ mod tests {
         Experiment::parse("e.toml", &format!("{TEXT}{text}")).unwrap().plan
     }
 
-    fn host(name: &str) -> Value {
-        serde_json::json!({ "host": { "hostname_sha256": name } })
+    fn host(name: &str) -> Environment {
+        let host = HostFacts { hostname_sha256: Some(name.to_owned()), ..HostFacts::default() };
+        Environment { host: Some(host), ..Environment::default() }
     }
 
     /// A finished run of `used` blocks that advises so many, where it does.
@@ -104,7 +100,7 @@ mod tests {
     #[test]
     fn the_newest_like_run_decides_by_its_widest_headline_within_the_plan() {
         let out = tempfile::tempdir().unwrap();
-        let of = |plan: &str| Division::of(out.path(), TEXT, &host("here"), &rules(plan));
+        let of = |plan: &str| advised_division(out.path(), TEXT, &host("here"), &rules(plan));
         assert_eq!(of(""), None, "there is no run");
         finished(out.path(), 0, 6, Some(20));
         let newer = finished(out.path(), 60, 6, Some(12));
@@ -120,7 +116,7 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         finished(out.path(), 0, 6, Some(12));
         let followed = finished(out.path(), 60, 12, None);
-        let found = Division::of(out.path(), TEXT, &host("here"), &rules(""));
+        let found = advised_division(out.path(), TEXT, &host("here"), &rules(""));
         assert_eq!(found, Some(Division { blocks: 12, run: followed }));
     }
 
@@ -128,11 +124,11 @@ mod tests {
     fn another_host_another_experiment_and_a_run_without_an_end_advise_nothing() {
         let out = tempfile::tempdir().unwrap();
         finished(out.path(), 0, 6, Some(12));
-        assert_eq!(Division::of(out.path(), TEXT, &host("there"), &rules("")), None);
-        assert_eq!(Division::of(out.path(), "another", &host("here"), &rules("")), None);
+        assert_eq!(advised_division(out.path(), TEXT, &host("there"), &rules("")), None);
+        assert_eq!(advised_division(out.path(), "another", &host("here"), &rules("")), None);
         let writer = RunWriter::create(out.path(), "cut", UtcTime::from_unix_ns(9)).unwrap();
         writer.write_experiment("cut short").unwrap();
         writer.write_environment(&host("here")).unwrap();
-        assert_eq!(Division::of(out.path(), "cut short", &host("here"), &rules("")), None);
+        assert_eq!(advised_division(out.path(), "cut short", &host("here"), &rules("")), None);
     }
 }

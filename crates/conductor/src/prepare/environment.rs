@@ -2,17 +2,20 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-use weighbridge_lab::host::HostFacts;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weighbridge_lab::host::facts;
 use weighbridge_lab::host::identity::identity;
 use weighbridge_lab::layers;
+use weighbridge_model::environment::{Environment, HostFacts, VariantBuild, WeighBuild};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::reliability::HostIdentity;
+use weighbridge_store::scrub::Secrets;
 
-use crate::prepare::idle::idle_of;
-use crate::prepare::launch_spec::LaunchSpec;
+use crate::prepare::launch_spec::{LaunchSpec, PeerLaunchSpec};
 use crate::prepare::programs::own_sha256;
+use crate::prepare::sources::Revision;
 
 /// The fact of a host's identity that tells how its idle cores waited in a run.
 pub(crate) const IDLE_CORES: &str = "idle cores";
@@ -23,52 +26,99 @@ pub(crate) fn environment(
     launch_specs: &[LaunchSpec],
     folder: Option<&Path>,
     idle: &IdleWait,
-) -> Value {
+) -> Environment {
     let variant = |(variant, launch_spec): (&Variant, &LaunchSpec)| {
-        let (version, hash) = launch_spec.identity();
-        let mut facts = json!({ "name": variant.name, "version": version, "binary_sha256": hash });
-        if let Some(peer) = launch_spec.peer() {
-            facts["peer"] = peer.identity();
+        let (version, binary_sha256) = launch_spec.identity();
+        VariantBuild {
+            name: variant.name.clone(),
+            version: version.map(str::to_owned),
+            binary_sha256: binary_sha256.map(str::to_owned),
+            peer: launch_spec.peer().map(PeerLaunchSpec::identity),
+            revision: launch_spec.revision().map(Revision::built),
         }
-        if let Some(revision) = launch_spec.revision() {
-            facts["revision"] = revision.to_json();
-        }
-        facts
     };
-    json!({
-        "weigh": { "version": env!("CARGO_PKG_VERSION"), "executable_sha256": own_sha256() },
-        // A fact that does not become JSON cannot be shown; the rest still can.
-        "host": serde_json::to_value(HostFacts::collect(folder)).unwrap_or(Value::Null),
-        "idle": idle,
-        "network": layers::programs(experiment.variants.iter().map(|variant| &variant.layers)),
-        "variants": experiment.variants.iter().zip(launch_specs).map(variant).collect::<Vec<_>>(),
-    })
+    let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+    Environment {
+        weigh: Some(WeighBuild { version, executable_sha256: own_sha256() }),
+        host: Some(facts::collect(folder)),
+        idle: Some(idle.clone()),
+        network: Some(layers::programs(experiment.variants.iter().map(|variant| &variant.layers))),
+        variants: experiment.variants.iter().zip(launch_specs).map(variant).collect(),
+        imported: None,
+    }
+}
+
+/// The environment without secrets. Where a secret is one of our own words (`host`, `random`), the part that cannot do
+/// without that word is left out.
+pub(crate) fn without(secrets: &Secrets, environment: Environment) -> Environment {
+    let Environment { weigh, host, idle, network, variants, imported } = environment;
+    Environment {
+        weigh: weigh.and_then(|weigh| hidden(secrets, &weigh)),
+        host: host.and_then(|host| hidden(secrets, &host)),
+        idle: idle.and_then(|idle| hidden(secrets, &idle)),
+        network: network.and_then(|network| hidden(secrets, &network)),
+        variants: hidden(secrets, &variants).unwrap_or_default(),
+        imported,
+    }
+}
+
+/// A part with secrets hidden in every text of it; `None` where it is not such a part any more.
+fn hidden<T: Serialize + DeserializeOwned>(secrets: &Secrets, part: &T) -> Option<T> {
+    let mut value = serde_json::to_value(part).ok()?;
+    secrets.hide_json(&mut value);
+    serde_json::from_value(value).ok()
 }
 
 /// Which host an environment is of; `None` where it does not tell.
-pub(crate) fn identity_of(environment: &Value) -> Option<HostIdentity> {
-    let facts: HostFacts = serde_json::from_value(environment["host"].clone()).ok()?;
-    let mut found = identity(&facts, environment.pointer("/weigh/executable_sha256").and_then(Value::as_str));
+pub(crate) fn identity_of(environment: &Environment) -> Option<HostIdentity> {
+    let mut found = identity(environment.host.as_ref()?, executable(environment));
     found
         .passing
-        .extend(idle_of(environment).map(|idle| (IDLE_CORES.to_owned(), idle.was.name().to_owned())));
+        .extend(environment.idle.as_ref().map(|idle| (IDLE_CORES.to_owned(), idle.was.name().to_owned())));
     (!found.lasting.is_empty()).then_some(found)
 }
 
+/// The digest of the program that measured.
+fn executable(environment: &Environment) -> Option<&str> {
+    environment.weigh.as_ref()?.executable_sha256.as_deref()
+}
+
 /// What differs between two environments so that blocks of one cannot stand beside blocks of the other.
-pub(crate) fn changed(before: &Value, now: &Value) -> Option<String> {
-    let paths = [
-        ("/host/boot_id", "the machine was started again"),
-        ("/host/hostname_sha256", "this is another machine"),
-        ("/weigh/executable_sha256", "this is another build of `weigh`"),
-        ("/idle/was", "idle cores were kept awake and cannot be now, or the other way round"),
+pub(crate) fn changed(before: &Environment, now: &Environment) -> Option<String> {
+    let [boot, name] =
+        [|host: &HostFacts| host.boot_id.clone(), |host: &HostFacts| host.hostname_sha256.clone()]
+            .map(|fact| [before, now].map(|of| of.host.as_ref().and_then(fact)));
+    let was = |of: &Environment| of.idle.as_ref().map(|idle| idle.was);
+    let facts = [
+        (boot[0] == boot[1], "the machine was started again"),
+        (name[0] == name[1], "this is another machine"),
+        (executable(before) == executable(now), "this is another build of `weigh`"),
+        (was(before) == was(now), "idle cores were kept awake and cannot be now, or the other way round"),
     ];
-    let differs = |path: &str| before.pointer(path) != now.pointer(path);
-    if let Some((_, why)) = paths.iter().find(|(path, _)| differs(path)) {
-        return Some((*why).to_owned());
+    if let Some((_, why)) = facts.into_iter().find(|(same, _)| !same) {
+        return Some(why.to_owned());
     }
-    let variants = |value: &Value| value["variants"].as_array().cloned().unwrap_or_default();
-    let changed = variants(before).into_iter().zip(variants(now)).find(|(a, b)| a != b);
-    changed
-        .map(|(a, _)| format!("the program of variant `{}` has changed", a["name"].as_str().unwrap_or("?")))
+    let mut variants = before.variants.iter().zip(&now.variants);
+    variants.find(|(a, b)| a != b).map(|(a, _)| format!("the program of variant `{}` has changed", a.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use weighbridge_model::idle::Idle;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_that_is_one_of_our_words_takes_only_the_part_that_needs_it() {
+        let wait = IdleWait { refused: Some("swordfish".to_owned()), ..IdleWait::default() };
+        let variants = vec![VariantBuild { name: "polled".to_owned(), ..VariantBuild::default() }];
+        let environment = Environment { idle: Some(wait), variants, ..Environment::default() };
+        let secrets = |value: &str| Secrets::new([value.to_owned()]);
+        let hidden = without(&secrets("swordfish"), environment.clone());
+        let idle = hidden.idle.expect("it can do without");
+        assert_eq!((idle.was, idle.refused.as_deref()), (Idle::Polled, Some("<redacted sha256:b9f195c5>")));
+        let hidden = without(&secrets("polled"), environment);
+        assert_eq!(hidden.idle, None);
+        assert!(hidden.variants[0].name.starts_with("<redacted"));
+    }
 }

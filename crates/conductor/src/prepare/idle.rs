@@ -4,7 +4,6 @@
 
 use std::cell::Cell;
 
-use serde_json::Value;
 use weighbridge_lab::host::idle::{IdleError, IdleHold};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::{Idle, IdleWait};
@@ -96,11 +95,6 @@ impl IdleCores {
     }
 }
 
-/// How idle cores waited in the run of an environment; `None` where it does not tell.
-pub(crate) fn idle_of(environment: &Value) -> Option<IdleWait> {
-    serde_json::from_value(environment.get("idle")?.clone()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,12 +147,5 @@ mod tests {
         let polled = IdleCores::open(&experiment("", ""));
         assert_eq!(polled.refused().is_some(), polled.hold.is_none());
         assert_eq!(polled.wait().asked, Idle::Polled);
-    }
-
-    #[test]
-    fn an_environment_tells_how_cores_waited() {
-        let wait = IdleWait { asked: Idle::Polled, was: Idle::Host, ..IdleWait::default() };
-        assert_eq!(idle_of(&serde_json::json!({ "idle": wait })), Some(wait));
-        assert_eq!(idle_of(&serde_json::json!({ "host": {} })), None);
     }
 }

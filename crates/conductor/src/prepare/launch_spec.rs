@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
 use weighbridge_lab::service::{Freezing, Service};
 use weighbridge_load::dial::{Endpoint, ResolveError, resolve};
+use weighbridge_model::environment::PeerBuild;
 use weighbridge_model::experiment::{Program, Target, Url, Variant, expand_environment};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_workload::Address;
@@ -202,8 +202,12 @@ impl PeerLaunchSpec {
     }
 
     /// Who it is, for the environment and for resuming.
-    pub fn identity(&self) -> Value {
-        json!({ "service": self.service.name(), "version": self.version, "binary_sha256": self.hash })
+    pub fn identity(&self) -> PeerBuild {
+        PeerBuild {
+            service: self.service.name().to_owned(),
+            version: self.version.clone(),
+            binary_sha256: self.hash.clone(),
+        }
     }
 }
 

@@ -20,17 +20,17 @@ pub(crate) mod services;
 pub(crate) mod shapes;
 pub(crate) mod sources;
 
-use serde_json::{Value, json};
 use weighbridge_judge::Absent;
 use weighbridge_lab::layers;
 use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::Catalog;
 use weighbridge_load::dial::Endpoint;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::event::{Event, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Target, Variant, WorkloadSpec};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::pairing::PairingChoice;
-use weighbridge_model::plan::Batches;
+use weighbridge_model::plan::{Batches, Division, PlanFile, RunPlan};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{RunWriter, WriteError};
@@ -39,11 +39,11 @@ use crate::control::Control;
 use crate::options::Options;
 use checked::Checked;
 use cores::CorePlacement;
-use division::Division;
+use division::advised_division;
 use error::PrepareError;
 use idle::IdleCores;
 use launch_spec::{LaunchSpec, Services};
-use plan::{batches, plan_value};
+use plan::{batches, run_plan};
 use services::{find_peer, find_service, of_peer};
 use shapes::Shape;
 use sources::ProgramSources;
@@ -69,12 +69,10 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// The environment as it is now, without secrets.
-    pub fn facts(&self, options: &Options) -> Value {
+    pub fn facts(&self, options: &Options) -> Environment {
         let folder = options.experiment_folder.as_deref();
-        let mut facts =
-            environment::environment(&self.experiment, &self.launch_specs, folder, self.idle.wait());
-        self.secrets.hide_json(&mut facts);
-        facts
+        let facts = environment::environment(&self.experiment, &self.launch_specs, folder, self.idle.wait());
+        environment::without(&self.secrets, facts)
     }
 
     /// Makes room on this host for the connections of all variants that live at once.
@@ -88,15 +86,17 @@ impl Prepared {
     }
 
     /// Writes the experiment, the environment and the plan down as they are now; returns the environment.
-    pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Value, WriteError> {
+    pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Environment, WriteError> {
         let text = secrets::redacted(&self.experiment).to_toml();
         let facts = self.facts(options);
-        self.division = Division::of(&options.out, &text, &facts, &self.experiment.plan);
-        let mut plan = plan_value(&self.experiment, options, &self.batches);
-        plan["division"] = json!(self.division);
+        self.division = advised_division(&options.out, &text, &facts, &self.experiment.plan);
+        let plan = RunPlan {
+            division: Some(self.division.clone()),
+            ..run_plan(&self.experiment, options, &self.batches)
+        };
         writer.write_experiment(&text)?;
         writer.write_environment(&facts)?;
-        writer.write_plan(&plan)?;
+        writer.write_plan(&PlanFile::Measured(Box::new(plan)))?;
         Ok(facts)
     }
 

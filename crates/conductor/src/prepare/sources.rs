@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
 use tempfile::TempDir;
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::registry;
@@ -18,6 +17,7 @@ use weighbridge_lab::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use weighbridge_lab::process::command::{self, CommandOutcome};
 use weighbridge_lab::process::logs::{LINES_QUOTED, excerpt, last_lines};
 use weighbridge_lab::service::checkout::{self, CheckoutError, Checkouts, Commit, Repository};
+use weighbridge_model::environment::BuiltRevision;
 use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
@@ -87,8 +87,8 @@ pub(crate) struct Revision {
 
 impl Revision {
     /// The revision for `environment.json`.
-    pub fn to_json(&self) -> Value {
-        json!({ "commit": self.commit.hash(), "uncommitted_files": self.changes })
+    pub fn built(&self) -> BuiltRevision {
+        BuiltRevision { commit: self.commit.hash().to_owned(), uncommitted_files: self.changes }
     }
 }
 

@@ -10,7 +10,7 @@ mod verify;
 
 use std::path::Path;
 
-use serde_json::Value;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::{Detail, Summary};
@@ -38,7 +38,7 @@ pub struct Finished {
     /// What charts draw.
     pub detail: Detail,
     /// The host and its tools.
-    pub environment: Value,
+    pub environment: Environment,
     pub folder: RunFolder,
 }
 

@@ -4,8 +4,7 @@ use weighbridge_judge as judge;
 use weighbridge_lab::host::cores::{CoreLayout, Sharing};
 use weighbridge_model::experiment::{Experiment, Target};
 
-use serde_json::Value;
-use weighbridge_lab::host::HostFacts;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_model::sizes::SizeGuide;
 
@@ -40,9 +39,8 @@ fn judged_cores(experiment: &Experiment, cores: Option<&CoreLayout>) -> judge::C
 
 /// Sizes at which something known of the host changes, from `environment.json`: its buffers and windows, then the sizes in
 /// which libraries and protocols cut what they send. Rising; empty where the environment does not tell.
-pub(crate) fn guides(environment: &Value) -> Vec<SizeGuide> {
-    let facts: Option<HostFacts> = serde_json::from_value(environment["host"].clone()).ok();
-    let Some(facts) = facts else { return Vec::new() };
+pub(crate) fn guides(environment: &Environment) -> Vec<SizeGuide> {
+    let Some(facts) = &environment.host else { return Vec::new() };
     let receive = facts.receive_buffer.map(|sizes| sizes.initial.get());
     let segment = format!("{} (loopback's MTU less heads)", judge::analysis::sizes::SEGMENT);
     let known = [
@@ -72,14 +70,14 @@ mod tests {
 
     #[test]
     fn guides_are_the_hosts_real_values() {
-        let facts = serde_json::to_value(HostFacts::read()).expect("facts are JSON");
-        let guides = guides(&serde_json::json!({ "host": facts }));
+        let host = Some(weighbridge_lab::host::facts::read());
+        let guides = guides(&Environment { host, ..Environment::default() });
         assert!(guides.windows(2).all(|pair| pair[0].bytes <= pair[1].bytes));
         let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").expect("a Linux host");
         let initial: u64 =
             text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("three sizes");
         let found = guides.iter().find(|guide| guide.name.starts_with("initial receive buffer"));
         assert_eq!(found.map(|guide| guide.bytes.get()), Some(initial));
-        assert_eq!(super::guides(&Value::Null), []);
+        assert_eq!(super::guides(&Environment::default()), []);
     }
 }

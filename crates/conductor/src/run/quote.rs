@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use serde_json::Value;
 use weighbridge_judge::reliability::{changed, measured_time, quote};
-use weighbridge_lab::host::HostFacts;
+use weighbridge_lab::host::facts;
 use weighbridge_lab::host::identity::identity;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::reliability::{CalibrationQuote, HostIdentity};
@@ -22,7 +22,7 @@ pub(crate) fn quoted(
     title: &str,
     headline: Quantity,
     trials: &[TrialRecord],
-    facts: &Value,
+    facts: &Environment,
 ) -> Option<CalibrationQuote> {
     let host = identity_of(facts)?;
     let calibration = Calibrations::at(folder?).for_run(&host.key, title).ok()??;
@@ -54,7 +54,7 @@ pub enum StoredCalibration {
 /// Looks for a calibration of this host. What cannot be read counts as not there.
 pub fn kept(folder: Option<&Path>) -> StoredCalibration {
     let Some(store) = folder.map(Calibrations::at) else { return StoredCalibration::Nothing };
-    let host = identity(&HostFacts::read(), None);
+    let host = identity(&facts::read(), None);
     let of_host = |key: &str| store.of_host(key).unwrap_or_default();
     if let Some(mut newest) = of_host(&host.key).into_iter().next() {
         // By which build of this program it was made says little here.

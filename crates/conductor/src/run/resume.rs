@@ -1,10 +1,10 @@
 //! An interrupted run gone on with: only where nothing that its blocks hang on has changed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde_json::Value;
 use weighbridge_model::event::TimedEvent;
 use weighbridge_model::experiment::Experiment;
+use weighbridge_model::plan::{PlanFile, RunPlan};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_store::{RunFolder, RunWriter};
@@ -45,15 +45,17 @@ fn taken_up(
     let experiment =
         Experiment::parse("experiment.toml", &text).map_err(|error| refused(error.to_string()))?;
     let stored = writer.folder().environment()?;
-    let plan = writer.folder().plan()?;
+    let PlanFile::Measured(plan) = writer.folder().plan()? else {
+        return Err(refused("it was imported, not measured".to_owned()));
+    };
     let options = begun_with(&plan, options);
     let variants = experiment.variants.len();
     let mut prepared = prepare(Checked::again(experiment, &options)?, &options, sink)?;
-    prepared.division = serde_json::from_value(plan["division"].clone()).unwrap_or_default();
+    prepared.division = plan.division.flatten();
     if prepared.experiment.variants.len() != variants {
         return Err(refused("a variant is not available any more".to_owned()));
     }
-    prepared.batches = plan::stored_batches(&plan, variants)
+    prepared.batches = plan::stored_batches(plan.batches, variants)
         .ok_or_else(|| refused("the batches of its plan are not those of its variants".to_owned()))?;
     let facts = prepared.facts(&options);
     if let Some(why) = environment::changed(&stored, &facts) {
@@ -66,14 +68,12 @@ fn taken_up(
 }
 
 /// The options under which the run was begun.
-fn begun_with(plan: &Value, options: &Options) -> Options {
-    let connect_to = &plan["connect_to"];
-    let port = connect_to["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+fn begun_with(plan: &RunPlan, options: &Options) -> Options {
     Options {
-        quick: plan["quick"].as_bool().unwrap_or(false),
-        measured_budget: plan["measured_budget"].as_bool().unwrap_or(false),
-        experiment_folder: plan["experiment_folder"].as_str().map(PathBuf::from),
-        connect_to: connect_to["host"].as_str().map(str::to_owned).zip(port),
+        quick: plan.quick,
+        measured_budget: plan.measured_budget,
+        experiment_folder: plan.experiment_folder.clone(),
+        connect_to: plan.connect_to.clone().map(|to| (to.host, to.port)),
         ..options.clone()
     }
 }

@@ -6,16 +6,17 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget, Stop};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cores::Pinned;
+use weighbridge_model::environment::Environment;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::Batches;
+use weighbridge_model::plan::{Division, PlanFile};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
@@ -30,7 +31,6 @@ use crate::hooks::{self, CallOff, HookContext};
 use crate::options::Options;
 use crate::prepare::Prepared;
 use crate::prepare::cores::client_core;
-use crate::prepare::division::Division;
 use crate::prepare::foreseen::foreseen;
 use crate::prepare::plan::first_block;
 use crate::prepare::registry::other_runs;
@@ -48,7 +48,7 @@ const WARNINGS_MOST: usize = 100;
 pub(crate) struct RunFiles<'a> {
     pub writer: &'a mut RunWriter,
     pub started: UtcTime,
-    pub facts: Value,
+    pub facts: Environment,
 }
 
 /// Blocks until the judge says stop, then the judgement.
@@ -91,7 +91,13 @@ pub(crate) fn measure(
 }
 
 /// What the judge is asked about the run.
-fn asked(prepared: &Prepared, name: &str, started: UtcTime, quick: bool, facts: &Value) -> judge::Question {
+fn asked(
+    prepared: &Prepared,
+    name: &str,
+    started: UtcTime,
+    quick: bool,
+    facts: &Environment,
+) -> judge::Question {
     let experiment = &prepared.experiment;
     let usual = prepared.placement.usual();
     let run = judge::Run {
@@ -218,8 +224,10 @@ impl RunLoop<'_> {
     fn make_batches(&mut self, together: usize, reason: String) -> Result<(), RunError> {
         self.batches = Batches::even(self.prepared.experiment.variants.len(), together);
         let mut plan = self.writer.folder().plan()?;
-        plan["batches"] = json!(self.batches);
-        plan["first_block"] = json!(first_block(&self.prepared.experiment, &self.batches));
+        if let PlanFile::Measured(plan) = &mut plan {
+            plan.batches = Some(self.batches.clone());
+            plan.first_block = first_block(&self.prepared.experiment, &self.batches);
+        }
         self.writer.write_plan(&plan)?;
         self.say_batches(reason)
     }
@@ -429,7 +437,7 @@ impl RunLoop<'_> {
         RunError::Interrupted { folder, blocks }
     }
 
-    fn conclude(&mut self, facts: &Value) -> Result<(Summary, Detail), RunError> {
+    fn conclude(&mut self, facts: &Environment) -> Result<(Summary, Detail), RunError> {
         self.question.run.took = monotonic_now().since(self.began);
         let (mut summary, detail) = judge::whole(&self.question, &self.trials);
         summary.calibration = quoted(

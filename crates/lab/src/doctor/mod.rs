@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use weighbridge_model::environment::{HostFacts, Hypervisor};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::record::{CpuQuota, Throttling};
 
@@ -25,7 +26,7 @@ use crate::host::idle::can_be_kept_awake;
 use crate::host::procfs::{self, Pid};
 use crate::host::resource_limits;
 use crate::host::sys;
-use crate::host::{HostFacts, Hypervisor, memory_available};
+use crate::host::{facts, memory_available};
 use crate::layers::{self, LayerReport};
 use crate::net::Unavailable;
 use crate::process::freeze::FreezeMethod;
@@ -258,7 +259,7 @@ impl Observation {
             .filter(registry::Listed::is_stale)
             .collect();
         Self {
-            facts: HostFacts::read(),
+            facts: facts::read(),
             layout: CoreLayout::detect().ok(),
             quota: quota::own_quota(),
             limits: [

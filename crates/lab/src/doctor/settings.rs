@@ -1,9 +1,11 @@
 //! Findings about the kernel's settings. What each costs was measured: METHODOLOGY, "What else of the host
 //! moves a figure".
 
+use weighbridge_model::environment::AddressLayout;
+
 use super::{Finding, Level, Observation, Subject};
 use crate::host::cores::{CoreId, core_list};
-use crate::host::{AddressLayout, InterruptLine, parse_interrupts};
+use crate::host::{InterruptLine, parse_interrupts};
 
 /// Interrupts of devices a second on one core, from which they are told. So many on the client's moved p50 by
 /// less than 0.5 %, and what caused them the mean by 9 %.

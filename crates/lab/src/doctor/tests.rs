@@ -1,11 +1,12 @@
 //! Each finding of the doctor on a host made up for it, and none on a healthy one.
 
+use weighbridge_model::environment::{
+    AddressLayout, Frequency, HugePages, KernelSettings, Limit, PacketSteering, PortRange, Switch,
+};
+
 use super::*;
 use crate::host::cores::CoreId;
-use crate::host::{
-    AddressLayout, Frequency, HugePages, KernelSettings, Limit, PacketSteering, PortRange, Switch,
-    parse_interrupts,
-};
+use crate::host::parse_interrupts;
 
 fn core_ids(numbers: &[u32]) -> Vec<CoreId> {
     numbers.iter().copied().map(CoreId::new).collect()

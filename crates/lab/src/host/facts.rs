@@ -9,25 +9,24 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use weighbridge_model::environment::{
+    BufferSizes, CgroupFacts, CgroupVersion, GitRevision, HostFacts, Hypervisor, PortRange, WorkingTree,
+};
 use weighbridge_model::hex;
 use weighbridge_model::quantity::Bytes;
 
 use crate::host::ask;
 use crate::host::cores::{CoreId, parse_core_list};
-use crate::host::idle::{self, IdleFacts};
+use crate::host::idle;
 use crate::host::mounts::Cgroup2Mount;
 use crate::host::procfs::{self, ProcessStat, kib_field};
 use crate::host::sys;
 
-pub use frequency::Frequency;
-pub use interrupts::{InterruptLine, Interrupts, parse_lines as parse_interrupts};
-pub use settings::{AddressLayout, HugePages, KernelSettings, Numa, PacketSteering, Switch};
+pub use interrupts::{InterruptLine, parse_lines as parse_interrupts};
 
 /// Version questions are answered at once; a wrapper that first fetches a toolchain is not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -43,230 +42,76 @@ const TOOLCHAINS: [(&str, &[&str]); 7] = [
     ("c++", &["g++", "--version"]),
 ];
 
-/// Facts about the host, as stored with each run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct HostFacts {
-    /// Model of the processor.
-    pub processor: Option<String>,
-    /// Instruction set, such as `x86_64`.
-    pub architecture: Option<String>,
-    /// Cores that are online.
-    pub cores: Option<Vec<CoreId>>,
-    /// Cores by physical core: those of one list are SMT siblings.
-    pub siblings: Option<Vec<Vec<CoreId>>>,
-    /// How the cores' frequency is governed.
-    pub frequency: Option<Frequency>,
-    /// How idle cores wait.
-    pub idle: IdleFacts,
-    /// Name, release and build of the kernel.
-    pub kernel: Option<String>,
-    /// Memory in all.
-    pub memory: Option<Bytes>,
-    /// Whether the host is a virtual machine.
-    pub hypervisor: Option<Hypervisor>,
-    /// What the kernel's clocks run by.
-    pub clock_source: Option<String>,
-    /// What they could run by.
-    pub clock_sources: Option<Vec<String>>,
-    /// Largest packet on the loopback interface.
-    pub loopback_mtu: Option<Bytes>,
-    /// TCP congestion control of new sockets.
-    pub congestion_control: Option<String>,
-    /// Sizes of a TCP socket's receive buffer.
-    pub receive_buffer: Option<BufferSizes>,
-    /// Sizes of a TCP socket's send buffer.
-    pub send_buffer: Option<BufferSizes>,
-    /// Largest receive buffer that a program may ask for.
-    pub receive_buffer_limit: Option<Bytes>,
-    /// Largest send buffer that a program may ask for.
-    pub send_buffer_limit: Option<Bytes>,
-    /// Longest queue of connections that wait for a listener.
-    pub listen_queue: Option<u64>,
-    /// Ports given to outgoing connections.
-    pub local_ports: Option<PortRange>,
-    /// How many of those are kept for other uses.
-    pub reserved_ports: Option<u32>,
-    /// Open files that a process may have.
-    pub open_files: Option<Limit>,
-    /// The boot: another one may be another kernel, and has other process ids.
-    pub boot_id: Option<String>,
-    /// First 16 hexadecimal digits of the SHA-256 of the host's name: the same host can be told, not named.
-    pub hostname_sha256: Option<String>,
-    /// Control groups.
-    pub cgroup: Option<CgroupFacts>,
-    /// Settings of the kernel that move figures.
-    pub settings: KernelSettings,
-    /// Versions of the toolchains that are on the path, by language.
-    pub toolchains: BTreeMap<String, String>,
-    /// Revision of the experiment's folder.
-    pub revision: Option<GitRevision>,
+/// Reads the facts, asks the toolchains, and asks git about `folder` (the experiment's). Takes up to some
+/// seconds where a toolchain is slow to answer.
+pub fn collect(folder: Option<&Path>) -> HostFacts {
+    let mut facts = read();
+    facts.toolchains = toolchains();
+    facts.revision = folder.and_then(git_revision);
+    facts
 }
 
-/// Whether a hypervisor lies below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Hypervisor {
-    /// The processor says that there is one.
-    Present,
-    /// It says that there is none.
-    Absent,
-}
-
-/// Sizes of a socket's buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BufferSizes {
-    /// Under memory pressure.
-    pub least: Bytes,
-    /// At first.
-    pub initial: Bytes,
-    /// The most it grows to by itself.
-    pub most: Bytes,
-}
-
-/// A range of ports, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PortRange {
-    /// The first.
-    pub first: u16,
-    /// The last.
-    pub last: u16,
-}
-
-impl PortRange {
-    /// How many there are.
-    pub const fn count(self) -> u32 {
-        (self.last as u32 + 1).saturating_sub(self.first as u32)
+/// Reads the facts that are in `/proc` and `/sys`, and this process's limits: at once, no program is run.
+pub fn read() -> HostFacts {
+    let mut facts = from_files(&|path| fs::read_to_string(path).ok());
+    facts.architecture = Some(std::env::consts::ARCH.to_owned());
+    facts.idle.latency_limit = idle::latency_limit();
+    facts.open_files = Some(sys::open_file_limit());
+    if let Some(interrupts) = &mut facts.settings.interrupts {
+        interrupts.balancer = balancer(&procfs::processes());
     }
-
-    /// The ports that are in this range and in another; a range of none where there are none.
-    fn both(self, other: Self) -> Self {
-        Self { first: self.first.max(other.first), last: self.last.min(other.last) }
-    }
+    facts
 }
 
-/// A resource limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Limit {
-    /// In force.
-    pub soft: u64,
-    /// What it may be raised to.
-    pub hard: u64,
+/// The facts about local ports alone.
+pub(crate) fn ports() -> HostFacts {
+    from_files(&|path| path.contains("/ip_local_").then(|| fs::read_to_string(path).ok()).flatten())
 }
 
-/// Control groups on this host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CgroupFacts {
-    /// Which versions are mounted.
-    pub version: CgroupVersion,
-    /// Where version 2 is mounted.
-    pub mount: Option<PathBuf>,
-}
-
-/// Which control groups are mounted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CgroupVersion {
-    /// Version 1 only.
-    One,
-    /// Version 2 only.
-    Two,
-    /// Both.
-    Hybrid,
-}
-
-/// Revision of a folder under git.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GitRevision {
-    /// The commit.
-    pub commit: String,
-    /// Whether tracked files differ from it.
-    pub tree: WorkingTree,
-}
-
-/// State of a working tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkingTree {
-    /// As committed.
-    Clean,
-    /// Changed since.
-    Changed,
-}
-
-impl HostFacts {
-    /// Reads the facts, asks the toolchains, and asks git about `folder` (the experiment's). Takes up to some
-    /// seconds where a toolchain is slow to answer.
-    pub fn collect(folder: Option<&Path>) -> Self {
-        let mut facts = Self::read();
-        facts.toolchains = toolchains();
-        facts.revision = folder.and_then(git_revision);
-        facts
-    }
-
-    /// Reads the facts that are in `/proc` and `/sys`, and this process's limits: at once, no program is run.
-    pub fn read() -> Self {
-        let mut facts = Self::from_files(&|path| fs::read_to_string(path).ok());
-        facts.architecture = Some(std::env::consts::ARCH.to_owned());
-        facts.idle.latency_limit = idle::latency_limit();
-        facts.open_files = Some(sys::open_file_limit());
-        if let Some(interrupts) = &mut facts.settings.interrupts {
-            interrupts.balancer = balancer(&procfs::processes());
-        }
-        facts
-    }
-
-    /// The facts about local ports alone.
-    pub(crate) fn ports() -> Self {
-        Self::from_files(&|path| path.contains("/ip_local_").then(|| fs::read_to_string(path).ok()).flatten())
-    }
-
-    /// The facts that files tell, by a function that gives a file's text.
-    fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Self {
-        let word = |path: &str| read(path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let number = |path: &str| word(path)?.parse::<u64>().ok();
-        let buffers = |name: &str| parse_buffers(&read(&format!("/proc/sys/net/ipv4/{name}"))?);
-        let limit = |name: &str| number(&format!("/proc/sys/net/core/{name}")).map(Bytes::new);
-        let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
-        let cores = read("/sys/devices/system/cpu/online").and_then(|text| parse_core_list(&text));
-        let source = "/sys/devices/system/clocksource/clocksource0";
-        let local_ports =
-            read("/proc/sys/net/ipv4/ip_local_port_range").and_then(|text| parse_port_range(&text));
-        Self {
-            processor: parse_processor(&cpuinfo),
-            architecture: None,
-            siblings: cores.as_deref().and_then(|cores| siblings(cores, read)),
-            idle: IdleFacts::from_files(read),
-            frequency: cores.as_deref().and_then(|cores| Frequency::from_files(cores, read)),
-            cores,
-            kernel: kernel(read),
-            memory: read("/proc/meminfo").and_then(|text| kib_field(&text, "MemTotal:")),
-            hypervisor: parse_hypervisor(&cpuinfo),
-            clock_source: word(&format!("{source}/current_clocksource")),
-            clock_sources: word(&format!("{source}/available_clocksource"))
-                .map(|names| names.split_ascii_whitespace().map(str::to_owned).collect()),
-            loopback_mtu: number("/sys/class/net/lo/mtu").map(Bytes::new),
-            congestion_control: word("/proc/sys/net/ipv4/tcp_congestion_control"),
-            receive_buffer: buffers("tcp_rmem"),
-            send_buffer: buffers("tcp_wmem"),
-            receive_buffer_limit: limit("rmem_max"),
-            send_buffer_limit: limit("wmem_max"),
-            listen_queue: number("/proc/sys/net/core/somaxconn"),
-            local_ports,
-            reserved_ports: local_ports.and_then(|range| {
-                parse_reserved_ports(&read("/proc/sys/net/ipv4/ip_local_reserved_ports")?, range)
-            }),
-            open_files: None,
-            boot_id: word("/proc/sys/kernel/random/boot_id"),
-            hostname_sha256: word("/proc/sys/kernel/hostname").map(|name| hash_name(&name)),
-            cgroup: parse_cgroups(
-                &read("/proc/self/mountinfo").unwrap_or_default(),
-                &read("/proc/self/cgroup").unwrap_or_default(),
-            ),
-            settings: KernelSettings::from_files(read),
-            toolchains: BTreeMap::new(),
-            revision: None,
-        }
+/// The facts that files tell, by a function that gives a file's text.
+fn from_files(read: &dyn Fn(&str) -> Option<String>) -> HostFacts {
+    let word = |path: &str| read(path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let number = |path: &str| word(path)?.parse::<u64>().ok();
+    let buffers = |name: &str| parse_buffers(&read(&format!("/proc/sys/net/ipv4/{name}"))?);
+    let limit = |name: &str| number(&format!("/proc/sys/net/core/{name}")).map(Bytes::new);
+    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+    let cores = read("/sys/devices/system/cpu/online").and_then(|text| parse_core_list(&text));
+    let source = "/sys/devices/system/clocksource/clocksource0";
+    let local_ports = read("/proc/sys/net/ipv4/ip_local_port_range").and_then(|text| parse_port_range(&text));
+    HostFacts {
+        processor: parse_processor(&cpuinfo),
+        architecture: None,
+        siblings: cores.as_deref().and_then(|cores| siblings(cores, read)),
+        idle: idle::facts(read),
+        frequency: cores.as_deref().and_then(|cores| frequency::facts(cores, read)),
+        cores,
+        kernel: kernel(read),
+        memory: read("/proc/meminfo").and_then(|text| kib_field(&text, "MemTotal:")),
+        hypervisor: parse_hypervisor(&cpuinfo),
+        clock_source: word(&format!("{source}/current_clocksource")),
+        clock_sources: word(&format!("{source}/available_clocksource"))
+            .map(|names| names.split_ascii_whitespace().map(str::to_owned).collect()),
+        loopback_mtu: number("/sys/class/net/lo/mtu").map(Bytes::new),
+        congestion_control: word("/proc/sys/net/ipv4/tcp_congestion_control"),
+        receive_buffer: buffers("tcp_rmem"),
+        send_buffer: buffers("tcp_wmem"),
+        receive_buffer_limit: limit("rmem_max"),
+        send_buffer_limit: limit("wmem_max"),
+        listen_queue: number("/proc/sys/net/core/somaxconn"),
+        local_ports,
+        reserved_ports: local_ports.and_then(|range| {
+            parse_reserved_ports(&read("/proc/sys/net/ipv4/ip_local_reserved_ports")?, range)
+        }),
+        open_files: None,
+        boot_id: word("/proc/sys/kernel/random/boot_id"),
+        hostname_sha256: word("/proc/sys/kernel/hostname").map(|name| hash_name(&name)),
+        cgroup: parse_cgroups(
+            &read("/proc/self/mountinfo").unwrap_or_default(),
+            &read("/proc/self/cgroup").unwrap_or_default(),
+        ),
+        settings: settings::facts(read),
+        toolchains: BTreeMap::new(),
+        revision: None,
     }
 }
 
@@ -443,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_literal_host_is_read_fact_by_fact() {
-        let facts = HostFacts::from_files(&sample);
+        let facts = from_files(&sample);
         assert_eq!(facts.processor.as_deref(), Some("AMD EPYC"));
         assert_eq!(facts.hypervisor, Some(Hypervisor::Present));
         assert_eq!(facts.cores, Some(cores(&[0, 1, 2, 3])));
@@ -465,16 +310,16 @@ mod tests {
 
     #[test]
     fn the_hosts_name_is_hashed() {
-        let facts = HostFacts::from_files(&sample);
+        let facts = from_files(&sample);
         // The beginning of the SHA-256 test vector of FIPS 180-2 for "abc".
         assert_eq!(facts.hostname_sha256.as_deref(), Some("ba7816bf8f01cfea"));
     }
 
     #[test]
     fn what_is_missing_or_foreign_is_missing_and_nothing_else() {
-        assert_eq!(HostFacts::from_files(&|_| None), HostFacts::default());
-        assert_eq!(HostFacts::from_files(&sample).send_buffer, None);
-        let silly = HostFacts::from_files(&|_| Some("\u{0}\n,-: x -".to_owned()));
+        assert_eq!(from_files(&|_| None), HostFacts::default());
+        assert_eq!(from_files(&sample).send_buffer, None);
+        let silly = from_files(&|_| Some("\u{0}\n,-: x -".to_owned()));
         assert_eq!((silly.cores, silly.memory, silly.local_ports), (None, None, None));
         let range = PortRange { first: 32_768, last: 60_999 };
         assert_eq!(
@@ -491,7 +336,7 @@ mod tests {
 
     #[test]
     fn this_host_can_be_read_and_stored_and_read_again() {
-        let facts = HostFacts::read();
+        let facts = read();
         assert!(facts.cores.as_ref().is_some_and(|cores| !cores.is_empty()));
         assert!(facts.memory.is_some_and(|memory| memory.get() > 1 << 20));
         let json = serde_json::to_string(&facts).expect("plain data");

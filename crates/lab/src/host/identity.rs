@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
+use weighbridge_model::environment::{HostFacts, Hypervisor, KernelSettings, Switch};
 use weighbridge_model::hex;
 use weighbridge_model::reliability::HostIdentity;
 
 use crate::host::cores::{CoreId, core_list};
-use crate::host::{HostFacts, Hypervisor, KernelSettings, Switch};
 
 /// The identity of the host with these facts. `weigh` is the digest of this program, where it is known.
 pub fn identity(facts: &HostFacts, weigh: Option<&str>) -> HostIdentity {
@@ -90,7 +90,9 @@ fn cores_or_none(cores: &[CoreId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::PacketSteering;
+    use weighbridge_model::environment::PacketSteering;
+
+    use crate::host::facts;
 
     fn facts() -> HostFacts {
         HostFacts {
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn this_host_has_a_key_that_stays() {
-        let [first, second] = [(), ()].map(|()| identity(&HostFacts::read(), None));
+        let [first, second] = [(), ()].map(|()| identity(&facts::read(), None));
         assert_eq!(first, second);
         assert_eq!(first.key.len(), 16);
     }

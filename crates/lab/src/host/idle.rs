@@ -12,8 +12,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Mutex;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use weighbridge_model::environment::{IdleFacts, IdleState};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Nanoseconds;
 
@@ -29,72 +28,24 @@ const CPUIDLE: &str = "/sys/devices/system/cpu/cpuidle";
 /// What the kernel was started with.
 const COMMAND_LINE: &str = "/proc/cmdline";
 
-/// The host's idle states, as stored with each run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct IdleFacts {
-    /// The cpuidle driver; `None` where the kernel has none, which then halts idle cores whatever is asked.
-    pub driver: Option<String>,
-    /// What chooses among the states.
-    pub governor: Option<String>,
-    /// The states of the first core, the shallowest first.
-    pub states: Vec<IdleState>,
-    /// How long a virtual core polls before it halts (`guest_halt_poll_ns`), where the driver is `haltpoll`.
-    #[serde(rename = "guest_halt_poll_ns")]
-    pub guest_halt_poll: Option<Nanoseconds>,
-    /// The longest latency of waking that the kernel allows at present, by all that asked; `None` where it
-    /// may not be read.
-    #[serde(rename = "latency_limit_ns")]
-    pub latency_limit: Option<Nanoseconds>,
-}
-
-/// One idle state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IdleState {
-    /// Its name, such as `C6`.
-    pub name: String,
-    /// How long the driver says waking takes.
-    #[serde(rename = "latency_ns")]
-    pub latency: Nanoseconds,
-    /// How long a core must be idle for the state to pay.
-    #[serde(rename = "residency_ns")]
-    pub residency: Nanoseconds,
-    /// Whether it is switched off.
-    pub disabled: bool,
-}
-
-impl IdleFacts {
-    /// Reads the facts by a function that gives a file's text.
-    pub(crate) fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Self {
-        let word =
-            |path: String| read(&path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let known = |path: String| word(path).filter(|text| text != "none");
-        let driver = known(format!("{CPUIDLE}/current_driver"));
-        let states = (0..).map_while(|number| state(number, &word)).collect();
-        let poll = "/sys/module/haltpoll/parameters/guest_halt_poll_ns".to_owned();
-        Self {
-            guest_halt_poll: driver
-                .as_deref()
-                .filter(|driver| *driver == "haltpoll")
-                .and_then(|_| word(poll)?.parse().ok())
-                .map(Nanoseconds::from_nanos),
-            driver,
-            governor: known(format!("{CPUIDLE}/current_governor"))
-                .or_else(|| known(format!("{CPUIDLE}/current_governor_ro"))),
-            states,
-            latency_limit: None,
-        }
-    }
-
-    /// What a reader needs of them, in one line: `haltpoll: POLL 0 ns, haltpoll idle 1 µs`.
-    pub fn in_words(&self) -> String {
-        let Some(driver) = &self.driver else { return "no cpuidle driver".to_owned() };
-        let state = |state: &IdleState| {
-            let off = if state.disabled { " (off)" } else { "" };
-            format!("{} {}{off}", state.name, state.latency)
-        };
-        let states: Vec<_> = self.states.iter().map(state).collect();
-        if states.is_empty() { driver.clone() } else { format!("{driver}: {}", states.join(", ")) }
+/// Reads the facts by a function that gives a file's text.
+pub(crate) fn facts(read: &dyn Fn(&str) -> Option<String>) -> IdleFacts {
+    let word = |path: String| read(&path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let known = |path: String| word(path).filter(|text| text != "none");
+    let driver = known(format!("{CPUIDLE}/current_driver"));
+    let states = (0..).map_while(|number| state(number, &word)).collect();
+    let poll = "/sys/module/haltpoll/parameters/guest_halt_poll_ns".to_owned();
+    IdleFacts {
+        guest_halt_poll: driver
+            .as_deref()
+            .filter(|driver| *driver == "haltpoll")
+            .and_then(|_| word(poll)?.parse().ok())
+            .map(Nanoseconds::from_nanos),
+        driver,
+        governor: known(format!("{CPUIDLE}/current_governor"))
+            .or_else(|| known(format!("{CPUIDLE}/current_governor_ro"))),
+        states,
+        latency_limit: None,
     }
 }
 
@@ -192,8 +143,7 @@ impl IdleHold {
         if matches!(driver.trim(), "" | "none") {
             return Err(IdleError::NoDriver);
         }
-        let shallowest =
-            IdleFacts::from_files(&|path| fs::read_to_string(path).ok()).states.into_iter().next();
+        let shallowest = facts(&|path| fs::read_to_string(path).ok()).states.into_iter().next();
         if let Some(state) = shallowest.filter(|state| state.latency > Nanoseconds::ZERO) {
             return Err(IdleError::NoPolling(state.name));
         }
@@ -243,7 +193,7 @@ mod tests {
         .into();
         let texts = ["intel_idle", "menu", "POLL", "0", "C6", "133", "600", "1"];
         let known: Vec<_> = names.iter().map(String::as_str).zip(texts).collect();
-        let facts = IdleFacts::from_files(&files(&known));
+        let facts = facts(&files(&known));
         assert_eq!(facts.in_words(), "intel_idle: POLL 0 ns, C6 133 µs (off)");
         assert_eq!(facts.states[1].residency, Nanoseconds::from_micros(600));
         assert_eq!((facts.governor.as_deref(), facts.guest_halt_poll), (Some("menu"), None));
@@ -256,17 +206,16 @@ mod tests {
             ("/sys/devices/system/cpu/cpuidle/current_governor_ro", "haltpoll"),
             ("/sys/module/haltpoll/parameters/guest_halt_poll_ns", "200000"),
         ];
-        let facts = IdleFacts::from_files(&files(&known));
+        let facts = facts(&files(&known));
         assert_eq!(facts.guest_halt_poll, Some(Nanoseconds::from_micros(200)));
         assert_eq!(facts.governor.as_deref(), Some("haltpoll"));
     }
 
     #[test]
     fn a_kernel_without_a_driver_says_so() {
-        let facts =
-            IdleFacts::from_files(&files(&[("/sys/devices/system/cpu/cpuidle/current_driver", "none")]));
-        assert_eq!((facts.driver.clone(), facts.in_words()), (None, "no cpuidle driver".to_owned()));
-        assert_eq!(IdleFacts::from_files(&|_| None), IdleFacts::default());
+        let none = facts(&files(&[("/sys/devices/system/cpu/cpuidle/current_driver", "none")]));
+        assert_eq!((none.driver.clone(), none.in_words()), (None, "no cpuidle driver".to_owned()));
+        assert_eq!(facts(&|_| None), IdleFacts::default());
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod clock;
 pub mod core_latency;
 pub mod cores;
 pub mod cputime;
-mod facts;
+pub mod facts;
 mod id;
 pub mod identity;
 pub mod idle;
@@ -22,8 +22,4 @@ pub mod scheduler_jitter;
 pub(crate) mod sys;
 
 pub(crate) use facts::siblings;
-pub use facts::{
-    AddressLayout, BufferSizes, CgroupFacts, CgroupVersion, Frequency, GitRevision, HostFacts, HugePages,
-    Hypervisor, InterruptLine, Interrupts, KernelSettings, Limit, Numa, PacketSteering, PortRange, Switch,
-    WorkingTree, git_revision, memory_available, memory_total, parse_interrupts, toolchains,
-};
+pub use facts::{InterruptLine, git_revision, memory_available, memory_total, parse_interrupts, toolchains};

@@ -9,8 +9,10 @@
 
 use std::io;
 
+use weighbridge_model::environment::{Limit, PortRange};
+
+use crate::host::facts;
 use crate::host::sys;
-use crate::host::{HostFacts, Limit, PortRange};
 
 /// Open files of a generator's thread besides its connections: standard streams, event queue, timer, and the
 /// few that verification and the system's own libraries open for a moment.
@@ -118,7 +120,7 @@ pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
 /// can have the same local port. Ports that other programs use at the moment, or that closed connections
 /// still hold, are not seen beforehand.
 pub fn check_ports(peer: &str, connections: u64) -> Result<(), ResourceLimitError> {
-    let facts = HostFacts::ports();
+    let facts = facts::ports();
     let Some(range) = facts.local_ports else { return Ok(()) };
     fits(range, facts.reserved_ports.unwrap_or(0), peer, connections)
 }

@@ -22,8 +22,8 @@ use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags, sched_getaffinity,
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-use crate::host::facts::Limit;
 use crate::host::id::{CoreId, Pid};
+use weighbridge_model::environment::Limit;
 
 pub(crate) use rustix::process::Signal;
 

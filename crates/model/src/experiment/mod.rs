@@ -27,6 +27,7 @@ mod write;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Quantity;
@@ -140,7 +141,7 @@ impl LoadSpec {
 }
 
 /// How much to measure, and when to stop.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRules {
     /// The quantity that decides when to stop.
     pub headline: Quantity,
@@ -171,6 +172,27 @@ pub struct PlanRules {
     /// The variants that `--quick` keeps, where not all of them fit into a few minutes; empty keeps all.
     #[serde(default)]
     pub quick: Vec<String>,
+}
+
+/// As where an experiment says nothing of its plan.
+impl Default for PlanRules {
+    fn default() -> Self {
+        Self {
+            headline: read::default::HEADLINE,
+            blocks_min: read::default::BLOCKS_MIN,
+            blocks_max: read::default::BLOCKS_MAX,
+            until: None,
+            budget: read::default::BUDGET,
+            margin: read::default::MARGIN,
+            seed: read::default::SEED,
+            window: None,
+            together: read::default::TOGETHER,
+            freeze: true,
+            idle: Idle::default(),
+            pairing: PairingChoice::Auto,
+            quick: Vec::new(),
+        }
+    }
 }
 
 /// One alternative.

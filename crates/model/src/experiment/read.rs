@@ -105,21 +105,7 @@ pub(super) fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<
 }
 
 fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
-    let mut rules = PlanRules {
-        headline: default::HEADLINE,
-        blocks_min: default::BLOCKS_MIN,
-        blocks_max: default::BLOCKS_MAX,
-        until: None,
-        budget: default::BUDGET,
-        margin: default::MARGIN,
-        seed: default::SEED,
-        window: None,
-        together: default::TOGETHER,
-        freeze: true,
-        idle: Idle::default(),
-        pairing: PairingChoice::Auto,
-        quick: Vec::new(),
-    };
+    let mut rules = PlanRules::default();
     let Some(reader) = reader else { return Ok(rules) };
     if let Some(headline) = reader.quantity("headline")? {
         rules.headline = headline;

@@ -1,13 +1,14 @@
 //! Batches: which variants of an experiment are alive at once. Every batch holds the baseline, so that each variant is
 //! compared with a baseline that ran beside it. Nothing here knows how much memory there is or what was measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::VariantId;
 
 /// The variants of every batch, by rising number. In each the baseline is first, and every other variant is in exactly
 /// one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Batches(Vec<Vec<VariantId>>);
 

@@ -1,53 +1,29 @@
 //! How the cores' frequency is governed.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use weighbridge_model::environment::{Frequency, Switch};
 
-use super::settings::Switch;
 use crate::host::cores::CoreId;
 
 const CPU: &str = "/sys/devices/system/cpu";
 
-/// How the cores' frequency is governed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Frequency {
-    /// The governors in use, each once.
-    pub governors: Vec<String>,
-    /// The driver of the first core.
-    pub driver: Option<String>,
-    /// Whether that driver leaves the choice to the processor: `active`, `passive`, `guided`.
-    pub mode: Option<String>,
-    /// What the processor is told to prefer on the first core, such as `performance` or `balance_power`.
-    pub preference: Option<String>,
-    /// Whether cores may run faster than their nominal frequency while power and heat allow it.
-    pub boost: Option<Switch>,
-    /// Lowest frequency of the first core, in kHz.
-    pub lowest_khz: Option<u64>,
-    /// Highest frequency of the first core, in kHz.
-    pub highest_khz: Option<u64>,
-}
-
-impl Frequency {
-    /// As files tell it of these cores, by a function that gives a file's text.
-    pub(super) fn from_files(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
-        let word = |path: String| read(&path).map(|text| text.trim().to_owned());
-        let file = |core: &CoreId, name: &str| word(format!("{CPU}/cpu{core}/cpufreq/{name}"));
-        let mut governors: Vec<String> =
-            cores.iter().filter_map(|core| file(core, "scaling_governor")).collect();
-        governors.sort();
-        governors.dedup();
-        let first = cores.first().filter(|_| !governors.is_empty())?;
-        Some(Self {
-            governors,
-            driver: file(first, "scaling_driver"),
-            mode: word(format!("{CPU}/intel_pstate/status"))
-                .or_else(|| word(format!("{CPU}/amd_pstate/status")).filter(|mode| mode != "disable")),
-            preference: file(first, "energy_performance_preference"),
-            boost: boost(read),
-            lowest_khz: file(first, "cpuinfo_min_freq").and_then(|text| text.parse().ok()),
-            highest_khz: file(first, "cpuinfo_max_freq").and_then(|text| text.parse().ok()),
-        })
-    }
+/// As files tell it of these cores, by a function that gives a file's text.
+pub(super) fn facts(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) -> Option<Frequency> {
+    let word = |path: String| read(&path).map(|text| text.trim().to_owned());
+    let file = |core: &CoreId, name: &str| word(format!("{CPU}/cpu{core}/cpufreq/{name}"));
+    let mut governors: Vec<String> = cores.iter().filter_map(|core| file(core, "scaling_governor")).collect();
+    governors.sort();
+    governors.dedup();
+    let first = cores.first().filter(|_| !governors.is_empty())?;
+    Some(Frequency {
+        governors,
+        driver: file(first, "scaling_driver"),
+        mode: word(format!("{CPU}/intel_pstate/status"))
+            .or_else(|| word(format!("{CPU}/amd_pstate/status")).filter(|mode| mode != "disable")),
+        preference: file(first, "energy_performance_preference"),
+        boost: boost(read),
+        lowest_khz: file(first, "cpuinfo_min_freq").and_then(|text| text.parse().ok()),
+        highest_khz: file(first, "cpuinfo_max_freq").and_then(|text| text.parse().ok()),
+    })
 }
 
 fn boost(read: &dyn Fn(&str) -> Option<String>) -> Option<Switch> {

@@ -5,23 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use weighbridge_model::environment::Interrupts;
 
 use super::settings::parse_core_mask;
 use crate::host::cores::{CoreId, core_list, parse_core_list};
-
-/// Where the interrupts of devices go.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Interrupts {
-    /// Cores that those of a new device may go to.
-    pub default_cores: Option<Vec<CoreId>>,
-    /// Devices that have interrupted so far, by the cores that are interrupted, as a list such as `0-1`.
-    pub devices: BTreeMap<String, Vec<String>>,
-    /// The program that moves them from core to core, where one runs.
-    pub balancer: Option<String>,
-}
 
 /// One device's line of `/proc/interrupts`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,24 +21,22 @@ pub struct InterruptLine {
     pub counts: Vec<(CoreId, u64)>,
 }
 
-impl Interrupts {
-    /// What files tell, by a function that gives a file's text; `None` where there is no `/proc/interrupts`.
-    pub(super) fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
-        let lines = parse_lines(&read("/proc/interrupts")?)?;
-        let mut devices: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for line in lines.into_iter().filter(|line| line.counts.iter().any(|(_, count)| *count > 0)) {
-            let file = |name: &str| {
-                let cores = parse_core_list(&read(&format!("/proc/irq/{}/{name}", line.number))?)?;
-                (!cores.is_empty()).then(|| core_list(&cores))
-            };
-            // Which of the allowed cores is meant; older kernels tell only what is allowed.
-            if let Some(cores) = file("effective_affinity_list").or_else(|| file("smp_affinity_list")) {
-                devices.entry(cores).or_default().push(line.device);
-            }
+/// What files tell, by a function that gives a file's text; `None` where there is no `/proc/interrupts`.
+pub(super) fn facts(read: &dyn Fn(&str) -> Option<String>) -> Option<Interrupts> {
+    let lines = parse_lines(&read("/proc/interrupts")?)?;
+    let mut devices: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in lines.into_iter().filter(|line| line.counts.iter().any(|(_, count)| *count > 0)) {
+        let file = |name: &str| {
+            let cores = parse_core_list(&read(&format!("/proc/irq/{}/{name}", line.number))?)?;
+            (!cores.is_empty()).then(|| core_list(&cores))
+        };
+        // Which of the allowed cores is meant; older kernels tell only what is allowed.
+        if let Some(cores) = file("effective_affinity_list").or_else(|| file("smp_affinity_list")) {
+            devices.entry(cores).or_default().push(line.device);
         }
-        let default_cores = read("/proc/irq/default_smp_affinity").and_then(|text| parse_core_mask(&text));
-        Some(Self { default_cores, devices, balancer: None })
     }
+    let default_cores = read("/proc/irq/default_smp_affinity").and_then(|text| parse_core_mask(&text));
+    Some(Interrupts { default_cores, devices, balancer: None })
 }
 
 /// The devices' lines of `/proc/interrupts`; `None` where it is no such file.
@@ -98,7 +83,7 @@ mod tests {
 
     #[test]
     fn devices_that_have_interrupted_are_told_by_their_cores() {
-        let found = Interrupts::from_files(&sample).expect("the file");
+        let found = facts(&sample).expect("the file");
         assert_eq!(found.default_cores, Some(vec![CoreId::new(0), CoreId::new(1)]));
         let told: Vec<_> =
             found.devices.iter().map(|(cores, names)| (cores.as_str(), names.join(" "))).collect();

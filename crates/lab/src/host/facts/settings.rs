@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use weighbridge_model::environment::{
+    AddressLayout, HugePages, KernelSettings, Numa, PacketSteering, Switch,
+};
 
-use super::interrupts::Interrupts;
+use super::interrupts;
 use crate::host::cores::{CoreId, parse_core_list};
 
 /// Weaknesses of processors that the kernel may work around, by its names for them.
@@ -56,130 +57,23 @@ const PARAMETERS: [&str; 17] = [
 /// `ADDR_NO_RANDOMIZE` of `personality(2)`, which programs inherit.
 const NO_RANDOMIZE: u64 = 0x0004_0000;
 
-/// Settings of the kernel, each missing where the host does not tell it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct KernelSettings {
-    /// Whether SMT is used: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
-    pub smt: Option<String>,
-    /// Transparent huge pages.
-    pub huge_pages: Option<HugePages>,
-    /// How programs that we start are laid out in memory.
-    pub address_layout: Option<AddressLayout>,
-    /// Nodes of memory.
-    pub numa: Option<Numa>,
-    /// Whether each session of processes gets an equal share of a core.
-    pub autogroup: Option<Switch>,
-    /// Receive packet steering (RPS).
-    pub packet_steering: Option<PacketSteering>,
-    /// Where devices' interrupts go.
-    pub interrupts: Option<Interrupts>,
-    /// How readily the kernel interrupts itself: `none`, `voluntary`, `full`, `lazy`. Told to root alone.
-    pub preemption: Option<String>,
-    /// What the kernel does about the processor's weaknesses, by weakness; those that it has not are left
-    /// out.
-    pub mitigations: BTreeMap<String, String>,
-    /// Words of the kernel's command line that bear on timing.
-    pub parameters: Vec<String>,
-}
-
-/// On or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Switch {
-    /// In use.
-    On,
-    /// Not in use.
-    Off,
-}
-
-impl Switch {
-    /// From the kernel's 0 and 1 (or higher).
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        text.trim().parse::<u64>().ok().map(|value| if value == 0 { Self::Off } else { Self::On })
-    }
-
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-        }
-    }
-}
-
-/// Transparent huge pages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HugePages {
-    /// Who gets them: `always`, `madvise`, `never`.
-    pub enabled: String,
-    /// Whether a program waits for one to be made: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
-    pub defrag: Option<String>,
-}
-
-/// How programs are laid out in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AddressLayout {
-    /// Anew with each start.
-    Random,
-    /// Anew but for the heap.
-    RandomButHeap,
-    /// The same with each start.
-    Fixed,
-}
-
-impl AddressLayout {
-    /// The word, as it is stored.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::RandomButHeap => "random-but-heap",
-            Self::Fixed => "fixed",
-        }
-    }
-}
-
-/// Nodes of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Numa {
-    /// How many there are.
-    pub nodes: u32,
-    /// Whether the kernel moves pages to the node that uses them.
-    pub balancing: Option<Switch>,
-}
-
-/// Receive packet steering: cores that a packet's way through the kernel is handed to; none: it stays where
-/// it came in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PacketSteering {
-    /// Of the loopback interface.
-    pub loopback: Vec<CoreId>,
-    /// Of interfaces that are made from now on, those of layers among them.
-    pub new_interfaces: Option<Vec<CoreId>>,
-}
-
-impl KernelSettings {
-    /// The settings that files tell, by a function that gives a file's text.
-    pub(super) fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Self {
-        let word = |path: &str| read(path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        let switch = |path: &str| Switch::parse(&read(path)?);
-        Self {
-            smt: word("/sys/devices/system/cpu/smt/control"),
-            huge_pages: huge_pages(read),
-            address_layout: address_layout(read),
-            numa: read("/sys/devices/system/node/online").and_then(|text| parse_core_list(&text)).map(
-                |nodes| Numa {
-                    nodes: nodes.len() as u32,
-                    balancing: switch("/proc/sys/kernel/numa_balancing"),
-                },
-            ),
-            autogroup: switch("/proc/sys/kernel/sched_autogroup_enabled"),
-            packet_steering: packet_steering(read),
-            interrupts: Interrupts::from_files(read),
-            preemption: read("/sys/kernel/debug/sched/preempt").and_then(|text| chosen(&text, ['(', ')'])),
-            mitigations: mitigations(read),
-            parameters: parameters(&read("/proc/cmdline").unwrap_or_default()),
-        }
+/// The settings that files tell, by a function that gives a file's text.
+pub(super) fn facts(read: &dyn Fn(&str) -> Option<String>) -> KernelSettings {
+    let word = |path: &str| read(path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let switch = |path: &str| Switch::parse(&read(path)?);
+    KernelSettings {
+        smt: word("/sys/devices/system/cpu/smt/control"),
+        huge_pages: huge_pages(read),
+        address_layout: address_layout(read),
+        numa: read("/sys/devices/system/node/online").and_then(|text| parse_core_list(&text)).map(|nodes| {
+            Numa { nodes: nodes.len() as u32, balancing: switch("/proc/sys/kernel/numa_balancing") }
+        }),
+        autogroup: switch("/proc/sys/kernel/sched_autogroup_enabled"),
+        packet_steering: packet_steering(read),
+        interrupts: interrupts::facts(read),
+        preemption: read("/sys/kernel/debug/sched/preempt").and_then(|text| chosen(&text, ['(', ')'])),
+        mitigations: mitigations(read),
+        parameters: parameters(&read("/proc/cmdline").unwrap_or_default()),
     }
 }
 
@@ -273,7 +167,7 @@ mod tests {
 
     #[test]
     fn literal_settings_are_read_one_by_one() {
-        let settings = KernelSettings::from_files(&sample);
+        let settings = facts(&sample);
         assert_eq!(settings.smt.as_deref(), Some("on"));
         let pages = settings.huge_pages.expect("they are told");
         assert_eq!((pages.enabled.as_str(), pages.defrag.as_deref()), ("always", Some("madvise")));
@@ -295,7 +189,7 @@ mod tests {
             "/proc/self/personality" => Some("00040000\n".to_owned()),
             path => sample(path),
         };
-        assert_eq!(KernelSettings::from_files(&fixed).address_layout, Some(AddressLayout::Fixed));
+        assert_eq!(facts(&fixed).address_layout, Some(AddressLayout::Fixed));
         let by_sysctl = |text: &str| address_layout(&|path| path.ends_with("space").then(|| text.to_owned()));
         assert_eq!(by_sysctl("0\n"), Some(AddressLayout::Fixed));
         assert_eq!(by_sysctl("1\n"), Some(AddressLayout::RandomButHeap));
@@ -304,8 +198,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_foreign_is_missing() {
-        assert_eq!(KernelSettings::from_files(&|_| None), KernelSettings::default());
-        let silly = KernelSettings::from_files(&|_| Some("\u{0}\n,-: x -".to_owned()));
+        assert_eq!(facts(&|_| None), KernelSettings::default());
+        let silly = facts(&|_| Some("\u{0}\n,-: x -".to_owned()));
         assert_eq!((silly.huge_pages, silly.numa, silly.packet_steering), (None, None, None));
         assert_eq!((silly.address_layout, silly.autogroup), (None, None));
         assert_eq!(parse_core_mask("g"), None);

@@ -1,6 +1,7 @@
 //! The plan: which variant runs when, as a pure function of the seed. Nothing here knows what was measured.
 
 mod batches;
+mod file;
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::id::{PointId, VariantId};
 
 pub use batches::Batches;
+pub use file::{BatchPlan, ConnectTo, Division, ImportedPlan, PlanFile, RunPlan};
 
 /// The order of everything, from the seed alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
