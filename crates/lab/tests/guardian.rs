@@ -3,6 +3,8 @@
 //! A program of its own and no test harness: it plays the guardian and the victim too, by its first argument,
 //! as `weigh` does by its hidden verb.
 
+mod roles;
+
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -10,6 +12,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use roles::role;
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::cleanup::owned_resource::{Change, OwnedResource};
 use weighbridge_lab::cleanup::registry::{self, Registry};
@@ -18,7 +21,7 @@ use weighbridge_lab::host::procfs::{self, Pid, ProcessIdentity};
 use weighbridge_lab::process::Departure;
 use weighbridge_lab::process::cgroup::Hierarchy;
 use weighbridge_lab::process::freeze::FreezeMethod;
-use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::launch::{Lab, Launch, Ready};
 use weighbridge_lab::process::quota::{Controller, Version};
 use weighbridge_lab::removal::guard;
 use weighbridge_lab::removal::stale::{self, CleanMode, CleanOutcome};
@@ -77,16 +80,9 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 fn launch(folder: &Path, name: &str, command: &[&str]) -> Launch {
     Launch {
         name: name.to_owned(),
-        command: command.iter().map(|word| (*word).to_owned()).collect(),
-        environment: Vec::new(),
-        folder: None,
-        host: std::net::Ipv4Addr::LOCALHOST.into(),
-        cores: None,
         stdout: folder.join(format!("{name}.out")),
         stderr: folder.join(format!("{name}.err")),
-        ready: Ready::Line,
-        ready_timeout: Nanoseconds::from_secs(60),
-        wrapping: Wrapping::None,
+        ..role(folder, command)
     }
 }
 

@@ -1,46 +1,25 @@
 //! Layers with real packets: hosts, a link with a rate, an overlay, in the kernel that is here. Whoever may
 //! not make networks is told what is missing, and that is then what is checked.
 
+mod sites;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-use weighbridge_lab::cleanup::registry::{Registry, list};
+use sites::{Bench, layers};
+use weighbridge_lab::cleanup::registry::list;
 use weighbridge_lab::layers::{Answered, Site, SiteConfig, probe};
 use weighbridge_lab::net::{Capability, FOLDER, tools};
-use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::removal::stale::{CleanMode, CleanOutcome, clean};
-use weighbridge_model::experiment::{Experiment, Layers};
 use weighbridge_model::network::LinkCounters;
 
 /// One small request and its reply.
 const ONE: Answered = Answered { requests: 1, bytes: 2 };
 
-/// The layers of an experiment file.
-fn layers(text: &str) -> Layers {
-    let text = format!("[workload]\nname = 'pingpong'\n[[variant]]\ncommand = 'true'\nlayers = {text}\n");
-    let mut experiment = Experiment::parse("layers.toml", &text).expect("an experiment");
-    experiment.variants.remove(0).layers
-}
-
-/// A lab with a registry of its own.
-struct Bench {
-    lab: Lab,
-    folder: TempDir,
-}
-
 impl Bench {
-    fn new() -> Self {
-        let folder = TempDir::new().expect("a folder");
-        let name = folder.path().file_name().expect("named").to_string_lossy().replace('.', "");
-        let registry = Registry::create(&folder.path().join("registry"), &name).expect("a registry");
-        let lab = Lab::new(&folder.path().display().to_string(), None, Some(registry));
-        Self { lab, folder }
-    }
-
     /// The site of those layers; `None` where this process may make none, after it was checked that it is
     /// told why.
     fn site(&self, text: &str) -> Option<Site> {

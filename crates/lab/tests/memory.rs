@@ -1,11 +1,14 @@
 //! Limits of memory on real processes: what they hold is told, what is killed is told by name, and no group
 //! is left.
 
+mod roles;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use roles::role;
 use weighbridge_lab::cleanup::registry::{self, Registry};
-use weighbridge_lab::process::launch::{Allowed, Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::launch::{Allowed, Lab, Launch, LaunchError};
 use weighbridge_lab::process::memory::Controller;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
@@ -21,19 +24,7 @@ time.sleep(600)
 ";
 
 fn launch(folder: &Path, script: &str) -> Launch {
-    Launch {
-        name: "role".to_owned(),
-        command: ["python3", "-c", script].map(str::to_owned).to_vec(),
-        environment: Vec::new(),
-        folder: None,
-        host: std::net::Ipv4Addr::LOCALHOST.into(),
-        cores: None,
-        stdout: folder.join("out.log"),
-        stderr: folder.join("err.log"),
-        ready: Ready::Line,
-        ready_timeout: Nanoseconds::from_secs(60),
-        wrapping: Wrapping::None,
-    }
+    role(folder, &["python3", "-c", script])
 }
 
 /// Whether memory can be limited here; where it cannot, a role that asks for it must be refused with the

@@ -2,18 +2,18 @@
 //! does to packets. Where they are not installed, or no network may be made, that is said and nothing is
 //! checked.
 
+mod sites;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use tempfile::TempDir;
-use weighbridge_lab::cleanup::registry::{Registry, list};
+use sites::{Bench, layers};
+use weighbridge_lab::cleanup::registry::list;
 use weighbridge_lab::layers::{Answered, Site, SiteConfig, probe};
 use weighbridge_lab::net::FOLDER;
-use weighbridge_lab::process::launch::Lab;
-use weighbridge_model::experiment::{Experiment, Layers};
 use weighbridge_model::network::{LinkCounters, NetworkFacts};
 
 /// One small request and its reply.
@@ -21,27 +21,7 @@ const ONE: Answered = Answered { requests: 1, bytes: 2 };
 /// What a download of a test carries.
 const DOWNLOADED: Answered = Answered { requests: 1, bytes: 300_000 };
 
-fn layers(text: &str) -> Layers {
-    let text = format!("[workload]\nname = 'pingpong'\n[[variant]]\ncommand = 'true'\nlayers = {text}\n");
-    let mut experiment = Experiment::parse("layers.toml", &text).expect("an experiment");
-    experiment.variants.remove(0).layers
-}
-
-/// A lab with a registry of its own.
-struct Bench {
-    lab: Lab,
-    folder: TempDir,
-}
-
 impl Bench {
-    fn new() -> Self {
-        let folder = TempDir::new().expect("a folder");
-        let name = folder.path().file_name().expect("named").to_string_lossy().replace('.', "");
-        let registry = Registry::create(&folder.path().join("registry"), &name).expect("a registry");
-        let lab = Lab::new(&folder.path().display().to_string(), None, Some(registry));
-        Self { lab, folder }
-    }
-
     /// The site of those layers; `None` where this host cannot run them, after it was said.
     fn site(&self, text: &str) -> Option<Site> {
         let layers = layers(text);

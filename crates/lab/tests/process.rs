@@ -1,16 +1,19 @@
 //! Roles as real processes: they start or say why not, stand still, go on, are accounted for, and stop as
 //! one.
 
+mod roles;
+
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
+use roles::role;
 use weighbridge_lab::host::cores::CoreId;
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity, ProcessStat};
 use weighbridge_lab::process::account::CpuReading;
 use weighbridge_lab::process::freeze::FreezeMethod;
-use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready};
 use weighbridge_lab::process::{Departure, Exit, Running};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
@@ -41,19 +44,7 @@ impl Bench {
     }
 
     fn command(&self, words: &[&str]) -> Launch {
-        Launch {
-            name: "role".to_owned(),
-            command: words.iter().map(|word| (*word).to_owned()).collect(),
-            environment: Vec::new(),
-            folder: None,
-            host: Ipv4Addr::LOCALHOST.into(),
-            cores: None,
-            stdout: self.folder.path().join("out.log"),
-            stderr: self.folder.path().join("err.log"),
-            ready: Ready::Line,
-            ready_timeout: Nanoseconds::from_secs(60),
-            wrapping: Wrapping::None,
-        }
+        role(self.folder.path(), words)
     }
 
     fn start(&self, script: &str) -> Running {

@@ -2,14 +2,17 @@
 //! somebody else set is found. Where this host has no way to set one, that is said, and the rest has nothing
 //! to try.
 
+mod roles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use roles::role;
 use weighbridge_lab::cleanup::owned_resource::OwnedResource;
 use weighbridge_lab::cleanup::registry::{self, Registry};
 use weighbridge_lab::process::freeze::FreezeMethod;
-use weighbridge_lab::process::launch::{Lab, Launch, LaunchError, Ready, Wrapping};
+use weighbridge_lab::process::launch::{Lab, Launch, LaunchError};
 use weighbridge_lab::process::quota::{CgroupLocation, Controller, ControllerKind};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{CpuQuota, QuotaOrigin};
@@ -20,19 +23,7 @@ const GRACE: Nanoseconds = Nanoseconds::from_secs(60);
 const SPIN: &str = "(while :; do :; done)& echo ready 1; while :; do :; done";
 
 fn launch(folder: &Path, script: &str) -> Launch {
-    Launch {
-        name: "role".to_owned(),
-        command: ["sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: Vec::new(),
-        folder: None,
-        host: std::net::Ipv4Addr::LOCALHOST.into(),
-        cores: None,
-        stdout: folder.join("out.log"),
-        stderr: folder.join("err.log"),
-        ready: Ready::Line,
-        ready_timeout: Nanoseconds::from_secs(60),
-        wrapping: Wrapping::None,
-    }
+    role(folder, &["sh", "-c", script])
 }
 
 /// The way to set quotas here; where there is none, a role that asks for one must be refused with the remedy.

@@ -1,6 +1,8 @@
 //! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing
 //! else.
 
+mod roles;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -8,10 +10,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use roles::role;
 use weighbridge_lab::cleanup::owned_resource::OwnedResource;
 use weighbridge_lab::cleanup::registry::{self, Owner, Registry};
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
-use weighbridge_lab::process::launch::{Lab, Launch, Ready, Wrapping};
+use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 
@@ -69,19 +72,7 @@ fn a_run_lists_what_lives_and_takes_its_registry_away() {
     let registry = Registry::create(&base, "run-1").expect("a registry");
     let path = registry.path().to_owned();
     let lab = Lab::new(&path.display().to_string(), None, Some(registry));
-    let launch = Launch {
-        name: "role".to_owned(),
-        command: ["sh", "-c", "echo ready 1; sleep 1000"].map(str::to_owned).to_vec(),
-        environment: Vec::new(),
-        folder: None,
-        host: std::net::Ipv4Addr::LOCALHOST.into(),
-        cores: None,
-        stdout: folder.path().join("out"),
-        stderr: folder.path().join("err"),
-        ready: Ready::Line,
-        ready_timeout: Nanoseconds::from_secs(60),
-        wrapping: Wrapping::None,
-    };
+    let launch = role(folder.path(), &["sh", "-c", "echo ready 1; sleep 1000"]);
     let mut role = lab.launch(&launch).expect("it starts");
     let listed = registry::list(&base).expect("registries");
     assert_eq!(listed.len(), 1);
@@ -105,19 +96,7 @@ fn a_failed_start_leaves_nothing_listed() {
     let registry = Registry::create(folder.path(), "run-2").expect("a registry");
     let lab = Lab::new(&folder.path().display().to_string(), None, Some(registry));
     for command in [&["/nonexistent/program"][..], &["sh", "-c", "exit 1"]] {
-        let launch = Launch {
-            name: "role".to_owned(),
-            command: command.iter().map(|word| (*word).to_owned()).collect(),
-            environment: Vec::new(),
-            folder: None,
-            host: std::net::Ipv4Addr::LOCALHOST.into(),
-            cores: None,
-            stdout: folder.path().join("out"),
-            stderr: folder.path().join("err"),
-            ready: Ready::Line,
-            ready_timeout: Nanoseconds::from_secs(60),
-            wrapping: Wrapping::None,
-        };
+        let launch = role(folder.path(), command);
         lab.launch(&launch).expect_err("it cannot start");
         assert_eq!(registry::list(folder.path()).expect("registries")[0].resources, []);
     }

@@ -71,11 +71,6 @@ impl Pairing {
         }
     }
 
-    /// Whether each variant has windows of its own while the others stand still: only then can it have further ones.
-    pub const fn has_turns(self) -> bool {
-        matches!(self, Self::Windows | Self::Sequential)
-    }
-
     /// The pairing in words, for a reader of reports.
     pub const fn words(self) -> &'static str {
         match self {

@@ -206,17 +206,6 @@ pub fn pin_process(pid: Pid, cores: &[CoreId]) -> Result<(), CoreError> {
     }
 }
 
-/// Lets every process of a session or process group run on `cores` only.
-///
-/// Errors: as [`pin_process`]; an empty group is an error too.
-pub fn pin_group(group: Pid, cores: &[CoreId]) -> Result<(), CoreError> {
-    let members = procfs::session_members(group);
-    if members.is_empty() {
-        return pin_process(group, cores);
-    }
-    members.iter().try_for_each(|member| pin_process(member.pid, cores))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -216,23 +216,6 @@ impl Rendered {
         self.messages.is_some()
     }
 
-    /// How many messages a call sends; 0 for a plain request.
-    pub fn message_count(&self) -> usize {
-        self.messages.as_ref().map_or(0, |messages| messages.ends.len())
-    }
-
-    /// The message `index` of a call without its prefix, to be patched in place; its length stays.
-    ///
-    /// # Panics
-    /// Where there is no such message.
-    pub fn message_mut(&mut self, index: usize) -> &mut [u8] {
-        let (begin, end) = self.messages.as_ref().map_or((0, 0), |messages| {
-            let before = index.checked_sub(1).map_or(0, |before| messages.ends[before]);
-            (before + message::PREFIX, messages.ends[index])
-        });
-        &mut self.body_mut()[begin..end]
-    }
-
     /// How much of the body is sent at once: all of it, or the first message.
     pub(crate) fn sent_at_once(&self) -> usize {
         match self.messages.as_deref() {
