@@ -1,8 +1,8 @@
 //! Sessions over sizes spread over a range: which size comes next, and what was seen of each reply.
 //!
-//! Every request is rendered beforehand, and each slot has one check that is told its next size, so that nothing is
-//! allocated while a window runs. Which sizes there are and in which order they come, the specification says; single
-//! requests are noted only where the loop tells that they are over.
+//! Every request is rendered beforehand, and each slot has one check that is set to its next size, so that nothing is
+//! allocated while a window runs. The specification defines the sizes and their order; single requests are noted only
+//! if the loop reports their ends.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use weighbridge_model::quantity::Bytes;
 use crate::checks::explain::{Explain, FailureLog, Noted};
 use crate::checks::{PongCheck, Reset, SeenReply};
 
-/// Requests of a window for whose notes memory is set aside from the start.
+/// Requests of a window for whose notes memory is reserved from the start.
 pub(crate) const SET_ASIDE: usize = 16_384;
 
-/// Most sizes that are asked for and compared before anything is timed.
+/// Most sizes that are requested and compared before anything is timed.
 const COMPARED: usize = 12;
 
-/// What a reply to a sized request is, by the workload's operation and protocol.
+/// The kind of reply to a sized request, by the workload's operation and protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizedReply {
     /// A body over HTTP.
     Pong,
     /// A body in a message of gRPC.
     PongMessage,
-    /// What a relay measured.
+    /// A relay's measurement.
     Mping,
 }
 
@@ -37,14 +37,14 @@ pub(crate) enum SizedReply {
 pub(crate) struct Spread {
     spec: SizeSpread,
     sizes: Vec<Bytes>,
-    /// How many of them are the range's.
+    /// How many of them belong to the range.
     plain: u32,
     rendered: Vec<Rendered>,
     reply: SizedReply,
 }
 
 impl Spread {
-    /// Every size of `spec`, and the further ones, with the request that asks for it.
+    /// Every size of `spec`, and the further ones, with their requests.
     pub fn new<E>(
         spec: SizeSpread,
         extra: &[Bytes],
@@ -58,12 +58,12 @@ impl Spread {
         Ok(Self { spec, sizes, plain, rendered, reply })
     }
 
-    /// How many further sizes there are.
+    /// Number of further sizes.
     fn extra(&self) -> u32 {
         self.sizes.len() as u32 - self.plain
     }
 
-    /// Puts the order of a passage into `order`, of the range's sizes or of the further ones.
+    /// Writes the order of a passage to `order`, of the range's sizes or of the further ones.
     fn order(&self, which: Which, passage: u64, order: &mut Vec<u32>) {
         match which {
             Which::Plain => self.spec.order(passage, order),
@@ -71,7 +71,7 @@ impl Spread {
         }
     }
 
-    /// Sizes that stand for all where answers are compared: both ends and some between, ascending.
+    /// A sample of sizes for comparing answers: both ends and some between, ascending.
     pub fn compared(spec: &SizeSpread) -> Vec<Bytes> {
         let sizes = spec.sizes();
         let last = sizes.len() - 1;
@@ -80,9 +80,9 @@ impl Spread {
     }
 }
 
-/// A check that is told before each reply which size was asked for.
+/// A check that is set to the requested size before each reply.
 pub(crate) trait SizedCheck: Reset {
-    /// The next reply is to a request for so many bytes.
+    /// The next reply is to a request for `size` bytes.
     fn begin(&mut self, size: Bytes);
 }
 
@@ -98,25 +98,25 @@ impl<C: SizedCheck + Explain> SizedCheck for Noted<C> {
     }
 }
 
-/// Which sizes an order is of.
+/// Which sizes an order contains.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Which {
     /// Those of the range.
     #[default]
     Plain,
-    /// Those that a block asks for besides.
+    /// Those that a block requests in addition.
     Extra,
 }
 
-/// Where in the order the next request stands.
+/// Position of the next request in the order.
 #[derive(Debug, Default)]
 struct PassageCursor {
     which: Which,
-    /// Which passage `order` is of.
+    /// The passage that `order` belongs to.
     passage: u64,
-    /// The next size's place in it.
+    /// The next size's position in it.
     at: usize,
-    /// How often that size was asked for already.
+    /// How often that size was already requested.
     repeated: u32,
     order: Vec<u32>,
 }
@@ -147,7 +147,7 @@ impl SpreadSessions {
         self.of.reply.check(self.of.sizes[0], &self.failures)
     }
 
-    /// The place of the next size, and one further.
+    /// Returns the index of the next size and moves on.
     fn advance(&mut self) -> u32 {
         let PassageCursor { which, passage, at, repeated, order } = &mut self.cursor;
         if *at == order.len() {
@@ -217,7 +217,7 @@ impl Sessions for SpreadSessions {
     }
 
     fn take_seen(&mut self) -> Vec<Seen> {
-        // What was set aside stays for the next window.
+        // The reserved memory is kept for the next window.
         let taken = self.seen.clone();
         self.seen.clear();
         taken
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_pieces_of_one_order_and_passages_have_every_size() {
+    fn windows_continue_one_order_and_passages_have_every_size() {
         let mut sessions = sessions(100, 1);
         let whole = read(&mut sessions, 0, 300);
         for from in [0, 1, 99, 100, 150, 250] {
@@ -284,9 +284,9 @@ mod tests {
         assert_ne!(whole[..100], whole[100..200]);
     }
 
-    /// Further sizes are asked for by windows of their own, and those of the range are asked for as if there were none.
+    /// Further sizes are requested in separate windows, and do not change the order of the range's sizes.
     #[test]
-    fn further_sizes_have_an_order_of_their_own() {
+    fn further_sizes_have_a_separate_order() {
         let extra: Vec<Bytes> = (0..5).map(|n| Bytes::new(20_000 + n)).collect();
         let mut sessions = sessions_with(10, 2, &extra);
         let plain = read(&mut sessions, 0, 60);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_of_the_request_that_is_over() {
+    fn what_was_seen_belongs_to_the_ended_request() {
         let mut sessions = sessions(10, 1);
         sessions.rewind(0);
         let (first, second) = (sessions.open(0), sessions.open(1));
@@ -335,7 +335,7 @@ mod tests {
         let third = sessions.open(0);
         sessions.over(0, third, Fate::Sent);
         let fourth = sessions.open(0);
-        // The lane went on before it was told.
+        // The slot went on before its last request was reported.
         let fifth = sessions.open(0);
         sessions.over(0, fourth, Fate::NeverSent);
         sessions.over(0, fifth, Fate::Sent);
