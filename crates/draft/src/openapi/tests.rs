@@ -1,4 +1,4 @@
-//! Descriptions of APIs: values that keep to their schemas, and errors with their places.
+//! Descriptions of APIs: generated values that respect their schemas, and errors with their positions.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn parameters_are_filled_in_by_example_default_and_schema() {
 }
 
 #[test]
-fn made_values_keep_to_their_schema() {
+fn generated_values_respect_their_schema() {
     assert_eq!(body(json!({ "type": "integer", "exclusiveMinimum": 4, "multipleOf": 5 })), json!(5));
     assert_eq!(body(json!({ "type": "integer", "minimum": 4, "exclusiveMinimum": true })), json!(5));
     assert_eq!(body(json!({ "type": "integer", "maximum": -3 })), json!(-3));
@@ -60,7 +60,7 @@ fn made_values_keep_to_their_schema() {
 }
 
 #[test]
-fn a_schema_that_holds_itself_ends_where_it_may() {
+fn recursive_schemas_end_where_they_can() {
     let schemas = json!({ "components": { "schemas": {
         "Tree": { "type": "object", "properties": { "name": { "example": "oak" }, "left": { "$ref": "#/components/schemas/Tree" },
                   "all": { "type": "array", "items": { "$ref": "#/components/schemas/Tree" } } } },
@@ -92,7 +92,7 @@ fn lists_within_lists_do_not_grow_without_end() {
 }
 
 #[test]
-fn logging_in_is_left_to_the_environment() {
+fn credentials_come_from_the_environment() {
     let more = json!({ "security": [{ "bearer": [] }], "components": { "securitySchemes": {
         "bearer": { "type": "http", "scheme": "bearer" }, "key": { "type": "apiKey", "in": "header", "name": "X-Auth" },
         "query": { "type": "apiKey", "in": "query", "name": "api_key" } } } });
@@ -156,7 +156,7 @@ fn the_server_is_the_first_unless_another_is_given() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_name_the_position() {
     let wrong = |text: &str| parse("a.yaml", text, &Selection::default()).expect_err(text).to_string();
     assert!(wrong("openapi: 3.1.0\npaths:\n  - x: [\n").starts_with("a.yaml:"), "{}", wrong("a: [\n"));
     assert!(
