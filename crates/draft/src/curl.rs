@@ -513,7 +513,7 @@ fn split_url(text: &str) -> Parsed<(Url, String, Option<String>)> {
     let scheme = scheme.to_ascii_lowercase();
     if !["http", "https"].contains(&&*scheme) {
         return Err(CurlError::Url(format!(
-            "`{text}`: `{scheme}://` is not asked here; allowed: `http://`, `https://`"
+            "`{text}`: `{scheme}://` is not supported; allowed: `http://`, `https://`"
         )));
     }
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -271,9 +271,9 @@ pub fn parse(file: &str, text: &str, wanted: &Selection) -> Result<Draft, HarErr
     let http2 = origin.scheme.is_secured() && second * 2 > taken.len();
     let taken = taken.into_iter().map(|(_, entry, request)| (request, &entry.response)).collect();
     let mut vault = Vault::default();
-    let (mut requests, session, told) = arrange(file, taken, wanted.taken_as, &mut vault)?;
+    let (mut requests, session, more) = arrange(file, taken, wanted.taken_as, &mut vault)?;
     let mut notes = vault.hide(&mut requests);
-    notes.extend(told);
+    notes.extend(more);
     if elsewhere > 0 {
         notes.push(format!("left out: requests to other origins ({elsewhere})"));
     }
@@ -383,7 +383,7 @@ fn take(entry: &Entry, assets: Assets, omissions: &mut Omissions) -> Option<(Url
         return None;
     }
     if !is_method(&asked.method) {
-        omissions.out("requests with a method that is none");
+        omissions.out("requests with an invalid method");
         return None;
     }
     let mut request = Request { method: asked.method.to_uppercase(), ..Request::get(&path) };

@@ -256,7 +256,7 @@ impl<'a> Api<'a> {
             }
             (None, _) => {
                 let message =
-                    "says no whole address; say where the API is served: `--url http://127.0.0.1:8080`";
+                    "gives no absolute URL; say where the API is served: `--url http://127.0.0.1:8080`";
                 return Err(self.wrong("/servers/0/url", message));
             }
         };

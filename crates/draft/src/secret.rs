@@ -41,9 +41,9 @@ impl Vault {
     fn note(&mut self, note: String) {
         // One line per variable, even if it is used in several places.
         let begin = note.split(" to the ").next().filter(|begin| begin.starts_with("set `"));
-        let is_told =
-            |told: &String| begin.is_some_and(|begin| told.starts_with(&format!("{begin} to the ")));
-        if !self.notes.contains(&note) && !self.notes.iter().any(is_told) {
+        let is_same =
+            |listed: &String| begin.is_some_and(|begin| listed.starts_with(&format!("{begin} to the ")));
+        if !self.notes.contains(&note) && !self.notes.iter().any(is_same) {
             self.notes.push(note);
         }
     }
@@ -150,12 +150,12 @@ mod tests {
             "env:MINE",
         ];
         assert_eq!(values, wanted);
-        let told = notes.join("\n");
-        assert!(told.contains("`export AUTHORIZATION='Bearer …'`"), "{told}");
-        assert!(told.contains("`export AUTHORIZATION_2=\"Basic $("), "{told}");
-        assert!(told.contains("`api_key`") && !told.contains("`page`"), "{told}");
+        let text = notes.join("\n");
+        assert!(text.contains("`export AUTHORIZATION='Bearer …'`"), "{text}");
+        assert!(text.contains("`export AUTHORIZATION_2=\"Basic $("), "{text}");
+        assert!(text.contains("`api_key`") && !text.contains("`page`"), "{text}");
         for secret in ["one'", "b25l"] {
-            assert!(!told.contains(secret), "{told}");
+            assert!(!text.contains(secret), "{text}");
         }
     }
 }

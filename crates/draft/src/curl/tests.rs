@@ -158,7 +158,7 @@ fn unsupported_words_are_reported_with_their_position() {
         ("curl -H nonsense h", "word 2: `-H`: `nonsense` is no header such as `Name: value`"),
         ("curl -b jar h", "word 2: `-b`: files of cookies are not read; write `name=value`"),
         ("curl -m soon h", "word 2: `-m`: want seconds, such as `2.5`"),
-        ("curl ftp://h/", "`ftp://h/`: `ftp://` is not asked here; allowed: `http://`, `https://`"),
+        ("curl ftp://h/", "`ftp://h/`: `ftp://` is not supported; allowed: `http://`, `https://`"),
         (
             "curl a ^\n  -d b",
             "this is no command line: lines that end with `^` are of Windows' `cmd`; choose `Copy as cURL (bash)`",

@@ -56,8 +56,8 @@ fn connection_fields_and_conditions_are_dropped_and_secrets_are_named() {
     assert_eq!((&*request.method, request.status), ("GET", None));
     let Server::Address(address) = &draft.server else { panic!("an address") };
     assert_eq!(address.protocol, Some(Protocol::HTTP2_JSON));
-    let told = draft.notes.join("\n");
-    assert!(told.contains("set `COOKIE`") && told.contains("`X-Odd`"), "{told}");
+    let notes = draft.notes.join("\n");
+    assert!(notes.contains("set `COOKIE`") && notes.contains("`X-Odd`"), "{notes}");
     assert!(!draft.to_file().contains("swordfish"));
 }
 

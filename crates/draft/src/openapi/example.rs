@@ -91,7 +91,7 @@ impl<'a> Examples<'a, '_> {
             || made.within.len() >= DEEPEST
             || made.within.contains(&std::ptr::from_ref(schema))
         {
-            return Err("its schema holds itself and has no example".to_owned());
+            return Err("its schema contains itself and has no example".to_owned());
         }
         for key in ["example", "const", "default"] {
             if let Some(value) = schema.get(key) {

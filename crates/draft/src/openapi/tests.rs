@@ -76,7 +76,7 @@ fn recursive_schemas_end_where_they_can() {
     assert_eq!(draft.requests[0].body.as_deref(), Some(r#"{"all":[],"name":"oak"}"#));
     assert_eq!(
         draft.notes,
-        ["left out: POST /endless: its body: its schema holds itself and has no example"]
+        ["left out: POST /endless: its body: its schema contains itself and has no example"]
     );
 }
 
@@ -104,9 +104,9 @@ fn credentials_come_from_the_environment() {
     assert_eq!(draft.requests[1].headers, pair("X-Auth", "env:X_AUTH"));
     assert_eq!(draft.requests[2].path, "/v1/c?api_key=REPLACE");
     assert!(draft.requests[3].headers.is_empty());
-    let told = draft.notes.join("\n");
+    let notes = draft.notes.join("\n");
     for part in ["set `AUTHORIZATION`", "set `X_AUTH`", "in the place of `REPLACE`"] {
-        assert!(told.contains(part), "{told}");
+        assert!(notes.contains(part), "{notes}");
     }
 }
 
@@ -151,7 +151,7 @@ fn the_server_is_the_first_unless_another_is_given() {
     let error = base(json!([{ "url": "/api" }]), None).expect_err("no host").to_string();
     assert_eq!(
         error,
-        "a.json: `/servers/0/url`: says no whole address; say where the API is served: `--url http://127.0.0.1:8080`"
+        "a.json: `/servers/0/url`: gives no absolute URL; say where the API is served: `--url http://127.0.0.1:8080`"
     );
 }
 
