@@ -1,7 +1,8 @@
 //! A command line of curl as one request and the server that it is sent to.
 //!
-//! It takes what curl takes, and refuses options that it does not know: whether a value belongs to them cannot be
-//! seen. What only says how curl prints is passed over; what would change the request is told.
+//! It accepts what curl accepts, and refuses options that it does not know, because it cannot know whether they have a
+//! value. Options that only affect curl's output are ignored; ignored options that would change the request are
+//! reported in a note.
 
 mod options;
 mod shell;
@@ -15,7 +16,7 @@ use crate::requests::{add_header, is_method, is_of_the_connection, name_all, tar
 use crate::{Address, Draft, ReadFile, Request, Server, secret};
 use options::{Does, KNOWN, Known};
 
-/// Why a command line is none of curl, or none that can be taken over.
+/// Why a text is not a command line of curl, or not one that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CurlError {
     #[error("this is no command line: {0}")]
@@ -24,22 +25,22 @@ pub enum CurlError {
     NotCurl(String),
     #[error("word {word}: curl's option `{option}` is not known{hint}")]
     Unknown {
-        /// Its place, from 1, `curl` itself counted.
+        /// Its position, from 1, including `curl` itself.
         word: usize,
         /// As it was written.
         option: String,
-        /// The nearest that is known.
+        /// The nearest known option.
         hint: String,
     },
     #[error("word {word}: `{option}` wants a value behind it")]
     NoValue {
-        /// Its place.
+        /// Its position.
         word: usize,
         option: String,
     },
     #[error("word {word}: `{option}`: {why}")]
     Value {
-        /// Its place.
+        /// Its position.
         word: usize,
         option: String,
         /// What is wrong, and what would be right.
@@ -47,7 +48,7 @@ pub enum CurlError {
     },
     #[error("word {word}: `{option}` cannot be taken over: {why}")]
     Refused {
-        /// Its place.
+        /// Its position.
         word: usize,
         option: String,
         /// Why not, and what to do instead.
@@ -57,7 +58,7 @@ pub enum CurlError {
     NoUrl,
     #[error("word {word}: `{url}` is a second URL; one request at a time")]
     SecondUrl {
-        /// Its place.
+        /// Its position.
         word: usize,
         url: String,
     },
@@ -74,7 +75,7 @@ pub fn is_curl(text: &str) -> bool {
     matches!(first, "curl" | "curl.exe" | "$") && text.trim().contains(char::is_whitespace)
 }
 
-/// Reads a whole line.
+/// Parses a whole line.
 pub fn parse_line(text: &str, read: ReadFile<'_>) -> Parsed<Draft> {
     let text = text.trim().trim_start_matches("$ ");
     if text.lines().any(|line| line.trim_end().ends_with('^')) {
@@ -113,7 +114,7 @@ fn expanded(text: &str) -> Option<String> {
     None
 }
 
-/// Reads words, `curl` itself the first.
+/// Parses words, the first of which is `curl` itself.
 pub fn parse(words: &[String], read: ReadFile<'_>) -> Parsed<Draft> {
     match words.first().map(|word| word.rsplit('/').next().unwrap_or_default()) {
         Some("curl" | "curl.exe") => {}
@@ -145,7 +146,7 @@ pub fn parse(words: &[String], read: ReadFile<'_>) -> Parsed<Draft> {
     request.finish()
 }
 
-/// What a shell would not have given to curl.
+/// Whether a word would end the command in a shell.
 fn ends_the_command(word: &str) -> bool {
     matches!(word, "|" | "||" | "&" | "&&" | ";" | ">" | ">>" | "<" | "2>" | "2>&1" | "&>" | "2>/dev/null")
 }
@@ -175,7 +176,7 @@ fn take(words: &[String], at: &mut usize, context: &OptionContext<'_>) -> Parsed
     value.ok_or_else(|| CurlError::NoValue { word: context.number, option: context.option.to_owned() })
 }
 
-/// Where in the line something stands, and the means to read a file from there.
+/// The position of an option in the line, and the means to read files for it.
 struct OptionContext<'a> {
     number: usize,
     option: &'a str,
@@ -204,20 +205,20 @@ impl OptionContext<'_> {
     }
 }
 
-/// A field that the line asks for.
+/// A header field in the line.
 enum Field {
     Value(String),
-    /// `-H 'Name:'`: curl's own field of that name goes.
+    /// `-H 'Name:'`: curl's own field of that name is removed.
     Gone,
 }
 
-/// The request as far as it has been read.
+/// The request as parsed so far.
 #[derive(Default)]
 struct PartialRequest {
     url: Option<String>,
     method: Option<String>,
     fields: Vec<(String, Field)>,
-    /// Fields that hold where none of the name is given.
+    /// Default fields, used unless one of that name is given.
     defaults: Vec<(&'static str, &'static str)>,
     body: Option<String>,
     upload: bool,
@@ -365,7 +366,7 @@ impl PartialRequest {
             Does::DataUrlencode => urlencoded(value, context)?,
             Does::Upload if value == "." => return Err(context.error("name a file")),
             Does::Upload => context.file(value)?,
-            // Of a file curl takes the line ends and zero bytes out.
+            // curl removes line ends and zero bytes from files.
             Does::Data if value.starts_with('@') => context.content(value)?.replace(['\r', '\n', '\0'], ""),
             _ => context.content(value)?,
         };
@@ -384,7 +385,7 @@ impl PartialRequest {
         Ok(())
     }
 
-    /// The line as a whole.
+    /// Builds the request from the whole line.
     fn finish(mut self) -> Parsed<Draft> {
         let text = self.url.take().ok_or(CurlError::NoUrl)?;
         let (url, path, user) = split_url(&text)?;
@@ -463,11 +464,11 @@ impl PartialRequest {
     fn server(&self, url: Url, notes: &mut Vec<String>) -> Parsed<Address> {
         let mut tls = self.tls.clone();
         if tls.insecure && tls.ca.is_some() {
-            // As curl does it: what is not verified needs no authority.
+            // As in curl: without verification no authority is needed.
             tls.ca = None;
         }
         if tls.cert.is_some() != tls.key.is_some() {
-            // One file may hold both.
+            // One file may contain both.
             let file = tls.cert.clone().or_else(|| tls.key.clone());
             (tls.cert, tls.key) = (file.clone(), file);
         }
@@ -506,13 +507,13 @@ fn urlencoded(value: &str, context: &mut OptionContext<'_>) -> Parsed<String> {
     Ok(if name.is_empty() { content } else { format!("{name}={content}") })
 }
 
-/// The server, the path that is asked for, and the user that stands before the host.
+/// The server, the request target, and the user before the host.
 fn split_url(text: &str) -> Parsed<(Url, String, Option<String>)> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
     let scheme = scheme.to_ascii_lowercase();
     if !["http", "https"].contains(&&*scheme) {
         return Err(CurlError::Url(format!(
-            "`{text}`: `{scheme}://` is not asked here; allowed: `http://`, `https://`"
+            "`{text}`: `{scheme}://` is not supported; allowed: `http://`, `https://`"
         )));
     }
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -1,8 +1,8 @@
 //! A recording of a browser or proxy (HAR 1.2) as the requests of an experiment.
 //!
-//! It takes what was asked, in the order of the recording: as a session, in which later requests take values from
-//! earlier replies, or as single requests, equal ones as one with its frequency as weight. Times of the recording are
-//! not replayed, and of replies nothing is kept but their status and where a value that was needed later stood.
+//! It takes the requests in the order of the recording: as a session, in which later requests take values from earlier
+//! replies, or as single requests, with equal ones merged into one with their frequency as weight. Times of the
+//! recording are not replayed, and of replies only their status and the position of values needed later are kept.
 
 mod flow;
 
@@ -19,11 +19,11 @@ use crate::{Address, Draft, Request, Server};
 /// Most different requests of one experiment.
 pub const MOST_REQUESTS: usize = 1_000;
 
-/// Fields by which a browser asks only for what has changed; a reply to them depends on what it had.
+/// Fields by which a browser requests only what has changed; the reply then depends on the browser's cache.
 const CONDITIONAL: [&str; 5] =
     ["if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since"];
 
-/// Endings of paths of what a page is made of.
+/// Endings of paths of page assets.
 const ENDINGS: [&str; 24] = [
     "avif",
     "bmp",
@@ -51,38 +51,38 @@ const ENDINGS: [&str; 24] = [
     "wav",
 ];
 
-/// What of a recording is wanted.
+/// Which part of a recording to use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Scheme, host and port of the requests; needed where the recording has several.
+    /// Scheme, host and port of the requests; needed if the recording has several.
     pub origin: Option<String>,
-    /// What a page is made of: pictures, scripts, style sheets, fonts.
+    /// What to do with page assets: pictures, scripts, style sheets, fonts.
     pub assets: Assets,
-    /// What the recording is a recording of.
+    /// How to interpret the recording.
     pub taken_as: TakenAs,
 }
 
-/// What a recording is taken as.
+/// How a recording is interpreted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TakenAs {
-    /// What one client did, in order.
+    /// As the requests of one client, in order.
     #[default]
     Session,
-    /// A sample of what clients ask, each request by itself.
+    /// As a sample of all clients' requests, each independent.
     Requests,
 }
 
-/// What becomes of what a page is made of.
+/// What to do with page assets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Assets {
-    /// Taken like everything else.
+    /// Included like everything else.
     #[default]
     Kept,
     /// Left out.
     Skipped,
 }
 
-/// Why a recording cannot be taken over.
+/// Why a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HarError {
     #[error(
@@ -100,7 +100,7 @@ pub enum HarError {
     #[error("{file}: no request is left of {count}{why}")]
     Nothing {
         file: String,
-        /// How many it holds.
+        /// Number of its requests.
         count: usize,
         /// What was left out.
         why: String,
@@ -114,9 +114,9 @@ pub enum HarError {
     #[error("{file}: no request went to `{origin}`; the recording has {}", origins.join(", "))]
     NoSuchOrigin {
         file: String,
-        /// The origin asked for.
+        /// The requested origin.
         origin: String,
-        /// Those that there are.
+        /// The origins in the recording.
         origins: Vec<String>,
     },
     #[error(
@@ -160,7 +160,7 @@ struct Entry {
     request: HarRequest,
     #[serde(default)]
     response: Answered,
-    /// Chrome's word for what the reply was wanted for.
+    /// Chrome's type of the requested resource.
     #[serde(default, rename = "_resourceType")]
     kind: Option<String>,
 }
@@ -224,7 +224,7 @@ impl Content {
         self.mime_type.to_ascii_lowercase().contains("json")
     }
 
-    /// The body, where it is JSON and was recorded.
+    /// The body, if it is JSON and was recorded.
     fn json(&self) -> Option<serde_json::Value> {
         let text = self.text.as_deref().filter(|_| self.is_json())?;
         match self.encoding.as_deref() {
@@ -239,7 +239,7 @@ fn base64_bytes(text: &str) -> Option<Vec<u8>> {
     base64::engine::general_purpose::STANDARD.decode(text.trim()).ok()
 }
 
-/// Whether text is a recording rather than another JSON file.
+/// Whether a text is a recording, not another JSON file.
 pub fn is_har(text: &str) -> bool {
     serde_json::from_str::<Har>(text).is_ok()
 }
@@ -271,9 +271,9 @@ pub fn parse(file: &str, text: &str, wanted: &Selection) -> Result<Draft, HarErr
     let http2 = origin.scheme.is_secured() && second * 2 > taken.len();
     let taken = taken.into_iter().map(|(_, entry, request)| (request, &entry.response)).collect();
     let mut vault = Vault::default();
-    let (mut requests, session, told) = arrange(file, taken, wanted.taken_as, &mut vault)?;
+    let (mut requests, session, more) = arrange(file, taken, wanted.taken_as, &mut vault)?;
     let mut notes = vault.hide(&mut requests);
-    notes.extend(told);
+    notes.extend(more);
     if elsewhere > 0 {
         notes.push(format!("left out: requests to other origins ({elsewhere})"));
     }
@@ -295,7 +295,7 @@ pub fn parse(file: &str, text: &str, wanted: &Selection) -> Result<Draft, HarErr
     })
 }
 
-/// Different requests, their order where they are a session, and what is to be known of it.
+/// The different requests, their order if they are a session, and notes.
 type Arranged = (Vec<Request>, Option<Vec<usize>>, Vec<String>);
 
 fn arrange(
@@ -304,7 +304,7 @@ fn arrange(
     taken_as: TakenAs,
     vault: &mut Vault,
 ) -> Result<Arranged, HarError> {
-    // One request is a session anyway.
+    // A session of one request is the same as a single request.
     let taken_as = if taken.len() > 1 { taken_as } else { TakenAs::Requests };
     if taken_as == TakenAs::Session && taken.len() > SESSION_LONGEST {
         return Err(HarError::TooLong { file: file.to_owned(), count: taken.len() });
@@ -363,7 +363,7 @@ impl Omissions {
     }
 }
 
-/// An entry as a request and the server that it went to.
+/// An entry as a request and its server.
 fn take(entry: &Entry, assets: Assets, omissions: &mut Omissions) -> Option<(Url, Request)> {
     let asked = &entry.request;
     let Some((origin, path)) = split(&asked.url) else {
@@ -383,7 +383,7 @@ fn take(entry: &Entry, assets: Assets, omissions: &mut Omissions) -> Option<(Url
         return None;
     }
     if !is_method(&asked.method) {
-        omissions.out("requests with a method that is none");
+        omissions.out("requests with an invalid method");
         return None;
     }
     let mut request = Request { method: asked.method.to_uppercase(), ..Request::get(&path) };
@@ -415,7 +415,7 @@ fn printable(text: &str) -> String {
     text.chars().take(40).filter(|c| !c.is_control()).collect()
 }
 
-/// Scheme, host and port, and what is asked there.
+/// Splits a URL into scheme, host and port, and the request target.
 fn split(url: &str) -> Option<(Url, String)> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
@@ -462,7 +462,7 @@ fn body(posted: &Posted) -> Result<Option<String>, &'static str> {
     }
 }
 
-/// The origin that is meant.
+/// The origin to use.
 fn choose(file: &str, taken: &[(Url, &Entry, Request)], wanted: Option<&str>) -> Result<Url, HarError> {
     let mut counts: Vec<(&Url, usize)> = Vec::new();
     for (origin, ..) in taken {
@@ -492,12 +492,12 @@ fn choose(file: &str, taken: &[(Url, &Entry, Request)], wanted: Option<&str>) ->
     }
 }
 
-/// What makes two requests one; the last of a session only.
+/// What makes two requests equal; the last part only in a session.
 type Sameness = (String, String, Vec<(String, String)>, Option<String>, Option<(Vec<String>, Option<u16>)>);
 
-/// Equal requests as one, by first appearance, and the place of each in the order of the recording. In a session each has
-/// the status that it got there, and a weight of 1; outside of one a request that was answered differently has no status
-/// to check.
+/// Merges equal requests, by first appearance, and returns the index of each in the order of the recording. In a
+/// session each has the status that it got there, and a weight of 1; otherwise a request that got different statuses
+/// has no status to check.
 fn merge(all: impl Iterator<Item = Request>, taken_as: TakenAs) -> (Vec<Request>, Vec<usize>) {
     let mut merged: Vec<Request> = Vec::new();
     let mut order = Vec::new();

@@ -1,9 +1,9 @@
-//! Requests as others write them down (a command line of curl, a recording of a browser, a description of an API), and
-//! the commented experiment file that asks them.
+//! Requests from other sources (a command line of curl, a recording of a browser, a description of an API), and the
+//! commented experiment file that sends them.
 //!
-//! Everything here is a function of text: no file is opened but through the caller's reader, nothing is sent. Secrets
-//! never reach the file; it names a variable of the environment instead, and a note says which. What cannot be taken
-//! over is refused, or left out with a note, never passed over in silence.
+//! Everything here is a function of text: files are read only through the caller's reader, and nothing is sent. Secrets
+//! never reach the file; it names an environment variable instead, and a note says which. Unsupported parts are
+//! refused, or left out with a note, never ignored silently.
 
 pub mod curl;
 pub mod har;
@@ -18,47 +18,48 @@ use weighbridge_model::quantity::Nanoseconds;
 
 pub use requests::Request;
 
-/// What an experiment file is written from.
+/// The content of an experiment file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// What the experiment asks, in a line.
+    /// What the experiment asks, in one line.
     pub title: String,
-    /// Whom.
+    /// The server to ask.
     pub server: Server,
-    /// At least one, each with a name of its own.
+    /// At least one, with unique names.
     pub requests: Vec<Request>,
-    /// Places of the requests in the order in which one client sends them; without it each is sent by itself, by weight.
+    /// Indices of the requests in the order in which one client sends them; `None` if each is sent independently, by
+    /// weight.
     pub session: Option<Vec<usize>>,
-    /// After this a request has failed, where the source says so.
+    /// After this a request has failed, if the source says so.
     pub timeout: Option<Nanoseconds>,
-    /// What was left out and what is to be done, each a sentence without full stop.
+    /// What was left out and what to do, each a sentence without a full stop.
     pub notes: Vec<String>,
 }
 
-/// Whom an experiment asks.
+/// The server of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Server {
-    /// A server that runs already.
+    /// A server that is already running.
     Address(Box<Address>),
-    /// A program that is started for it: a command as it is typed, with `{port}` or without.
+    /// A program that is started for it: a command as typed, with or without `{port}`.
     Command(String),
 }
 
-/// Where a server is, and how it is spoken to.
+/// Where a server is, and how to connect to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Address {
     /// Its URL; the path is a base to which those of requests are added.
     pub url: Url,
-    /// Where it is not the URL's own.
+    /// Its protocol, if the URL does not decide it.
     pub protocol: Option<Protocol>,
-    /// Where it is not the default.
+    /// TLS settings that differ from the default.
     pub tls: Option<TlsSpec>,
-    /// The Unix socket that leads there.
+    /// The Unix socket to connect to.
     pub unix: Option<String>,
 }
 
 impl Address {
-    /// A server spoken to as its URL says.
+    /// A server whose URL says everything.
     pub const fn plain(url: Url) -> Self {
         Self { url, protocol: None, tls: None, unix: None }
     }

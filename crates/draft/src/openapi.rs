@@ -1,7 +1,7 @@
 //! A description of an API (OpenAPI 3.0 or 3.1, JSON or YAML) as the requests of an experiment.
 //!
-//! Values of parameters and bodies are the description's own examples and defaults, or made from its schemas, the same
-//! each time. It follows references within the file, refuses to fetch others, and leaves out what it cannot fill in.
+//! Values of parameters and bodies are the description's own examples and defaults, or generated from its schemas, the
+//! same each time. It follows references within the file, does not fetch others, and leaves out what it cannot fill in.
 
 mod example;
 
@@ -12,25 +12,25 @@ use crate::requests::{add_header, form, name_all};
 use crate::{Address, Draft, Request, Server, secret};
 use example::Examples;
 
-/// Methods of operations, as they stand in a description.
+/// Methods of operations, as descriptions write them.
 const METHODS: [&str; 8] = ["get", "head", "options", "post", "put", "patch", "delete", "trace"];
 
 /// Most operations of one experiment.
 const MOST_REQUESTS: usize = 1_000;
 
-/// Longest file; values below point into each other, so that a short file can mean a long one.
+/// Longest file; values in it can refer to each other, so that a short file can expand to a long one.
 const LONGEST: usize = 32 << 20;
 
-/// What of a description is wanted.
+/// Which part of a description to use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Where the API is served, instead of the description's first server.
+    /// Where the API is served; by default the description's first server.
     pub url: Option<String>,
-    /// Methods in small letters; `GET` where there is none. `all` is every method.
+    /// Methods in lower case; empty means `GET`, and `all` means every method.
     pub methods: Vec<String>,
 }
 
-/// Why a description cannot be taken over.
+/// Why a description cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenApiError {
     #[error("{file}:{line}: this is no description of an API: {message}")]
@@ -44,7 +44,7 @@ pub enum OpenApiError {
     #[error("{file}: `{place}`: {message}")]
     Wrong {
         file: String,
-        /// Where, as a JSON pointer.
+        /// Position, as a JSON pointer.
         place: String,
         /// What is wrong and what would be right.
         message: String,
@@ -59,7 +59,7 @@ pub enum OpenApiError {
     #[error("{file}: no operation is left{why}")]
     Nothing {
         file: String,
-        /// What was left out, and what would bring it in.
+        /// What was left out, and how to include it.
         why: String,
     },
 }
@@ -102,7 +102,7 @@ pub fn parse(file: &str, text: &str, wanted: &Selection) -> Parsed<Draft> {
     Ok(Draft { title, server, requests, session: None, timeout: None, notes })
 }
 
-/// Whether text describes an API rather than something else.
+/// Whether a text is the description of an API.
 pub fn is_openapi(text: &str) -> bool {
     let keys = ["openapi", "swagger"];
     if text.trim_start().starts_with('{') {
@@ -145,7 +145,7 @@ fn methods(given: &[String]) -> Parsed<Vec<&'static str>> {
             None => return Err(OpenApiError::Method { method: name.clone() }),
         }
     }
-    // In the order of the list: what only reads goes first.
+    // In the order of the list: methods that only read come first.
     Ok(METHODS.into_iter().filter(|method| wanted.contains(method)).collect())
 }
 
@@ -188,7 +188,7 @@ impl Omissions {
     }
 }
 
-/// The description, and how to find one's way in it.
+/// A description, with lookup of its parts.
 struct Api<'a> {
     file: &'a str,
     root: &'a Value,
@@ -216,7 +216,7 @@ impl<'a> Api<'a> {
         }
     }
 
-    /// What a reference stands for; anything else is itself.
+    /// The target of a reference; any other value unchanged.
     fn follow(&self, place: &str, value: &'a Value) -> Parsed<&'a Value> {
         let mut value = value;
         for _ in 0..16 {
@@ -246,7 +246,7 @@ impl<'a> Api<'a> {
         let base = match (given, text) {
             (Some(given), text) => {
                 let url = Url::parse(given).map_err(OpenApiError::Url)?;
-                // A bare address is served under the path that the description names.
+                // A bare address gets the path of the description's server.
                 let path =
                     text.filter(|_| url.path == "/").map_or_else(|| url.path.clone(), |text| path_of(&text));
                 Url { path, ..url }
@@ -256,7 +256,7 @@ impl<'a> Api<'a> {
             }
             (None, _) => {
                 let message =
-                    "says no whole address; say where the API is served: `--url http://127.0.0.1:8080`";
+                    "gives no absolute URL; say where the API is served: `--url http://127.0.0.1:8080`";
                 return Err(self.wrong("/servers/0/url", message));
             }
         };
@@ -279,7 +279,7 @@ impl<'a> Api<'a> {
         text
     }
 
-    /// The requests of one path; those of other methods, and those that cannot be made, are left out.
+    /// The requests of one path, without those of other methods and those that cannot be made.
     fn operations(
         &self,
         path: &str,
@@ -290,7 +290,7 @@ impl<'a> Api<'a> {
     ) -> Parsed<Vec<Request>> {
         let place = format!("/paths/{}", escaped(path));
         if !path.starts_with('/') {
-            // `x-…` is anybody's own.
+            // Fields `x-…` are extensions.
             return if path.starts_with("x-") {
                 Ok(Vec::new())
             } else {
@@ -328,7 +328,7 @@ fn escaped(part: &str) -> String {
     part.replace('~', "~0").replace('/', "~1")
 }
 
-/// A value as it stands in a path, a query or a header.
+/// A value as it is written in a path, a query or a header.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -337,7 +337,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// One operation on its way to a request.
+/// State while a request is built from one operation.
 struct Building<'a, 'b> {
     api: &'b Api<'a>,
     place: &'b str,
@@ -399,7 +399,7 @@ impl<'a> Building<'a, '_> {
         Ok(Ok(Request { name, method: method.to_owned(), headers, body, status, ..Request::get(&whole) }))
     }
 
-    /// The parameters of the path and of the operation, which go first where both have one.
+    /// The parameters of the path and of the operation; the operation's override the path's.
     fn parameters(&self, item: &'a Value, operation: &'a Value) -> Parsed<Vec<&'a Value>> {
         let mut found: Vec<&'a Value> = Vec::new();
         for (owner, place) in [(operation, self.place.to_owned()), (item, self.place.to_owned())] {
@@ -417,7 +417,7 @@ impl<'a> Building<'a, '_> {
         Ok(found)
     }
 
-    /// What the first way to log in wants.
+    /// Adds the credentials of the first security requirement.
     fn security(
         &self,
         operation: &'a Value,
@@ -434,7 +434,7 @@ impl<'a> Building<'a, '_> {
             let scheme = self.api.follow(&pointer, scheme)?;
             let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
             let kind = (text("type"), text("in"), text("scheme").to_ascii_lowercase());
-            // What stands in the place of a secret: `hide` makes a variable of it.
+            // A placeholder for the secret: `hide` replaces it with a variable.
             let field = match (kind.0, kind.1, &*kind.2) {
                 ("apiKey", "header", _) => Some((text("name"), variable(text("name")))),
                 ("apiKey", "query", _) => {
@@ -452,7 +452,7 @@ impl<'a> Building<'a, '_> {
                 _ => None,
             };
             if let Some((name, value)) = field {
-                // A name that is none cannot be sent, and the request says so when it is asked.
+                // An invalid name cannot be sent, and the request is refused then.
                 let _ = add_header(headers, name, &value);
             }
         }
@@ -497,7 +497,7 @@ impl<'a> Building<'a, '_> {
         Ok(Ok(Some(body)))
     }
 
-    /// The status of success, where the description knows one.
+    /// The status of a good reply, if the description has one.
     fn status(&self, operation: &Value) -> Option<u16> {
         let codes = operation.get("responses").and_then(Value::as_object)?;
         let good = |code: &String| code.parse::<u16>().ok().filter(|code| (200..300).contains(code));
@@ -507,13 +507,13 @@ impl<'a> Building<'a, '_> {
     }
 }
 
-/// A variable of the environment for a field that names no secret by itself.
+/// An environment variable for a field whose name does not say that it is secret.
 fn variable(name: &str) -> String {
     let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     format!("env:{}", name.chars().map(upper).collect::<String>())
 }
 
-/// A value as one text; lists and objects with their parts joined.
+/// A value as one text; the parts of lists and objects are joined.
 fn joined(value: &Value, between: &str) -> String {
     match value {
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(between),

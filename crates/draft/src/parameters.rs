@@ -1,15 +1,15 @@
-//! The places of a request in which a value stands by itself: a segment of its path, a value of its query, a header
-//! field or a cookie, a text or number of its body. What stands there can be replaced by a place for a value; all else
-//! is written so that it is read as itself.
+//! The parts of a request that are single values: a segment of its path, a value of its query, a header field or a
+//! cookie, a text or number of its body. Such a value can be replaced by a placeholder; everything else is escaped so
+//! that it is read literally.
 //!
-//! It knows places and their encodings; it refuses to judge which value belongs into the file.
+//! It knows the parts and their encodings; the caller decides which value to replace.
 
 use percent_encoding::percent_decode_str;
 use weighbridge_model::experiment::Template;
 
 use crate::Request;
 
-/// Where a value stands, which is how it is written there.
+/// Where a value is, which decides how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A segment of the path.
@@ -28,28 +28,28 @@ pub(crate) enum Place {
 /// One value of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parameter<'a> {
-    /// Where it stands.
+    /// Its position.
     pub place: Place,
     /// Its name there; empty for a segment of a path.
     pub key: &'a str,
-    /// What it says.
+    /// Its decoded value.
     pub value: &'a str,
-    /// How it is written.
+    /// Its text as written.
     pub raw: &'a str,
 }
 
-/// What is put into a parameter.
+/// The replacement of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Put {
     /// A value of the session, in the encoding of the place.
     Value(String),
-    /// A value of the session that has the encoding of the place already.
+    /// A value of the session that already has the encoding of the place.
     Raw(String),
-    /// A variable of the environment; it holds the value without any encoding.
+    /// An environment variable; it contains the value without any encoding.
     Variable(String),
 }
 
-/// Decides what is put into a parameter; `None` leaves it as it is.
+/// Chooses the replacement of a parameter; `None` leaves it unchanged.
 pub(crate) type Choose<'a> = &'a mut dyn FnMut(&Parameter<'_>) -> Option<Put>;
 
 impl Put {
@@ -113,7 +113,7 @@ fn pairs(text: &str, choose: Choose<'_>) -> String {
     text.split('&').map(pair).collect::<Vec<_>>().join("&")
 }
 
-/// A percent-encoded value; one that would be written otherwise than it was stays what it is.
+/// A percent-encoded value; one that would be encoded differently stays unchanged.
 fn encoded(place: Place, key: &str, raw: &str, spaced: &str, choose: Choose<'_>) -> String {
     let Ok(value) = percent_decode_str(spaced).decode_utf8() else { return Template::escaped(raw) };
     // A key is a name, whatever its encoding.
@@ -138,8 +138,8 @@ fn field(name: &str, value: &str, choose: Choose<'_>) -> String {
     Template::escaped(value)
 }
 
-/// Cookies one by one; where none of them is replaced, the field is left as a whole. The others beside those that are
-/// replaced are offered together, under the name of the field.
+/// Cookies one by one; if none of them is replaced, the field is left unchanged. If some are, the others are offered
+/// together, under the name of the field.
 fn cookies(value: &str, choose: Choose<'_>) -> String {
     let mut rest = Vec::new();
     let mut put = Vec::new();
@@ -164,7 +164,7 @@ fn cookies(value: &str, choose: Choose<'_>) -> String {
     put.join("; ")
 }
 
-/// A text that is JSON, its texts and numbers one by one; everything between them stays to the letter.
+/// A JSON text, its strings and numbers one by one; everything between them stays unchanged.
 fn json(text: &str, choose: Choose<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut key = String::new();
@@ -200,7 +200,7 @@ fn json(text: &str, choose: Choose<'_>) -> String {
     out
 }
 
-/// Length of the JSON text that begins here, with its quotes.
+/// Length of the JSON string that begins here, with its quotes.
 fn text_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

@@ -1,12 +1,12 @@
-//! Requests as an experiment has them, and what every source needs to make them: targets without blanks, header
-//! fields that may be sent, names that are unique.
+//! Requests of an experiment, and what every source needs to make them: targets without blanks, header fields that may
+//! be sent, unique names.
 
 use std::collections::HashMap;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use weighbridge_model::experiment::{Extract, Template, TemplatePiece};
 
-/// What may not stand in a request's target as it is; `%` stays, since targets come encoded.
+/// Characters that must be encoded in a request's target; `%` stays, since targets come encoded.
 const TARGET: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`');
 
 /// Fields that belong to one connection, or that the generator writes itself.
@@ -30,23 +30,23 @@ const OF_THE_CONNECTION: [&str; 12] = [
 pub struct Request {
     /// Unique.
     pub name: String,
-    /// In capitals.
+    /// In upper case.
     pub method: String,
     /// Path and query, beginning with `/`.
     pub path: String,
-    /// Name and value, each name once; values are secret-free.
+    /// Name and value, each name once; secrets are replaced by variables.
     pub headers: Vec<(String, String)>,
     pub body: Option<String>,
-    /// Share of the mix; 1 where it stands in a session.
+    /// Share of the mix; 1 in a session.
     pub weight: u64,
-    /// The status of a good reply, where it is known.
+    /// The status of a good reply, if it is known.
     pub status: Option<u16>,
-    /// What later requests of the session take from its reply.
+    /// Values that later requests of the session take from its reply.
     pub extract: Vec<Extract>,
 }
 
 impl Request {
-    /// A `GET` of a path, not named yet.
+    /// A `GET` of a path, without a name yet.
     pub fn get(path: &str) -> Self {
         Self {
             name: String::new(),
@@ -61,14 +61,14 @@ impl Request {
     }
 }
 
-/// A path and query as they may be sent.
+/// A path and query encoded for sending.
 pub(crate) fn target(text: &str) -> String {
     let text = text.split('#').next().unwrap_or_default();
     let begun = if text.starts_with('/') { text.to_owned() } else { format!("/{text}") };
     utf8_percent_encode(&begun, TARGET).to_string()
 }
 
-/// What stands as it is in a part of a query or a form: the unreserved characters of RFC 3986.
+/// Characters that need no encoding in a part of a query or a form: the unreserved ones of RFC 3986.
 const PART: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A part of a query, a path or a form, every reserved character encoded.
@@ -76,13 +76,13 @@ pub(crate) fn form(text: &str) -> String {
     utf8_percent_encode(text, PART).to_string()
 }
 
-/// Whether a method is one that an experiment takes.
+/// Whether an experiment accepts a method.
 pub(crate) fn is_method(text: &str) -> bool {
     !text.is_empty() && text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Adds a header field; a name that is there already gets both values in one field. `false` where the field cannot be
-/// sent: no token, or a value with control characters or bytes beyond ASCII.
+/// Adds a header field; if the name exists already, both values go into one field. `false` if the field cannot be sent:
+/// an invalid name, or a value with control characters or bytes beyond ASCII.
 #[must_use]
 pub(crate) fn add_header(headers: &mut Vec<(String, String)>, name: &str, value: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -107,7 +107,7 @@ pub(crate) fn is_of_the_connection(name: &str) -> bool {
     name.starts_with(':') || OF_THE_CONNECTION.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
-/// Longest name that a request is given.
+/// Longest name that a request gets.
 const LONGEST_NAME: usize = 60;
 
 /// A path with the names of its values in braces, as descriptions of APIs write them.
@@ -121,8 +121,8 @@ fn shown(path: &str) -> String {
     template.pieces().iter().map(piece).collect()
 }
 
-/// Names requests that have none after method and path: without the query where that is clear, numbered where even the
-/// whole path is not.
+/// Names unnamed requests by method and path: without the query if that is unique, and numbered if even the whole path
+/// is not.
 pub(crate) fn name_all(requests: &mut [Request]) {
     let plain = |request: &Request| {
         let whole = shown(&request.path);
@@ -142,7 +142,7 @@ pub(crate) fn name_all(requests: &mut [Request]) {
         }
         let cut: String = request.name.chars().take(LONGEST_NAME).collect();
         let mut name = cut.clone();
-        // A name with a number behind it may be another's own.
+        // A name with a number after it may be another's own.
         while taken.contains_key(&name) {
             let number = taken.entry(cut.clone()).or_insert(1);
             *number += 1;
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_short_where_that_is_clear_and_unique_always() {
+    fn names_are_unique_and_short_if_possible() {
         let of = |path: &str| Request::get(path);
         let mut requests = [of("/a?x=1"), of("/b?x=1"), of("/b?x=2"), of("/b?x=2"), of("/b?x=2")];
         requests[4].name = "GET /b?x=2 #2".to_owned();

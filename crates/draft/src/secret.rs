@@ -1,7 +1,7 @@
-//! Secrets on their way into a file: they do not get there. A header field whose name says that it holds one is
-//! written as `env:NAME`, of a recording also a value of a query or a body, and a note says what to set.
+//! Keeps secrets out of the file. A header field whose name says that it contains one is written as `env:NAME`; in
+//! recordings also a value of a query or a body. A note says which variable to set.
 //!
-//! It goes by names, as the record of a run does, and refuses to guess from values.
+//! It goes by names, as the record of a run does, and does not guess from values.
 
 use weighbridge_model::experiment::Template;
 use weighbridge_model::secret::is_secret;
@@ -9,16 +9,16 @@ use weighbridge_model::secret::is_secret;
 use crate::Request;
 use crate::parameters::{Parameter, Place, Put};
 
-/// The variables that stand for secrets, with what each holds, in the order of their finding.
+/// The variables that replace secrets, with their values, in the order in which they were found.
 #[derive(Debug, Default)]
 pub(crate) struct Vault {
     held: Vec<(String, String)>,
-    /// What to set, and what is left to be looked at.
+    /// What to set, and what to check by hand.
     notes: Vec<String>,
 }
 
 impl Vault {
-    /// The variable that stands for the value of a field. Equal values of one field share it.
+    /// The variable for the value of a field. Equal values of one field share it.
     fn variable(&mut self, field: &str, value: &str) -> String {
         let base: String = field
             .chars()
@@ -39,17 +39,17 @@ impl Vault {
     }
 
     fn note(&mut self, note: String) {
-        // One line a variable, though it may stand in several places.
+        // One line per variable, even if it is used in several places.
         let begin = note.split(" to the ").next().filter(|begin| begin.starts_with("set `"));
-        let is_told =
-            |told: &String| begin.is_some_and(|begin| told.starts_with(&format!("{begin} to the ")));
-        if !self.notes.contains(&note) && !self.notes.iter().any(is_told) {
+        let is_same =
+            |listed: &String| begin.is_some_and(|begin| listed.starts_with(&format!("{begin} to the ")));
+        if !self.notes.contains(&note) && !self.notes.iter().any(is_same) {
             self.notes.push(note);
         }
     }
 
-    /// What stands for a value of a query or a body whose name says that it is a secret, or for the cookies beside those
-    /// that the server gave. Whole header fields are [hidden](Self::hide) later.
+    /// The replacement of a value of a query or a body whose name says that it is a secret, or of cookies that did not
+    /// come from the server. Whole header fields are [hidden](Self::hide) later.
     pub fn put(&mut self, parameter: &Parameter<'_>) -> Option<Put> {
         let what = match parameter.place {
             Place::Pair => "value of the query's or form's",
@@ -66,8 +66,8 @@ impl Vault {
         Some(Put::Variable(variable))
     }
 
-    /// Takes the secrets out of all header fields; what to set before the experiment can be run, and what is left to be
-    /// looked at.
+    /// Replaces the secrets in all header fields; returns what to set before the experiment can run, and what to check
+    /// by hand.
     pub fn hide(mut self, requests: &mut [Request]) -> Vec<String> {
         for request in &mut *requests {
             for (name, value) in &mut request.headers {
@@ -104,12 +104,12 @@ fn is_filled_in(text: &str) -> bool {
         .is_ok_and(|template| template.values().next().is_some() || template.variables().next().is_some())
 }
 
-/// [`Vault::hide`] where nothing was taken out before.
+/// [`Vault::hide`] if nothing was replaced before.
 pub(crate) fn hide(requests: &mut [Request]) -> Vec<String> {
     Vault::default().hide(requests)
 }
 
-/// The command that sets a variable, without what it is to hold.
+/// The command that sets a variable, without its value.
 fn how(field: &str, variable: &str, value: &str) -> String {
     let (scheme, rest) = value.split_once(' ').unwrap_or(("", value));
     match scheme {
@@ -117,7 +117,7 @@ fn how(field: &str, variable: &str, value: &str) -> String {
             format!("`export {variable}='…'`")
         }
         "Basic" => format!("`export {variable}=\"Basic $(printf %s 'user:password' | base64)\"`"),
-        // Known words only: the first of others may be part of the secret.
+        // Only known words: others may be the beginning of the secret.
         "Bearer" | "Token" | "ApiKey" | "Digest" => format!("`export {variable}='{scheme} …'`"),
         _ => format!("`export {variable}='…'`"),
     }
@@ -150,12 +150,12 @@ mod tests {
             "env:MINE",
         ];
         assert_eq!(values, wanted);
-        let told = notes.join("\n");
-        assert!(told.contains("`export AUTHORIZATION='Bearer …'`"), "{told}");
-        assert!(told.contains("`export AUTHORIZATION_2=\"Basic $("), "{told}");
-        assert!(told.contains("`api_key`") && !told.contains("`page`"), "{told}");
+        let text = notes.join("\n");
+        assert!(text.contains("`export AUTHORIZATION='Bearer …'`"), "{text}");
+        assert!(text.contains("`export AUTHORIZATION_2=\"Basic $("), "{text}");
+        assert!(text.contains("`api_key`") && !text.contains("`page`"), "{text}");
         for secret in ["one'", "b25l"] {
-            assert!(!told.contains(secret), "{told}");
+            assert!(!text.contains(secret), "{text}");
         }
     }
 }

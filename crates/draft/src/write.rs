@@ -1,4 +1,4 @@
-//! The experiment file: what was drafted, with the comments that a newcomer needs to change it.
+//! Writes the experiment file, with the comments that a newcomer needs to change it.
 
 use std::fmt::Write;
 
@@ -31,12 +31,12 @@ fn line(text: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{what}");
 }
 
-/// Text as TOML has it.
+/// Text as a TOML string.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A comment holds one line, and no control characters.
+/// A comment has one line, and no control characters.
 fn comment(text: &mut String, words: &str) {
     let plain: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut row = String::from("#");
@@ -107,7 +107,7 @@ fn extract(text: &mut String, extract: &Extract) {
     line(text, format_args!("extract.{} = {{ {} }}", key(&extract.name), parts.join(", ")));
 }
 
-/// One request; the first shows what more could be said.
+/// One request; the comments of the first show further options.
 fn request(text: &mut String, request: &Request, draft: &Draft, number: usize) {
     let first = number == 0;
     text.push_str("[[workload.request]]\n");
@@ -147,7 +147,7 @@ fn request(text: &mut String, request: &Request, draft: &Draft, number: usize) {
     }
 }
 
-/// A key of a table, bare where TOML lets it.
+/// A key of a table, bare if TOML allows it.
 fn key(name: &str) -> String {
     let bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if !name.is_empty() && name.bytes().all(bare) { name.to_owned() } else { quoted(name) }
@@ -276,7 +276,7 @@ mod tests {
         draft.requests[0].body = Some(nasty.to_owned());
         draft.requests[0].headers.push(("X-a.b\"".to_owned(), nasty.to_owned()));
         let experiment = read(&draft);
-        // A name that cannot be shown would be refused.
+        // A name with control characters would be refused.
         assert_eq!(experiment.title, printable(nasty));
         let weighbridge_model::experiment::WorkloadSpec::Http(weighbridge_model::experiment::HttpSpec {
             requests,

@@ -1,5 +1,5 @@
-//! The experiment files that are written, to the letter. `UPDATE_GOLDEN=1 cargo test -p weighbridge-draft --test golden`
-//! writes them anew; whoever does that reads the difference.
+//! The experiment files, compared byte by byte. `UPDATE_GOLDEN=1 cargo test -p weighbridge-draft --test golden` writes
+//! them anew; then read the difference.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ fn data(name: &str) -> String {
     fs::read_to_string(here("data").join(name)).expect("it is there")
 }
 
-/// Fails unless the draft is written as the golden file has it, and is an experiment without the secrets of the data.
+/// Fails unless the draft is written exactly like the golden file, and is an experiment without the secrets of the
+/// data.
 #[track_caller]
 fn assert_written(name: &str, draft: &Draft) {
     let text = draft.to_file();

@@ -1,7 +1,7 @@
-//! One connection: its socket, its framer, its buffers and the places for requests in flight on it.
+//! One connection: its socket, its framer, its buffers and its lanes, the places for requests in flight.
 //!
-//! It moves bytes between socket and framer and says what ended. It refuses to decide when to send, when to open or
-//! when to give up: the pool and the window do.
+//! It moves bytes between socket and framer and reports which requests ended. The pool and the window decide when to
+//! send, when to open and when to give up.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,11 +18,11 @@ use crate::stamps::{self, SocketStamps};
 use crate::sys;
 use crate::tls::{TlsFailure, TlsSession};
 
-/// Reads in a row before other connections get their turn.
+/// Most reads in a row before other connections get their turn.
 const READS: usize = 4;
 
-/// Bytes waiting to be written from which on no further request is added to a batch, so that the time stamped before
-/// a write is that of every request in it.
+/// With this many bytes waiting to be written, no further request is added to a batch, so that the time stamp taken
+/// before a write is true for every request in it.
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// A request that is over.
@@ -31,25 +31,25 @@ pub(crate) struct Finished {
     pub record: RequestRecord,
     /// The generator's own lateness; `None` where the request was never sent.
     pub lag: Option<Nanoseconds>,
-    /// Where it was in flight.
+    /// The slot it was in.
     pub slot: u32,
     pub request: RequestId,
-    /// Whether a good reply stood still between two of its parts for as long as a delayed acknowledgement takes.
+    /// Whether a good reply paused between two of its parts for as long as a delayed acknowledgement takes.
     pub is_held_up: bool,
 }
 
 /// What a lane is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaneState {
-    /// Nothing, and it is not in the pool's list of ready slots.
+    /// Idle, and not in the pool's list of ready slots.
     Free,
-    /// Nothing, and it is in that list.
+    /// Idle, and in that list.
     Listed,
-    /// Nothing, and it waits for its turn.
+    /// Idle for its think time.
     Thinking,
     /// Its request waits in the output buffer.
     Started,
-    /// Its request is on its way.
+    /// Its request is sent and not yet answered.
     Sent,
 }
 
@@ -57,15 +57,15 @@ pub(crate) enum LaneState {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lane {
     pub state: LaneState,
-    /// Its number among all of the variant's.
+    /// Its number among all slots of the variant.
     slot: u32,
     /// When it last became free.
     pub freed: Timestamp,
     /// How the session's last request ended; `None` where the next request opens a session.
     pub reply: Option<Reply>,
-    /// When its next request is due, where it has been decided how long it thinks.
+    /// When its next request is due, once its think time has been drawn.
     pub planned: Option<Timestamp>,
-    /// The request with which its session goes on, where the workload was asked already.
+    /// The next request of its session, if the workload has already been asked for it.
     pub onward: Option<RequestId>,
     request: RequestId,
     operation: OperationId,
@@ -73,24 +73,24 @@ pub(crate) struct Lane {
     sent: Timestamp,
     /// When the request could have been sent at the earliest: due, the lane free and the connection open.
     sendable: Timestamp,
-    /// Under which operation the time of each message of the reply is recorded, if it is.
+    /// The operation under which the time of each message of the reply is recorded, if any.
     message_operation: Option<OperationId>,
     /// When the last message of the reply came; before the first, when the request was sent.
     messaged: Timestamp,
     /// When the last part of the reply came, if one has.
     heard: Option<Timestamp>,
-    /// Whether it stood still between two parts.
+    /// Whether the reply paused between two parts.
     is_held_up: bool,
 }
 
 /// The socket's state.
 #[derive(Debug)]
 pub(crate) enum Link {
-    /// No socket; not to be opened before this time.
+    /// No socket; it must not be opened before this time.
     Closed { retry_at: Timestamp },
-    /// The connect was begun and has until `deadline`.
+    /// The connect is in progress and has until `deadline`.
     Connecting { socket: OwnedFd, begun: Timestamp, deadline: Timestamp },
-    /// The socket is connected; the TLS handshake on it was begun and has until `deadline`.
+    /// The socket is connected; the TLS handshake is in progress and has until `deadline`.
     Handshaking { socket: OwnedFd, begun: Timestamp, deadline: Timestamp },
     /// Established.
     Open { socket: OwnedFd },
@@ -110,7 +110,7 @@ enum Life {
     Draining,
 }
 
-/// Whether free lanes were left out of the ready list because the connection took no more.
+/// Whether free lanes are missing from the ready list because the connection took no more requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parked {
     None,
@@ -120,20 +120,20 @@ pub(crate) enum Parked {
 /// How far to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// To the first read that does not fill the buffer: nothing more is there then.
+    /// To the first read that does not fill the buffer: then nothing more is there.
     Short,
     /// To the end or until nothing is there, because the socket reported its end.
     End,
 }
 
-/// What came of reading.
+/// The result of reading.
 #[derive(Debug)]
 pub(crate) enum Received {
-    /// The connection goes on; everything there was read.
+    /// The connection is alive and everything was read.
     All,
-    /// The connection goes on; there may be more, after others had their turn.
+    /// The connection is alive; there may be more to read after others had their turn.
     More,
-    /// It ended, in the proper place or not.
+    /// It ended, in mid-reply or not.
     Ended,
     /// It failed: an error of the socket, or bytes that break the protocol.
     Broken(ErrorKind),
@@ -157,7 +157,7 @@ pub(crate) struct Connection {
     pub busy: u32,
     pub writing: Writing,
     pub parked: Parked,
-    /// Times it was lost in a row without a whole reply in between.
+    /// Losses in a row without a whole reply in between.
     pub failures: u32,
     /// A failure that no request has been charged with yet.
     pub owes: Option<ErrorKind>,
@@ -165,29 +165,29 @@ pub(crate) struct Connection {
     pub opened: Timestamp,
     /// Requests started on it since then.
     pub started: u64,
-    /// Requests that it may serve.
+    /// Most requests that it may serve.
     pub limit: u64,
     /// How long each read is held back before its time is taken.
     pub hold_back: Option<Nanoseconds>,
-    /// Lanes whose request is in `out` and whose send time is not taken yet.
+    /// Lanes whose request is in `out` and has no send time yet.
     fresh: Vec<u32>,
     life: Life,
     framer: AnyFramer,
-    /// What the framer wrote; where there is TLS, not yet enciphered.
+    /// What the framer wrote; over TLS, not yet encrypted.
     out: Out,
-    /// Where the connection is secured.
+    /// The TLS session, if the connection has one.
     tls: Option<Box<TlsSession>>,
     /// Received bytes the framer has not consumed.
     rest: Vec<u8>,
-    /// The counts when the window began.
+    /// The socket's counts when the window began.
     baseline: Traffic,
     /// Bytes written to and read from the socket since it was opened.
     moved: Moved,
-    /// Where the kernel stamps what goes out and comes in.
+    /// Kernel time stamps of packets sent and received, if asked for.
     pub stamps: Option<Box<SocketStamps>>,
 }
 
-/// Bytes that went through a socket, counted here because not every kind of socket has counts of the kernel's.
+/// Bytes that went through a socket, counted here because the kernel does not count them for every kind of socket.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moved {
     written: u64,
@@ -222,8 +222,8 @@ impl Lane {
         self.heard = Some(now);
     }
 
-    /// Notes `count` messages of the reply that came by one read: the first took the time since the one before, the
-    /// others came with it.
+    /// Notes `count` messages of the reply that one read brought: the first took the time since the one before, the
+    /// others none.
     fn message(&mut self, count: u32, now: Timestamp, messages: &mut Vec<MessageTime>) {
         let Some(operation) = self.message_operation else { return };
         for _ in 0..count {
@@ -242,7 +242,7 @@ impl Lane {
         self.reply = Some(Reply { request: self.request, outcome });
         let record = RequestRecord { due: self.due, sent, done, operation: self.operation, outcome };
         let lag = was_sent.then(|| self.sent.since(self.sendable));
-        // Messages come when the server has them.
+        // A pause between messages is the server's own timing.
         let is_held_up = self.is_held_up && outcome == Outcome::Ok && self.message_operation.is_none();
         Finished { record, lag, slot: self.slot, request: self.request, is_held_up }
     }
@@ -260,7 +260,7 @@ fn next_request(sessions: &mut dyn Sessions, slot: u32, lane: &mut Lane) -> Requ
     }
 }
 
-/// The clock once `time` has passed, awake.
+/// Busy-waits for `time`, then returns the clock.
 #[cold]
 pub(crate) fn after(time: Nanoseconds) -> Timestamp {
     let until = sys::clock() + time;
@@ -273,7 +273,7 @@ pub(crate) fn after(time: Nanoseconds) -> Timestamp {
 }
 
 impl Connection {
-    /// Closed, with so many lanes, the first of which has that number among all of the variant's.
+    /// A closed connection with this many lanes; `slot` is the number of its first lane among all slots of the variant.
     pub fn new(stack: &Stack, in_flight: u32, slot: u32) -> Self {
         Self {
             link: Link::Closed { retry_at: Timestamp::default() },
@@ -310,20 +310,20 @@ impl Connection {
             && self.framer.room() > 0
     }
 
-    /// Whether bytes wait that the socket may take.
+    /// Whether there are bytes to write and the socket may take them.
     pub fn has_output(&self) -> bool {
         let sealed = self.tls.as_ref().is_some_and(|tls| !tls.wire.is_empty());
         (sealed || !self.out.is_empty()) && self.writing == Writing::Free
     }
 
-    /// Whether nothing more will be sent on it and everything outstanding is over: the peer announced that it closes, or
-    /// it has served what it may.
+    /// Whether nothing more will be sent on it and nothing is outstanding: the peer announced that it closes, or the
+    /// connection served its limit.
     pub fn drained(&self) -> bool {
         (self.life == Life::Draining || self.started >= self.limit) && self.busy == 0
     }
 
-    /// Starts the lane's next request, due at `due`. Call [`write`](Self::write) afterwards. A request that the
-    /// framer refuses is over at once.
+    /// Starts the lane's next request, due at `due`. Call [`write`](Self::write) afterwards. A request that the framer
+    /// refuses ends at once.
     pub fn start(&mut self, lane_index: u32, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
         let lane = &mut self.lanes[lane_index as usize];
         let slot = judges.slot + lane_index;
@@ -355,7 +355,7 @@ impl Connection {
         lane.state = listed;
     }
 
-    /// Writes what waits, stamping the requests in it with the time before the write.
+    /// Writes the output and stamps the requests in it with the time before the write.
     pub fn write(&mut self) -> io::Result<()> {
         let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &self.link else { return Ok(()) };
         let wire = match &mut self.tls {
@@ -400,7 +400,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads and lets the framer say what it means. One clock reading per read: all replies completed by it share it.
+    /// Reads and passes the bytes to the framer. The clock is read once per read: all replies completed by it share
+    /// that time.
     pub fn receive(&mut self, buffer: &mut [u8], until: Until, judges: &mut Judges<'_>) -> Received {
         for _ in 0..READS {
             let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &self.link else {
@@ -408,7 +409,7 @@ impl Connection {
             };
             let held = self.tls.as_ref().map_or(0, |tls| tls.held());
             match stamps::receive(&mut self.stamps, socket.as_fd(), &mut buffer[held..]) {
-                // Without a farewell something was cut off: no reply may be taken for whole.
+                // Without TLS's close alert the data was cut off, so no reply may count as whole.
                 Ok(0) if self.tls.is_some() => return Received::Ended,
                 Ok(0) => {
                     let now = sys::clock();
@@ -436,7 +437,7 @@ impl Connection {
         Received::More
     }
 
-    /// Takes the bytes that were read at `now`; says what ended, if something did.
+    /// Takes the bytes that were read at `now`; returns how the connection ended, if it did.
     fn take(&mut self, bytes: &mut [u8], now: Timestamp, judges: &mut Judges<'_>) -> Option<Received> {
         let Some(mut tls) = self.tls.take() else {
             return self.absorb(bytes, now, judges).map(Received::Broken);
@@ -460,7 +461,7 @@ impl Connection {
         }
     }
 
-    /// Hands received bytes to the framer, behind what it left before; keeps what it leaves now.
+    /// Passes received bytes to the framer, after those it left over before; keeps what it leaves now.
     fn absorb(&mut self, bytes: &[u8], now: Timestamp, judges: &mut Judges<'_>) -> Option<ErrorKind> {
         if self.rest.is_empty() {
             let mut input = In::new(bytes);
@@ -479,7 +480,7 @@ impl Connection {
         broken
     }
 
-    /// Lets the framer act on time.
+    /// Calls the framer's timer.
     pub fn tick(
         &mut self,
         now: Timestamp,
@@ -490,7 +491,7 @@ impl Connection {
         (next, broken)
     }
 
-    /// Calls the framer and carries out its events. Returns how the connection broke, if it did.
+    /// Calls the framer and handles its events. Returns how the connection broke, if it did.
     fn with_framer(
         &mut self,
         now: Timestamp,
@@ -538,8 +539,8 @@ impl Connection {
         outstanding.map(|lane| lane.sent).min()
     }
 
-    /// Gives up every request sent at or before `sent_by` as timed out, one by one, where the protocol can; otherwise
-    /// nothing is changed and the connection must be closed.
+    /// Cancels every request sent at or before `sent_by` as timed out, one by one, if the protocol can; otherwise
+    /// changes nothing, and the connection must be closed.
     pub fn cancel(&mut self, sent_by: Timestamp, now: Timestamp, finished: &mut Vec<Finished>) -> Cancel {
         for at in 0..self.lanes.len() {
             let lane = &mut self.lanes[at];
@@ -594,7 +595,7 @@ impl Connection {
         self.tls.as_mut().map_or(Ok(()), |tls| tls.begin())
     }
 
-    /// Becomes open where the handshake is complete; returns its kind and how long it took.
+    /// Becomes open if the handshake is complete; returns its kind and duration.
     pub fn complete_handshake(&mut self, now: Timestamp) -> Option<(HandshakeKind, Nanoseconds)> {
         let kind = self.tls.as_ref()?.established()?;
         match std::mem::replace(&mut self.link, Link::Closed { retry_at: now }) {
@@ -609,16 +610,16 @@ impl Connection {
         }
     }
 
-    /// Why TLS failed, where it did. Answers once.
+    /// Why TLS failed, if it did. Returns the reason once.
     pub fn take_tls_failure(&mut self) -> Option<TlsFailure> {
         self.tls.as_mut().and_then(|tls| tls.take_failure())
     }
 
-    /// Tells the server that nothing more comes, before a close that is nobody's fault.
+    /// Sends TLS's close alert before a close that no failure caused.
     pub fn take_leave(&mut self) {
         if let Some(tls) = &mut self.tls {
             tls.close();
-            // As far as the socket takes it at once.
+            // As much as the socket takes at once.
             let _ = self.write();
         }
     }
@@ -632,7 +633,7 @@ impl Connection {
         self.started = 0;
     }
 
-    /// Drops the socket and everything that belonged to it; not to be opened again before `retry_at`. Requests must
+    /// Drops the socket and all state that belongs to it; it must not be opened again before `retry_at`. Requests must
     /// have been ended before. Returns the traffic since the window began.
     pub fn close(&mut self, retry_at: Timestamp) -> Traffic {
         let traffic = self.traffic();
@@ -643,7 +644,7 @@ impl Connection {
         if let Some(tls) = &mut self.tls {
             tls.reset();
         }
-        // A hostile peer may have made it large; an ordinary one never fills it.
+        // A hostile peer may have made it large; ordinary peers never fill it.
         self.rest = Vec::new();
         self.fresh.clear();
         self.life = Life::Persistent;
@@ -653,7 +654,7 @@ impl Connection {
         traffic
     }
 
-    /// Begins a window at `now`: no session is open, every lane is free.
+    /// Begins a window at `now`: no session is open and every lane is free.
     pub fn begin_window(&mut self, now: Timestamp) {
         for lane in self.lanes.iter_mut() {
             lane.state = LaneState::Free;
@@ -667,8 +668,7 @@ impl Connection {
         }
     }
 
-    /// The kernel's counts since the socket was opened; where it keeps none, the bytes as they were counted here and
-    /// no segments.
+    /// The kernel's counts since the socket was opened; where it keeps none, the bytes counted here and no segments.
     fn counts(&self) -> Option<Traffic> {
         let Link::Open { socket } = &self.link else { return None };
         let Moved { written, read } = self.moved;

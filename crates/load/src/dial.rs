@@ -1,7 +1,7 @@
-//! How a connection begins: a trait that hands the loop non-blocking sockets, and its plain form, sockets of TCP or of
-//! the Unix domain.
+//! How a connection begins: a trait that supplies the loop with non-blocking sockets, and its plain implementation,
+//! sockets over TCP or in the Unix domain.
 //!
-//! A dialler begins connecting and returns at once. It refuses to wait, to time and to retry: the loop does that.
+//! A dialler begins connecting and returns at once. Waiting, timing and retrying are left to the loop.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,7 +24,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// The address, where it is one of TCP.
+    /// The address, if it is a TCP one.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
@@ -57,19 +57,19 @@ pub enum AfterFailure {
     Exhausted,
 }
 
-/// Sockets that are made elsewhere: in another network namespace, whose sockets they stay whoever uses them.
+/// Sockets created elsewhere, in another network namespace; they keep that namespace whichever thread uses them.
 pub trait Sockets: Send + fmt::Debug {
-    /// A non-blocking socket of TCP over IPv4 that is not connected, with `TCP_NODELAY`.
+    /// A non-blocking socket for TCP over IPv4 that is not connected, with `TCP_NODELAY`.
     ///
-    /// Errors: where none can be had; the dial fails with it.
+    /// Errors: no socket is available; the dial fails with this error.
     fn socket(&mut self) -> io::Result<OwnedFd>;
 }
 
 /// Begins connections. The conductor wraps the lab's connector in one; [`SocketDial`] is the plain one.
 pub trait Dial: Send {
-    /// A non-blocking stream socket whose connect was begun (it may still be in progress, or be complete).
+    /// A non-blocking stream socket whose connect was begun (and may be in progress or complete).
     ///
-    /// Errors: whatever kept the connect from beginning; the loop counts it as a failed connect.
+    /// Errors: the connect could not begin; the loop counts it as a failed connect.
     fn dial(&mut self, variant: VariantId) -> io::Result<OwnedFd>;
 
     /// The connect that `dial` began on `socket` failed.
@@ -83,7 +83,7 @@ pub trait Dial: Send {
         let _ = (variant, socket);
     }
 
-    /// Where connections of this variant go, for messages: `127.0.0.1:8080`.
+    /// The destination of this variant's connections, for messages: `127.0.0.1:8080`.
     fn peer(&self, variant: VariantId) -> String;
 }
 
@@ -92,16 +92,16 @@ struct VariantAddresses {
     addresses: Vec<Endpoint>,
     /// The address the next dial goes to.
     current: usize,
-    /// Which address each socket in the making goes to.
+    /// The address that each connecting socket goes to.
     begun: HashMap<RawFd, usize>,
     /// Addresses that failed since the last success.
     failed: Vec<usize>,
-    /// Where sockets of TCP come from; `None` where they are made here.
+    /// Creates TCP sockets; `None` to create them here.
     sockets: Option<Box<dyn Sockets>>,
 }
 
-/// Sockets of this host: per variant a list of addresses, of TCP or of Unix sockets; after a failed connect the next
-/// address is tried next. `TCP_NODELAY` is set where there is TCP.
+/// Sockets of this host: per variant a list of TCP or Unix addresses; after a failed connect the next address is tried.
+/// `TCP_NODELAY` is set on TCP sockets.
 #[derive(Debug, Default)]
 pub struct SocketDial {
     peers: Vec<VariantAddresses>,
@@ -113,7 +113,7 @@ impl SocketDial {
         Self::default()
     }
 
-    /// Sets where connections of `variant` go, first choice first.
+    /// Sets the destinations of `variant`, first choice first.
     pub fn set(&mut self, variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) {
         let addresses = addresses.into_iter().map(Into::into).collect();
         if self.peers.len() <= variant.index() {
@@ -122,7 +122,7 @@ impl SocketDial {
         self.peers[variant.index()] = VariantAddresses { addresses, ..VariantAddresses::default() };
     }
 
-    /// Has the sockets of connections of `variant` made elsewhere, from now on and until its addresses are set anew.
+    /// Lets `sockets` create the sockets of `variant` from now on, until its addresses are set again.
     pub fn make_by(&mut self, variant: VariantId, sockets: Box<dyn Sockets>) {
         if let Some(peer) = self.peers.get_mut(variant.index()) {
             peer.sockets = Some(sockets);
@@ -146,7 +146,7 @@ impl VariantAddresses {
         if !self.failed.contains(&address) {
             self.failed.push(address);
         }
-        // Only the failure of the address in use moves on; a second failure of the one before does not.
+        // Only a failure of the current address moves on; a second failure of the previous one does not.
         if address == self.current {
             self.current = (self.current + 1) % self.addresses.len();
         }
@@ -171,7 +171,7 @@ impl Dial for SocketDial {
             };
             match begun {
                 Ok(socket) => {
-                    // A number the kernel gives out again names the new socket only.
+                    // Replaces the entry of an earlier socket with the same number.
                     peer.begun.insert(socket.as_raw_fd(), peer.current);
                     return Ok(socket);
                 }
@@ -208,7 +208,7 @@ impl Dial for SocketDial {
     }
 }
 
-/// A host that has no address.
+/// Why a host has no address.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
     #[error("`{host}` cannot be resolved ({source}); check the name, or give an address")]
@@ -222,7 +222,7 @@ pub enum ResolveError {
     Nothing(String),
 }
 
-/// All addresses of `host`, in the resolver's order. An IPv6 address may stand in brackets.
+/// All addresses of `host`, in the resolver's order. An IPv6 address may be in brackets.
 pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, ResolveError> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     let found = (bare, port)

@@ -1,6 +1,6 @@
-//! One request on a connection of its own, waited for: to see whether a service is ready and what it answers.
+//! One request on a connection of its own, with a blocking wait: shows whether a service is ready and what it answers.
 //!
-//! The same framers read the reply as under load. It keeps the body, up to a limit, and measures nothing finely.
+//! The same framers read the reply as under load. It keeps the body, up to a limit, and measures only roughly.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -32,37 +32,37 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// The value of the first field of that name, letter case ignored.
+    /// The value of the first field with that name, ignoring case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 }
 
-/// No whole reply.
+/// Why there is no whole reply.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
     #[error("no connection to `{peer}`: {source}; check that the service listens there")]
     Connect {
-        /// Where the connection should have gone.
+        /// Address of the peer.
         peer: String,
-        /// What the connect said.
+        /// Error of the connect.
         source: io::Error,
     },
     #[error("no TLS session with `{peer}`: {source}")]
     Tls {
-        /// Who was asked.
+        /// Address of the peer.
         peer: String,
         /// What went wrong.
         source: TlsFailure,
     },
     #[error("`{peer}` closed the connection before its reply was whole; look at the service's own log")]
     Reset {
-        /// Who closed it.
+        /// Address of the peer.
         peer: String,
     },
     #[error("`{peer}` gave no whole reply within {limit}; allow more time or look at the service's own log")]
     Timeout {
-        /// Who was asked.
+        /// Address of the peer.
         peer: String,
         /// The time allowed.
         limit: Nanoseconds,
@@ -71,24 +71,24 @@ pub enum ExchangeError {
         "`{peer}` answered with bytes that are no reply of this protocol; check the port and the protocol"
     )]
     Protocol {
-        /// Who answered.
+        /// Address of the peer.
         peer: String,
     },
     #[error("asking `{peer}` was stopped")]
     Stopped {
-        /// Who was asked.
+        /// Address of the peer.
         peer: String,
     },
     #[error("the reply of `{peer}` is longer than {limit}; allow more or ask for less")]
     TooLong {
-        /// Who answered.
+        /// Address of the peer.
         peer: String,
         limit: Bytes,
     },
 }
 
 impl ExchangeError {
-    /// The error as requests under load are counted.
+    /// The kind under which requests under load count this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Connect { .. } => ErrorKind::Connect,
@@ -101,7 +101,7 @@ impl ExchangeError {
     }
 }
 
-/// What an exchange may cost.
+/// Limits of an exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
     /// Time for everything, the connect included.
@@ -118,7 +118,7 @@ impl Limits<'_> {
     }
 }
 
-/// Bytes read at once.
+/// Size of one read.
 const BUFFER: usize = 128 * 1024;
 
 /// Longest wait, so that the stop flag is noticed.
@@ -126,7 +126,7 @@ const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 
 /// Sends one request to the first of `addresses` that accepts and waits for the whole reply.
 ///
-/// Errors: [`ExchangeError`] where there is none; a status that says failure is a reply.
+/// Errors: [`ExchangeError`] if there is none; a reply with an error status is a reply.
 pub fn exchange<Address: Into<Endpoint> + Clone>(
     addresses: &[Address],
     stack: impl Into<Stack>,
@@ -137,7 +137,7 @@ pub fn exchange<Address: Into<Endpoint> + Clone>(
     exchange_with(&mut SocketDial::to(variant, addresses.iter().cloned()), variant, stack, request, limits)
 }
 
-/// Like [`exchange`], over a connection that `dial` begins.
+/// Like [`exchange`], over a connection opened by `dial`.
 pub fn exchange_with(
     dial: &mut dyn Dial,
     variant: VariantId,
@@ -175,7 +175,7 @@ pub fn exchange_with(
     Ok(reply)
 }
 
-/// Begins connects until one is complete or no address is left.
+/// Tries connects until one succeeds or no address is left.
 fn connect(
     dial: &mut dyn Dial,
     variant: VariantId,
@@ -225,7 +225,7 @@ fn wait(socket: &OwnedFd, interest: Interest, deadline: Timestamp, limits: Limit
     }
 }
 
-/// One request under way.
+/// State of one exchange.
 struct Exchange<'a> {
     peer: String,
     socket: OwnedFd,
@@ -239,7 +239,7 @@ struct Exchange<'a> {
     deadline: Timestamp,
 }
 
-/// What came of one read.
+/// The result of one read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Filled {
     Nothing,
@@ -257,8 +257,8 @@ enum ReplyProgress {
 }
 
 impl Exchange<'_> {
-    /// Reads until the TLS handshake is over, where there is TLS. What comes behind it is left to
-    /// [`receive`](Self::receive): a server that speaks first is not answered before the request.
+    /// Reads until the TLS handshake is over, if there is TLS. Bytes after it are left to [`receive`](Self::receive),
+    /// because a server that speaks first gets no answer before the request.
     fn shake_hands(&mut self) -> Result<(), ExchangeError> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         if let Err(source) = tls.begin() {
@@ -307,13 +307,13 @@ impl Exchange<'_> {
                 Ok(count) => wire.wrote(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(Interest::Write)?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The peer may have answered before it closed: let reading find out.
+                // The peer may have answered before it closed; reading will show.
                 Err(_) => wire.clear(),
             }
         }
     }
 
-    /// Reads once; what was read is behind what the framer left in `rest`, deciphered.
+    /// Reads once and appends the bytes, decrypted, to those that the framer left in `rest`.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled, ExchangeError> {
         let held = self.tls.as_ref().map_or(0, TlsSession::held);
         let count = match sys::receive(self.socket.as_fd(), &mut buffer[held..]) {
@@ -353,9 +353,9 @@ impl Exchange<'_> {
             let mut input = In::new(&rest);
             let mut state = self.collect(|framer, out, sink| framer.receive(&mut input, out, sink));
             self.rest.extend_from_slice(input.rest());
-            // Over TLS the end of the connection ends a reply only where the server said that it is one.
-            let farewell = self.tls.as_ref().map(TlsSession::is_closed_by_peer);
-            let over = farewell == Some(true) || (filled == Filled::End && farewell.is_none());
+            // Over TLS the end of the connection ends a reply only after the server's close alert.
+            let close_alert = self.tls.as_ref().map(TlsSession::is_closed_by_peer);
+            let over = close_alert == Some(true) || (filled == Filled::End && close_alert.is_none());
             if over && state == ReplyProgress::Incomplete {
                 state = self.collect(|framer, _, sink| framer.eof(sink));
             }
@@ -377,7 +377,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Whether it may go on.
+    /// Fails if the time is up or a stop was requested.
     fn check_limits(&self) -> Result<(), ExchangeError> {
         if sys::clock() >= self.deadline {
             return Err(self.too_late());

@@ -1,15 +1,16 @@
-//! What peers said of requests that failed: the first few distinct texts, and how often each was said.
+//! What peers said about requests that failed: the first few distinct texts, and how often each came.
 //!
-//! Texts are foreign bytes, kept as they came and cut; whoever shows them makes them harmless. However many texts a hostile
-//! peer invents, no more memory is taken than [`DISTINCT`] of [`LONGEST`] bytes; the rest is a number.
+//! Texts are foreign bytes, kept unchanged but truncated; the code that displays them must escape them. However many
+//! texts a hostile peer invents, they take no more memory than [`DISTINCT`] of [`LONGEST`] bytes; the rest is only
+//! counted.
 
 /// Most distinct texts that are kept.
 pub const DISTINCT: usize = 5;
 
-/// Most bytes of a text that are kept. More than anyone shows, so that what must not be shown is recognised whole.
+/// Most bytes of a text that are kept. Longer than any display, so that secrets in it are recognised whole.
 pub const LONGEST: usize = 256;
 
-/// A text and how often it was said.
+/// A text and how often it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The peer's bytes, at most [`LONGEST`].
@@ -31,13 +32,13 @@ impl Failures {
         self.add(&text[..text.len().min(LONGEST)], 1);
     }
 
-    /// Adds what others counted.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         other.texts.iter().for_each(|failure| self.add(&failure.text, failure.count));
         self.unlisted += other.unlisted;
     }
 
-    /// The texts in the order in which they were first said.
+    /// The texts in the order in which they first came.
     pub fn texts(&self) -> &[Failure] {
         &self.texts
     }

@@ -1,7 +1,7 @@
 //! The event loop: one thread, one epoll, the connections of every variant, one window at a time.
 //!
-//! It reads the clock, waits, and lets the window say when to send, the pool how, and the recorder what happened. It
-//! starts no thread, prints nothing and knows no process.
+//! It reads the clock and waits; the window decides when to send, the pool how, and the recorder keeps what happened.
+//! It starts no thread, prints nothing and knows no process.
 
 mod account;
 mod interleaved;
@@ -38,20 +38,21 @@ const NAP: Nanoseconds = Nanoseconds::from_millis(50);
 /// Time between two reports of progress.
 const PROGRESS: Nanoseconds = Nanoseconds::from_millis(100);
 
-/// Events carried out before what they made ready is sent: a server that is woken once for several requests answers
-/// more of them a second than one that is woken for each; but none may wait for the end of a long batch.
+/// Events handled before the requests that they made ready are sent. A server that is woken once for several requests
+/// answers more of them a second than one that is woken for each, but no request should wait for the end of a long
+/// batch.
 const TURN: usize = 16;
 
-/// How the loop behaves, whatever the variant.
+/// Options of the loop that hold for every variant.
 #[derive(Debug, Clone)]
 pub struct LoopOptions {
-    /// How long before an arrival the loop stops sleeping and spins: it must cover the kernel's lateness in waking it.
+    /// How long before an arrival the loop stops sleeping and spins; it must cover the kernel's wake-up latency.
     pub spin: Nanoseconds,
-    /// How the loop waits, for replies above all.
+    /// How the loop waits, above all for replies.
     pub waiting: Waiting,
-    /// Set by anyone to end the running window within about 50 ms; never cleared by the loop.
+    /// Setting it ends the running window within about 50 ms; the loop never clears it.
     pub stop: Arc<AtomicBool>,
-    /// Counts the response times of runs whose progress is asked for, for whoever watches.
+    /// Counts response times of runs with progress reports, for another thread to read.
     pub times: Option<Arc<LiveTimes>>,
 }
 
@@ -66,24 +67,24 @@ impl Default for LoopOptions {
     }
 }
 
-/// How the loop waits. Being woken takes some microseconds, which are in every time that is measured: what
-/// is compared must be waited for alike.
+/// How the loop waits. A wake-up takes some microseconds, which count in every measured time, so variants that are
+/// compared must be waited for in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waiting {
-    /// Always asleep. For comparisons on a core that is not the client's alone: every time has some waking in it, and
-    /// more the longer the core had slept.
+    /// Always asleep. For comparisons on a core that the client shares: every time contains some wake-up latency, and
+    /// more the longer the core slept.
     #[default]
     Asleep,
-    /// Awake where replies come within some 20 µs, asleep otherwise: the highest rate, and on a fast server the truest
-    /// times. For one server by itself.
+    /// Awake if replies come within some 20 µs, asleep otherwise: the highest rate, and on a fast server the most
+    /// accurate times. For measuring one server alone.
     AwakeIfBrief,
-    /// Never asleep, neither for replies nor before arrivals: no waking is in any time, and none makes a request late.
-    /// Takes the whole of its core, which must be its own. For comparisons.
+    /// Never asleep, neither for replies nor before arrivals: no time contains wake-up latency, and none makes a
+    /// request late. Uses a whole core, which must be the client's alone. For comparisons.
     Awake,
 }
 
 impl Waiting {
-    /// Its name at the command line and in JSON: `asleep`, `brief` or `awake`.
+    /// Its name on the command line and in JSON: `asleep`, `brief` or `awake`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Asleep => "asleep",
@@ -96,15 +97,15 @@ impl Waiting {
 /// One window of load on one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowSpec {
-    /// Which seeded stream of requests and arrivals it reads from the start.
+    /// Which seeded stream of requests and arrivals it reads, from the start.
     pub substream: u64,
     /// When requests are due and when the window ends.
     pub load: Load,
-    /// What becomes of its requests while it runs.
+    /// How its requests are recorded while it runs.
     pub recording: Recording,
 }
 
-/// How far a running window is.
+/// Progress of a running window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Time since the window began.
@@ -119,15 +120,15 @@ pub struct Progress {
     pub connections: u32,
 }
 
-/// What was measured, and why the window was given up, if it was.
+/// What was measured, and why the window was aborted, if it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowReport {
     pub figures: WindowFigures,
-    /// Set where the loop itself gave the window up (`figures.end` is then `Aborted`).
+    /// Set if the loop itself aborted the window (`figures.end` is then `Aborted`).
     pub trouble: Option<Trouble>,
-    /// What peers said of failed replies.
+    /// What peers said about failed replies.
     pub failures: Failures,
-    /// What was seen of the requests in `samples`, one each, where they were asked for and the workload tells.
+    /// What was seen of each request in `samples`, if samples were asked for and the workload records it.
     pub seen: Vec<Seen>,
 }
 
@@ -142,7 +143,7 @@ pub struct Trouble {
     pub failures: u64,
     /// How the last one failed.
     pub last: ErrorKind,
-    /// The system's words for the last failed connect, if one failed.
+    /// The system's error of the last failed connect, if one failed.
     pub detail: Option<String>,
 }
 
@@ -150,7 +151,7 @@ fn detail_text(detail: Option<&str>) -> String {
     detail.map(|detail| format!(" ({detail})")).unwrap_or_default()
 }
 
-/// What opening connections took.
+/// The result of opening connections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectReport {
     /// Connections that were missing and are open now.
@@ -170,18 +171,18 @@ pub enum ConnectError {
         "no connection to `{peer}`: {source} ({open} of {wanted} connections are open); {}", advice(.source)
     )]
     Failed {
-        /// Where the connections should have gone.
+        /// Address of the peer.
         peer: String,
         /// Connections that are open.
         open: u32,
         /// Connections that should be.
         wanted: u32,
-        /// What the last connect said.
+        /// Error of the last connect.
         source: io::Error,
     },
     #[error("no TLS session with `{peer}`: {source} ({open} of {wanted} connections are open)")]
     Tls {
-        /// Where the connections went.
+        /// Address of the peer.
         peer: String,
         /// Connections that are open.
         open: u32,
@@ -209,7 +210,7 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// A window could not be run at all.
+/// The window could not run at all.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("variant {} is not attached; attach it before running a window", .0.0)]
@@ -223,12 +224,12 @@ pub struct Generator {
     io: Io,
     pools: Vec<Option<Box<Pool>>>,
     recorder: Recorder,
-    /// Of the variants of interleaved windows, one each.
+    /// For interleaved windows, one recorder per variant.
     recorders: Vec<Recorder>,
     options: LoopOptions,
 }
 
-/// What one run of the loop keeps.
+/// State of one run of the loop.
 struct LoopState<'a, 'p> {
     window: Window,
     account: Account<'a>,
@@ -238,7 +239,7 @@ struct LoopState<'a, 'p> {
 }
 
 impl Generator {
-    /// A generator whose connections are begun by `dial`.
+    /// A generator that opens its connections through `dial`.
     pub fn new(dial: Box<dyn Dial>, options: LoopOptions) -> io::Result<Self> {
         let (io, recorder) = (Io::new(dial)?, Recorder::new());
         Ok(Self { io, pools: Vec::new(), recorder, recorders: Vec::new(), options })
@@ -249,8 +250,8 @@ impl Generator {
         sys::clock()
     }
 
-    /// By how much a reply is really held back where [`Settings::hold_back`](crate::Settings) asks for `time`: the median
-    /// of many tries on the calling thread's core. It is more than asked by part of a clock reading.
+    /// How long a reply is really held back if [`Settings::hold_back`](crate::Settings) asks for `time`: the median of
+    /// many tries on the calling thread's core. It exceeds `time` by part of a clock reading.
     pub fn really_held(time: Nanoseconds) -> Nanoseconds {
         const TRIES: usize = 1_001;
         let mut held: Vec<Nanoseconds> = (0..TRIES)
@@ -260,19 +261,19 @@ impl Generator {
             })
             .collect();
         held.sort_unstable();
-        // Without holding back the clock is read once after the read: that reading is no part of it.
+        // Without holding back, the clock is read once after the read; that reading must not count.
         let mut plain: Vec<Nanoseconds> =
             (0..TRIES).map(|_| sys::clock()).map(|read| sys::clock().since(read)).collect();
         plain.sort_unstable();
         held[TRIES / 2].saturating_sub(plain[TRIES / 2])
     }
 
-    /// The flag that ends the running window.
+    /// The flag that stops the running window.
     pub fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.options.stop)
     }
 
-    /// Makes a variant known. Opens nothing yet. What was attached under that number before is detached.
+    /// Registers a variant. Opens nothing yet. A variant registered under that number before is detached.
     pub fn attach(
         &mut self,
         variant: VariantId,
@@ -295,7 +296,8 @@ impl Generator {
 
     /// Opens all missing connections of a variant and waits until they are open.
     ///
-    /// Errors: [`ConnectError`] as soon as one connection failed on every address; those that were opened stay open.
+    /// Errors: [`ConnectError`] as soon as one connection failed on every address; connections already opened stay
+    /// open.
     pub fn connect(&mut self, variant: VariantId) -> Result<ConnectReport, ConnectError> {
         let start = sys::clock();
         catch_up(&mut self.pools, &mut self.io).map_err(ConnectError::Loop)?;
@@ -335,13 +337,13 @@ impl Generator {
         }
     }
 
-    /// Carries out one window on one variant, on the calling thread, and returns when nothing is outstanding.
+    /// Runs one window on one variant, on the calling thread, and returns when nothing is outstanding.
     ///
-    /// Missing connections are opened as they are needed; call [`connect`](Self::connect) first so that no window
-    /// pays for it. Every request's record is appended to `samples` where given; `progress` is called about ten times
-    /// a second.
+    /// Missing connections are opened when needed; call [`connect`](Self::connect) first so that this takes no time
+    /// from a window. Every request's record is appended to `samples` if given; `progress` is called about ten times a
+    /// second.
     ///
-    /// Errors: [`RunError`] where nothing could be run; failed requests are figures, not errors.
+    /// Errors: [`RunError`] if nothing could be run; failed requests are counted in the figures instead.
     pub fn run(
         &mut self,
         variant: VariantId,
@@ -356,7 +358,7 @@ impl Generator {
         catch_up(pools, io).map_err(RunError::Loop)?;
         recorder.begin(spec.recording, expected(&spec.load));
         let pool = pool_of(pools, variant).ok_or(RunError::NotAttached(variant))?;
-        // Looking at every socket takes time that is none of the window's.
+        // Preparing every socket takes time that must not count in the window.
         pool.begin_window(io, &spec.load, spec.substream, sys::clock());
         let start = sys::clock();
         pool.free_all(start);
@@ -381,7 +383,7 @@ fn pool_of(pools: &mut [Option<Box<Pool>>], variant: VariantId) -> Option<&mut P
     pools.get_mut(variant.index()).and_then(Option::as_deref_mut)
 }
 
-/// Hands an event of the last wait to the pool it belongs to.
+/// Passes an event of the last wait to its pool.
 fn dispatch(pools: &mut [Option<Box<Pool>>], io: &mut Io, at: usize) {
     let readiness = io.epoll.event(at);
     let token = Token::unpack(readiness.token);
@@ -391,10 +393,10 @@ fn dispatch(pools: &mut [Option<Box<Pool>>], io: &mut Io, at: usize) {
     }
 }
 
-/// Takes note of what happened to the connections while no loop ran: those that a server closed while idle are
-/// opened again instead of costing a request.
+/// Handles what happened to the connections while no loop ran: connections that a server closed while idle are opened
+/// again instead of failing a request.
 fn catch_up(pools: &mut [Option<Box<Pool>>], io: &mut Io) -> io::Result<()> {
-    // Edge-triggered events come once each, so the rounds end; the bound is for a peer that floods.
+    // Edge-triggered events come once each, so the loop ends; the bound protects from a peer that floods.
     for _ in 0..100 {
         let found = io.epoll.wait(Wait::Not)?;
         for at in 0..found {
@@ -407,7 +409,7 @@ fn catch_up(pools: &mut [Option<Box<Pool>>], io: &mut Io) -> io::Result<()> {
     Ok(())
 }
 
-/// About how many requests a window will have, as far as that can be known.
+/// Estimates how many requests a window will have.
 fn expected(load: &Load) -> u64 {
     let arriving = |rate: f64, end: &OpenEnd| match end {
         OpenEnd::Drain { stop: Stop::Count(count), .. } => *count,
@@ -441,7 +443,7 @@ impl<'a, 'p> LoopState<'a, 'p> {
         }
     }
 
-    /// Turns the loop until the window is over.
+    /// Runs the loop until the window is over.
     fn turns(
         &mut self,
         pools: &mut [Option<Box<Pool>>],
@@ -470,13 +472,13 @@ impl<'a, 'p> LoopState<'a, 'p> {
             if trouble.is_some() || options.stop.load(Ordering::Relaxed) {
                 self.window.abort(now);
                 pool.abandon(ErrorKind::Reset, now);
-                // Neither good nor bad: the loop took its eyes off them.
+                // Neither good nor bad: the loop stopped before it recorded them.
                 pool.finished.clear();
                 pool.messages.clear();
                 return Ok((WindowEnd::Aborted, trouble));
             }
             self.report(pool, now);
-            // Where nothing was sent since, the clock was read a moment ago.
+            // If nothing was sent since, the last clock reading is recent enough.
             let now = if self.window.requests() == before { now } else { sys::clock() };
             let until = Until {
                 due: self.window.wake(now, pool.slots(), pool.turns.next()),
@@ -488,8 +490,8 @@ impl<'a, 'p> LoopState<'a, 'p> {
         }
     }
 
-    /// Carries out the events of one wait. One of them, chosen by turns, is timed for the loop's delay, so that the
-    /// clock is read once more per wait and not per event.
+    /// Handles the events of one wait. Only one of them, each in turn, is timed for the loop's delay, so that the clock
+    /// is read once more per wait and not per event.
     fn events(&mut self, pools: &mut [Option<Box<Pool>>], io: &mut Io, variant: VariantId, found: usize) {
         if found == 0 {
             return;
@@ -513,19 +515,20 @@ impl<'a, 'p> LoopState<'a, 'p> {
         }
     }
 
-    /// Takes over what is finished and starts what is due. `now` may be a little old: nothing is sent too early then.
+    /// Takes over finished requests and starts those that are due. `now` may be slightly old: nothing is sent too early
+    /// then.
     fn advance(&mut self, pool: &mut Pool, io: &mut Io, now: Timestamp) {
         self.settle(pool);
         pool.fill(&mut self.window, now);
         if !self.window.issuing(now) {
-            // What is lost from here on is opened again when a window wants it.
+            // A connection lost from here on is opened again when a window needs it.
             pool.demand = Demand::Idle;
         }
         pool.flush(io);
         self.settle(pool);
     }
 
-    /// Records the requests that are over. Returns when the last of them was.
+    /// Records the requests that ended. Returns when the last of them ended.
     fn settle(&mut self, pool: &mut Pool) -> Option<Timestamp> {
         let Self { window, account, .. } = self;
         let last = account.settle(pool, |_| window.completed());

@@ -1,22 +1,22 @@
-//! Several variants in one window, request by request: whose request is due when, and when the window ends.
+//! Several variants in one window, request by request: which variant's request is due when, and when the window ends.
 //!
 //! A state machine like [`crate::window`], whose only clock is its arguments; the event loop and the tests drive it. A
-//! *round of requests* is one request to each variant, in a fresh seeded random order. Rounds come in pairs of which the
-//! second has the first's order reversed, so that over a pair every variant has the same mean place. It knows neither
-//! connections nor bytes, and refuses to leave a round of requests half begun.
+//! *round of requests* is one request to each variant, in a new seeded random order. Rounds come in pairs of which the
+//! second reverses the first's order, so that over a pair every variant has the same mean position. It knows nothing of
+//! connections or bytes, and never leaves a round of requests half begun.
 //!
-//! Open load: round *i* begins with the load's own arrival *i*, at t_i, and the variant at place k of K is due at
-//! t_i + k/(K·rate). So every variant has the arrivals of the load's law, each moved by its place. Poisson arrivals moved
-//! at random, each for itself, are Poisson arrivals of the same rate (the displacement theorem; Kingman 1993, section
-//! 5.5); here two neighbours are moved opposite ways, by less than a mean gap. A request that is due is sent whatever the
-//! other variants are doing.
+//! Open load: round *i* begins with the load's own arrival *i*, at t_i, and the variant at position k of K is due at
+//! t_i + k/(K·rate). So every variant has the arrivals of the load's law, each shifted by its position. Poisson
+//! arrivals shifted independently at random are Poisson arrivals of the same rate (the displacement theorem; Kingman
+//! 1993, section 5.5); here two neighbours are shifted in opposite directions, by less than a mean gap. A due request
+//! is sent whatever the other variants are doing.
 //!
-//! Closed load: each slot goes from variant to variant, round after round. Its next request is due when its last was
+//! Closed load: each slot moves from variant to variant, round after round. Its next request is due when its last was
 //! answered and it has thought.
 //!
 //! Windows of [`OpenEnd::BusyCycles`] end like those of one variant: at the first instant from the nominal length on at
-//! which no variant has anything outstanding or to come of a round that has begun. Where there is no such instant within
-//! another nominal length (long requests that overlap), no further round begins and the rest is waited for.
+//! which no variant has anything outstanding and no round has requests left. If there is no such instant within another
+//! nominal length (long requests that overlap), no further round begins and the window waits for the rest.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,10 +33,10 @@ use crate::pace::Schedule;
 use crate::turns::{Mix, draw, residual};
 use crate::window::{Load, OpenEnd, Stop, Window, cap};
 
-/// Which of the generator's random streams the orders are drawn from; apart from the arrivals'.
+/// The generator's random stream from which orders are drawn; not the arrivals' one.
 const STREAM: u64 = 0x706c_6163_6573_0000;
 
-/// Requests to come of rounds that have begun for which memory is set aside, for each variant.
+/// Memory reserved per variant, in requests of rounds that have begun.
 const TO_COME: usize = 1_024;
 
 /// Rounds of requests to several variants at once.
@@ -47,7 +47,7 @@ pub struct Interleave {
     order: RoundOrder,
     /// Requests of rounds that have begun, not yet due.
     to_come: BinaryHeap<Reverse<Coming>>,
-    /// Tells requests due at one time apart, so that the earlier round comes first.
+    /// Orders requests due at the same time, so that the earlier round comes first.
     sequence: u64,
     issue: Issue,
     rounds: u64,
@@ -73,7 +73,7 @@ struct Open {
     schedule: Schedule,
     next: Option<Timestamp>,
     last_begun: Timestamp,
-    /// From one place to the next.
+    /// Time from one position to the next.
     gap: Nanoseconds,
     end: OpenEnd,
 }
@@ -85,7 +85,7 @@ struct Closed {
     walkers: Vec<Walker>,
     /// The orders of the walkers' rounds, one after another.
     orders: Vec<u16>,
-    /// Walkers whose request each variant has, the longest there first.
+    /// Walkers whose request each variant has, the one there for longest first.
     at: Vec<VecDeque<u32>>,
 }
 
@@ -93,7 +93,7 @@ struct Closed {
 #[derive(Debug, Clone, Copy)]
 struct Walker {
     random: Mix,
-    /// How many of its round's requests are over; `None` before its first round.
+    /// How many requests of its round are over; `None` before its first round.
     place: Option<usize>,
 }
 
@@ -123,9 +123,9 @@ impl RoundOrder {
 }
 
 impl Interleave {
-    /// A window over `variants` variants, in which nothing is outstanding, from `start` on. Counts and times of `load`
-    /// are of rounds of requests (of sessions, in partly open load); arrivals and orders are drawn from `substream`.
-    /// `slots` are those of one variant.
+    /// A window over `variants` variants, with nothing outstanding, from `start` on. Counts and times of `load` are of
+    /// rounds of requests (of sessions, in partly open load); arrivals and orders are drawn from `substream`. `slots`
+    /// is the number per variant.
     pub fn new(load: &Load, variants: usize, slots: u32, substream: u64, start: Timestamp) -> Self {
         let issue = match load {
             Load::Closed(stop) => Issue::Closed(Closed::new(*stop, Think::None, variants, slots, substream)),
@@ -161,7 +161,7 @@ impl Interleave {
         made
     }
 
-    /// Each variant's own window: what it takes requests from.
+    /// Each variant's own window, from which it takes requests.
     pub fn window(&mut self, variant: usize) -> &mut Window {
         &mut self.windows[variant]
     }
@@ -171,7 +171,7 @@ impl Interleave {
         self.rounds
     }
 
-    /// Begins the rounds that are due by `now`, and gives every variant the requests that are.
+    /// Begins the rounds that are due by `now`, and offers every variant its due requests.
     pub fn advance(&mut self, now: Timestamp) {
         self.begin_arrived(now);
         while let Some(Reverse(coming)) = self.to_come.peek().copied().filter(|next| next.0.due <= now) {
@@ -198,7 +198,7 @@ impl Interleave {
         }
     }
 
-    /// Draws the next arrival of open load, where another round may begin.
+    /// Draws the next arrival of open load, if another round may begin.
     fn draw(&mut self) {
         let Issue::Open(open) = &mut self.issue else { return };
         let since = |time: Timestamp| time.since(self.start);
@@ -212,11 +212,11 @@ impl Interleave {
         });
     }
 
-    /// A request of this variant that was taken is over since `done`.
+    /// Reports that a request of this variant ended at `done`.
     pub fn completed(&mut self, variant: usize, done: Timestamp) {
         self.windows[variant].completed();
         let Issue::Closed(closed) = &mut self.issue else { return };
-        // Which of the slots there it was of does not matter: they differ only in where they go next.
+        // Any walker at this variant will do: they differ only in where they go next.
         let Some(walker) = closed.at[variant].pop_front() else { return };
         let walker = walker as usize;
         let there = &mut closed.walkers[walker];
@@ -230,8 +230,8 @@ impl Interleave {
         }
     }
 
-    /// Lets a slot of closed load begin a round, if another begins `now`; its first request is due at `due`. In the
-    /// beginning of the window, where a slot thinks, it is somewhere in the middle of it.
+    /// Lets a slot of closed load begin a round, if another may begin `now`; its first request is due at `due`. At the
+    /// start of a window with think time, the slot begins part-way through its think time.
     fn set_out(&mut self, walker: usize, now: Timestamp, due: Timestamp) {
         let Issue::Closed(closed) = &mut self.issue else { return };
         let another = match closed.stop {
@@ -253,7 +253,7 @@ impl Interleave {
         self.walk(walker, 0, due);
     }
 
-    /// Sends a slot to the variant at a place of its round.
+    /// Sends a slot to the variant at a position of its round.
     fn walk(&mut self, walker: usize, place: usize, due: Timestamp) {
         let Issue::Closed(closed) = &mut self.issue else { return };
         let variant = closed.orders[walker * self.windows.len() + place];
@@ -285,7 +285,7 @@ impl Interleave {
         }
     }
 
-    /// When the rest of a schedule that stops is given up.
+    /// When the rest of a schedule that stopped is given up.
     fn drained_by(&self, open: &Open, stop: Stop, limit: Nanoseconds) -> Timestamp {
         let Open { next: None, last_begun, gap, .. } = open else { return Timestamp::from_nanos(u64::MAX) };
         let last = *last_begun + *gap * self.windows.len() as u64;
@@ -296,7 +296,7 @@ impl Interleave {
         stopped + limit
     }
 
-    /// Gives up: what is due and waiting, and what is to come of rounds that have begun, will not be sent.
+    /// Gives up: due requests that wait, and requests left in rounds that have begun, will not be sent.
     pub fn abort(&mut self, now: Timestamp) {
         while let Some(Reverse(coming)) = self.to_come.pop() {
             self.windows[usize::from(coming.variant)].offer(coming.due, coming.operation);
@@ -307,18 +307,18 @@ impl Interleave {
         self.windows.iter_mut().for_each(|window| window.abort(now));
     }
 
-    /// Whether more requests may yet be taken, of any variant.
+    /// Whether any variant may still take requests.
     pub fn issuing(&self, now: Timestamp) -> bool {
         let more = match &self.issue {
             Issue::Open(open) => open.next.is_some(),
-            // A slot that is at a variant goes on from there.
+            // A slot at a variant continues its round.
             Issue::Closed(closed) => closed.at.iter().any(|there| !there.is_empty()),
         };
         more || !self.to_come.is_empty() || self.windows.iter().any(|window| window.issuing(now))
     }
 
-    /// When to call [`advance`](Self::advance) and [`end`](Self::end) again if nothing else happens before; `None` where
-    /// only a reply can change anything. What a variant's own window waits for, that window says.
+    /// When to call [`advance`](Self::advance) and [`end`](Self::end) again if nothing else happens before; `None` if
+    /// only a reply can change anything. Each variant's window has a wake time of its own.
     pub fn wake(&self, now: Timestamp) -> Option<Timestamp> {
         let later = |moment: Timestamp| (moment > now).then_some(moment);
         let coming = self.to_come.peek().map(|Reverse(coming)| coming.due);

@@ -1,13 +1,13 @@
 //! The generator: when to send, how to talk, what happened.
 //!
-//! One event loop per thread carries out one window of load after another. Four parts know nothing of each other:
-//! *when to send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines with time as an
-//! argument), *how to talk* ([`framer`], one file a framing, and [`outline`]: bytes in, events out), *what to say and what
-//! to expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view where
-//! it is asked for. [`generator`] joins them to sockets that a [`dial`] begins.
+//! One event loop per thread runs one window of load after another. Four parts know nothing of each other: *when to
+//! send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines with time as an argument),
+//! *how to talk* ([`framer`], one file per framing, and [`outline`]: bytes in, events out), *what to send and what to
+//! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view if
+//! asked for. [`generator`] connects them to sockets that a [`dial`] opens.
 //!
-//! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares
-//! nothing and allocates nothing; only where a load is watched it counts for the watcher ([`live`]).
+//! It knows no processes, files, experiments or colours, uses no async runtime, and on the hot path it shares nothing
+//! and allocates nothing; only with live progress on, it counts for another thread ([`live`]).
 
 mod connection;
 pub mod dial;

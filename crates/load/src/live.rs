@@ -1,20 +1,20 @@
-//! Response times as somebody may watch them while a load runs: coarse counts that one loop writes and another thread
-//! reads, without a lock.
+//! Response times for display while a load runs: coarse counts that one loop writes and another thread reads, without a
+//! lock.
 //!
-//! They are for the eye. No figure of a result is made of them: those come from the recorder's own histograms.
+//! For display only: figures of results come from the recorder's own histograms.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weighbridge_model::quantity::Nanoseconds;
 
-/// Binary digits of a time that are kept behind its first: 32 classes an octave, so that a time is known to 1.6 %.
+/// Binary digits of a time that are kept after its first: 32 classes per octave, so that a time is exact to 1.6 %.
 const DIGITS: u32 = 5;
 /// Classes of one octave.
 const OCTAVE: usize = 1 << DIGITS;
-/// Classes in all: short times each have their own, then one octave for each binary digit.
+/// All classes: short times have one each, then one octave for each binary digit.
 const CLASSES: usize = OCTAVE * (64 - DIGITS as usize + 1);
 
-/// Counts of times that one thread adds to and any may read.
+/// Counts of times that one thread writes and any thread may read.
 #[derive(Debug)]
 pub struct LiveTimes {
     counts: Box<[AtomicU64]>,
@@ -27,8 +27,8 @@ impl Default for LiveTimes {
 }
 
 impl LiveTimes {
-    /// Counts one time. Of one thread only: two would lose counts, which a lock or an atomic addition would cost more
-    /// than it is worth to keep.
+    /// Counts one time. Only one thread may call it: two would lose counts, and a lock or atomic addition is not worth
+    /// its cost here.
     pub fn record(&self, time: Nanoseconds) {
         let count = &self.counts[class(time.as_nanos())];
         count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -51,22 +51,22 @@ impl Default for LiveCounts {
 }
 
 impl LiveCounts {
-    /// Adds those of another loop.
+    /// Adds the counts of another loop.
     pub fn merge(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(count, more)| *count += more);
     }
 
-    /// What came since `earlier`.
+    /// The counts since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self(self.0.iter().zip(&earlier.0).map(|(now, then)| now.saturating_sub(*then)).collect())
     }
 
-    /// Times in all.
+    /// Number of times.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The time that a share `quantile` (0 to 1) of all does not exceed, to 1.6 %; `None` where there is none.
+    /// The time that a share `quantile` (0 to 1) of all do not exceed, to 1.6 %; `None` if there are no times.
     pub fn quantile(&self, quantile: f64) -> Option<Nanoseconds> {
         let total = self.total();
         let rank = ((total as f64 * quantile).ceil() as u64).clamp(1, total.max(1));
@@ -103,12 +103,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_time_is_told_to_a_sixtieth() {
+    fn every_time_is_exact_to_a_sixtieth() {
         for exponent in 0..64 {
             for offset in [0, 1, 12_345] {
                 let nanos = (1u64 << exponent) | (offset & ((1u64 << exponent) - 1));
-                let told = middle(class(nanos));
-                assert!(told.abs_diff(nanos) as f64 <= nanos as f64 / 60.0, "{nanos}: {told}");
+                let estimate = middle(class(nanos));
+                assert!(estimate.abs_diff(nanos) as f64 <= nanos as f64 / 60.0, "{nanos}: {estimate}");
             }
         }
         assert_eq!(class(u64::MAX), CLASSES - 1);
@@ -122,15 +122,15 @@ mod tests {
         times.iter().for_each(|nanos| live.record(Nanoseconds::from_nanos(*nanos)));
         times.sort_unstable();
         for (quantile, rank) in [(0.5, 500), (0.99, 990), (1.0, 1_000), (0.0, 1)] {
-            let told = live.counts().quantile(quantile).expect("there are times").as_nanos() as f64;
+            let estimate = live.counts().quantile(quantile).expect("there are times").as_nanos() as f64;
             let exact = times[rank - 1] as f64;
-            assert!((told / exact - 1.0).abs() < 0.017, "{quantile}: {told} for {exact}");
+            assert!((estimate / exact - 1.0).abs() < 0.017, "{quantile}: {estimate} for {exact}");
         }
         assert_eq!(LiveCounts::default().quantile(0.5), None);
     }
 
     #[test]
-    fn loops_add_up_and_moments_are_told_apart() {
+    fn counts_of_loops_add_up_and_subtract() {
         let (one, two) = (LiveTimes::default(), LiveTimes::default());
         (0..10).for_each(|_| one.record(Nanoseconds::from_micros(10)));
         let earlier = one.counts();

@@ -1,8 +1,9 @@
-//! Requests with gaps, filled anew each time they are sent.
+//! Requests with gaps, filled with new values each time they are sent.
 //!
-//! What does not change is written once; filling copies it, and the values between, into a [`Slate`] that keeps its memory,
-//! so that the steady state allocates nothing. It refuses what [`crate::framer::request`] refuses, as far as the text around the gaps
-//! decides it. Values must fit their place: whoever gives them keeps line breaks out of targets and fields.
+//! The fixed parts are rendered once; filling copies them, and the values between, into a [`Slate`] that keeps its
+//! memory, so that the steady state allocates nothing. It refuses what [`crate::framer::request`] refuses, as far as
+//! the text around the gaps decides it. Values must be valid where they go: the caller keeps line breaks out of targets
+//! and fields.
 
 use weighbridge_model::id::OperationId;
 
@@ -24,7 +25,7 @@ pub struct Outlined {
     pub method: String,
     /// The target in origin form.
     pub target: Vec<Piece>,
-    /// Host and, where not the default, port.
+    /// Host, and port unless it is the default.
     pub authority: String,
     /// Header fields in order, without those the framing writes itself.
     pub headers: Vec<(String, Vec<Piece>)>,
@@ -33,11 +34,11 @@ pub struct Outlined {
 
 /// The values that fill gaps.
 pub trait Gaps {
-    /// Appends the value of gap `number`. In a target nothing but printable ASCII, in a field no control characters.
+    /// Appends the value of gap `number`: in a target only printable ASCII, in a field no control characters.
     fn write(&self, number: usize, into: &mut Vec<u8>);
 }
 
-/// Where a request is filled in; used again for the next.
+/// The memory in which a request is filled in; reused for the next.
 #[derive(Debug, Clone)]
 pub struct Slate {
     rendered: Rendered,
@@ -46,12 +47,12 @@ pub struct Slate {
 }
 
 impl Slate {
-    /// With nothing on it.
+    /// An empty slate.
     pub fn new() -> Self {
         Self { rendered: Rendered::empty(), body: Vec::new(), field: Vec::new() }
     }
 
-    /// The request that was filled in last.
+    /// The request last filled in.
     pub fn rendered(&self) -> &Rendered {
         &self.rendered
     }
@@ -63,7 +64,7 @@ impl Default for Slate {
     }
 }
 
-/// A request with gaps, laid out for one framing.
+/// A request with gaps, rendered for one framing.
 #[derive(Debug, Clone)]
 pub struct Outline {
     operation: OperationId,
@@ -91,12 +92,12 @@ enum HeadPart {
 }
 
 impl Outline {
-    /// Lays a request out.
+    /// Renders a request.
     ///
-    /// Errors: [`RenderError`] where a part would not stay what it is on the wire.
+    /// Errors: [`RenderError`] if a part is invalid on the wire.
     pub fn new(framing: &Framing, operation: OperationId, request: &Outlined) -> Result<Self, RenderError> {
         let sample = sample(request);
-        // A length that was given could only be right by chance.
+        // A given length could only be right by chance.
         let varies = request.body.iter().any(|piece| matches!(piece, Piece::Gap(_)));
         if let Some((_, given)) = request.headers.iter().find(|(name, _)| is_length(name)).filter(|_| varies)
         {
@@ -149,7 +150,7 @@ fn fill(segments: &[Segment], gaps: &dyn Gaps, into: &mut Vec<u8>) {
     }
 }
 
-/// A number in digits, without taking memory.
+/// Writes a number in digits, without allocating.
 fn digits(number: usize, write: impl FnOnce(&[u8])) {
     let mut text = [0; 20];
     let (mut at, mut rest) = (text.len(), number);
@@ -163,12 +164,12 @@ fn digits(number: usize, write: impl FnOnce(&[u8])) {
     }
 }
 
-/// The request with something harmless in every gap, to be checked as any other.
+/// The request with a harmless value in every gap, to be checked like any other.
 fn sample(request: &Outlined) -> Request {
     let headers = request.headers.iter().map(|(name, value)| (name.clone(), text(value)));
     let target = request.target.iter().map(|piece| match piece {
         Piece::Text(text) => text.as_str(),
-        // The target may begin with a gap, whose value then begins so.
+        // The target may begin with a gap; its value then begins with `/`.
         Piece::Gap(_) => "/",
     });
     Request {
@@ -180,7 +181,7 @@ fn sample(request: &Outlined) -> Request {
     }
 }
 
-/// A text with nothing in its gaps.
+/// A text with its gaps empty.
 fn text(pieces: &[Piece]) -> String {
     let texts = pieces.iter().filter_map(|piece| match piece {
         Piece::Text(text) => Some(text.as_str()),
@@ -201,14 +202,14 @@ fn is_length(name: &str) -> bool {
     name.eq_ignore_ascii_case("content-length")
 }
 
-/// Whether the body's length is announced by the framing: methods that mean a body announce an empty one too
-/// (RFC 9110, section 8.6).
+/// Whether the framing announces the body's length: methods that normally have a body announce an empty one too (RFC
+/// 9110, section 8.6).
 fn announces(request: &Outlined) -> bool {
     let expects = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
     (expects || !request.body.is_empty()) && !request.headers.iter().any(|(name, _)| is_length(name))
 }
 
-/// A head that is put together, text with text.
+/// Joins adjacent text while a head is built.
 #[derive(Debug, Default)]
 struct HeadBuilder {
     parts: Vec<HeadPart>,
@@ -241,7 +242,7 @@ impl HeadBuilder {
         }
     }
 
-    /// A field of HTTP/2: written now where it has no gap.
+    /// A field of HTTP/2; one without gaps is encoded now.
     fn field(&mut self, name: &str, value: &[Piece]) {
         match value.iter().any(|piece| matches!(piece, Piece::Gap(_))) {
             true => self.part(HeadPart::Field(name.into(), segments(value))),
@@ -277,7 +278,7 @@ fn http1(request: &Outlined) -> HeadBuilder {
     head
 }
 
-/// The value without blanks around it, as far as they are text.
+/// The value without leading and trailing blanks in its text.
 fn trimmed(value: &[Piece]) -> Vec<Piece> {
     let mut value = value.to_vec();
     if let Some(Piece::Text(first)) = value.first_mut() {
@@ -336,7 +337,7 @@ mod tests {
         [Framing::Http1, Framing::Http2(Http2Settings::default())]
     }
 
-    /// The oracle: a request with gaps is, once filled, what the request with the values in it is rendered to.
+    /// The oracle: a filled outline equals the rendered request with the same values.
     fn agrees(outlined: &Outlined, values: &[String], slate: &mut Slate) {
         let request = Request {
             method: outlined.method.clone(),
@@ -381,14 +382,14 @@ mod tests {
             let outlined = Outlined { method: method.to_owned(), target, authority, headers, body };
             let mut slate = Slate::new();
             agrees(&outlined, &values, &mut slate);
-            // A slate that was used forgets what was on it.
+            // Filling again must leave nothing of the last values.
             let short: Vec<String> = values.iter().map(|value| value[..1].to_owned()).collect();
             agrees(&outlined, &short, &mut slate);
         }
     }
 
     #[test]
-    fn what_would_break_out_of_its_place_is_refused() {
+    fn invalid_parts_are_refused() {
         let text = |text: &str| vec![Piece::Text(text.to_owned())];
         let good = Outlined {
             method: "POST".into(),

@@ -1,9 +1,9 @@
 //! Arrival times of open load: an endless, seeded, strictly replayable schedule.
 //!
-//! Each time is computed from the schedule's start, never from the clock, so lateness in sending does not move what
-//! follows. A law draws arrivals at unit rate; a profile stretches them by the inverse of its cumulative rate (the
-//! time change of a Poisson process, exact, without thinning), so that every law goes with every profile. It refuses
-//! to know what was sent.
+//! Each time is computed from the schedule's start, never from the clock, so late sending does not move later arrivals.
+//! A law draws arrivals at unit rate; a profile transforms them by the inverse of its cumulative rate (the time change
+//! of a Poisson process, exact, without thinning), so that every law works with every profile. It does not know what
+//! was sent.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use weighbridge_model::trace::Trace;
 
 use crate::profile::Cumulative;
 
-/// Which of the generator's random streams the arrivals are drawn from, so that a workload seeding the same
-/// generator with the same substream shares no number with them.
+/// The generator's random stream from which arrivals are drawn, so that a workload that seeds the same generator with
+/// the same substream shares no number with them.
 const STREAM: u64 = 0x6172_7269_7661_6c73;
 
-/// When something arrives.
+/// A source of arrivals, and the part of it that a window uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    /// What decides it.
+    /// Where the times come from.
     pub source: Source,
-    /// How far into its profile or trace a window begins.
+    /// The position in the profile or trace at which a window begins.
     pub offset: Nanoseconds,
-    /// Which part of it this generator carries.
+    /// Which part of it this generator sends.
     pub part: Part,
-    /// When it begins, where that is not the window's start: threads that share a flow share its beginning.
+    /// When it begins, if not at the window's start: threads that share a flow share its beginning.
     pub origin: Option<Timestamp>,
 }
 
-/// What decides when something arrives.
+/// Where arrival times come from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// A law of the gaps on a profile of the rate.
@@ -43,7 +43,7 @@ pub enum Source {
         /// Law of the gaps.
         arrivals: Arrivals,
     },
-    /// Recorded times, played `speed` times as fast and again when they are over.
+    /// Recorded times, played at `speed` times their speed and repeated at the end.
     Trace {
         /// The times.
         trace: Arc<Trace>,
@@ -52,9 +52,9 @@ pub enum Source {
     },
 }
 
-/// One of several equal parts of a flow. Laws that draw nothing, jitter and traces are dealt out arrival by arrival,
-/// so that the parts together are the whole; Poisson arrivals are drawn at the part's rate, whose superposition is
-/// the whole's law.
+/// One of several equal parts of a flow. Constant arrivals, jitter and traces are dealt out one by one, so that the
+/// parts together are the whole; Poisson arrivals are drawn at the part's rate, and their superposition follows the
+/// whole's law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// From 0.
@@ -88,7 +88,7 @@ impl Flow {
         whole / f64::from(self.part.of.max(1))
     }
 
-    /// After this time it starts again; `None` where it is always the same.
+    /// After this time it repeats; `None` if it never changes.
     pub fn length(&self) -> Option<Nanoseconds> {
         match &self.source {
             Source::Law { profile, .. } => profile.length(),
@@ -103,9 +103,9 @@ impl Flow {
 #[derive(Debug, Clone)]
 pub struct Schedule {
     start: Timestamp,
-    /// Nanoseconds that the window begins into the profile or trace.
+    /// The position in the profile or trace at which the window begins, in nanoseconds.
     offset: f64,
-    /// The last arrival in nanoseconds: rounding must not turn two around that are closer than a nanosecond.
+    /// The last arrival in nanoseconds: rounding must not swap two arrivals less than a nanosecond apart.
     last: u64,
     form: Form,
 }
@@ -126,14 +126,15 @@ enum Form {
     },
 }
 
-/// The law of the gaps at unit rate, and what it must remember.
+/// The law of the gaps at unit rate, and its state.
 #[derive(Debug, Clone)]
 enum Law {
-    /// Arrival `k` lies at `k`; counting keeps rounding from adding up.
+    /// Arrival `k` is at `k`; counting avoids accumulated rounding errors.
     Constant { next: u64, step: u64 },
-    /// Arrival `k` lies from `k` to `k + width`, uniformly.
+    /// Arrival `k` is between `k` and `k + width`, uniformly.
     Jitter { next: u64, step: u64, width: f64, random: Box<ChaCha8Rng> },
-    /// The elapsed time is summed in binary64: after a billion arrivals its resolution is still a ten-millionth gap.
+    /// The elapsed time is summed in binary64: after a billion arrivals its resolution is still a ten-millionth of a
+    /// gap.
     Poisson { elapsed: f64, mean: f64, random: Box<ChaCha8Rng> },
 }
 
@@ -178,7 +179,7 @@ impl Schedule {
         Self { start, offset: 0.0, last: 0, form: Form::Never }
     }
 
-    /// The next arrival, never earlier than the one before; `None` where there is none (rate 0).
+    /// The next arrival, never earlier than the one before; `None` if there is none (rate 0).
     pub fn next_arrival(&mut self) -> Option<Timestamp> {
         let time = match &mut self.form {
             Form::Never => return None,
@@ -187,7 +188,7 @@ impl Schedule {
                 let count = trace.times().len() as u64;
                 let (passage, at) = (*next / count, (*next % count) as usize);
                 *next += *step;
-                // Whole nanoseconds up to here: a trace at its own speed is played exactly.
+                // Whole nanoseconds up to here, so a trace at its own speed is played exactly.
                 let nanos = trace.length() * passage + trace.times()[at];
                 if *speed == 1.0 {
                     let late = nanos.as_nanos().saturating_sub(self.offset as u64);
@@ -204,7 +205,7 @@ impl Schedule {
         Some(self.start + Nanoseconds::from_nanos(self.last))
     }
 
-    /// The operation that the last arrival is of, where a trace names it.
+    /// The operation of the last arrival, if a trace names it.
     pub fn operation(&self) -> Option<OperationId> {
         let Form::Trace { trace, next, step, .. } = &self.form else { return None };
         let last = next.checked_sub(*step)?;
@@ -234,7 +235,7 @@ impl Law {
     }
 }
 
-/// Arrivals of a trace in its first `time` nanoseconds, played again and again.
+/// Arrivals of a repeated trace in its first `time` nanoseconds.
 fn arrivals_before(trace: &Trace, time: f64) -> u64 {
     let length = trace.length().as_nanos();
     let time = time as u64;
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn constant_arrivals_do_not_drift() {
-        // A third of a second's gap is no whole number of nanoseconds; after 3 million gaps the time is exact.
+        // The gap of a third of a second is no whole number of nanoseconds; after 3 million gaps the time is exact.
         let times = arrivals(Arrivals::Constant, 3.0, 0, 3_000_001);
         assert_eq!(times[..3], [0, 333_333_333, 666_666_667]);
         assert_eq!(times[3_000_000], 1_000_000 * 1_000_000_000);
@@ -282,7 +283,8 @@ mod tests {
         let mean = gaps.iter().sum::<f64>() / n;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n;
         let beyond_one = gaps.iter().filter(|gap| **gap > 1.0).count() as f64 / n;
-        // Standard errors: 0.0022 of the mean, 0.0063 of the variance, 0.0011 of the share; five of each are allowed.
+        // Standard errors: 0.0022 of the mean, 0.0063 of the variance, 0.0011 of the share; the bounds are five of
+        // each.
         assert!((mean - 1.0).abs() < 0.012, "mean {mean}");
         assert!((variance - 1.0).abs() < 0.032, "variance {variance}");
         assert!((beyond_one - (-1f64).exp()).abs() < 0.006, "share {beyond_one}");
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_of_a_profile_are_the_profile() {
+    fn windows_of_a_profile_continue_it() {
         for profile in ["steps:300/s for 1s, 0/s for 1s, 70/s for 1s", "ramp:0/s..500/s over 3s"] {
             let profile: Profile = profile.parse().expect("a profile");
             let mut flow = Flow::new(Source::Law { profile, arrivals: Arrivals::Constant });
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_played_exactly_again_and_at_its_speed() {
+    fn a_trace_is_played_exactly_repeats_and_keeps_its_speed() {
         let trace = Arc::new(Trace::parse("t", "5\n5.000000001\n7\n").expect("a trace"));
         let flow = Flow::new(Source::Trace { trace: Arc::clone(&trace), speed: 1.0 });
         // Mean gap 1 s, so a passage takes 3 s.

@@ -1,6 +1,6 @@
 //! All connections of one variant: opening and reopening, timeouts, and which slot sends the next request.
 //!
-//! It carries out what the window allows and reports what is over; it keeps no histograms and never waits.
+//! It sends what the window allows and reports which requests are over; it keeps no histograms and never waits.
 
 mod handshake;
 mod opening;
@@ -33,32 +33,33 @@ use crate::window::{Load, Slots, Window};
 /// Shortest wait before a failed connection is opened again, so that a refusing server does not spin the loop.
 const BACKOFF_FIRST: Nanoseconds = Nanoseconds::from_millis(1);
 
-/// Longest such wait; it bounds how long a server that comes back goes unnoticed.
+/// Longest such wait; it limits how late a server that comes back is noticed.
 const BACKOFF_LAST: Nanoseconds = Nanoseconds::from_millis(10);
 
 /// Shortest time between two scans for timeouts.
 const SCAN: Nanoseconds = Nanoseconds::from_millis(1);
 
-/// A connection that the peer ends this soon, before a request was written, was refused rather than left idle
-/// too long: a request is charged with it, or a window against a server that does nothing else would never end.
+/// If the peer closes a connection sooner than this, before a request was written, it refused the connection; later it
+/// merely closed an idle one. A refusal is counted as a failed request, because otherwise a window against a server
+/// that only refuses would never end.
 const STILLBORN: Nanoseconds = Nanoseconds::from_secs(1);
 
-/// Size of the buffer all connections are read into.
+/// Size of the read buffer that all connections share.
 const READ_BUFFER: usize = 256 * 1024;
 
 /// How many requests a connection serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeepAlive {
-    /// Until the server closes it.
+    /// Any number, until the server closes it.
     #[default]
     Reuse,
-    /// So many each; then the client closes it, once they are all answered, and opens another. Requests that wait for
-    /// that are due meanwhile, so the connect is in their response time, and not in their service time.
+    /// This many; once they are all answered, the client closes the connection and opens another. Requests become due
+    /// meanwhile, so the connect counts in their response time but not in their service time.
     Every(NonZeroU32),
 }
 
 impl KeepAlive {
-    /// One request each; the next one opens its own.
+    /// One request per connection.
     pub const ONE_PER_REQUEST: Self = Self::Every(NonZeroU32::MIN);
 }
 
@@ -69,18 +70,18 @@ pub struct Settings {
     pub connections: u32,
     /// Requests outstanding per connection, at least 1 (and no more than a connection serves).
     pub in_flight: u32,
-    /// After this a request failed.
+    /// A request that takes longer has failed.
     pub timeout: Nanoseconds,
-    /// After this a connect failed.
+    /// A connect that takes longer has failed.
     pub connect_timeout: Nanoseconds,
     /// How many requests a connection serves.
     pub keep_alive: KeepAlive,
-    /// How long a window that only replies can end may go without a single reply before it is given up.
+    /// How long a window that only replies can end may go without any reply before it is aborted.
     pub patience: Nanoseconds,
-    /// Whether the kernel stamps what is sent and received; with one request in flight only.
+    /// Whether the kernel stamps packets sent and received; requires one request in flight.
     pub stamps: Stamps,
-    /// For calibration only: after each read the loop stays awake for so long before *done* is taken, as if the server had
-    /// been slower by that. `None`, as always else, costs nothing.
+    /// For calibration only: after each read the loop busy-waits this long before it takes *done*, as if the server
+    /// were that much slower. `None` costs nothing.
     pub hold_back: Option<Nanoseconds>,
 }
 
@@ -113,8 +114,8 @@ impl Io {
     }
 }
 
-/// Names a connection in the kernel's events, with its generation so that an event of a closed socket is not taken
-/// for one of its successor.
+/// Identifies a connection in the kernel's events. The generation tells an event of a closed socket from one of its
+/// successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
     pub variant: u16,
@@ -132,7 +133,7 @@ impl Token {
     }
 }
 
-/// Whether a window runs on this pool.
+/// Whether a window is running on this pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Demand {
     /// No: lost connections stay closed.
@@ -145,40 +146,40 @@ pub(crate) struct Pool {
     pub variant: VariantId,
     pub settings: Settings,
     pub demand: Demand,
-    /// Requests over since the caller last emptied it.
+    /// Requests that ended since the caller last emptied this list.
     pub finished: Vec<Finished>,
-    /// Times of reply messages since the caller last emptied it.
+    /// Times of reply messages since the caller last emptied this list.
     pub messages: Vec<MessageTime>,
     /// When [`housekeeping`](Self::housekeeping) is due.
     pub housekeeping_at: Timestamp,
-    /// When it looked at every connection last.
+    /// When housekeeping last scanned the connections.
     scanned: Timestamp,
     /// Connections opened since the window began.
     pub connects: u64,
-    /// The last failure to connect since the caller last took it.
+    /// The last failure to connect that the caller has not taken yet.
     pub connect_failure: Option<io::Error>,
     /// TLS handshakes since the window or the wait for connections began.
     pub handshakes: Handshakes,
     /// Think times and sessions of the slots.
     pub turns: Turns,
-    /// Sessions that ended since the caller last took them.
+    /// Sessions that ended since the caller last took this count.
     pub left: u64,
-    /// What the kernel's stamps say, where they are asked for.
+    /// The kernel's time stamps, if the settings ask for them.
     stamps: Option<Box<StampBook>>,
     pub sessions: Box<dyn Sessions>,
     connections: Vec<Connection>,
-    /// How many of them are open or under way.
+    /// How many connections are open or being opened.
     count: opening::Count,
-    /// Slots that can take a request, the longest free first.
+    /// Slots that can take a request, the one free for longest first.
     ready: VecDeque<u32>,
-    /// Connections with output, the first to have some first.
+    /// Connections with output to write, in the order in which they got some.
     dirty: VecDeque<u32>,
     /// Connections that may have more to read.
     again: VecDeque<u32>,
-    /// Connections whose failure waits to be charged to a request.
+    /// Connections with a failure that a request must still be charged with.
     owed: VecDeque<u32>,
     closed_traffic: Traffic,
-    /// When the window was prepared.
+    /// Start of the window's preparation.
     begun: Timestamp,
 }
 
@@ -189,7 +190,7 @@ enum Loss {
     Failed(ErrorKind),
     /// The oldest requests on it timed out: those sent at or before this time.
     TimedOut(Timestamp),
-    /// Nothing was wrong: the peer announced its end, or it had served its one request.
+    /// Nothing was wrong: the peer announced that it closes, or the connection served all its requests.
     Spent,
 }
 
@@ -267,7 +268,7 @@ impl Pool {
             let connection = &mut self.connections[index];
             connection.begin_window(now);
             connection.failures = 0;
-            // A refused connection concerned an earlier window; foreign bytes between windows must not go unseen.
+            // A refused connection concerned an earlier window; unexpected bytes between windows must not go unnoticed.
             connection.owes = connection.owes.filter(|kind| *kind == ErrorKind::Protocol);
             if connection.owes.is_some() {
                 self.owed.push_back(index as u32);
@@ -277,7 +278,7 @@ impl Pool {
         }
     }
 
-    /// Moves the window's start to `now`: every lane became free then.
+    /// Moves the window's start to `now`, and with it the time at which every lane became free.
     pub fn free_all(&mut self, now: Timestamp) {
         for lane in self.connections.iter_mut().flat_map(|connection| connection.lanes.iter_mut()) {
             lane.planned = lane.planned.map(|due| due + now.since(lane.freed));
@@ -286,7 +287,7 @@ impl Pool {
         self.turns.shift(now.since(self.begun));
     }
 
-    /// Ends the window: returns the traffic of all sockets since it began.
+    /// Ends the window and returns the traffic of all sockets since it began.
     pub fn end_window(&mut self) -> Traffic {
         self.demand = Demand::Idle;
         let mut traffic = self.closed_traffic;
@@ -296,17 +297,17 @@ impl Pool {
         traffic
     }
 
-    /// What was seen of the window's requests, where single ones were kept.
+    /// What was seen of single requests of the window, where they were kept.
     pub fn take_seen(&mut self) -> Vec<Seen> {
         self.sessions.take_seen()
     }
 
-    /// What peers said of failed replies in the window.
+    /// What peers said about failed replies in the window.
     pub fn take_failures(&mut self) -> Failures {
         self.sessions.take_failures()
     }
 
-    /// Closes every connection with something outstanding, whose requests fail as `kind`.
+    /// Closes every connection with outstanding requests; these fail as `kind`.
     pub fn abandon(&mut self, kind: ErrorKind, now: Timestamp) {
         self.demand = Demand::Idle;
         for index in 0..self.connections.len() {
@@ -327,7 +328,7 @@ impl Pool {
         !self.again.is_empty()
     }
 
-    /// Carries out one event of the kernel.
+    /// Handles one event of the kernel.
     pub fn event(&mut self, io: &mut Io, token: Token, readiness: Readiness) {
         let index = token.connection as usize;
         let Some(connection) = self.connections.get_mut(index) else { return };
@@ -353,7 +354,7 @@ impl Pool {
         }
     }
 
-    /// Reads on where the last read left something.
+    /// Continues reading where the last read left something.
     pub fn read_again(&mut self, io: &mut Io) {
         for _ in 0..self.again.len() {
             let Some(index) = self.again.pop_front() else { return };
@@ -400,7 +401,7 @@ impl Pool {
         }
     }
 
-    /// Lists the connection's lanes again where it had taken no more and now does.
+    /// Puts the connection's lanes back into the ready list once it takes requests again.
     fn unpark(&mut self, index: usize) {
         if self.connections[index].parked == Parked::Some && self.connections[index].takes_more() {
             self.connections[index].parked = Parked::None;
@@ -463,7 +464,7 @@ impl Pool {
         connection.start(lane, due, now, &mut judges);
     }
 
-    /// Charges failures that happened between requests to the next requests.
+    /// Charges the next requests with failures that happened between requests.
     fn charge(&mut self, window: &mut Window, now: Timestamp) {
         while let Some(&index) = self.owed.front() {
             let connection = &mut self.connections[index as usize];
@@ -484,19 +485,19 @@ impl Pool {
                 &mut self.messages,
             );
             connection.charge(kind, due, now, &mut judges);
-            // The next scan opens it again, when its time has come.
+            // The next scan after `retry_at` opens it again.
             if let Link::Closed { retry_at } = self.connections[index as usize].link {
                 self.expect(retry_at);
             }
         }
     }
 
-    /// Writes whatever was started.
+    /// Writes the requests that were started.
     pub fn flush(&mut self, io: &mut Io) {
         while let Some(index) = self.dirty.pop_front() {
             let index = index as usize;
             if self.connections[index].write().is_err() {
-                // What the peer said before it closed may still be there: a refusal with a reason, for instance.
+                // What the peer sent before it closed may still be unread: a refusal with a reason, for instance.
                 self.read(io, index, Until::End);
                 match self.connections[index].link {
                     Link::Open { .. } => self.lose(io, index, Loss::Failed(ErrorKind::Reset)),
@@ -509,12 +510,12 @@ impl Pool {
         }
     }
 
-    /// Ends timed-out requests and connects, lets framers act on time and opens what may be opened again.
+    /// Ends timed-out requests and connects, calls the framers' timers and reopens connections whose time has come.
     pub fn housekeeping(&mut self, io: &mut Io, now: Timestamp) {
         if now < self.housekeeping_at {
             return;
         }
-        // A request sent after this scan is not late before `now + timeout`.
+        // A request sent after this scan cannot time out before `now + timeout`.
         self.housekeeping_at = now + self.settings.timeout.max(SCAN);
         self.scanned = now;
         for index in 0..self.connections.len() {
@@ -575,13 +576,13 @@ impl Pool {
         }
     }
 
-    /// Makes sure that housekeeping is done at `moment`, or as soon after it as a scan may follow the last one: however
-    /// many connections ask, each scan looks at all of them.
+    /// Schedules housekeeping for `moment`, or for the earliest time after it that a scan may follow the last one.
+    /// However many connections ask, each scan covers all of them.
     fn expect(&mut self, moment: Timestamp) {
         self.housekeeping_at = self.housekeeping_at.min(moment.max(self.scanned + SCAN));
     }
 
-    /// Ends what is outstanding on a connection, closes it and, while a window issues, opens it again.
+    /// Ends the outstanding requests of a connection, closes it and, while a window issues requests, opens it again.
     fn lose(&mut self, io: &mut Io, index: usize, loss: Loss) {
         let now = sys::clock();
         let connection = &mut self.connections[index];
@@ -613,7 +614,7 @@ impl Pool {
         self.reopen(io, index, now);
     }
 
-    /// Notes a failure to be charged to the next request.
+    /// Notes a failure to charge to the next request.
     fn owe(&mut self, index: usize, kind: ErrorKind) {
         if self.connections[index].owes.is_none() && self.demand == Demand::Running {
             self.owed.push_back(index as u32);
@@ -622,14 +623,14 @@ impl Pool {
     }
 
     fn close(&mut self, index: usize, retry_at: Timestamp) {
-        // What the lists of ready slots and of unread connections hold of it stays there: whoever takes it out sees that
-        // the connection is closed, or finds it open again. Taking it out here would look at all others each time.
+        // The lists of ready slots and of unread connections keep their entries for it: their reader checks whether the
+        // connection is open. Removing the entries here would take a search through all others each time.
         let connection = &mut self.connections[index];
         self.count.closing(&connection.link);
         self.closed_traffic.add(connection.close(retry_at));
     }
 
-    /// Opens a closed connection, where a window wants it and its time has come.
+    /// Opens a closed connection if a window needs it and its time has come.
     fn reopen(&mut self, io: &mut Io, index: usize, now: Timestamp) {
         let connection = &self.connections[index];
         let Link::Closed { retry_at } = connection.link else { return };
@@ -688,7 +689,7 @@ impl Pool {
         }
     }
 
-    /// The connect in progress failed: the next address is tried at once, if there is one.
+    /// The connect in progress failed: try the next address at once, if there is one.
     fn connect_failed(&mut self, io: &mut Io, index: usize, error: io::Error, now: Timestamp) {
         let after = match &self.connections[index].link {
             Link::Connecting { socket, .. } => io.dial.failed(self.variant, socket.as_fd()),
@@ -713,7 +714,7 @@ impl Pool {
     }
 }
 
-/// How long to wait after so many losses in a row: nothing after the first loss of a connection that had served.
+/// How long to wait after this many losses in a row: nothing after the first loss of a connection that had served.
 fn backoff(failures: u32) -> Nanoseconds {
     match failures {
         0 => Nanoseconds::ZERO,

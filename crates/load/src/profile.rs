@@ -1,5 +1,5 @@
-//! The cumulative rate of a profile and its exact inverse: how many arrivals are expected by a time, and by which
-//! time a number of arrivals is expected.
+//! The cumulative rate of a profile and its exact inverse: how many arrivals are expected by a time, and by which time
+//! a number of arrivals is expected.
 //!
 //! Plain arithmetic over times since the profile's start; it draws nothing.
 
@@ -7,14 +7,14 @@ use std::f64::consts::TAU;
 
 use weighbridge_model::experiment::Profile;
 
-/// Longest search for the inverse of a sine: halving a day down to less than a nanosecond takes 47 steps.
+/// Most steps of the search for the inverse of a sine: halving a day down to less than a nanosecond takes 47.
 const HALVINGS: u32 = 64;
 
-/// Λ(t) = ∫₀ᵗ rate and its inverse. Times are in nanoseconds; a profile that has come to its end starts again.
+/// Λ(t) = ∫₀ᵗ rate and its inverse. Times are in nanoseconds; a profile repeats after its end.
 #[derive(Debug, Clone)]
 pub struct Cumulative {
     form: Form,
-    /// Length of one passage and what arrives in it; infinite where the rate is always the same.
+    /// Length of one passage and expected arrivals in it; infinite if the rate never changes.
     length: f64,
     whole: f64,
 }
@@ -23,19 +23,19 @@ pub struct Cumulative {
 enum Form {
     /// Nanoseconds between arrivals.
     Constant { gap: f64 },
-    /// Rates that change in straight lines.
+    /// Rates that change linearly.
     Pieces(Vec<Stretch>),
     /// Rates per nanosecond.
     Sine { mean: f64, amplitude: f64, period: f64 },
 }
 
-/// A stretch over which the rate changes in a straight line.
+/// A stretch over which the rate changes linearly.
 #[derive(Debug, Clone, Copy)]
 struct Stretch {
     /// When it begins, and how much has arrived by then.
     start: f64,
     before: f64,
-    /// Rate per nanosecond at its beginning, and how much that changes per nanosecond.
+    /// Rate per nanosecond at its beginning, and its change per nanosecond.
     rate: f64,
     slope: f64,
 }
@@ -49,7 +49,7 @@ impl Cumulative {
             for (from, to, lasts) in stretches {
                 let (rate, slope) = (from / 1e9, (to - from) / 1e9 / lasts);
                 pieces.push(Stretch { start, before, rate, slope });
-                // The factors in this order: whole rates over whole seconds give whole numbers.
+                // In this order of factors, whole rates over whole seconds give whole numbers.
                 before += (from + to) / 2.0 * lasts / 1e9;
                 start += lasts;
             }
@@ -85,9 +85,8 @@ impl Cumulative {
         passages * self.whole + self.within(time - passages * self.length)
     }
 
-    /// The earliest time, in nanoseconds, after which more than `arrivals` are expected; infinite where that never
-    /// comes. Where the rate is zero for a while, this is the end of that while: an arrival falls into a time in
-    /// which there are some.
+    /// The earliest time, in nanoseconds, after which more than `arrivals` are expected; infinite if there is none. If
+    /// the rate is zero for a while, this is the end of that while, because arrivals happen only at a positive rate.
     pub fn time_of(&self, arrivals: f64) -> f64 {
         if let Form::Constant { gap } = self.form {
             return arrivals * gap;
@@ -107,7 +106,7 @@ impl Cumulative {
                 let since = time - start;
                 before + since * (rate + slope * since / 2.0)
             }
-            // ∫ mean + A sin(2πt/T) = mean · t + A T/2π (1 − cos(2πt/T)); 1 − cos x = 2 sin²(x/2), which loses no digits.
+            // ∫ mean + A sin(2πt/T) = mean · t + A T/2π (1 − cos(2πt/T)); 1 − cos x = 2 sin²(x/2) avoids cancellation.
             Form::Sine { mean, amplitude, period } => {
                 let half = (TAU / 2.0 * time / period).sin();
                 mean * time + amplitude * period / TAU * 2.0 * half * half
@@ -121,7 +120,7 @@ impl Cumulative {
             Form::Constant { gap } => arrivals * gap,
             Form::Pieces(pieces) => {
                 let mut at = pieces.partition_point(|piece| piece.before <= arrivals).saturating_sub(1);
-                // Of pieces that begin at the same count all but the last are at rate zero.
+                // Of pieces that begin at the same count, all but the last have rate zero.
                 while at > 0 && pieces[at].rate == 0.0 && pieces[at].slope == 0.0 {
                     at -= 1;
                 }
@@ -130,7 +129,8 @@ impl Cumulative {
                 if more <= 0.0 {
                     return start;
                 }
-                // rate · t + slope · t²/2 = more, by the form of the root that neither cancels nor divides by a slope of 0.
+                // rate · t + slope · t²/2 = more, by the form of the root that neither cancels nor divides by a slope
+                // of 0.
                 let root = (rate * rate + 2.0 * slope * more).max(0.0).sqrt();
                 start + 2.0 * more / (rate + root)
             }
@@ -138,7 +138,7 @@ impl Cumulative {
         }
     }
 
-    /// Newton's method, kept within an interval that is halved where a step would leave it.
+    /// Newton's method within an interval that is halved whenever a step would leave it.
     fn search(&self, arrivals: f64, period: f64) -> f64 {
         let Form::Sine { mean, amplitude, .. } = self.form else { return 0.0 };
         let (mut low, mut high) = (0.0, period);
@@ -173,7 +173,7 @@ mod tests {
         Cumulative::new(&text.parse().expect("a profile"))
     }
 
-    /// The trapezoidal rule over the profile's rate, as another way to its integral.
+    /// The trapezoidal rule over the profile's rate, as an independent integral.
     fn integral(rate: impl Fn(f64) -> f64, to: f64) -> f64 {
         let steps = 200_000;
         let width = to / f64::from(steps);
@@ -198,7 +198,8 @@ mod tests {
                 let arrivals = f64::from(k) * 0.73;
                 let time = cumulative.time_of(arrivals);
                 let back = cumulative.arrivals_by(time);
-                // Where the rate nears zero a nanosecond holds next to nothing: the error counts in time.
+                // Where the rate is almost zero a nanosecond contains almost no arrivals, so the error is bounded in
+                // time.
                 let near = cumulative.arrivals_by(time + 1.0) - cumulative.arrivals_by((time - 1.0).max(0.0));
                 assert!((back - arrivals).abs() <= near + 1e-6, "{text}: {arrivals} → {time} → {back}");
             }
@@ -212,7 +213,7 @@ mod tests {
             let expected = integral(|t| 3000.0 + 2000.0 * (TAU * t / (10.0 * S)).sin(), to * S);
             assert!((sine.arrivals_by(to * S) - expected).abs() < 1e-4 * expected.max(1.0), "{to} s");
         }
-        // By hand: the first half wave holds mean · T/2 + A · T/π.
+        // By hand: the first half wave has mean · T/2 + A · T/π arrivals.
         let half = 3000.0 * 5.0 + 2000.0 * 10.0 / std::f64::consts::PI;
         assert!((sine.arrivals_by(5.0 * S) - half).abs() < 1e-6);
         assert!((sine.arrivals_by(10.0 * S) - 30_000.0).abs() < 1e-6);

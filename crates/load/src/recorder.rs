@@ -1,31 +1,30 @@
-//! What happened in a window: fixed-size entries while it runs, histograms and exact quantiles when it is over.
+//! Records what happened in a window: fixed-size entries while it runs, histograms and exact quantiles when it is over.
 //!
-//! While the loop sends, an entry is one push onto memory set aside before. Long loads that keep no entries are
-//! emptied into histograms in small batches. It estimates nothing beyond the window's own quantiles.
+//! While the loop sends, an entry is one push onto memory reserved before. Long loads that keep no entries move them to
+//! histograms in small batches. It estimates nothing but the window's own quantiles.
 
 use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorCounts, OperationFigures, Outcome, RequestRecord, Tallies};
 
-/// Entries for which memory is set aside from the start (3 MiB).
+/// Entries for which memory is reserved from the start (3 MiB).
 const SET_ASIDE: usize = 65_536;
 
-/// Most entries kept for exact quantiles; a window with more goes on by batches and takes its quantiles from the
+/// Most entries kept for exact quantiles; a window with more continues in batches and takes its quantiles from the
 /// histograms (3 digits).
 const KEPT: usize = 4 << 20;
 
-/// Entries between two emptyings where none are kept.
+/// Entries per batch, if none are kept.
 const BATCH: usize = 256;
 
-/// What becomes of a window's requests while it runs.
+/// How a window's requests are recorded while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Recording {
-    /// Kept until the window is over: exact quantiles, and nothing is counted while requests are outstanding. For
-    /// windows.
+    /// Kept until the window is over: exact quantiles, and no counting while requests are outstanding. For windows.
     #[default]
     Exact,
-    /// Emptied into histograms in batches of 256: bounded memory, quantiles to 3 digits. For loads of any length.
+    /// Moved to histograms in batches of 256: bounded memory, quantiles to 3 digits. For loads of any length.
     Batched,
 }
 
@@ -60,13 +59,13 @@ enum Mode {
     Spill,
 }
 
-/// What is held before it goes into histograms.
+/// Entries that are not in the histograms yet.
 #[derive(Debug)]
 struct Held {
     entries: Vec<RequestRecord>,
     lags: Vec<u64>,
     delays: Vec<Delay>,
-    /// Nothing is set aside for them: most workloads have none.
+    /// No memory is reserved for these: most workloads have none.
     messages: Vec<MessageTime>,
 }
 
@@ -75,17 +74,17 @@ struct Held {
 pub(crate) struct Recorder {
     mode: Mode,
     held: Held,
-    /// What was emptied out of `held` before the window's end.
+    /// What was moved out of `held` before the window's end.
     spilled: Tallies,
     sums: Vec<Sums>,
-    /// The same of messages, which are no requests.
+    /// Sums of messages, which are not requests.
     message_sums: Vec<Sums>,
     errors: ErrorCounts,
     good: u64,
     scratch: Vec<u64>,
 }
 
-/// A window's figures as far as requests and the loop's punctuality go.
+/// A window's figures about requests and the loop's punctuality.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     pub errors: ErrorCounts,
@@ -132,7 +131,7 @@ impl Recorder {
         }
     }
 
-    /// Adds one request that is over.
+    /// Adds one request that ended.
     pub fn request(&mut self, record: RequestRecord, samples: Option<&mut Vec<RequestRecord>>) {
         match record.outcome {
             Outcome::Ok => self.good += 1,
@@ -170,7 +169,7 @@ impl Recorder {
         self.held.lags.push(lag.as_nanos());
     }
 
-    /// Adds the delay of one of the `events` of a wait, standing for all of them.
+    /// Adds the delay of one of the `events` of a wait, which represents all of them.
     pub fn loop_delay(&mut self, delay: Nanoseconds, events: u32) {
         self.held.delays.push(Delay { nanos: delay.as_nanos(), events });
         if self.mode == Mode::Spill && self.held.delays.len() >= BATCH {
@@ -258,13 +257,13 @@ impl Recorder {
         }
     }
 
-    /// Empties what is held into the histograms.
+    /// Moves the held entries into the histograms.
     fn spill(&mut self) {
         self.held.empty_into(&mut self.spilled, &mut self.sums, &mut self.message_sums);
         self.held.clear();
     }
 
-    /// Exact quantiles over the kept good replies that `wanted` picks.
+    /// Exact quantiles over the kept good replies that `wanted` selects.
     fn exact_figures(&mut self, sums: Sums, wanted: impl Fn(&RequestRecord) -> bool) -> OperationFigures {
         let times: [fn(&RequestRecord) -> Nanoseconds; 2] =
             [|record| record.done.since(record.due), |record| record.done.since(record.sent)];
@@ -281,7 +280,7 @@ impl Recorder {
         sums.figures(medians, nineties)
     }
 
-    /// Exact quantiles over the kept messages of an operation, whose response and service times are the same.
+    /// Exact quantiles over the kept messages of an operation; their response and service times are the same.
     fn exact_message_figures(&mut self, sums: Sums) -> OperationFigures {
         self.scratch.clear();
         let of_it = self.held.messages.iter().filter(|message| message.operation == sums.operation);
@@ -358,7 +357,7 @@ impl Sums {
 
 fn add(sums: &mut Vec<Sums>, operation: OperationId, response: Nanoseconds, service: Nanoseconds) {
     let at = sums.iter().position(|sum| sum.operation == operation).unwrap_or_else(|| {
-        // Kept in the order of the workload.
+        // In the workload's order.
         let at = sums.partition_point(|sum| sum.operation < operation);
         let none = Nanoseconds::ZERO;
         let fresh = Sums { operation, ok: 0, response: none, service: none, longest: none };
@@ -383,7 +382,8 @@ fn total(sums: &[Sums]) -> Sums {
     }
 }
 
-/// The smallest value that at least the share `quantile` of the values do not exceed; zero of none. Reorders them.
+/// The smallest value that at least the share `quantile` of the values do not exceed; zero if there are none. Reorders
+/// them.
 fn nearest_rank(values: &mut [u64], quantile: f64) -> Nanoseconds {
     if values.is_empty() {
         return Nanoseconds::ZERO;
@@ -442,7 +442,7 @@ mod tests {
         assert_eq!((second.response_p90.as_nanos(), second.service_p90.as_nanos()), (900, 450));
         assert_eq!((second.response_sum.as_nanos(), second.response_max.as_nanos()), (500_500, 1000));
         let all = figures.all.expect("good replies");
-        // Of 1,010 values the 505th is 505, since the ten of operation 0 lie beyond.
+        // The 505th of 1,010 values is 505, since the ten of operation 0 are larger.
         assert_eq!((all.ok, all.response_p50.as_nanos(), all.response_max.as_nanos()), (1010, 505, 5_010));
         assert_eq!(figures.errors, ErrorCounts { timeout: 3, ..ErrorCounts::default() });
         assert_eq!((figures.lag_p99.as_nanos(), figures.loop_delay_p50.as_nanos()), (990, 100));
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_leaves_nothing_behind_for_the_next() {
+    fn a_window_does_not_affect_the_next() {
         let mut recorder = Recorder::new();
         for recording in [Recording::Exact, Recording::Batched] {
             recorder.begin(recording, 0);

@@ -1,8 +1,8 @@
-//! What load asks of a workload: sessions that say what to send next, and checks that judge each reply.
+//! What load asks of a workload: sessions that choose the next request, and checks of each reply.
 //!
 //! The workload crate implements these traits, one object per variant; the loop calls them on its hot path, so they
-//! must not allocate in the steady state, block or read a clock. Bodies are passed on in pieces as they arrive: a
-//! check compares or digests them and keeps no copy unless the next request depends on it.
+//! must not allocate in the steady state, block or read a clock. Bodies are passed on in pieces as they arrive: a check
+//! compares or digests them and keeps no copy unless the next request depends on it.
 
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Bytes;
@@ -13,8 +13,8 @@ use crate::failures::Failures;
 use crate::framer::Head;
 use crate::framer::request::Rendered;
 
-/// Names a rendered request of a [`Sessions`] object. The object gives the number its meaning: a place in a table
-/// of requests rendered beforehand, or a slot's own request that is patched before each use.
+/// Identifies a rendered request of a [`Sessions`] object, which defines the number: an index of a table of requests
+/// rendered beforehand, or a slot's own request that is patched before each use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u32);
 
@@ -30,90 +30,91 @@ pub enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
     pub request: RequestId,
-    /// Its outcome. Anything but [`Outcome::Ok`] may have ended before the check saw a head or all of the body.
+    /// Its outcome. If it is not [`Outcome::Ok`], the check may not have seen a head or all of the body.
     pub outcome: Outcome,
 }
 
-/// What single requests are kept for, beside their times.
+/// What is kept of a single request in addition to its times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
-    /// The size asked for.
+    /// The requested size.
     pub size: Bytes,
-    /// The reply's status; `None` where no head of a reply came.
+    /// The reply's status; `None` if no head came.
     pub status: Option<u16>,
     /// Bytes of the reply's body that came.
     pub length: Bytes,
-    /// What a relay said of its own request.
+    /// What a relay reported about its own request.
     pub relayed: Option<Relayed>,
 }
 
-/// Whether a request that is over was ever on its way.
+/// Whether a request that ended was ever sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It was sent.
     Sent,
-    /// It was charged with a failure before it could be.
+    /// It was charged with a failure before it could be sent.
     NeverSent,
 }
 
 /// The sessions of one variant: a seeded stream of sessions, each issuing requests on one slot.
 ///
-/// A **slot** is one place for a request in flight: connection × in-flight place, numbered from 0. At most one
-/// request is outstanding per slot. Calls for one slot come in the order `next`, `request`, then `check` for each
-/// piece of the reply, then `next` again; calls for different slots interleave freely.
+/// A **slot** is one place for a request in flight: connection × in-flight place, numbered from 0. At most one request
+/// is outstanding per slot. Calls for one slot come in the order `next`, `request`, then `check` for each piece of the
+/// reply, then `next` again; calls for different slots interleave freely.
 pub trait Sessions: Send {
     /// Prepares for slots `0..slots`. Called once, before anything else.
     fn prepare(&mut self, slots: u32);
 
-    /// Starts the seeded request stream `substream` from its beginning and forgets every open session. Two objects
-    /// of one workload rewound to the same substream issue the same sessions in the same order of `open` calls.
+    /// Starts the seeded request stream `substream` from its beginning and drops every open session. Two objects of one
+    /// workload rewound to the same substream issue the same sessions in the same order of `open` calls.
     fn rewind(&mut self, substream: u64);
 
-    /// Opens the next session of the stream on `slot` and names its first request. A session still open there is
-    /// forgotten. Resets the slot's check for that request.
+    /// Opens the next session of the stream on `slot` and returns its first request. A session still open there is
+    /// dropped. Resets the slot's check for that request.
     fn open(&mut self, slot: u32) -> RequestId;
 
-    /// The same where the schedule says of which operation the session's first request is. Sessions that know but one
-    /// kind of request need not listen.
+    /// The same if the schedule names the operation of the session's first request. Sessions with one kind of request
+    /// can ignore it.
     fn open_with(&mut self, slot: u32, operation: OperationId) -> RequestId {
         let _ = operation;
         self.open(slot)
     }
 
-    /// Continues the slot's session after `reply`. Resets the slot's check for the request it names.
+    /// Continues the slot's session after `reply`. Resets the slot's check for the request that it returns.
     fn next(&mut self, slot: u32, reply: &Reply) -> Step;
 
-    /// The rendered request that the last `open` or `next` named. It stays the same until one of them is called for
+    /// The rendered request that the last `open` or `next` returned. It stays the same until one of them is called for
     /// that slot again.
     fn request(&self, id: RequestId) -> &Rendered;
 
-    /// The check of the request outstanding on `slot`. Called once for each piece of a reply: an index, not a search.
+    /// The check of the request outstanding on `slot`. Called once for each piece of a reply, so it must be an index,
+    /// not a search.
     fn check(&mut self, slot: u32) -> &mut dyn Check;
 
-    /// The request that was outstanding on `slot` is over, whatever its outcome; nothing else was begun there since but
-    /// where it was never sent. Told only while single requests are kept, so that whoever keeps none does nothing.
+    /// The request outstanding on `slot` ended, whatever its outcome; unless it was never sent, no other was begun
+    /// there since. Called only while single requests are kept.
     fn over(&mut self, slot: u32, request: RequestId, fate: Fate) {
         let _ = (slot, request, fate);
     }
 
-    /// What was seen of each request that [`over`](Self::over) told of since the last `rewind`, in that order.
+    /// What was seen of each request reported to [`over`](Self::over) since the last `rewind`, in that order.
     fn take_seen(&mut self) -> Vec<Seen> {
         Vec::new()
     }
 
-    /// What peers said of failed replies since the last `rewind`, taken when a window is over. Checks note it where they
-    /// find a reply wrong, so that good ones cost nothing; a workload may keep none.
+    /// What peers said about failed replies since the last `rewind`, taken when a window is over. Checks note it when
+    /// they find a reply wrong, so that good ones cost nothing; a workload may keep none.
     fn take_failures(&mut self) -> Failures {
         Failures::default()
     }
 }
 
-/// Judges one reply, piece by piece.
+/// Checks one reply, piece by piece.
 pub trait Check {
     /// The reply's head; called at most once, before any data.
     fn head(&mut self, head: &Head<'_>);
 
-    /// The next piece of the body, transfer coding removed. Pieces have any length; their borders mean nothing.
+    /// The next piece of the body, transfer coding removed. Pieces have any length; their boundaries mean nothing.
     fn data(&mut self, bytes: &[u8]);
 
     /// `count` whole messages arrived (streaming protocols only).
@@ -121,13 +122,13 @@ pub trait Check {
         let _ = count;
     }
 
-    /// The fields behind the body, where there are any; called at most once, after all data.
+    /// The fields after the body, if there are any; called at most once, after all data.
     fn trailers(&mut self, fields: &Head<'_>) {
         let _ = fields;
     }
 
-    /// The reply is whole: is it what the workload expects? A status outside 200 to 299 is
-    /// `Error(Status)` unless the workload wants that status; a wrong content is `Error(Check)`. Not called for a
-    /// reply that was cut short, timed out or broke the protocol.
+    /// The reply is whole: is it what the workload expects? A status outside 200 to 299 is `Error(Status)` unless the
+    /// workload expects that status; wrong content is `Error(Check)`. Not called for a reply that was cut short, timed
+    /// out or broke the protocol.
     fn done(&mut self) -> Outcome;
 }

@@ -1,12 +1,12 @@
-//! What a connection is made of above its socket: TLS, where it is secured, and the framing of requests and replies.
+//! The layers of a connection above its socket: TLS, if it is secured, and the framing of requests and replies.
 
 use crate::framer::Framing;
 use crate::tls::TlsClient;
 
-/// What lies between a variant's sockets and its requests.
+/// The layers between a variant's sockets and its requests.
 #[derive(Debug, Clone)]
 pub struct Stack {
-    /// How requests and replies are laid out.
+    /// How requests and replies are encoded.
     pub framing: Framing,
     /// How connections are secured; `None` for plain text.
     pub tls: Option<TlsClient>,

@@ -1,12 +1,11 @@
-//! The kernel's time stamps (SO_TIMESTAMPING): what one connection's say, and how a request's service time is cut at
-//! them into legs.
+//! The kernel's time stamps (SO_TIMESTAMPING) of connections, and how they divide a request's service time into legs.
 //!
-//! A stamp of what went out comes through the socket's error queue, with the number of the last byte of the write; a
-//! stamp of what came in comes with the bytes. Both are on the wall clock, which is read against ours at the beginning
-//! and at the end of each window: where the two readings do not agree it was set meanwhile, and the window's stamps are
-//! thrown away. A request has legs only where both its stamps lie between `sent` and `done`; nothing is guessed.
+//! The stamp of a write arrives through the socket's error queue, with the number of the write's last byte; the stamp
+//! of received bytes arrives with them. Both are on the wall clock. That clock is compared with ours at the beginning
+//! and at the end of each window; if the two comparisons differ, the wall clock was set meanwhile and the window's
+//! stamps are discarded. A request has legs only if both its stamps lie between `sent` and `done`; nothing is guessed.
 //!
-//! Only for one request in flight on a connection: with more, one packet carries parts of several.
+//! Requires one request in flight on a connection: otherwise one packet carries parts of several requests.
 
 pub mod control;
 mod sys;
@@ -22,33 +21,33 @@ use weighbridge_model::record::{RequestRecord, Tallies};
 
 use control::WallTime;
 
-/// Entries of the error queue taken in a row; one a write is what comes.
+/// Most entries taken from the error queue at once; a write usually causes one.
 const TAKEN: usize = 16;
 
-/// Readings of the two clocks, of which the closest counts.
+/// Comparisons of the two clocks, of which the closest counts.
 const READINGS: usize = 8;
 
-/// What the stamps of one connection say of its request.
+/// Stamps of one connection for its request.
 #[derive(Debug, Default)]
 pub(crate) struct SocketStamps {
-    /// Bytes written since stamps were turned on, modulo 2³² as the kernel numbers them.
+    /// Bytes written since stamps were turned on, modulo 2³², as the kernel numbers them.
     written: u32,
-    /// The last byte of the write that carries the request's first.
+    /// Number of the last byte of the write that carries the request's first byte.
     awaited: Option<u32>,
-    /// When that byte was handed to the driver.
+    /// When that byte was passed to the driver.
     departed: Option<WallTime>,
     /// When the last packet of the last read came in.
     arrived: Option<WallTime>,
 }
 
 impl SocketStamps {
-    /// A request begins with the next write, which has so many bytes.
+    /// A request begins with the next write, which has this many bytes.
     pub fn begin(&mut self, bytes: usize) {
         self.awaited = Some(self.written.wrapping_add(bytes as u32).wrapping_sub(1));
         (self.departed, self.arrived) = (None, None);
     }
 
-    /// So many bytes were taken by the socket.
+    /// The socket took this many bytes.
     pub fn wrote(&mut self, bytes: usize) {
         self.written = self.written.wrapping_add(bytes as u32);
     }
@@ -63,8 +62,8 @@ impl SocketStamps {
         Ok(count)
     }
 
-    /// Takes stamps off the error queue until the awaited one is found, the queue is empty or its turn is over. Returns
-    /// how many entries it took.
+    /// Takes stamps off the error queue until the awaited one is found, the queue is empty or the limit is reached.
+    /// Returns how many entries it took.
     pub fn collect(&mut self, socket: BorrowedFd<'_>) -> usize {
         for taken in 0..TAKEN {
             let mut control = sys::NO_CONTROL;
@@ -76,17 +75,17 @@ impl SocketStamps {
         TAKEN
     }
 
-    /// Whether this is the stamp that was awaited. Of one that comes twice, for bytes sent again, the first counts.
-    fn note(&mut self, told: control::Control) -> bool {
-        let found = told.departed.is_some() && told.departed == self.awaited && self.departed.is_none();
+    /// Whether this is the awaited stamp. If it comes twice, for bytes sent again, the first counts.
+    fn note(&mut self, control: control::Control) -> bool {
+        let found = control.departed.is_some() && control.departed == self.awaited && self.departed.is_none();
         if found {
-            self.departed = told.stamp;
+            self.departed = control.stamp;
         }
         found
     }
 }
 
-/// Reads from a socket, with its stamps where they are wanted.
+/// Reads from a socket, with its stamps if they are on.
 pub(crate) fn receive(
     stamps: &mut Option<Box<SocketStamps>>,
     socket: BorrowedFd<'_>,
@@ -98,18 +97,18 @@ pub(crate) fn receive(
     }
 }
 
-/// The wall clock against ours.
+/// Converts the wall clock to ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Conversion {
     /// Wall clock minus ours.
     offset: i64,
-    /// By how much that may be wrong.
+    /// Bound on the error of `offset`.
     error: Nanoseconds,
 }
 
 impl Conversion {
-    /// Reads the wall clock between two readings of ours, several times: the truth of a reading lies somewhere between
-    /// its two, so the closest pair bounds the error by half its distance.
+    /// Reads the wall clock between two readings of ours, several times. The true offset is between those of the two
+    /// readings, so the closest pair bounds the error by half its distance.
     fn measure(mut read: impl FnMut() -> (Timestamp, u64, Timestamp)) -> Self {
         let one = |(before, wall, after): (Timestamp, u64, Timestamp)| {
             let between = after.since(before);
@@ -131,7 +130,7 @@ impl Conversion {
         Self::measure(|| (crate::sys::clock(), sys::wall_clock(), crate::sys::clock()))
     }
 
-    /// Whether both can be true. The two clocks run at the same speed, so only setting the wall clock parts them.
+    /// Whether both can be true. The two clocks run at the same speed, so they differ only if the wall clock was set.
     fn agrees(self, other: Self) -> bool {
         self.offset.abs_diff(other.offset) <= (self.error + other.error).as_nanos()
     }
@@ -141,8 +140,8 @@ impl Conversion {
     }
 }
 
-/// The legs of a request, which sum up to its service time exactly; `None` where the stamps do not lie in order between
-/// `sent` and `done` by more than the conversion's error, so that they cannot be this request's.
+/// The legs of a request, which sum up to its service time exactly; `None` if the stamps are not in order between
+/// `sent` and `done`, within the conversion's error, so that they cannot be this request's.
 fn legs(
     record: &RequestRecord,
     departed: WallTime,
@@ -160,7 +159,7 @@ fn legs(
     Some([out.since(record.sent), back.since(out), record.done.since(back)])
 }
 
-/// The stamps of one variant's connections in one window after another.
+/// The stamps of one variant's connections, window by window.
 #[derive(Debug)]
 pub(crate) struct StampBook {
     clock: Conversion,
@@ -169,15 +168,15 @@ pub(crate) struct StampBook {
     requests: u64,
     unmatched: u64,
     round_trip: Option<Nanoseconds>,
-    /// Why there are no stamps, where there cannot be any.
+    /// Why there are no stamps, if there cannot be any.
     refusal: Option<String>,
-    /// Keeps the kernel stamping for as long as the book is kept; `None` where that failed, which costs some stamps.
+    /// Keeps the kernel stamping while the book exists; `None` if that failed, which costs some stamps.
     _watch: Option<UdpSocket>,
 }
 
 impl StampBook {
-    /// A book for connections with so many requests in flight; its memory is set aside here. Waits until the kernel
-    /// stamps, which is a matter of milliseconds where the machine has time.
+    /// A book for connections with this many requests in flight; reserves its memory here. Waits until the kernel
+    /// stamps, which takes milliseconds on an idle machine.
     pub fn new(in_flight: u32) -> Self {
         let mut legs = Legs::default();
         legs.set_aside();
@@ -215,7 +214,7 @@ impl StampBook {
         self.note_round_trip(socket);
     }
 
-    /// Takes note of the shortest round trip that TCP saw on this socket.
+    /// Notes the shortest round trip that TCP measured on this socket.
     pub fn note_round_trip(&mut self, socket: BorrowedFd<'_>) {
         if let Some(time) = sys::round_trip(socket) {
             self.round_trip = Some(self.round_trip.map_or(time, |least| least.min(time)));
@@ -229,7 +228,7 @@ impl StampBook {
         self.clock = Conversion::now();
     }
 
-    /// Cuts a request by the stamps of its connection, whose `socket` may still hold some where it is open.
+    /// Divides a request by the stamps of its connection; an open `socket` may still have some.
     pub fn attribute(
         &mut self,
         stamps: &mut SocketStamps,
@@ -309,7 +308,7 @@ mod tests {
     #[test]
     fn legs_sum_up_to_the_service_time_and_are_never_negative() {
         assert_eq!(cut(1_000, 1_100, 1_700, 2_000), Some([100, 600, 300]));
-        // The clocks were misread, by no more than is known.
+        // The clock comparison was wrong by no more than its error.
         assert_eq!(cut(1_000, 960, 1_700, 2_000), Some([0, 700, 300]));
         assert_eq!(cut(1_000, 1_100, 2_050, 2_000), Some([100, 900, 0]));
         assert_eq!(cut(1_000, 2_010, 2_020, 2_000), Some([1_000, 0, 0]));
@@ -328,7 +327,7 @@ mod tests {
         let truth = 5_000_000_000;
         let clock = Conversion::measure(|| {
             width = (width + 300) % 1_000;
-            // The wall clock is read at the very end of each.
+            // The wall clock is read at the very end of each comparison.
             (at(7_000), 7_000 + truth + width, at(7_000 + width))
         });
         // 300, 600, 900, 200 …
@@ -358,13 +357,13 @@ mod tests {
 
     #[test]
     fn only_the_awaited_byte_departs_and_only_once() {
-        let told = |byte, nanos| control::Control { stamp: Some(WallTime(nanos)), departed: Some(byte) };
+        let departure = |byte, nanos| control::Control { stamp: Some(WallTime(nanos)), departed: Some(byte) };
         let mut stamps = SocketStamps { written: u32::MAX - 9, ..SocketStamps::default() };
         stamps.begin(100);
         assert_eq!(stamps.awaited, Some(89), "numbers begin again after the last");
         stamps.wrote(100);
-        assert!(!stamps.note(told(88, 1)) && !stamps.note(control::Control::default()));
-        assert!(stamps.note(told(89, 2)) && !stamps.note(told(89, 3)));
+        assert!(!stamps.note(departure(88, 1)) && !stamps.note(control::Control::default()));
+        assert!(stamps.note(departure(89, 2)) && !stamps.note(departure(89, 3)));
         assert_eq!((stamps.departed, stamps.written), (Some(WallTime(2)), 90));
     }
 }

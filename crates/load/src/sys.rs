@@ -1,6 +1,7 @@
-//! The system calls the loop makes, each behind a safe function: the only unsafe code of this crate.
+//! The system calls of the loop, each behind a safe function; this crate has no other unsafe code but
+//! [`crate::stamps`]'s.
 //!
-//! Linux only. It holds no policy: what is called when is the loop's business.
+//! Linux only. No policy: the loop decides what to call when.
 
 use std::io;
 use std::mem::size_of;
@@ -13,32 +14,32 @@ use libc::c_int;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::Traffic;
 
-/// What a descriptor is ready for.
+/// Readiness of a descriptor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Readiness {
-    /// The number it was registered with.
+    /// The number under which it was registered.
     pub token: u64,
     flags: u32,
 }
 
 impl Readiness {
-    /// Something can be read, an end or an error included.
+    /// There is something to read, or an end or error to report.
     pub fn readable(self) -> bool {
         self.flags & (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }
-    /// Something can be written, or a connect is over.
+    /// There is space to write, or a connect ended.
     pub fn writable(self) -> bool {
         self.flags & (libc::EPOLLOUT | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }
-    /// An error is told of: of the connection, or only of its error queue.
+    /// There is an error, of the connection or only in its error queue.
     pub fn erroneous(self) -> bool {
         self.flags & libc::EPOLLERR as u32 != 0
     }
-    /// The rest, where the error was none of the connection's.
+    /// The same without the error, which was not the connection's.
     pub fn without_error(self) -> Self {
         Self { flags: self.flags & !(libc::EPOLLERR as u32), ..self }
     }
-    /// The peer closed or the connection failed: reading must go on to its very end.
+    /// The peer closed or the connection failed: read to the very end.
     pub fn ended(self) -> bool {
         self.flags & (libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32 != 0
     }
@@ -47,16 +48,16 @@ impl Readiness {
 /// How long to wait for events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Only look.
+    /// Do not wait.
     Not,
     /// At most this long.
     AtMost(Nanoseconds),
-    /// Until this time or a little before, where no time is critical; it is `now`. Costs the kernel no timer of its
-    /// own as long as the one set last comes first.
+    /// Until this time or a little before, if no time is critical. Sets no kernel timer if the one already set goes off
+    /// first.
     About {
-        /// The present.
+        /// The current time.
         now: Timestamp,
-        /// When to come back.
+        /// When to return.
         until: Timestamp,
     },
 }
@@ -72,10 +73,10 @@ enum Precise {
 #[derive(Debug)]
 pub(crate) struct Epoll {
     epoll: OwnedFd,
-    /// Wakes the loop where no precise time is asked for, and where `epoll_pwait2` is missing (before Linux 5.11, or
-    /// refused by a filter).
+    /// Wakes the loop when no precise time is needed, and when `epoll_pwait2` is missing (before Linux 5.11, or refused
+    /// by a filter).
     timer: OwnedFd,
-    /// When the timer goes off; past or absent where it is not set.
+    /// When the timer goes off; `None` or past if it is not set.
     alarm: Option<Timestamp>,
     precise: Precise,
     events: Box<[libc::epoll_event]>,
@@ -91,8 +92,8 @@ fn checked(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// A count that a system call returned. The calls of the hot path are made directly: the C library's own wrappers first
-/// declare the thread cancellable, which costs more than the rest of the wrapper.
+/// A count that a system call returned. Hot system calls bypass the C library: its wrappers first make the thread
+/// cancellable, which costs more than the rest of the wrapper.
 fn counted(result: libc::c_long) -> io::Result<usize> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as usize) }
 }
@@ -100,7 +101,7 @@ fn counted(result: libc::c_long) -> io::Result<usize> {
 /// Takes ownership of a descriptor a system call has just returned.
 fn owned(result: c_int) -> io::Result<OwnedFd> {
     let descriptor = checked(result)?;
-    // SAFETY: the call that returned this descriptor made it for us; nobody else owns it.
+    // SAFETY: the call that returned this descriptor created it for us; nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
@@ -116,12 +117,12 @@ impl Epoll {
         let none = libc::epoll_event { events: 0, u64: 0 };
         let events = vec![none; BATCH].into_boxed_slice();
         let made = Self { epoll, timer, alarm: None, precise: Precise::Pwait2, events };
-        // Edge-triggered: each time it goes off is told once, and nothing need be read.
+        // Edge-triggered: each expiry is reported once, and nothing need be read.
         made.register(made.timer.as_raw_fd(), TIMER, (libc::EPOLLIN | libc::EPOLLET) as u32)?;
         Ok(made)
     }
 
-    /// Watches a socket, edge-triggered, for everything, until it is closed. One call in a connection's life.
+    /// Watches a socket, edge-triggered, for all events until it is closed. Called once per connection.
     pub fn add(&self, socket: BorrowedFd<'_>, token: u64) -> io::Result<()> {
         let wanted = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         self.register(socket.as_raw_fd(), token, wanted as u32)
@@ -136,7 +137,7 @@ impl Epoll {
         checked(result).map(drop)
     }
 
-    /// Waits and returns how many events there are; see [`event`](Self::event). An interrupted wait has none.
+    /// Waits and returns the number of events; see [`event`](Self::event). An interrupted wait has none.
     pub fn wait(&mut self, wait: Wait) -> io::Result<usize> {
         let found = match wait {
             Wait::Not => self.plain_wait(0),
@@ -150,7 +151,7 @@ impl Epoll {
         }
     }
 
-    /// One of the events of the last wait. The timer's own event is not a connection's and is passed over by token.
+    /// One of the events of the last wait. The caller recognises the timer's event by its token.
     pub fn event(&self, index: usize) -> Readiness {
         let event = self.events[index];
         Readiness { token: event.u64, flags: event.events }
@@ -158,8 +159,7 @@ impl Epoll {
 
     fn plain_wait(&mut self, milliseconds: c_int) -> io::Result<usize> {
         let no_mask = std::ptr::null::<libc::sigset_t>();
-        // SAFETY: `events` points to `BATCH` events that live through the call; a null signal mask leaves the mask as it
-        // is.
+        // SAFETY: `events` points to `BATCH` events that live through the call; a null signal mask changes nothing.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait,
@@ -174,8 +174,8 @@ impl Epoll {
         counted(result)
     }
 
-    /// Waits under the timer as it is set, and sets it only where it would come too late or not at all. A load of many
-    /// short waits then sets it once in a while instead of once a wait.
+    /// Waits with the timer as it is, and sets the timer only if it would expire too late or not at all. With many
+    /// short waits the timer is then set rarely, not at every wait.
     fn alarm_wait(&mut self, now: Timestamp, until: Timestamp) -> io::Result<usize> {
         if self.alarm.is_none_or(|alarm| alarm <= now || alarm > until) {
             self.set_timer(until.since(now))?;
@@ -200,7 +200,7 @@ impl Epoll {
         let limit = timespec(time);
         let no_mask = std::ptr::null::<libc::sigset_t>();
         // SAFETY: `events` points to `BATCH` events and `limit` to a timespec, both alive through the call; a null
-        // signal mask leaves the mask as it is.
+        // signal mask changes nothing.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -251,7 +251,7 @@ fn read_clock(which: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The host's monotonic clock: the one clock of every time stamp.
+/// The host's monotonic clock, from which every time stamp comes.
 pub fn clock() -> Timestamp {
     Timestamp::from_nanos(read_clock(libc::CLOCK_MONOTONIC))
 }
@@ -261,7 +261,7 @@ pub(crate) fn thread_cpu() -> Nanoseconds {
     Nanoseconds::from_nanos(read_clock(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// Asks the kernel to end this thread's timed waits on time instead of up to 50 µs late.
+/// Makes the kernel end this thread's timed waits on time instead of up to 50 µs late.
 pub(crate) fn sharpen_timers() {
     // A refusal costs accuracy, which the recorded lag shows; it is no error.
     // SAFETY: no pointers are passed.
@@ -278,7 +278,7 @@ pub(crate) fn begin_connect(address: SocketAddr) -> io::Result<OwnedFd> {
     begin_connect_on(socket, address)
 }
 
-/// Begins to connect a non-blocking TCP socket that somebody else made.
+/// Begins to connect a non-blocking TCP socket that was created elsewhere.
 pub(crate) fn begin_connect_on(socket: OwnedFd, address: SocketAddr) -> io::Result<OwnedFd> {
     let result = match address {
         SocketAddr::V4(address) => {
@@ -307,10 +307,10 @@ pub(crate) fn begin_connect_on(socket: OwnedFd, address: SocketAddr) -> io::Resu
     }
 }
 
-/// Connects a new non-blocking Unix stream socket. Unlike TCP it is connected at once or not at all; a server whose
-/// queue is full refuses with `WouldBlock`.
+/// Connects a new non-blocking Unix stream socket. Unlike TCP it connects immediately or fails; a server with a full
+/// queue refuses with `WouldBlock`.
 pub(crate) fn connect_unix(path: &Path) -> io::Result<OwnedFd> {
-    // Room for the zero byte behind the path stays.
+    // Leaves room for the zero byte after the path.
     let mut name = libc::sockaddr_un { sun_family: libc::AF_UNIX as libc::sa_family_t, sun_path: [0; 108] };
     let bytes = path.as_os_str().as_bytes();
     if bytes.is_empty() || bytes.len() >= name.sun_path.len() || bytes.contains(&0) {
@@ -359,7 +359,7 @@ fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -
     checked(result).map(|_| length as usize)
 }
 
-/// How the connect begun on `socket` ended.
+/// How the connect on `socket` ended.
 pub(crate) fn connect_result(socket: BorrowedFd<'_>) -> io::Result<()> {
     let mut value = [0; size_of::<c_int>()];
     option(socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut value)?;
@@ -369,10 +369,10 @@ pub(crate) fn connect_result(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// The kernel's counts since the socket was made; `None` where it keeps none, as for Unix sockets.
+/// The kernel's counts since the socket was created; `None` if it keeps none, as for Unix sockets.
 pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Option<Traffic> {
-    // Offsets in `struct tcp_info` of linux/tcp.h, which only ever grows at its end. Older kernels fill less of it;
-    // what they leave out stays zero.
+    // Offsets in `struct tcp_info` of linux/tcp.h, which only ever grows at its end. Older kernels fill less of it; the
+    // rest stays zero.
     const RETRANSMITS: usize = 100;
     const BYTES_ACKED: usize = 120;
     const BYTES_RECEIVED: usize = 128;
@@ -401,7 +401,7 @@ pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Option<Traffic> {
 /// Reads what has arrived; 0 is the end.
 pub(crate) fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     let (flags, nobody) = (0usize, 0usize);
-    // SAFETY: `into` has that many bytes and lives through the call; nobody's address is asked for.
+    // SAFETY: `into` has that many bytes and lives through the call; no address is asked for.
     let result = unsafe {
         libc::syscall(
             libc::SYS_recvfrom,
@@ -416,7 +416,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usi
     counted(result)
 }
 
-/// Writes what the socket takes; a closed peer is an error, never a signal.
+/// Writes as much as the socket takes; a closed peer is an error, never a signal.
 pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     let nobody = 0usize;
     // SAFETY: `bytes` has that many bytes and lives through the call; no address is given.
@@ -434,24 +434,24 @@ pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     counted(result)
 }
 
-/// Where the descriptors of a thread stand.
+/// Which table of open files a thread uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileTable {
-    /// In a table of its own: the limit of open files holds for this thread alone.
+    /// Its own: the limit of open files applies to this thread alone.
     Own,
-    /// In that of the process.
+    /// The process's.
     Shared,
 }
 
-/// Gives the calling thread a table of open files of its own, in which it keeps only the standard streams: what it
-/// opens from here on no other thread can see. The kernel then looks descriptors up without counting references, which
-/// in a process of several threads is a twentieth of a request's cost.
+/// Gives the calling thread its own table of open files, which keeps only the standard streams: other threads cannot
+/// see what it opens afterwards. The kernel then looks up descriptors without counting references, which in a process
+/// with several threads saves a twentieth of a request's cost.
 ///
-/// Call it first thing on a thread made for the generator, before anything is opened there; a refusal costs only speed.
+/// Call it first on a thread created for the generator, before it opens anything; a refusal costs only speed.
 pub fn own_files() -> FileTable {
     const FIRST_KEPT_OUT: libc::c_uint = 3;
-    // SAFETY: the thread has opened nothing yet, so no object it owns names a descriptor that is closed here; what other
-    // threads own stays open in their table.
+    // SAFETY: the thread has opened nothing yet, so none of its objects refers to a descriptor that is closed here;
+    // descriptors of other threads stay open in their own table.
     let result = unsafe {
         libc::syscall(libc::SYS_close_range, FIRST_KEPT_OUT, libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE)
     };

@@ -1,8 +1,8 @@
-//! TLS between a socket and a framer: ciphertext in, plaintext out, and the other way round.
+//! TLS between a socket and a framer: ciphertext in, plaintext out, and the reverse.
 //!
-//! A [`TlsClient`] says how a variant's connections shake hands and is shared by all of them, session tickets
-//! included. A session is sans-I/O as the framers are: the loop owns socket, clock and timeout. It reads no file: who
-//! calls it hands certificates and keys over as PEM text.
+//! A [`TlsClient`] defines how a variant's connections shake hands; all of them share it, session tickets included. A
+//! session is sans-I/O as the framers are: the loop owns socket, clock and timeout. It reads no file: callers pass
+//! certificates and keys as PEM text.
 
 mod session;
 
@@ -30,30 +30,30 @@ pub(crate) use session::TlsSession;
 /// Most tickets kept for later connections, however many connections there are.
 const TICKETS: usize = 4096;
 
-/// Which certificate of the server is good.
+/// Which server certificates are accepted.
 #[derive(Clone)]
 pub enum Trust {
-    /// One that leads to one of these certificates (DER) and names the server.
+    /// Those issued under one of these certificates (DER) for the server's name.
     Roots(Vec<Vec<u8>>),
-    /// One that leads to a certificate of this PEM text and names the server.
+    /// Those issued under a certificate in this PEM text for the server's name.
     Pem(Vec<u8>),
-    /// Any. The handshake's own signatures are checked all the same.
+    /// Any. The handshake's own signatures are still checked.
     Anything,
 }
 
-/// What the client shows to a server that asks who it is.
+/// The client's certificate, for servers that request one.
 #[derive(Clone)]
 pub struct Identity {
-    /// Its certificate and those that lead to a root, PEM.
+    /// The certificate and its chain to a root, PEM.
     pub certificates: Vec<u8>,
     /// The certificate's private key, PEM (PKCS#8, PKCS#1 or SEC1).
     pub key: Vec<u8>,
 }
 
-/// Whether a connection may take up the session of an earlier one.
+/// Whether a connection may resume the session of an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resumption {
-    /// By tickets, and in TLS 1.2 also by session number.
+    /// By tickets, and in TLS 1.2 also by session ID.
     #[default]
     On,
     /// Never: every handshake is a full one.
@@ -63,21 +63,21 @@ pub enum Resumption {
 /// How a variant's connections shake hands.
 #[derive(Debug, Clone)]
 pub struct TlsOptions {
-    /// The name that the certificate must hold, and that is sent (SNI) unless it is an address.
+    /// The name that the certificate must contain; sent as SNI unless it is an address.
     pub server_name: String,
-    /// Which certificate is good.
+    /// Which certificates are accepted.
     pub trust: Trust,
-    /// What the client shows of itself.
+    /// The client's certificate, if any.
     pub identity: Option<Identity>,
     /// Oldest version.
     pub min: TlsVersion,
     /// Newest version.
     pub max: TlsVersion,
-    /// Whether sessions are taken up again.
+    /// Whether sessions are resumed.
     pub resumption: Resumption,
 }
 
-// What a key holds must not reach a log.
+// Keys must not reach a log.
 impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Identity")
@@ -94,7 +94,7 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// Options that make no client.
+/// Invalid options.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsOptionsError {
     #[error("`{0}` cannot be the name of a TLS server; give a host name or an address")]
@@ -122,7 +122,7 @@ pub enum TlsOptionsError {
     },
 }
 
-/// Why there is no TLS session, or none any more.
+/// Why there is no TLS session, or no longer one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsFailure {
     #[error("the server does not speak TLS on this port; check the port, or use an address without TLS")]
@@ -145,7 +145,7 @@ pub enum TlsFailure {
     Broken(String),
 }
 
-/// What an alert usually means, where that is not its name.
+/// What an alert usually means, if its name does not say it.
 fn alert_hint(alert: &str) -> &'static str {
     match alert {
         "CertificateRequired" => "; give a client certificate and key",
@@ -206,22 +206,22 @@ impl fmt::Debug for TlsClient {
     }
 }
 
-/// What the peers must agree on by ALPN.
+/// The protocol that the client offers by ALPN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AlpnOffer {
-    /// Nothing is asked for.
+    /// None.
     Any,
-    /// Offered; a server without ALPN is taken to speak it.
+    /// Offered; a server without ALPN is assumed to speak it if it is HTTP/1.1.
     Offered(&'static str),
 }
 
 impl AlpnOffer {
-    /// What a framing is called in ALPN.
+    /// The ALPN name of a framing.
     fn of(framing: &Framing) -> Self {
         framing.alpn().map_or(Self::Any, Self::Offered)
     }
 
-    /// Whether the server's choice will do. HTTP/1.1 was there before ALPN; anything else must be agreed on.
+    /// Checks the server's choice. HTTP/1.1 is older than ALPN, so it needs no agreement; all others do.
     fn check(self, chosen: Option<&[u8]>) -> Result<(), TlsFailure> {
         match (self, chosen) {
             (Self::Any, _) | (Self::Offered("http/1.1"), None) => Ok(()),
@@ -263,8 +263,8 @@ impl TlsClient {
         Ok(Self { config, name, resumption, protocol: AlpnOffer::Any })
     }
 
-    /// The same for one pool of so many connections with this framing: they share their tickets with each other and
-    /// with nobody else, so that neither threads nor trials meet.
+    /// A copy for one pool with this many connections and this framing. The pool's connections share tickets with each
+    /// other only, so that neither threads nor trials affect each other.
     pub(crate) fn for_pool(&self, framing: &Framing, connections: u32) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         let protocol = AlpnOffer::of(framing);
@@ -299,7 +299,7 @@ fn pem_roots(pem: &[u8]) -> Result<RootCertStore, TlsOptionsError> {
     if store.is_empty() { Err(TlsOptionsError::NoRoots) } else { Ok(store) }
 }
 
-/// Systems carry roots that no verifier reads any more: those are passed over.
+/// Systems contain roots that verifiers no longer accept: these are skipped.
 fn der_roots(roots: &[Vec<u8>]) -> Result<RootCertStore, TlsOptionsError> {
     let mut store = RootCertStore::empty();
     store.add_parsable_certificates(roots.iter().map(|root| CertificateDer::from_slice(root)));
@@ -320,7 +320,7 @@ impl Identity {
     }
 }
 
-/// Accepts any certificate; that its owner takes part is still proved by the handshake's signature.
+/// Accepts any certificate; the handshake's signature still proves that the server has its key.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 
@@ -360,7 +360,7 @@ impl ServerCertVerifier for Unverified {
 }
 
 /// The tickets of one pool, which has one server: as many as its connections can use, the newest first. (The store of
-/// rustls keeps eight, so that of many connections opened at once few could resume.)
+/// rustls keeps eight, so with many connections opened at once few could resume.)
 #[derive(Debug)]
 struct Tickets {
     bound: usize,
@@ -428,14 +428,14 @@ mod tests {
     }
 
     #[test]
-    fn options_that_are_no_good_are_named() {
-        let told = |options: TlsOptions| TlsClient::new(&options).expect_err("refused").to_string();
-        let name = told(TlsOptions { server_name: "no name".to_owned(), ..options() });
+    fn invalid_options_are_named() {
+        let refusal = |options: TlsOptions| TlsClient::new(&options).expect_err("refused").to_string();
+        let name = refusal(TlsOptions { server_name: "no name".to_owned(), ..options() });
         assert!(name.contains("`no name`"), "{name}");
-        let versions = told(TlsOptions { min: TlsVersion::V13, max: TlsVersion::V12, ..options() });
+        let versions = refusal(TlsOptions { min: TlsVersion::V13, max: TlsVersion::V12, ..options() });
         assert!(versions.contains("between 1.3 and 1.2"), "{versions}");
         for trust in [Trust::Pem(b"text".to_vec()), Trust::Roots(Vec::new())] {
-            let roots = told(TlsOptions { trust, ..options() });
+            let roots = refusal(TlsOptions { trust, ..options() });
             assert!(roots.contains("no certificate to trust"), "{roots}");
         }
         let made = rcgen::generate_simple_self_signed(["c".to_owned()]).expect("made");
@@ -447,7 +447,7 @@ mod tests {
         ] {
             let identity = Identity { certificates: certificates.into_bytes(), key: key.into_bytes() };
             assert!(!format!("{identity:?}").contains("BEGIN"), "{identity:?}");
-            let error = told(TlsOptions { identity: Some(identity), ..options() });
+            let error = refusal(TlsOptions { identity: Some(identity), ..options() });
             assert!(error.contains(part), "{error}");
         }
     }
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn only_http_1_1_goes_without_an_agreement() {
+    fn only_http_1_1_needs_no_alpn() {
         let h2 = AlpnOffer::Offered("h2");
         assert_eq!(AlpnOffer::of(&Framing::Http1).check(None), Ok(()));
         assert_eq!(h2.check(Some(b"h2")), Ok(()));

@@ -1,8 +1,8 @@
-//! Whose turn is when: think times of slots and the operations that are left in their sessions.
+//! Turns of slots: their think times, and how many operations are left in their sessions.
 //!
-//! A state machine without clock, sockets or bytes; the pool and the simulation tests drive it. Draws are a function
-//! of the seed and of the slot (closed load) or the session (partly open load) alone, so every variant's users think
-//! alike however fast their replies come. Nothing is allocated after [`Turns::begin`].
+//! A state machine without clock, sockets or bytes; the pool and the simulation tests drive it. Draws depend only on
+//! the seed and on the slot (closed load) or the session (partly open load), so every variant's users think alike
+//! however fast their replies come. Nothing is allocated after [`Turns::begin`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,22 +12,22 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 use crate::window::Load;
 
-/// Most operations of a session; a geometric draw beyond it is cut.
+/// Most operations of a session; a longer geometric draw is cut.
 const SESSION_MOST: f64 = 1e9;
 
-/// Whether slots keep to their sessions.
+/// Whether slots are bound to sessions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Sessions {
     /// A slot's next request is any that is due.
     Free,
-    /// A slot that is in a session sends that session's requests until it is over.
+    /// A slot in a session sends only that session's requests until it is over.
     Bound(SessionLength),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     random: Mix,
-    /// Operations left in its session; `None` where it is in none.
+    /// Operations left in its session; `None` outside a session.
     left: Option<u32>,
 }
 
@@ -40,12 +40,12 @@ pub struct Turns {
     /// Sessions begun.
     begun: u64,
     slots: Vec<Slot>,
-    /// Slots that think, and when each has its turn.
+    /// Slots that think, and when each is done.
     thinking: BinaryHeap<Reverse<(Timestamp, u32)>>,
 }
 
 impl Turns {
-    /// Turns of so many slots, none of which thinks.
+    /// Turns for no slots yet; see [`begin`](Self::begin).
     pub fn new() -> Self {
         Self {
             think: Think::None,
@@ -57,7 +57,7 @@ impl Turns {
         }
     }
 
-    /// Prepares for a window of this load on so many slots.
+    /// Prepares for a window of this load with this many slots.
     pub fn begin(&mut self, load: &Load, slots: u32, substream: u64) {
         (self.think, self.sessions) = match load {
             Load::Closed(_) | Load::Open { .. } => (Think::None, Sessions::Free),
@@ -75,29 +75,29 @@ impl Turns {
         }
     }
 
-    /// Whether there is anything to think about or a session to keep to; where not, the other calls are not needed.
+    /// Whether there is think time or a session to track; if not, the other calls are not needed.
     pub fn takes_part(&self) -> bool {
         self.think != Think::None || self.sessions != Sessions::Free
     }
 
-    /// Whether slots keep to sessions.
+    /// Whether slots are bound to sessions.
     pub fn keeps_sessions(&self) -> bool {
         self.sessions != Sessions::Free
     }
 
-    /// Whether the workload's own sessions decide how long one is.
+    /// Whether the workload decides how long a session is.
     pub fn asks_the_workload(&self) -> bool {
         self.sessions == Sessions::Bound(SessionLength::Workload)
     }
 
-    /// When a slot that begins a window at `start` has its first turn: after what is left of a think time that was
-    /// under way (the law's equilibrium residual), so that slots do not set out in step.
+    /// When a slot has its first turn in a window that begins at `start`: after the rest of a think time in progress
+    /// (the law's equilibrium residual), so that slots do not start in step.
     pub fn first(&mut self, slot: u32, start: Timestamp) -> Timestamp {
         let random = &mut self.slots[slot as usize].random;
         start + residual(self.think, random)
     }
 
-    /// When a slot has its next turn whose last request was over at `done`.
+    /// When a slot whose last request ended at `done` has its next turn.
     pub fn after(&mut self, slot: u32, done: Timestamp) -> Timestamp {
         done + draw(self.think, &mut self.slots[slot as usize].random)
     }
@@ -107,7 +107,7 @@ impl Turns {
         self.thinking.push(Reverse((due, slot)));
     }
 
-    /// A slot whose turn has come by `now`, and when it came; the earliest first.
+    /// The slot with the earliest turn by `now`, if any, and its time.
     pub fn take(&mut self, now: Timestamp) -> Option<(u32, Timestamp)> {
         let Reverse((due, _)) = *self.thinking.peek()?;
         if due > now {
@@ -117,12 +117,12 @@ impl Turns {
         Some((slot, due))
     }
 
-    /// When the next slot that waits has its turn.
+    /// When the next waiting slot has its turn.
     pub fn next(&self) -> Option<Timestamp> {
         self.thinking.peek().map(|Reverse((due, _))| *due)
     }
 
-    /// Moves every turn by `time`: the window began that much later than it was prepared.
+    /// Delays every turn by `time`: the window began that much later than it was prepared.
     pub fn shift(&mut self, time: Nanoseconds) {
         let mut waiting = std::mem::take(&mut self.thinking).into_vec();
         for Reverse((due, _)) in &mut waiting {
@@ -131,7 +131,7 @@ impl Turns {
         self.thinking = waiting.into();
     }
 
-    /// The next session of the stream begins on this slot, with its first operation.
+    /// Begins the next session of the stream on this slot with its first operation.
     pub fn open(&mut self, slot: u32) {
         let Sessions::Bound(length) = self.sessions else { return };
         let mut random = Mix::new(self.seed, self.begun);
@@ -153,13 +153,13 @@ impl Turns {
         self.slots.get(slot as usize).and_then(|slot| slot.left).is_some_and(|left| left > 0)
     }
 
-    /// The slot's session takes one of the operations it has left.
+    /// The slot's session takes one of its remaining operations.
     pub fn follow(&mut self, slot: u32) {
         let left = &mut self.slots[slot as usize].left;
         *left = left.map(|left| left.saturating_sub(1));
     }
 
-    /// The slot's session is over.
+    /// Ends the slot's session.
     pub fn close(&mut self, slot: u32) {
         self.slots[slot as usize].left = None;
     }
@@ -171,7 +171,7 @@ impl Default for Turns {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): eight bytes of state, so that every slot has a stream of its own.
+/// SplitMix64 (Steele, Lea and Flood 2014): eight bytes of state, so that every slot can have its own stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mix(u64);
 
@@ -204,7 +204,7 @@ fn nanos(time: f64) -> Nanoseconds {
     Nanoseconds::from_nanos(time.round() as u64)
 }
 
-/// How long a slot thinks.
+/// Draws a think time.
 pub(crate) fn draw(think: Think, random: &mut Mix) -> Nanoseconds {
     match think {
         Think::None => Nanoseconds::ZERO,
@@ -216,15 +216,15 @@ pub(crate) fn draw(think: Think, random: &mut Mix) -> Nanoseconds {
     }
 }
 
-/// What is left of a think time at a random moment within one: a uniform share of one drawn with a probability in
-/// proportion to its length (Cox 1962, section 5.2). The exponential law is its own residual.
+/// The rest of a think time at a random moment within one: a uniform share of a think time drawn with probability
+/// proportional to its length (Cox 1962, section 5.2). The exponential law is its own residual.
 pub(crate) fn residual(think: Think, random: &mut Mix) -> Nanoseconds {
     let length = match think {
         Think::None => return Nanoseconds::ZERO,
         Think::Exponential { .. } => return draw(think, random),
         Think::Constant { time } => time.as_nanos() as f64,
         Think::Uniform { low, high } => {
-            // The density is in proportion to x on [low, high], so x² is uniform on [low², high²].
+            // The density is proportional to x on [low, high], so x² is uniform on [low², high²].
             let (low, high) = (low.as_nanos() as f64, high.as_nanos() as f64);
             (low * low + random.unit() * (high * high - low * low)).sqrt()
         }
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn draws_have_the_moments_of_their_laws() {
-        // A hundred thousand draws; means within five standard errors.
+        // A hundred thousand draws; the bounds of means are five standard errors.
         let time = |millis| Nanoseconds::from_millis(millis);
         let millis = |time: Nanoseconds| time.as_nanos() as f64 / 1e6;
         let exponential = Think::Exponential { mean: time(10) };

@@ -1,8 +1,8 @@
 //! When to send and when a window ends: a state machine whose only clock is its arguments.
 //!
-//! The event loop drives it with the host's clock, the simulation test with a virtual one. It knows neither
-//! connections nor bytes nor outcomes. The caller asks [`Window::take`] whenever a slot is free, reports each
-//! request's end with [`Window::completed`], and asks [`Window::end`] after either.
+//! The event loop drives it with the host's clock, the simulation test with a virtual one. It knows nothing of
+//! connections, bytes or outcomes. The caller asks [`Window::take`] whenever a slot is free, reports each request's end
+//! with [`Window::completed`], and calls [`Window::end`] after either.
 
 use std::collections::VecDeque;
 
@@ -13,28 +13,28 @@ use weighbridge_model::record::WindowEnd;
 
 use crate::pace::{Flow, Schedule};
 
-/// Most due requests that wait for a slot unless told otherwise; beyond it they are counted as not sent.
+/// Default limit of due requests that wait for a slot; further ones are counted as not sent.
 pub const QUEUE: u32 = 1_000_000;
 
-/// Due requests for which memory is set aside at once; more of them waiting means an overloaded server.
+/// Due requests for which memory is reserved in advance; more of them waiting means an overloaded server.
 const QUEUE_START: u32 = 4_096;
 
 /// How much is issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// Exactly so many requests.
+    /// Exactly this many requests.
     Count(u64),
-    /// Requests due within this time of the start.
+    /// The requests due within this time of the start.
     Time(Nanoseconds),
 }
 
 /// How a window of open load ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenEnd {
-    /// After this nominal length the schedule goes on until nothing is outstanding or overdue. A window is then
-    /// whole busy cycles, so sums over windows are unbiased for the steady state (see [`Window`]).
+    /// After this nominal length the schedule continues until nothing is outstanding or overdue. A window then consists
+    /// of whole busy cycles, so sums over windows are unbiased for the steady state (see [`Window`]).
     BusyCycles(Nanoseconds),
-    /// The schedule stops; what is due by then is sent and waited for.
+    /// The schedule stops; requests due by then are sent and awaited.
     Drain {
         /// Where the schedule stops.
         stop: Stop,
@@ -48,7 +48,7 @@ pub enum OpenEnd {
 pub enum Load {
     /// A request is due when a slot becomes free.
     Closed(Stop),
-    /// A request is due when a slot has thought, which it begins to do when it becomes free.
+    /// A slot thinks from when it becomes free; its next request is due after that.
     Thinking {
         /// How much is issued.
         stop: Stop,
@@ -57,22 +57,22 @@ pub enum Load {
     },
     /// Requests are due by a schedule.
     Open {
-        /// When.
+        /// When requests are due.
         flow: Flow,
         /// Most due requests that wait for a slot.
         queue: u32,
         /// How the window ends.
         end: OpenEnd,
     },
-    /// Sessions begin by a schedule. Each keeps one slot until it is over; its first request is due when it begins,
-    /// each further one when the reply to the last came and the slot has thought.
+    /// Sessions begin by a schedule. Each occupies one slot until it is over. Its first request is due when it begins,
+    /// each further one when the last reply has come and the slot has thought.
     PartlyOpen {
         /// When sessions begin.
         flow: Flow,
         /// Most due sessions that wait for a slot.
         queue: u32,
-        /// How the window ends. With a count or a time, requests are counted, and a session that is under way when
-        /// the schedule stops sends no more.
+        /// How the window ends. A count or a time limits requests, and a session in progress when the schedule stops
+        /// sends no more.
         end: OpenEnd,
         /// Requests of a session.
         length: SessionLength,
@@ -84,12 +84,12 @@ pub enum Load {
 /// One window's schedule, counts and end.
 ///
 /// A window of [`OpenEnd::BusyCycles`] begins with an empty system, and ends at the first instant from its nominal
-/// length on at which the system is empty. Cut time at each arrival that finds the system empty: the pieces (a busy
-/// period and the idle period after it) are independent and alike for renewal arrivals, and whether piece *k* + 1
-/// belongs to the window depends on pieces 1 to *k* alone. In partly open load the system is empty when no session is
-/// in it, be it only thinking. So by Wald's identity a window's expected sum is the expected
-/// number of its pieces times the expected sum over one, for response times and for requests alike, and the ratio of
-/// their sums over many windows converges to the steady state's mean, however short the windows.
+/// length on at which the system is empty. Divide time at each arrival that finds the system empty. For renewal
+/// arrivals the pieces (a busy period and the idle period after it) are independent and identically distributed, and
+/// whether piece *k* + 1 belongs to the window depends on pieces 1 to *k* only. In partly open load the system is empty
+/// when there is no session, not even one that is thinking. So by Wald's identity a window's expected sum is the
+/// expected number of its pieces times the expected sum over one, for response times and for requests alike. The ratio
+/// of their sums over many windows converges to the steady state's mean, however short the windows.
 #[derive(Debug)]
 pub struct Window {
     start: Timestamp,
@@ -112,14 +112,14 @@ struct Open {
     /// The last arrival that became due (the start before the first).
     last_due: Timestamp,
     waiting: VecDeque<Arrival>,
-    /// What the request last taken is of, where the schedule names it.
+    /// The operation of the request last taken, if the schedule names it.
     named: Option<OperationId>,
     bound: usize,
     end: OpenEnd,
     offered: u64,
     overflow: u64,
     discarded: u64,
-    /// Sessions that have a slot; `None` where requests arrive and not sessions.
+    /// Sessions that have a slot; `None` if requests arrive instead of sessions.
     present: Option<u64>,
 }
 
@@ -150,8 +150,8 @@ impl Window {
         }
     }
 
-    /// A window whose requests (in partly open load: sessions) become due as [`offer`](Self::offer) says and not by a
-    /// schedule of its own; when it ends, its caller knows. `nominal` is for nothing but waking.
+    /// A window without a schedule of its own: requests (in partly open load: sessions) become due by calls of
+    /// [`offer`](Self::offer), and the caller decides when it ends. `nominal` only serves [`wake`](Self::wake).
     pub fn fed(load: &Load, nominal: Nanoseconds, start: Timestamp) -> Self {
         let (queue, present) = match load {
             Load::Closed(_) | Load::Thinking { .. } => (QUEUE, None),
@@ -163,15 +163,15 @@ impl Window {
         Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
     }
 
-    /// A request became due at `due`, of the operation that is named, if one is: of a window that is
-    /// [fed](Self::fed).
+    /// Adds a request due at `due` to a window that is [fed](Self::fed); `operation` is the operation that its schedule
+    /// names, if any.
     pub fn offer(&mut self, due: Timestamp, operation: Option<OperationId>) {
         if let Issue::Open(open) = &mut self.issue {
             open.admit(due, operation);
         }
     }
 
-    /// Whether nothing is outstanding, nothing due waits and no session is present.
+    /// Whether nothing is outstanding, no due request waits and no session is present.
     pub fn is_empty(&self) -> bool {
         self.outstanding == 0
             && match &self.issue {
@@ -180,9 +180,9 @@ impl Window {
             }
     }
 
-    /// A slot became free (or had thought) at `freed` and it is `now`: the time at which the request it shall send was
-    /// due, or `None` where there is nothing to send now. The request counts as outstanding from here on. In partly
-    /// open load it is the first of a session, which is present until [`leave`](Self::leave).
+    /// Called at `now` for a slot that became free (or had thought) at `freed`. Returns when the request that it must
+    /// send was due, or `None` if there is nothing to send now. The request then counts as outstanding. In partly open
+    /// load it is the first of a session, which is present until [`leave`](Self::leave).
     pub fn take(&mut self, now: Timestamp, freed: Timestamp) -> Option<Timestamp> {
         let due = match &mut self.issue {
             Issue::Closed(stop) => {
@@ -207,7 +207,7 @@ impl Window {
         Some(due)
     }
 
-    /// The operation that the request last [taken](Self::take) shall be of, where the schedule names one.
+    /// The operation of the request last [taken](Self::take), if the schedule names one.
     pub fn named(&self) -> Option<OperationId> {
         match &self.issue {
             Issue::Closed(_) => None,
@@ -215,7 +215,7 @@ impl Window {
         }
     }
 
-    /// Whether a session that is present may send another request `now`, which then counts as outstanding.
+    /// Whether a session that is present may send another request `now`; that then counts as outstanding.
     pub fn follow(&mut self, now: Timestamp) -> Follow {
         let Issue::Open(open) = &mut self.issue else { return Follow::Stopped };
         if !open.admits(self.start, now) {
@@ -228,7 +228,7 @@ impl Window {
         Follow::Send
     }
 
-    /// So many sessions that were present are over.
+    /// This many sessions ended.
     pub fn leave(&mut self, sessions: u64) {
         if let Issue::Open(open) = &mut self.issue
             && let Some(present) = &mut open.present
@@ -277,7 +277,7 @@ impl Window {
         }
     }
 
-    /// Gives up: what is due and waiting will not be sent.
+    /// Gives up: due requests that wait will not be sent.
     pub fn abort(&mut self, now: Timestamp) {
         if let Issue::Open(open) = &mut self.issue {
             open.advance(self.start, now);
@@ -285,9 +285,9 @@ impl Window {
         }
     }
 
-    /// When to call [`take`](Self::take) (where `slots` says that one is free) and [`end`](Self::end) again if
-    /// nothing else happens before: `now` where there is something to send already, `None` where only a reply can
-    /// change anything. `turn` is when the next slot that thinks has its turn.
+    /// When to call [`take`](Self::take) (if `slots` says that one is free) and [`end`](Self::end) again if nothing
+    /// else happens before: `now` if there is something to send already, `None` if only a reply can change anything.
+    /// `turn` is when the next thinking slot is done.
     pub fn wake(&self, now: Timestamp, slots: Slots, turn: Option<Timestamp>) -> Option<Timestamp> {
         let turn = turn.filter(|_| self.issuing(now)).map(|turn| turn.max(now));
         [self.wake_without_turns(now, slots), turn].into_iter().flatten().min()
@@ -320,7 +320,7 @@ impl Window {
         }
     }
 
-    /// Whether more requests may yet be taken.
+    /// Whether more requests can still be taken.
     pub fn issuing(&self, now: Timestamp) -> bool {
         match &self.issue {
             Issue::Closed(Stop::Count(count)) => self.requests < *count,
@@ -333,7 +333,7 @@ impl Window {
         }
     }
 
-    /// Whether only replies can end the window: nothing in it is bound to a time.
+    /// Whether only replies can end the window, because no time limit applies.
     pub fn ends_by_replies(&self) -> bool {
         match &self.issue {
             Issue::Closed(stop) => matches!(stop, Stop::Count(_)),
@@ -373,7 +373,7 @@ impl Window {
     }
 }
 
-/// What a session that has thought does.
+/// What a session does after it has thought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follow {
     /// It sends its next request.
@@ -427,7 +427,7 @@ impl Open {
         }
     }
 
-    /// Whether sessions under way may send more.
+    /// Whether sessions in progress may send more.
     fn admits(&self, start: Timestamp, now: Timestamp) -> bool {
         match self.end {
             OpenEnd::BusyCycles(_) => true,
@@ -436,7 +436,7 @@ impl Open {
         }
     }
 
-    /// Draws the next arrival, where the schedule has one.
+    /// Draws the next arrival, if the schedule has one.
     fn draw(&mut self, start: Timestamp) {
         let goes_on = match self.end {
             OpenEnd::Drain { stop: Stop::Count(count), .. } => self.offered < count,
@@ -453,7 +453,7 @@ impl Open {
         if let OpenEnd::Drain { stop: Stop::Count(count), .. } = self.end
             && self.offered >= count
         {
-            // Requests of sessions under way have used the count up.
+            // Requests of sessions in progress have used up the count.
             self.next = None;
         }
         while let Some(due) = self.next.filter(|due| *due <= now) {
@@ -478,7 +478,7 @@ impl Open {
         }
     }
 
-    /// When waiting requests are given up; `None` while the schedule goes on.
+    /// When waiting requests are given up; `None` while the schedule continues.
     fn drain_deadline(&self, start: Timestamp, stop: Stop, limit: Nanoseconds) -> Option<Timestamp> {
         if self.next.is_some() {
             return None;

@@ -1,9 +1,9 @@
 //! In the steady state the loop allocates nothing: a window of ten thousand requests takes as many allocations as one
-//! of a hundred, and those are a handful at its very end.
+//! of a hundred, and those are a few at its very end.
 
 mod support;
 #[path = "support/tls.rs"]
-#[allow(dead_code)] // other stories' parts
+#[allow(dead_code)] // used by other tests
 mod tls;
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -36,12 +36,12 @@ thread_local! {
 struct Counting;
 
 fn count(size: usize) {
-    // A thread that is being torn down has no counter any more, and none is wanted.
+    // A thread that is being torn down has no counter any more, and none is needed.
     let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
     hold(size as i64);
 }
 
-/// Bytes that the thread took and has not given back.
+/// Bytes that the thread allocated and has not freed.
 fn hold(change: i64) {
     let _ = HELD.try_with(|held| held.set(held.get() + change));
 }
@@ -50,18 +50,18 @@ fn hold(change: i64) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller keeps `alloc`'s contract.
+        // SAFETY: the caller upholds `alloc`'s contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         hold(-(layout.size() as i64));
-        // SAFETY: the caller keeps `dealloc`'s contract.
+        // SAFETY: the caller upholds `dealloc`'s contract.
         unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
         hold(-(layout.size() as i64));
-        // SAFETY: the caller keeps `realloc`'s contract.
+        // SAFETY: the caller upholds `realloc`'s contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -125,7 +125,7 @@ fn the_kernels_stamps_allocate_nothing_while_a_window_runs() {
 #[test]
 fn http2_allocates_no_more_with_requests_than_without() {
     let server = H2Server::start(Setup::default());
-    // A body beyond the server's first window, so that one is kept back now and then.
+    // A body larger than the server's first window, so that some are held back.
     let body = vec![b'x'; 70_000];
     let plain = (32, Fixed::sending(vec![rendered("GET", "/hello", b"")]));
     let echoed = (4, Fixed::sending(vec![rendered("POST", "/echo", &body)]).expecting(200, &body));
@@ -135,7 +135,7 @@ fn http2_allocates_no_more_with_requests_than_without() {
         generator.connect(VARIANT).expect("connects");
         let mut tallies = Tallies::default();
         let spec = |count| closed(Stop::Count(count));
-        // What a read may leave over and a window may hold back grows to its size in a few rounds.
+        // Buffers for unread and unsent bytes reach their size in a few rounds.
         for _ in 0..3 {
             allocations(&mut generator, &spec(2_000), &mut tallies);
         }
@@ -221,10 +221,10 @@ fn secured(connections: u32) -> (Generator, Server) {
     (generator, server)
 }
 
-/// rustls makes a record's ciphertext and plaintext afresh each time, and gives both back at once. Nothing of ours
-/// comes on top, and nothing stays.
+/// rustls allocates each record's ciphertext and plaintext anew, and frees both at once. Our code adds nothing, and
+/// nothing is kept.
 #[test]
-fn over_tls_a_request_allocates_only_what_rustls_takes_for_its_two_records() {
+fn over_tls_a_request_allocates_only_the_two_records_of_rustls() {
     let (mut generator, _server) = secured(2);
     generator.connect(VARIANT).expect("connects");
     let mut tallies = Tallies::default();
@@ -266,7 +266,7 @@ fn thinking_and_sessions_allocate_nothing_while_they_run() {
     }
 }
 
-/// Sessions of one command each, in turn; a reply is good unless it is an error.
+/// Sessions of one command each, alternating; a reply is good unless it is an error.
 struct Commands {
     requests: Vec<Rendered>,
     opened: u32,
@@ -311,14 +311,14 @@ impl Check for Status {
     }
 }
 
-/// Answers every line that begins a command with the same bytes.
+/// Answers each command with the same bytes; `mark` begins a command.
 fn answering_each(mark: &'static [u8], reply: &'static [u8]) -> Server {
     Server::start(move |mut stream| {
         let (mut buffer, mut kept) = (vec![0; 64 * 1024], Vec::new());
         while let Ok(count @ 1..) = stream.read(&mut buffer) {
             kept.extend_from_slice(&buffer[..count]);
             let found = kept.windows(mark.len()).filter(|part| *part == mark).count();
-            // The tail may hold the first part of a mark.
+            // The end may contain the first part of a mark.
             kept.drain(..kept.len().saturating_sub(mark.len() - 1));
             if !send(&mut stream, &reply.repeat(found)) {
                 return;
@@ -345,7 +345,7 @@ fn commands_allocate_no_more_than_requests() {
         generator.connect(VARIANT).expect("connects");
         let mut tallies = Tallies::default();
         let spec = |count| closed(Stop::Count(count));
-        // Buffers grow to the largest read that ever ended inside a reply.
+        // Buffers grow to the largest read that ends inside a reply.
         for _ in 0..3 {
             allocations(&mut generator, &spec(10_000), &mut tallies);
         }

@@ -1,9 +1,9 @@
-//! What an open, used connection holds on the heap, by protocol: a limit for each, and the figures of
-//! `docs/PERFORMANCE.md`, printed by
+//! Heap memory of an open, used connection, by protocol: a limit for each, and the figures of `docs/PERFORMANCE.md`,
+//! printed by
 //! `cargo test --release -p weighbridge-load --test memory -- --nocapture`.
 //!
-//! Counted are all bytes of the generator's thread: the connection's own, its framer's, its buffers', its lanes' and those
-//! of the lists and checks that grow with it. What the kernel holds for a socket is not ours to count.
+//! All bytes of the generator's thread are counted: the connection's own, those of its framer, buffers and lanes, and
+//! those of the lists and checks that grow with it. Kernel memory for sockets is not counted.
 
 mod support;
 #[path = "support/tls.rs"]
@@ -26,11 +26,11 @@ thread_local! {
     static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting what a thread took and has not given back.
+/// The system's allocator, counting what a thread allocated and has not freed.
 struct Counting;
 
 fn hold(change: i64) {
-    // A thread that is being torn down has no counter any more, and none is wanted.
+    // A thread that is being torn down has no counter any more, and none is needed.
     let _ = HELD.try_with(|held| held.set(held.get() + change));
 }
 
@@ -38,12 +38,12 @@ fn hold(change: i64) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         hold(layout.size() as i64);
-        // SAFETY: the caller keeps `alloc`'s contract.
+        // SAFETY: the caller upholds `alloc`'s contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         hold(-(layout.size() as i64));
-        // SAFETY: the caller keeps `dealloc`'s contract.
+        // SAFETY: the caller upholds `dealloc`'s contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -51,22 +51,22 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Few and many connections: what they share is in both, so the difference is the connections' own.
+/// Few and many connections: both include the shared memory, so the difference is the connections' own.
 const FEW: u32 = 64;
 const MANY: u32 = 192;
 
-/// Requests of each connection's lane before its memory is counted, in windows of their own, so that buffers have grown
-/// to what the replies need.
+/// Requests on each connection's lane before its memory is counted, in separate windows, so that buffers have grown to
+/// what the replies need.
 const USES: u64 = 20;
 
-/// Bytes of the heap for each connection, open, used and idle again. `open` makes a generator of so many connections, and
-/// whatever must live as long as they do.
+/// Bytes of the heap for each connection, open, used and idle again. `open` creates a generator with this many
+/// connections, and whatever must live as long as they do.
 #[allow(clippy::print_stdout)]
 fn bytes_of_each<Server>(name: &str, in_flight: u32, open: impl Fn(u32) -> (Generator, Server)) -> i64 {
     let held = |connections: u32| {
         let before = HELD.get();
         let (mut generator, server) = open(connections);
-        // What the server holds on this thread (its address, its handle) is in both, too.
+        // Memory of the server on this thread (its address, its handle) is in both, too.
         let report = generator.connect(VARIANT).expect("connects");
         assert_eq!(report.opened, connections);
         let slots = u64::from(connections) * u64::from(in_flight);
@@ -75,10 +75,10 @@ fn bytes_of_each<Server>(name: &str, in_flight: u32, open: impl Fn(u32) -> (Gene
             let window = closed(Stop::Count(slots));
             let report = generator.run(VARIANT, &window, &mut tallies, None, None).expect("runs");
             assert_eq!((report.figures.requests, report.figures.errors.total()), (slots, 0), "{name}");
-            // None was lost and opened anew.
+            // No connection was lost and reopened.
             assert_eq!(report.figures.connects, 0, "{name}");
         }
-        // Times set aside for a window's requests grow with the window, not with its connections.
+        // Memory reserved for a window's requests grows with the window, not with its connections.
         let most = closed(Stop::Count(u64::from(MANY) * u64::from(in_flight)));
         generator.run(VARIANT, &most, &mut tallies, None, None).expect("runs");
         let held = HELD.get() - before;

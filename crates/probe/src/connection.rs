@@ -1,7 +1,8 @@
-//! One connection: its buffers, what was read and is not yet served, what was rendered and is not yet written.
+//! One connection: its buffers, requests that were read and not yet served, output that was rendered and not yet
+//! written.
 //!
-//! Memory is bounded whatever the peer does: one head's length of input, a little output, and pongs of any size as
-//! a count of bytes still to come. It serves nothing by itself.
+//! Memory is bounded whatever the peer does: input for one head, a little output, and pongs of any size as a count of
+//! bytes to write. It serves nothing by itself.
 
 use std::io::{self, IoSlice, Read};
 use std::net::{Shutdown, TcpStream};
@@ -13,16 +14,16 @@ use crate::reply::{self, Route, Start};
 use crate::request::{self, Expectation, HEAD_LIMIT, Persistence, Refusal};
 use crate::sys;
 
-/// Rendered replies beyond this are written before the next is rendered.
+/// With more rendered output than this, it is written before the next reply is rendered.
 const OUTPUT_BATCH: usize = 16 * 1024;
-/// Pongs up to this are copied beside their heads, so that a batch of them goes out in one write.
+/// Pongs up to this are copied after their heads, so that a batch of them is sent in one write.
 const COPIED_PONG: u64 = 4 * 1024;
-/// Output room above this is given back once it is empty.
+/// Output buffers larger than this are freed once they are empty.
 const OUTPUT_KEPT: usize = 64 * 1024;
-/// What a peer may still send to a connection that is being closed before it is cut off, in reads.
+/// How many more reads a peer is allowed on a connection that is being closed before it is cut.
 const DISCARDED_READS: usize = 16;
 
-/// A request that was read whole but for its body.
+/// A request whose head was read.
 #[derive(Debug, Clone, Copy)]
 pub struct ParsedRequest {
     pub route: Route,
@@ -34,7 +35,7 @@ pub struct ParsedRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyBody {
     Sent,
-    /// To HEAD: the head as if, no body.
+    /// Reply to HEAD: the head of a normal reply, without its body.
     Withheld,
 }
 
@@ -58,7 +59,7 @@ pub struct Connection {
     /// Unread input is `input[start..end]`.
     start: usize,
     end: usize,
-    /// How much of the unread input is known to hold no end of a head.
+    /// How much of the unread input is known not to contain the end of a head.
     scanned: usize,
     /// Bytes of a request's body still to be dropped.
     skip: u64,
@@ -71,13 +72,13 @@ pub struct Connection {
     ending: Ending,
     /// Requests under the law that came on it.
     pub requests: u64,
-    /// Whether it is counted among those that were used.
+    /// Whether it is counted among the used connections.
     pub asked: Asked,
-    /// After the last read that brought something.
+    /// Time after the last read that returned data.
     pub read_at: Timestamp,
 }
 
-/// What a read brought.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
     Nothing,
@@ -85,7 +86,7 @@ pub enum Received {
     End,
     /// All there was.
     All,
-    /// As much as there was room for; there may be more.
+    /// As much as fitted; there may be more.
     Full,
 }
 
@@ -134,7 +135,7 @@ impl Connection {
         self.stream.as_raw_fd()
     }
 
-    /// One read into what room there is.
+    /// Reads once into the free part of the buffer.
     pub fn receive(&mut self) -> io::Result<Received> {
         self.buffers.input.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -155,8 +156,8 @@ impl Connection {
         }
     }
 
-    /// The next request that is whole, its body included; `None` where more must be read, or none is wanted since
-    /// the last reply said so.
+    /// The next whole request, its body included; `None` if more must be read, or if the last reply closed the
+    /// connection.
     pub fn next_request(&mut self) -> Result<Option<ParsedRequest>, Refusal> {
         if self.is_ending() {
             return Ok(None);
@@ -210,7 +211,7 @@ impl Connection {
         }
     }
 
-    /// The room for a reply, after which the connection ends where the reply says so.
+    /// The output buffer for a reply; notes whether the connection ends with it.
     fn output_for(&mut self, persistence: Persistence) -> &mut Vec<u8> {
         if persistence == Persistence::Close {
             self.ending = Ending::WhenFlushed;
@@ -218,22 +219,22 @@ impl Connection {
         &mut self.buffers.output
     }
 
-    /// Whether a reply said that the connection ends with it.
+    /// Whether a reply announced that the connection ends with it.
     pub fn is_ending(&self) -> bool {
         self.ending == Ending::WhenFlushed
     }
 
-    /// Whether what is rendered should be written before more is.
+    /// Whether the output should be written before more is rendered.
     pub fn is_batch_full(&self) -> bool {
         self.pong_rest > 0 || self.buffers.output.len() >= OUTPUT_BATCH
     }
 
-    /// Whether nothing is under way: no part of a request, no part of a reply.
+    /// Whether there is no partial request and no partial reply.
     pub fn is_idle(&self) -> bool {
         self.has_read_everything() && self.waiting.is_none() && self.is_flushed()
     }
 
-    /// Whether no input is left over behind the request last taken.
+    /// Whether no input is left after the request last taken.
     pub fn has_read_everything(&self) -> bool {
         self.start == self.end
     }
@@ -265,10 +266,10 @@ impl Connection {
         Ok(Flushed::Done)
     }
 
-    /// Ends the connection so that the last reply arrives: input that has come and would be lost with the socket
-    /// makes the kernel reset the connection, which may destroy replies the peer has not read.
+    /// Ends the connection so that the last reply arrives: closing a socket with unread input makes the kernel reset
+    /// the connection, which may destroy replies that the peer has not read.
     pub fn close(mut self) -> Buffers {
-        // Errors mean that the peer is gone, which is what closing wants.
+        // Errors mean that the peer has left, so nothing is left to close.
         let _ = self.stream.shutdown(Shutdown::Write);
         for _ in 0..DISCARDED_READS {
             match self.stream.read(&mut self.buffers.input) {

@@ -1,7 +1,7 @@
-//! The laws a probe can obey, as checked values, with the text form that flags and `GET /version` use.
+//! The laws of a probe as checked values, with the text form that flags and `GET /version` use.
 //!
-//! A law says *how long* a request keeps the probe, nothing else: how it is carried out for one request after the
-//! other is [`crate::runner`]'s, and really waiting is the server's. No clock is read here.
+//! A law says *how long* a request occupies the probe, nothing else: [`crate::runner`] applies it to one request after
+//! another, and the server does the waiting. No clock is read here.
 //!
 //! | text | delay of a request |
 //! | --- | --- |
@@ -26,7 +26,7 @@ use std::num::NonZeroU64;
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 
-/// What keeps a request in the probe.
+/// What occupies the probe during a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// No delay.
@@ -40,13 +40,13 @@ pub enum Law {
     },
     /// One stop of the whole process, asleep.
     Stall(Stall),
-    /// A stop of the whole process in every so much running time, asleep.
+    /// A regular stop of the whole process, asleep, per period of running time.
     PeriodicStall(PeriodicStall),
     /// A busy-wait by the size of the reply's body.
     Cliff(Cliff),
     /// A busy-wait that becomes longer or shorter over the probe's life: a server that warms up, or one that leaks.
     Trend(Trend),
-    /// A busy-wait that is longer after a pause: a server whose caches go cold while it stands still.
+    /// A busy-wait that is longer after a pause: a server whose caches go cold while it is idle.
     Cold(Cold),
 }
 
@@ -66,7 +66,7 @@ pub enum Distribution {
     Bimodal(Bimodal),
 }
 
-/// Every time from `low` to `high` alike.
+/// Every time from `low` to `high` is equally likely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uniform {
     low: Nanoseconds,
@@ -90,7 +90,7 @@ pub struct Stall {
     pub length: Nanoseconds,
 }
 
-/// When the one stop comes. Only a request can meet it: the probe stops while it holds one.
+/// When the one stop comes. It always happens during a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallPoint {
     /// At the first request that begins this long, or longer, after the first request of all began.
@@ -101,24 +101,25 @@ pub enum StallPoint {
 
 /// A stop of `length` in the middle of every `every` of running time.
 ///
-/// *Running time* must not count the time the process spends frozen between windows, and a process cannot see its
-/// own freezing. It is therefore built from what a request costs: with bᵢ the moment request i begins, and sᵢ the
-/// stop that was made in it (zero for nearly all), the *served time* is
+/// *Running time* must not include the time that the process is frozen between windows, and a process cannot observe
+/// its own freezing. So it is computed from the requests: with bᵢ the moment request i begins, and sᵢ the stop that was
+/// made in it (zero for nearly all), the *served time* is
 ///
 /// ```text
 /// S = Σ min(bᵢ₊₁ − bᵢ − sᵢ, gap)
 /// ```
 ///
 /// so a freeze counts as `gap` at most. The k-th stop is made at the first request with S ≥ (k − ½) · (every − length).
-/// Running time is R = S + Σ sᵢ: each period is `every − length` of service and one stop of `length`, which is
-/// `every`. The stop lies in the middle of its period, so that a life cut short after any time has had its share of
-/// stops on average: were it at the end, each life would lack half a stop. What S exceeds a threshold by counts towards
-/// the next, so the share does not drift: after any number of requests the stops number ⌊S / (every − length) + ½⌋.
+/// Running time is R = S + Σ sᵢ: each period is `every − length` of service and one stop of `length`, which is `every`.
+/// The stop is in the middle of its period, so that a life cut short after any time has had its share of stops on
+/// average: at the end of the period, each life would lack half a stop. The excess of S over a threshold counts towards
+/// the next, so the share does not drift: after any number of requests the number of stops is ⌊S / (every − length) +
+/// ½⌋.
 ///
-/// In closed load on one connection, where a request and its successor begin g ≤ `gap` apart without a stop, a
-/// period holds (every − length) / g requests in `every` of wall time. So throughput is 1/g · (1 − length/every), and
-/// the mean of the time from one reply to the next g / (1 − length/every): with 100 ms in every 2 s, throughput −5 %,
-/// mean 1/0.95 − 1 = +5.26 %, median unchanged.
+/// In closed load on one connection, where a request and its successor begin g ≤ `gap` apart without a stop, a period
+/// contains (every − length) / g requests in `every` of wall time. So throughput is 1/g · (1 − length/every), and the
+/// mean time from one reply to the next is g / (1 − length/every): with 100 ms in every 2 s, throughput −5 %, mean
+/// 1/0.95 − 1 = +5.26 %, median unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeriodicStall {
     every: Nanoseconds,
@@ -132,14 +133,14 @@ pub struct PeriodicStall {
 /// base + slope · min(n, corner) + slope_above · (n − corner)₊ + step · [n > above]
 /// ```
 ///
-/// Where `step` is zero it is continuous in n; where both slopes are the same too, it is smooth.
+/// If `step` is zero it is continuous in n; if both slopes are equal too, it is smooth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cliff {
     /// What every reply costs.
     pub base: Nanoseconds,
     /// The last size before the step.
     pub above: Bytes,
-    /// What a reply beyond it costs more at once.
+    /// The additional delay of larger replies.
     pub step: Nanoseconds,
     /// Time per byte up to `corner`.
     pub slope: NanosecondsPerByte,
@@ -149,7 +150,7 @@ pub struct Cliff {
     pub slope_above: NanosecondsPerByte,
 }
 
-/// A delay that goes from `from` to `to` in a straight line, and stays there. Frozen time is life too.
+/// A delay that changes linearly from `from` to `to`, and stays there. Frozen time counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trend {
     from: Nanoseconds,
@@ -160,9 +161,9 @@ pub struct Trend {
 /// How long a [`Trend`] lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// So many requests.
+    /// This many requests.
     Requests(NonZeroU64),
-    /// So long after the first request of all began.
+    /// This long after the first request of all began.
     Time(Nanoseconds),
 }
 
@@ -200,7 +201,7 @@ impl Law {
 }
 
 impl Uniform {
-    /// Every time from `low` to `high`; [`LawError::Order`] where `low` is longer.
+    /// Times from `low` to `high`; [`LawError::Order`] if `low` is longer.
     pub fn try_new(low: Nanoseconds, high: Nanoseconds) -> Result<Self, LawError> {
         if low > high {
             return Err(LawError::Order { low, high });
@@ -218,8 +219,8 @@ impl Uniform {
 }
 
 impl Bimodal {
-    /// `high` for `share` of the requests, else `low`; [`LawError::Order`] where `low` is longer,
-    /// [`LawError::Share`] where `share` is not from 0 to 1.
+    /// `high` for `share` of the requests, else `low`; [`LawError::Order`] if `low` is longer, [`LawError::Share`] if
+    /// `share` is not from 0 to 1.
     pub fn try_new(low: Nanoseconds, high: Nanoseconds, share: Ratio) -> Result<Self, LawError> {
         if low > high {
             return Err(LawError::Order { low, high });
@@ -244,19 +245,19 @@ impl Bimodal {
 }
 
 impl PeriodicStall {
-    /// The most that a gap between two requests counts as running time, unless said otherwise.
+    /// The default of the most that a gap between two requests counts as running time.
     pub const GAP: Nanoseconds = Nanoseconds::from_millis(10);
 
-    /// A stop of `length` in every `every`, gaps counted up to [`Self::GAP`]; [`LawError::Period`] unless
-    /// `0 < length < every`.
+    /// A stop of `length` in every `every`, gaps counted up to [`Self::GAP`]; [`LawError::Period`] unless `0 < length <
+    /// every`.
     pub fn try_new(every: Nanoseconds, length: Nanoseconds) -> Result<Self, LawError> {
         if length == Nanoseconds::ZERO || length >= every {
             return Err(LawError::Period { every, length });
         }
         Ok(Self { every, length, gap: Self::GAP })
     }
-    /// The same with gaps between requests counted up to `gap`. Where windows are short, a freeze that counts as
-    /// 10 ms is much: a `gap` a little above the longest honest one keeps the share true.
+    /// The same with gaps between requests counted up to `gap`. If windows are short, counting a freeze as 10 ms is
+    /// much: a `gap` a little above the longest real one keeps the share true.
     pub const fn with_gap(self, gap: NonZeroU64) -> Self {
         Self { gap: Nanoseconds::from_nanos(gap.get()), ..self }
     }
@@ -275,7 +276,7 @@ impl PeriodicStall {
 }
 
 impl Cliff {
-    /// The delay of a reply whose body is `size` long, to the nearest nanosecond.
+    /// The delay of a reply with a body of `size`, to the nearest nanosecond.
     pub fn delay(&self, size: Bytes) -> Nanoseconds {
         let corner = self.corner.get();
         let below = self.slope.0 * size.get().min(corner) as f64;
@@ -286,7 +287,7 @@ impl Cliff {
 }
 
 impl Trend {
-    /// From `from` to `to` in `span`; [`LawError::NoSpan`] where that is no time at all.
+    /// From `from` to `to` in `span`; [`LawError::NoSpan`] if `span` is zero.
     pub fn try_new(from: Nanoseconds, to: Nanoseconds, span: Span) -> Result<Self, LawError> {
         if span == Span::Time(Nanoseconds::ZERO) {
             return Err(LawError::NoSpan);
@@ -297,7 +298,7 @@ impl Trend {
     pub const fn span(self) -> Span {
         self.span
     }
-    /// The delay after `share` of the span, to the nearest nanosecond; beyond the whole it is `to`.
+    /// The delay after `share` of the span, to the nearest nanosecond; `to` after the whole span.
     pub fn delay(&self, share: f64) -> Nanoseconds {
         let (from, to) = (self.from.as_nanos() as f64, self.to.as_nanos() as f64);
         Nanoseconds::from_nanos((from + (to - from) * share.clamp(0.0, 1.0)).round() as u64)
@@ -305,11 +306,11 @@ impl Trend {
 }
 
 impl NanosecondsPerByte {
-    /// `value` nanoseconds a byte, or `None` where that is negative or not finite.
+    /// `value` nanoseconds per byte, or `None` if that is negative or not finite.
     pub fn new(value: f64) -> Option<Self> {
         (value.is_finite() && value >= 0.0).then_some(Self(value))
     }
-    /// Nanoseconds a byte.
+    /// Nanoseconds per byte.
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -361,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_and_a_corner_may_lie_apart() {
+    fn a_step_and_a_corner_may_be_at_different_sizes() {
         let both =
             Cliff { base: Nanoseconds::from_micros(10), corner: Bytes::new(3000), ..cliff(200, 0.5, 2.0) };
         for (size, nanos) in [(4, 10_002), (1000, 10_500), (1001, 210_501), (3000, 211_500), (4000, 213_500)]
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_when_made() {
+    fn invalid_laws_are_refused() {
         let us = Nanoseconds::from_micros;
         assert!(matches!(Uniform::try_new(us(2), us(1)), Err(LawError::Order { .. })));
         assert!(matches!(Bimodal::try_new(us(2), us(1), Ratio::new(0.5)), Err(LawError::Order { .. })));

@@ -1,10 +1,10 @@
-//! Servers whose truth is known; loopback only.
+//! Servers whose real behaviour is known; loopback only.
 //!
-//! A probe is an HTTP/1.1 server of ours that obeys a [`Law`](law::Law): no delay at all, a delay drawn from a known
-//! distribution, one stall, periodic stalls, a cliff in the size of the reply. It writes down what it really did
-//! with each request, on the clock that a client on the same host reads too, so whatever a load generator reports
-//! can be held against the truth. The module [`hostile`] holds servers that misbehave instead. The crate refuses to
-//! listen on anything but loopback, to print, and to judge.
+//! A probe is our own HTTP/1.1 server that follows a [`Law`](law::Law): no delay at all, a delay drawn from a known
+//! distribution, one stall, periodic stalls, a cliff in the size of the reply. It records what it really did with each
+//! request, on a clock that a client on the same host also reads, so that a load generator's results can be compared
+//! with the truth. The module [`hostile`] has servers that misbehave instead. The crate listens on loopback only,
+//! prints nothing, and judges nothing.
 //!
 //! | request | reply |
 //! | --- | --- |
@@ -14,10 +14,10 @@
 //! | `/probe/record` | all records so far, CSV |
 //! | anything else | `ok`, a line |
 //!
-//! Any method will do; a reply to HEAD has no body. A query is ignored, a request's body is dropped. The law holds
-//! for `/pong/{n}` and anything else; the probe's own paths and errors are neither delayed nor recorded. Bytes that
-//! are no request get 400, a head above [`request::HEAD_LIMIT`] 431, a transfer coding 501, another version of HTTP
-//! 505, and the connection ends.
+//! Any method will do; a reply to HEAD has no body. A query is ignored, a request's body is dropped. The law applies to
+//! `/pong/{n}` and anything else; the probe's own paths and errors are neither delayed nor recorded. Invalid requests
+//! get 400, a head longer than [`request::HEAD_LIMIT`] 431, a transfer coding 501, another version of HTTP 505, and the
+//! connection ends.
 //!
 //! ```
 //! use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! What a probe serves and where, as checked values: an address beyond loopback cannot even be made.
+//! What a probe serves and where, as checked values: an address beyond loopback cannot be constructed.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -14,21 +14,21 @@ use crate::law::Law;
 pub struct Options {
     /// The address, loopback.
     pub host: LoopbackHost,
-    /// The port; 0 takes a free one.
+    /// The port; 0 picks a free one.
     pub port: u16,
     pub law: Law,
     /// Whether single requests are kept.
     pub recording: Recording,
     /// How long connections are kept.
     pub keep_alive: KeepAlive,
-    /// A folder in which `<pid>.csv` is written at the end; made where it is not there.
+    /// A folder in which `<pid>.csv` is written at the end; created if it does not exist.
     pub record_folder: Option<PathBuf>,
 }
 
 /// When the probe ends a connection by itself; by default never.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Without a word, where nothing has come for longer than this; frozen time counts, as timers do.
+    /// Silently, if nothing has come for longer than this; frozen time counts, as it does for timers.
     pub idle: Option<Nanoseconds>,
     /// With the reply to this request of the connection, which announces it.
     pub requests: Option<NonZeroU64>,
@@ -37,9 +37,9 @@ pub struct KeepAlive {
 /// Whether and how many single requests are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recording {
-    /// None. Totals are kept all the same, except under the null law, which then reads no clock at all.
+    /// None. Totals are still kept, except under the null law, which then reads no clock at all.
     Off,
-    /// So many from the first, 56 bytes each; totals go on beyond.
+    /// The first this many, 56 bytes each; totals continue beyond.
     Keep(NonZeroUsize),
 }
 

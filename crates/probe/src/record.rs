@@ -1,8 +1,8 @@
-//! What the probe really did with each request: the truth against which a load generator is held.
+//! What the probe really did with each request: the truth with which a load generator's results are compared.
 //!
-//! Times are `CLOCK_MONOTONIC`, comparable with those a client on the same host reads. A [`Served`] tells the
-//! whole time a request occupied the probe, its reading and writing too, so that the Lindley recursion
-//! Wᵢ₊₁ = max(0, Wᵢ + occupiedᵢ − Aᵢ₊₁) over a client's schedule predicts the waiting. Nothing is judged here.
+//! Times are `CLOCK_MONOTONIC`, comparable with those of a client on the same host. A [`Served`] gives the whole time
+//! for which a request occupied the probe, including its reading and writing, so that the Lindley recursion Wᵢ₊₁ =
+//! max(0, Wᵢ + occupiedᵢ − Aᵢ₊₁) over a client's schedule predicts the waiting.
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -13,25 +13,25 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 /// strictly one after the other, so `turned` is never before the previous request's `written`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
-    /// When the probe turned to it: it woke from idleness for it, or was done with the request before.
+    /// When the probe became free for it: it woke from idleness for it, or finished the request before.
     pub turned: Timestamp,
-    /// After the read that delivered its last byte. Requests that one read delivered share it, and all but the
-    /// first of them are turned to later.
+    /// After the read that delivered its last byte. Requests delivered by one read share this time, and `turned` of all
+    /// but the first of them is later.
     pub read: Timestamp,
     /// Begin of service: the later of `read` and `turned`.
     pub begin: Timestamp,
-    /// End of service, before the write; equal to `begin` where the law asked for nothing.
+    /// End of service, before the write; equal to `begin` if the law has no delay.
     pub end: Timestamp,
     /// After the write that carried the reply, or as much of it as the socket took at once.
     pub written: Timestamp,
-    /// The time the law asked for.
+    /// The delay that the law drew.
     pub drawn: Nanoseconds,
     /// Size of the reply's body.
     pub size: Bytes,
 }
 
 impl Served {
-    /// The time really spent on the law (spun or slept): never below `drawn`.
+    /// The time really spent on the law (spinning or asleep): never below `drawn`.
     pub const fn spent(&self) -> Nanoseconds {
         self.end.since(self.begin)
     }
@@ -41,14 +41,14 @@ impl Served {
     }
 }
 
-/// Sums over all requests, kept even where the single records no longer fit.
+/// Sums over all requests, kept even when there is no room for more single records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Requests under the law.
     pub requests: u64,
-    /// Connections on which at least one of them came.
+    /// Connections with at least one of them.
     pub connections: u64,
-    /// Sum of the times the law asked for.
+    /// Sum of the delays that the law drew.
     pub drawn: Nanoseconds,
     /// Sum of the times really spent on the law.
     pub spent: Nanoseconds,
@@ -60,7 +60,7 @@ pub struct Totals {
     pub occupied_max: Nanoseconds,
 }
 
-/// Keeps records up to a bound, and totals without one.
+/// Keeps records up to a limit, and totals without one.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     capacity: usize,
@@ -69,14 +69,14 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Room for `capacity` records. It is reserved at once, so recording never allocates, but the kernel hands out
-    /// its pages only as they fill.
+    /// Room for `capacity` records. It is reserved at once, so recording never allocates, but the kernel allocates its
+    /// pages only as they fill.
     pub fn new(capacity: Option<NonZeroUsize>) -> Self {
         let capacity = capacity.map_or(0, NonZeroUsize::get);
         Self { capacity, records: Vec::with_capacity(capacity), totals: Totals::default() }
     }
 
-    /// One request whose times are known.
+    /// Adds one request.
     pub fn add(&mut self, served: Served) {
         let (spent, occupied) = (served.spent(), served.occupied());
         let totals = &mut self.totals;
@@ -91,7 +91,7 @@ impl Recorder {
         }
     }
 
-    /// The first request on a connection.
+    /// Counts a connection at its first request.
     pub fn connection(&mut self) {
         self.totals.connections += 1;
     }
@@ -101,8 +101,8 @@ impl Recorder {
         to_csv(&self.records)
     }
 
-    /// `{"law":…,"requests":…,"connections":…,"recorded":…,"drawn_ns":{…},"spent_ns":{…},"occupied_ns":{…}}`. The three groups are
-    /// `null` where `count`, the requests of a probe that takes no times, is given instead.
+    /// `{"law":…,"requests":…,"connections":…,"recorded":…,"drawn_ns":{…},"spent_ns":{…},"occupied_ns":{…}}`. The three
+    /// groups are `null` if `untimed`, the number of requests of a probe that takes no times, is given.
     pub fn summary(&self, law: &str, untimed: Option<u64>) -> String {
         let totals = &self.totals;
         let groups = [
@@ -126,13 +126,13 @@ impl Recorder {
         json
     }
 
-    /// Gives up what was kept.
+    /// Returns the records and totals.
     pub fn finish(self) -> (Vec<Served>, Totals) {
         (self.records, self.totals)
     }
 }
 
-/// Sum, mean (`null` of no requests) and, where known, the longest.
+/// Sum, mean (`null` without requests) and, if known, the longest.
 fn group_json(sum: Nanoseconds, longest: Option<Nanoseconds>, requests: u64) -> String {
     let mean = match requests {
         0 => "null".to_owned(),
@@ -177,7 +177,7 @@ pub struct CsvError {
     text: String,
 }
 
-/// Reads back what [`to_csv`] wrote.
+/// Parses what [`to_csv`] wrote.
 pub fn from_csv(csv: &str) -> Result<Vec<Served>, CsvError> {
     let mut lines = csv.lines().enumerate();
     let error = |(at, text): (usize, &str)| CsvError { line: at + 1, text: text.to_owned() };
@@ -250,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn totals_go_on_where_the_room_ends() {
+    fn totals_continue_beyond_the_records() {
         let mut recorder = Recorder::new(NonZeroUsize::new(2));
         for i in 0..5 {
             recorder.add(served(i * 1_000, 100 + i));
         }
         recorder.connection();
         let json = recorder.summary("null", None);
-        // 100 + 101 + … + 104 = 510; each is asked for 1 less, and occupies the probe 15 more.
+        // 100 + 101 + … + 104 = 510; each drew 1 less, and occupies the probe 15 more.
         assert_eq!(
             json,
             "{\"law\":\"null\",\"requests\":5,\"connections\":1,\"recorded\":2,\"drawn_ns\":{\"sum\":505,\"mean\":101.0},\

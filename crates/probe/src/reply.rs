@@ -1,7 +1,7 @@
-//! Which reply belongs to a request, and its bytes; the crate's front page has the table.
+//! The reply to a request, and its bytes; the crate's documentation has the table.
 //!
-//! Methods are not told apart, except that a reply to HEAD has no body. Nothing is written here, and replies under the
-//! law are rendered without allocation.
+//! All methods are treated alike, except that a reply to HEAD has no body. Nothing is written here, and replies under
+//! the law are rendered without allocation.
 
 use std::io::IoSlice;
 use std::ops::RangeInclusive;
@@ -10,18 +10,18 @@ use weighbridge_model::quantity::Bytes;
 
 use crate::request::{Persistence, Refusal, decimal};
 
-/// The sizes that `GET /pong/{n}` answers, in bytes: the word must fit, and there is an end to everything.
+/// The sizes that `GET /pong/{n}` answers, in bytes: at least the length of the word `pong`, and at most a limit.
 pub const PONG_SIZES: RangeInclusive<u64> = 4..=1 << 30;
 
-/// The body of a path without a meaning.
+/// The body of any other path.
 pub const OK_BODY: &[u8] = b"ok\n";
 
-/// What a request asks for.
+/// The meaning of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
-    /// So many bytes.
+    /// A pong of this many bytes.
     Pong(Bytes),
-    /// A pong of no size.
+    /// A pong of invalid size.
     WrongPong,
     /// `GET /version`.
     Version,
@@ -52,7 +52,7 @@ impl Route {
         }
     }
 
-    /// The size of the body where the law holds for this route, `None` where it does not.
+    /// The size of the body if the law applies to this route, else `None`.
     pub fn size_under_law(self) -> Option<Bytes> {
         match self {
             Self::Pong(size) => Some(size),
@@ -84,7 +84,7 @@ impl Start {
     /// 400, JSON.
     pub const BAD_REQUEST: Self = start!("400 Bad Request", "application/json");
 
-    /// The start of the reply to bytes that are no request.
+    /// The start of the reply to an invalid request.
     pub const fn of_refusal(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Malformed => Self::BAD_REQUEST,
@@ -123,12 +123,12 @@ fn push_decimal(output: &mut Vec<u8>, mut number: u64) {
     output.extend_from_slice(&digits[first..]);
 }
 
-/// `{"error":"…"}` and a line end. Messages hold neither quotes nor backslashes.
+/// `{"error":"…"}` and a line end. Messages contain neither quotes nor backslashes.
 pub fn error_json(message: &impl std::fmt::Display) -> String {
     format!("{{\"error\":\"{message}\"}}\n")
 }
 
-/// What the reply to a pong of no size says.
+/// The message for a pong of invalid size.
 pub fn wrong_pong_message() -> String {
     let (low, high) = (PONG_SIZES.start(), PONG_SIZES.end());
     format!("`n` of `/pong/n` must be a whole number from {low} to {high}")
@@ -136,7 +136,7 @@ pub fn wrong_pong_message() -> String {
 
 const TAIL_LENGTH: usize = 64 * 1024;
 
-/// `oo…ong`: every pong but its `p` is made of the end of this, and of its `o`s repeated.
+/// `oo…ong`: every pong except its `p` consists of the end of this and its repeated `o`s.
 static TAIL: [u8; TAIL_LENGTH] = {
     let mut tail = [b'o'; TAIL_LENGTH];
     tail[TAIL_LENGTH - 2] = b'n';
@@ -144,16 +144,16 @@ static TAIL: [u8; TAIL_LENGTH] = {
     tail
 };
 
-/// The next piece of a pong of whose end `rest` bytes are still to come; empty where none is.
+/// The next piece of a pong of which the last `rest` bytes are missing; empty if there is none.
 pub fn pong_piece(rest: u64) -> &'static [u8] {
     match usize::try_from(rest) {
         Ok(rest) if rest <= TAIL_LENGTH => &TAIL[TAIL_LENGTH - rest..],
-        // At least one `o` stays for the last piece.
+        // At least one `o` is left for the last piece.
         _ => &TAIL[..TAIL_LENGTH - 2],
     }
 }
 
-/// Fills `slices` with the next pieces of a pong and says how many there are.
+/// Fills `slices` with the next pieces of a pong and returns how many there are.
 pub fn pong_slices<'a>(mut rest: u64, slices: &mut [IoSlice<'a>]) -> usize {
     let mut count = 0;
     for slice in slices {

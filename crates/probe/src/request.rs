@@ -1,7 +1,7 @@
 //! Parses HTTP/1.x request heads from foreign bytes: in place, without allocation, in bounded time.
 //!
-//! It knows as much of HTTP as a probe must: where the head ends, how long the body is, whether the connection
-//! stays open. It refuses chunked bodies, heads above [`HEAD_LIMIT`] and whatever is not a request.
+//! It knows as much of HTTP as a probe needs: where the head ends, how long the body is, whether the connection stays
+//! open. It refuses chunked bodies, heads longer than [`HEAD_LIMIT`] and everything that is not a request.
 
 /// The longest request head, in bytes.
 pub const HEAD_LIMIT: usize = 16 * 1024;
@@ -11,22 +11,22 @@ pub const HEAD_LIMIT: usize = 16 * 1024;
 pub struct Head<'a> {
     /// The method, as sent.
     pub method: &'a [u8],
-    /// Path and query; scheme and authority of an absolute form are left out.
+    /// Path and query, without the scheme and authority of an absolute form.
     pub target: &'a [u8],
-    /// What becomes of the connection.
+    /// Whether the connection stays open.
     pub persistence: Persistence,
     /// Length of the body that follows.
     pub body: u64,
-    /// Whether the client waits to be asked for the body.
+    /// Whether the client waits for `100 Continue` before the body.
     pub expectation: Expectation,
     /// Length of the head itself, the empty line included.
     pub length: usize,
 }
 
-/// What becomes of a connection after a reply.
+/// Whether a connection stays open after a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
-    /// It stays open, as HTTP/1.1 has it.
+    /// It stays open, the default of HTTP/1.1.
     Keep,
     /// It stays open because an HTTP/1.0 client asked for it; the reply must say so.
     KeepAnnounced,
@@ -37,13 +37,13 @@ pub enum Persistence {
 /// Whether a client waits for `100 Continue` before it sends a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// It sends on.
+    /// It does not wait.
     None,
     /// It waits.
     Continue,
 }
 
-/// Why bytes are not a request that a probe answers.
+/// Why a probe refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Not HTTP. Status 400.
@@ -60,8 +60,8 @@ pub enum Refusal {
     Version,
 }
 
-/// The head at the start of `bytes`; `None` where it is not whole yet. Bytes before `scanned` are known to hold no
-/// end of a head, so a head that comes in many pieces is not searched over and over.
+/// The head at the start of `bytes`; `None` if it is incomplete. The first `scanned` bytes are known not to contain the
+/// end of a head, so a head that comes in many pieces is not searched repeatedly.
 pub fn parse(bytes: &[u8], scanned: usize) -> Result<Option<Head<'_>>, Refusal> {
     // Empty lines before a request are forgiven (RFC 9112, 2.2); they count as part of the head.
     let leading = bytes.chunks_exact(2).take_while(|pair| pair == b"\r\n").count() * 2;
@@ -74,7 +74,7 @@ pub fn parse(bytes: &[u8], scanned: usize) -> Result<Option<Head<'_>>, Refusal> 
 }
 
 /// The position after the first CRLF CRLF that begins at or after `from`, by Horspool's rule: the byte under the
-/// pattern's last place tells how far it may be moved.
+/// pattern's last position decides how far it can be shifted.
 fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut last = from + 3;
     while let Some(&byte) = bytes.get(last) {
@@ -88,7 +88,7 @@ fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Parses a head that ends in CRLF CRLF; `length` is what it counts with leading empty lines.
+/// Parses a head that ends in CRLF CRLF; `length` includes leading empty lines.
 fn head_of(bytes: &[u8], length: usize) -> Result<Head<'_>, Refusal> {
     let mut lines = Lines(&bytes[..bytes.len() - 2]);
     let (method, target, version) = request_line(lines.next().ok_or(Refusal::Malformed)??)?;
@@ -105,7 +105,7 @@ fn head_of(bytes: &[u8], length: usize) -> Result<Head<'_>, Refusal> {
         if name.is_empty() || !name.iter().all(u8::is_ascii_graphic) {
             return Err(Refusal::Malformed);
         }
-        // By length first: of most headers no byte of the name is compared.
+        // Compares lengths first, so that most header names are not compared.
         match name.len() {
             6 if name.eq_ignore_ascii_case(b"expect") && value.eq_ignore_ascii_case(b"100-continue") => {
                 head.expectation = Expectation::Continue;
@@ -133,7 +133,7 @@ enum Version {
     One,
 }
 
-/// Lines that end in CRLF; a bare LF, CR or NUL is no line.
+/// Lines that end in CRLF; a bare LF, CR or NUL is invalid.
 struct Lines<'a>(&'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {
@@ -178,7 +178,7 @@ fn request_line(line: &[u8]) -> Result<(&[u8], &[u8], Version), Refusal> {
     Ok((method, path_of(target).ok_or(Refusal::Malformed)?, version))
 }
 
-/// The path of an origin form or `*` as it is, of an absolute form what follows the authority.
+/// The path of a target in origin form or `*`; of an absolute form, what follows the authority.
 fn path_of(target: &[u8]) -> Option<&[u8]> {
     if target.first() == Some(&b'/') || target == b"*" {
         return Some(target);
@@ -190,7 +190,7 @@ fn path_of(target: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What a `Connection` header, a list of words, makes of the version's custom; `close` is final.
+/// Applies a `Connection` header, a list of words, to the version's default; `close` is final.
 fn persistence_of(value: &[u8], version: Version, before: Persistence) -> Persistence {
     let mut words = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
     if words.clone().any(|word| word.eq_ignore_ascii_case(b"close")) {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn leading_empty_lines_are_forgiven() {
+    fn leading_empty_lines_are_allowed() {
         let text = "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n";
         assert_eq!(whole(text).length, text.len());
         assert_eq!(parse(b"\r\n\r\n", 0), Ok(None));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_have_a_length_and_may_be_asked_for() {
+    fn bodies_have_a_length_and_may_need_100_continue() {
         let head = whole("PUT / HTTP/1.1\r\nContent-Length:  17 \r\nExpect: 100-continue\r\n\r\n");
         assert_eq!((head.body, head.expectation), (17, Expectation::Continue));
         assert_eq!(whole("PUT / HTTP/1.1\r\nContent-Length: 3\r\ncontent-length: 3\r\n\r\n").body, 3);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_has_a_longest_length() {
+    fn the_length_of_a_head_is_limited() {
         let padded = |length: usize| {
             let frame = "GET / HTTP/1.1\r\nA: \r\n\r\n".len();
             format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "x".repeat(length - frame))
@@ -306,21 +306,21 @@ mod tests {
         assert_eq!(parse(&[b'x'; HEAD_LIMIT - 1], 0), Ok(None));
     }
 
-    /// Bytes in which line ends are frequent.
-    fn liney() -> impl Strategy<Value = Vec<u8>> {
+    /// Bytes with many line ends.
+    fn bytes_with_many_line_ends() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![Just(b'\r'), Just(b'\n'), Just(b'a'), any::<u8>()];
         prop::collection::vec(byte, 0..64)
     }
 
     proptest! {
         #[test]
-        fn the_end_is_found_where_a_plain_search_finds_it(bytes in liney()) {
+        fn the_end_is_found_where_a_plain_search_finds_it(bytes in bytes_with_many_line_ends()) {
             let plain = bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
             prop_assert_eq!(find_end(&bytes, 0), plain);
         }
 
         #[test]
-        fn foreign_bytes_are_refused_or_read_within_their_length(bytes in liney()) {
+        fn any_bytes_are_refused_or_read_within_their_length(bytes in bytes_with_many_line_ends()) {
             if let Ok(Some(head)) = parse(&bytes, 0) {
                 prop_assert!(head.length <= bytes.len());
             }

@@ -1,7 +1,8 @@
-//! What a law asks of one request after the other: pure state machines and samplers, time an argument.
+//! The work that a law demands for one request after another: pure state machines and samplers, with time as an
+//! argument.
 //!
-//! Nothing here waits or reads a clock. The server asks [`Runner::next`] when a request begins, does the work it is
-//! told, and reports the end of a sleep by [`Runner::resumed`]; a test does the same on a virtual clock.
+//! Nothing here waits or reads a clock. The server calls [`Runner::next`] when a request begins, performs the returned
+//! work, and reports the end of a sleep by [`Runner::resumed`]; a test does the same on a virtual clock.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,7 +10,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
 use crate::law::{Cliff, Cold, Distribution, Law, PeriodicStall, Span, Stall, StallPoint, Trend};
 
-/// What the probe must do with a request before it may reply.
+/// What the probe must do for a request before it replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     Nothing,
@@ -20,7 +21,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The time asked for.
+    /// The requested time.
     pub const fn time(self) -> Nanoseconds {
         match self {
             Self::Nothing => Nanoseconds::ZERO,
@@ -29,7 +30,7 @@ impl Work {
     }
 }
 
-/// A law under way.
+/// The state of a law.
 #[derive(Debug, Clone)]
 pub struct Runner(LawState);
 
@@ -45,7 +46,7 @@ enum LawState {
 }
 
 impl Runner {
-    /// The law at its beginning.
+    /// The law in its initial state.
     pub fn new(law: &Law) -> Self {
         Self(match *law {
             Law::Null => LawState::Null,
@@ -58,7 +59,7 @@ impl Runner {
         })
     }
 
-    /// What to do with the next request, which begins at `begin` and whose reply's body is `size` long.
+    /// The work for the next request, which begins at `begin` and whose reply has a body of `size`.
     pub fn next(&mut self, begin: Timestamp, size: Bytes) -> Work {
         match &mut self.0 {
             LawState::Null => Work::Nothing,
@@ -71,7 +72,7 @@ impl Runner {
         }
     }
 
-    /// A [`Work::Sleep`] is over at `now`.
+    /// Reports that a [`Work::Sleep`] ended at `now`.
     pub fn resumed(&mut self, now: Timestamp) {
         if let LawState::PeriodicStall(clock) = &mut self.0 {
             clock.resumed(now);
@@ -94,7 +95,7 @@ impl Sampler {
 
     /// The next delay, to the nearest nanosecond.
     pub fn draw(&mut self) -> Nanoseconds {
-        // From [0, 1), so 1 − u is never zero and its logarithm finite.
+        // From [0, 1), so 1 − u is never zero and its logarithm is finite.
         let mut u = || self.random.random::<f64>();
         match self.distribution {
             Distribution::Constant(time) => time,
@@ -119,7 +120,7 @@ fn rounded(nanos: f64) -> Nanoseconds {
     Nanoseconds::from_nanos(nanos.round() as u64)
 }
 
-/// The one stop of [`Stall`].
+/// The state of [`Stall`].
 #[derive(Debug, Clone)]
 struct StallOnce {
     stall: Stall,
@@ -146,11 +147,11 @@ impl StallOnce {
     }
 }
 
-/// The stops of [`PeriodicStall`], by the rule derived there.
+/// The state of [`PeriodicStall`], whose docs derive the rule.
 #[derive(Debug, Clone)]
 struct StallClock {
     stall: PeriodicStall,
-    /// When the last request began, or, where a stop was made in it, when that stop ended: bᵢ + sᵢ.
+    /// When the last request began, or, if a stop was made in it, when that stop ended: bᵢ + sᵢ.
     last: Option<Timestamp>,
     /// S: the served time so far.
     served: Nanoseconds,
@@ -179,7 +180,7 @@ impl StallClock {
     }
 }
 
-/// How far a [`Trend`] has come.
+/// The progress of a [`Trend`].
 #[derive(Debug, Clone)]
 struct Trending {
     trend: Trend,
@@ -203,7 +204,7 @@ impl Trending {
 #[derive(Debug, Clone)]
 struct Cooling {
     cold: Cold,
-    /// When the last request was done.
+    /// When the last request ended.
     over: Option<Timestamp>,
     /// Requests until it is warm.
     left: u64,
@@ -259,7 +260,7 @@ mod tests {
             let found = distance(draws("exponential:mean=1ms", seed), |x| 1.0 - (-x / 1e6).exp());
             assert!(found < critical(), "seed {seed}: {found}");
         }
-        // The test must be able to fail: a mean 3 % off is found out.
+        // The test must be able to fail: it detects a mean that is 3 % off.
         let wrong = distance(draws("exponential:mean=1030us", 1), |x| 1.0 - (-x / 1e6).exp());
         assert!(wrong > critical(), "{wrong}");
     }
@@ -278,7 +279,7 @@ mod tests {
         let high = sample.iter().filter(|&&x| x == 2e6).count();
         let low = sample.iter().filter(|&&x| x == 1e5).count();
         assert_eq!(high + low, DRAWS);
-        // Binomial: four standard deviations around n·p.
+        // Binomial: the bounds are four standard deviations around n·p.
         let bound = 4.0 * (DRAWS as f64 * 0.05 * 0.95).sqrt();
         assert!((high as f64 - DRAWS as f64 * 0.05).abs() < bound, "{high}");
     }
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn moments_match_the_closed_forms() {
-        // (text, mean, variance); the sample mean lies within four standard errors.
+        // (text, mean, variance); the sample mean is within four standard errors.
         for (text, mean, variance) in [
             ("exponential:mean=1ms", 1e6, 1e12),
             ("uniform:low=1ms,high=3ms", 2e6, 4e12 / 12.0),
@@ -315,7 +316,7 @@ mod tests {
         assert_ne!(draws("exponential:mean=1ms", 5), draws("exponential:mean=1ms", 6));
     }
 
-    /// One connection in closed load on a virtual clock: each request takes `service` besides what the law asks.
+    /// One connection in closed load on a virtual clock: each request takes `service` in addition to the law's work.
     /// Returns the times from one reply to the next; `freeze` is added before every `freeze_every`-th request.
     struct ClosedLoop {
         runner: Runner,
@@ -359,8 +360,8 @@ mod tests {
             load.request(service);
         }
         let requests = load.replies.len() as u64;
-        // 100 periods but for the first request, whose beginning no gap precedes, and rounding to whole requests: 190 s
-        // of service and 10 s of stops.
+        // 100 periods, except for the first request, which no gap precedes, and rounding to whole requests: 190 s of
+        // service and 10 s of stops.
         let expected_wall = 200_000_000_000;
         assert!(load.wall().abs_diff(expected_wall) <= 3 * service, "{}", load.wall());
         let throughput = requests as f64 / load.wall() as f64 * service as f64;
@@ -374,7 +375,7 @@ mod tests {
 
     #[test]
     fn the_stops_of_a_periodic_stall_do_not_drift() {
-        // 7 µs does not divide 1.9 s: what exceeds a threshold must count towards the next.
+        // 7 µs does not divide 1.9 s: the excess over a threshold must count towards the next.
         let mut load = ClosedLoop::new("periodic-stall:every=2s,length=100ms");
         while load.stops.len() < 50 {
             load.request(7_000);
@@ -398,8 +399,8 @@ mod tests {
             load.request(100_000);
             cycles += 1;
         }
-        // The freeze lies between the 19th and the 20th request of a cycle: its gap is exactly 1 s, counted 10 ms;
-        // the other 19 gaps are 0.1 ms. 0.95 s / 11.9 ms = 79.83, so the first stop is made in the 80th cycle.
+        // The freeze is between the 19th and the 20th request of a cycle: its gap is exactly 1 s, counted as 10 ms; the
+        // other 19 gaps are 0.1 ms. 0.95 s / 11.9 ms = 79.83, so the first stop is made in the 80th cycle.
         assert_eq!(cycles, 80);
     }
 
@@ -425,7 +426,7 @@ mod tests {
         assert_eq!(by_time.stops, vec![(1000, 2_000_000_000)]);
     }
 
-    /// What a law asks of requests that begin at these times, in microseconds.
+    /// The delays of a law for requests that begin at these times, in microseconds.
     fn asked(text: &str, begins_us: &[u64]) -> Vec<u64> {
         let mut runner = Runner::new(&text.parse().unwrap());
         let ask = |us: &u64| runner.next(Timestamp::from_nanos(us * 1_000), Bytes::new(4)).time();
@@ -433,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trend_goes_by_requests_or_by_time_and_then_stays() {
+    fn a_trend_follows_requests_or_time_and_then_stays() {
         let begins: Vec<u64> = (0..6).map(|n| 5_000 + n * 1_000).collect();
         let falling = asked("trend:from=400us,to=100us,requests=3", &begins);
         assert_eq!(falling, [400, 300, 200, 100, 100, 100]);
@@ -444,13 +445,14 @@ mod tests {
     #[test]
     fn a_cold_probe_warms_with_requests_and_cools_in_pauses() {
         let law = "cold:idle=5ms,requests=2,cold=300us,warm=50us";
-        // 5,750 begins exactly 5 ms after the end of the one before, which is not longer than `idle`; 10,801 is 1 µs more.
+        // 5,750 begins exactly 5 ms after the end of the one before, which is not longer than `idle`; 10,801 is 1 µs
+        // more.
         let begins = [0, 300, 600, 700, 5_750, 10_801, 11_101, 11_401];
         assert_eq!(asked(law, &begins), [300, 300, 50, 50, 50, 300, 300, 50]);
     }
 
     #[test]
-    fn null_asks_nothing_and_a_cliff_asks_by_size() {
+    fn null_has_no_delay_and_a_cliff_delays_by_size() {
         let now = Timestamp::from_nanos(1);
         assert_eq!(Runner::new(&Law::Null).next(now, Bytes::new(4)), Work::Nothing);
         let mut cliff = Runner::new(&"cliff:above=10,step=1us".parse().unwrap());

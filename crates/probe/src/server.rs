@@ -1,10 +1,10 @@
 //! The probe itself: one thread, one epoll instance, one request at a time in the order they became readable.
 //!
 //! Connections are watched edge-triggered, so the kernel's list of ready ones is in the order of arrival: a
-//! first-come-first-served queue with one server. (Requests pipelined on one connection that one read delivers are
-//! served together.) Under the null law without recording, replies of one read go out in one write and no clock is
-//! read; otherwise each reply is written when its service ends. No request allocates. It refuses to listen beyond
-//! loopback, and to print: the port goes to a callback.
+//! first-come-first-served queue with one server. (Requests pipelined on one connection that arrive in one read are
+//! served together.) Under the null law without recording, replies of one read are sent in one write and no clock is
+//! read; otherwise each reply is written when its service ends. No request allocates. It listens on loopback only and
+//! prints nothing: the port is passed to a callback.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -23,12 +23,12 @@ use crate::runner::{Runner, Work};
 use crate::stop::Stop;
 use crate::sys::{self, End, Epoll, Event, Events, Trigger, Wait};
 
-/// Connections at once; more wait to be accepted. Rather more than one client address has local ports for, as Linux deals
-/// them out unless told otherwise. Each has about 50 KiB set aside, of which the kernel hands out what is used.
+/// Most connections at once; further ones wait to be accepted. A little more than the local ports of one client address
+/// by Linux's default. Each reserves about 50 KiB, of which the kernel allocates what is used.
 pub const CONNECTION_LIMIT: usize = 32_768;
 /// Buffers kept for later connections.
 const SPARE_LIMIT: usize = 256;
-/// How long connections may take to finish after a stop was asked for, within the 5 s a service has.
+/// How long connections may take to finish after a stop was requested, within the 5 s that a service has.
 const GRACE: Nanoseconds = Nanoseconds::from_secs(3);
 
 const LISTENER: u64 = u64::MAX;
@@ -62,22 +62,22 @@ pub enum ServeError {
     },
 }
 
-/// What a probe leaves behind.
+/// The results of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
-    /// The single requests kept, in the order they were served.
+    /// The single requests kept, in the order in which they were served.
     pub records: Vec<Served>,
-    /// Sums over all requests; `requests` alone under the null law without recording.
+    /// Sums over all requests; only `requests` under the null law without recording.
     pub totals: Totals,
-    /// The record file, where one was asked for.
+    /// The record file, if one was requested.
     pub record_file: Option<PathBuf>,
 }
 
-/// Serves until `stop`, then finishes what is outstanding, writes the record file and returns what happened.
-/// `ready` is given the port once connections are accepted.
+/// Serves until `stop`, then finishes outstanding requests, writes the record file and returns the results. `ready`
+/// gets the port once connections are accepted.
 ///
-/// Peers have 3 s to take their replies. The law is kept to the end: a stall under way, and the delays of requests
-/// that were read before the stop, last as long as they last.
+/// Peers have 3 s to read their replies. The law applies to the end: a stall in progress, and the delays of requests
+/// that were read before the stop, are not shortened.
 pub fn serve(options: Options, stop: &Stop, ready: impl FnOnce(u16)) -> Result<Finished, ServeError> {
     let listener = listen(options.host, options.port)?;
     let port = listener.local_addr().map_err(ServeError::EventLoop)?.port();
@@ -109,7 +109,7 @@ fn listen(host: LoopbackHost, port: u16) -> Result<TcpListener, ServeError> {
     })
 }
 
-/// Writes `<pid>.csv` whole or not at all.
+/// Writes `<pid>.csv` completely or not at all.
 fn write_record(folder: &Path, records: &[Served]) -> Result<PathBuf, ServeError> {
     let path = folder.join(format!("{}.csv", std::process::id()));
     let unfinished = path.with_extension("csv.part");
@@ -121,7 +121,7 @@ fn write_record(folder: &Path, records: &[Served]) -> Result<PathBuf, ServeError
     }
 }
 
-/// Whether a connection lives on.
+/// Whether a connection stays open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Open,
@@ -133,11 +133,11 @@ enum Standing {
 /// Whether all requests read so far were served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// They were; more must be read.
+    /// All were; more must be read.
     Served,
-    /// The socket takes no more for now; requests may be left in the buffer.
+    /// The socket takes no more for now; the buffer may still contain requests.
     Blocked,
-    /// The last reply is written: the connection is to be closed.
+    /// The last reply is written, so the connection must be closed.
     Over,
 }
 
@@ -148,19 +148,19 @@ enum Timing {
     None,
 }
 
-/// Where the probe is in its life.
+/// The probe's phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Serving,
-    /// Stopping; connections that are not done by then are cut.
+    /// Stopping; connections that are not done by the deadline are cut.
     Draining(Timestamp),
 }
 
-/// Whether new connections are taken.
+/// Whether new connections are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Door {
     Open,
-    /// At the limit of connections or descriptors; it opens when one closes.
+    /// At the limit of connections or descriptors; it opens when a connection closes.
     Shut,
 }
 
@@ -175,14 +175,14 @@ struct Server {
     spare: Vec<Buffers>,
     timing: Timing,
     keep_alive: KeepAlive,
-    /// When idle connections are looked for next.
+    /// When idle connections are checked next.
     next_look: Timestamp,
     runner: Runner,
     recorder: Recorder,
     law: String,
     /// Requests under the law that were answered without a clock.
     untimed: u64,
-    /// When the probe turned to what it does now: it woke, or was done with the request before.
+    /// When the probe became free for the current request: it woke, or finished the request before.
     turned: Timestamp,
 }
 
@@ -196,7 +196,7 @@ impl Server {
         }
         let (timing, capacity) = match options.recording {
             Recording::Keep(count) => (Timing::EachRequest, Some(count)),
-            // Idle connections are told by the time of their last request.
+            // Idle connections are found by the time of their last request.
             Recording::Off if options.law == Law::Null && options.keep_alive.idle.is_none() => {
                 (Timing::None, None)
             }
@@ -243,7 +243,7 @@ impl Server {
         }
     }
 
-    /// Waits for events. A timed probe first looks without waiting: if something is ready, it has not been idle,
+    /// Waits for events. A timed probe first polls without waiting: if something is ready, the probe has not been idle,
     /// and the time since the last request belongs to the next.
     fn wait(&mut self, events: &mut Events) -> io::Result<usize> {
         let wait = match self.phase {
@@ -262,8 +262,8 @@ impl Server {
         Ok(count)
     }
 
-    /// Closes connections on which nothing has come for too long, whatever may just have arrived on them: after a freeze
-    /// timers are over before anything is read.
+    /// Closes connections on which nothing has come for too long, even if something has just arrived: after a freeze,
+    /// timers expire before anything is read.
     fn close_idle(&mut self) {
         let Some(idle) = self.keep_alive.idle else { return };
         let now = sys::now();
@@ -281,7 +281,7 @@ impl Server {
         }
     }
 
-    /// Closes a connection and makes its place free.
+    /// Closes a connection and frees its slot.
     fn dismiss(&mut self, slot: usize, connection: Connection) {
         let buffers = connection.close();
         if self.spare.len() < SPARE_LIMIT {
@@ -300,7 +300,7 @@ impl Server {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if sys::is_of_one_connection(&error) => continue,
-                // No descriptor or memory left.
+                // No descriptor or memory is left.
                 Err(_) => return self.shut_door(),
             };
             if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok() {
@@ -325,7 +325,7 @@ impl Server {
         }
     }
 
-    /// Stops watching the listener: left watched, it would be reported for ever.
+    /// Stops watching the listener, which would otherwise be reported forever.
     fn shut_door(&mut self) -> io::Result<()> {
         if let (Some(listener), Door::Open) = (&self.listener, self.door) {
             self.epoll.remove(listener.as_raw_fd())?;
@@ -342,17 +342,17 @@ impl Server {
         }
     }
 
-    /// Takes no more connections, and closes those that have nothing under way.
+    /// Accepts no more connections, and closes idle ones.
     fn begin_draining(&mut self) -> io::Result<()> {
         if self.phase != Phase::Serving {
             return Ok(());
         }
         self.phase = Phase::Draining(sys::now() + GRACE);
-        // They stay readable, and would wake every wait.
+        // They stay readable, and would end every wait.
         for descriptor in std::mem::take(&mut self.stop) {
             self.epoll.remove(descriptor)?;
         }
-        // Connections that wait to be accepted have requests outstanding too.
+        // Connections that wait to be accepted have outstanding requests too.
         self.accept()?;
         self.listener = None;
         for slot in 0..self.connections.len() {
@@ -361,7 +361,7 @@ impl Server {
         Ok(())
     }
 
-    /// Goes on with a connection that may be readable or writable.
+    /// Continues with a connection that may be readable or writable.
     fn advance(&mut self, event: Event) {
         let slot = event.token as usize;
         // An earlier event of the same wait may have closed it.
@@ -376,7 +376,7 @@ impl Server {
         }
     }
 
-    /// Writes what is left over, serves what is left over, then reads and serves what was read.
+    /// Writes the rest of the output, serves the buffered requests, then reads and serves more.
     fn exchange(&mut self, connection: &mut Connection, event: Event) -> io::Result<Standing> {
         let left_over = match settle(connection)? {
             Progress::Served => self.serve_buffered(connection)?,
@@ -402,7 +402,7 @@ impl Server {
         if received == Received::All && event.end == End::NotSeen {
             return Ok(Standing::Open);
         }
-        // Edge-triggered: what is still in the socket, an end too, would not be reported again. Others come first.
+        // Edge-triggered: data or an end that is still in the socket would not be reported again. Others come first.
         self.epoll.rearm(connection.descriptor(), Trigger::AnyEdge, event.token)?;
         Ok(Standing::Unread)
     }
@@ -412,7 +412,7 @@ impl Server {
         loop {
             match connection.next_request() {
                 Ok(Some(request)) => {
-                    let request = self.with_last_word(connection, request);
+                    let request = self.with_last_reply_marked(connection, request);
                     if self.serve(connection, request)? == Flushed::Blocked {
                         return Ok(Progress::Blocked);
                     }
@@ -426,8 +426,8 @@ impl Server {
         }
     }
 
-    /// While draining, and where a connection has had its requests, the last reply says that it is the last.
-    fn with_last_word(&self, connection: &Connection, request: ParsedRequest) -> ParsedRequest {
+    /// While draining, or after a connection's last request, marks the reply as the last one.
+    fn with_last_reply_marked(&self, connection: &Connection, request: ParsedRequest) -> ParsedRequest {
         let spent = self.keep_alive.requests.is_some_and(|most| connection.requests + 1 >= most.get());
         if spent || self.phase != Phase::Serving && connection.has_read_everything() {
             ParsedRequest { persistence: Persistence::Close, ..request }
@@ -456,7 +456,7 @@ impl Server {
         if connection.is_batch_full() { connection.flush() } else { Ok(Flushed::Done) }
     }
 
-    /// Does the law's work between the rendering of a reply and its writing, and records the truth.
+    /// Performs the law's work between the rendering and the writing of a reply, and records the times.
     fn serve_timed(&mut self, connection: &mut Connection, size: Bytes) -> io::Result<Flushed> {
         let begin = connection.read_at.max(self.turned);
         let work = self.runner.next(begin, size);
@@ -479,7 +479,7 @@ impl Server {
         flushed
     }
 
-    /// Replies on the probe's own paths, and to a pong of no size: rare, so they may allocate.
+    /// Replies on the probe's own paths, and to pongs of invalid size: rare, so they may allocate.
     fn push_own_reply(&self, connection: &mut Connection, request: ParsedRequest) {
         let untimed = (self.timing == Timing::None).then_some(self.untimed);
         let (start, content) = match request.route {
@@ -502,14 +502,14 @@ fn push_reply_under_law(connection: &mut Connection, request: ParsedRequest) {
     }
 }
 
-/// Answers bytes that are no request; the connection ends with it, since nobody knows where the next begins.
+/// Answers invalid bytes; the connection ends, because the start of the next request is unknown.
 fn push_refusal(connection: &mut Connection, refusal: Refusal) {
     let message = reply::error_json(&refusal);
     let start = Start::of_refusal(refusal);
     connection.push_reply(start, message.as_bytes(), ReplyBody::Sent, Persistence::Close);
 }
 
-/// Writes what is rendered and says what that means for the connection.
+/// Writes the output and returns what that means for the connection.
 fn settle(connection: &mut Connection) -> io::Result<Progress> {
     Ok(match connection.flush()? {
         Flushed::Blocked => Progress::Blocked,
@@ -518,7 +518,7 @@ fn settle(connection: &mut Connection) -> io::Result<Progress> {
     })
 }
 
-/// Does the work and returns the clock after it: never before `begin` plus the work's time.
+/// Performs the work and returns the clock after it: never before `begin` plus the work's time.
 fn perform(work: Work, begin: Timestamp) -> Timestamp {
     match work {
         Work::Nothing => begin,
@@ -530,7 +530,7 @@ fn perform(work: Work, begin: Timestamp) -> Timestamp {
     }
 }
 
-/// Reads the clock until it says `deadline`. A pause between readings would cost more precision than it saves power.
+/// Reads the clock until `deadline`. A pause between readings would cost more precision than it saves power.
 fn spin_until(deadline: Timestamp) -> Timestamp {
     loop {
         let now = sys::now();

@@ -1,4 +1,4 @@
-//! How a running probe is told to end: by another thread, or by SIGTERM and SIGINT.
+//! How a running probe is stopped: by another thread, or by SIGTERM and SIGINT.
 //!
 //! It is a descriptor that becomes readable, so a probe asleep in epoll wakes at once; no flag is polled.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::sys;
 
-/// A request to stop, shared with whoever may make it. A probe finishes what is outstanding and returns.
+/// A stop request, shared with everyone who may make it. A probe finishes outstanding requests and returns.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<StopSource>);
 
@@ -33,7 +33,7 @@ impl Stop {
         Ok(Self(Arc::new(StopSource::Signals { signals: sys::termination_descriptor()?, event })))
     }
 
-    /// Asks the probe to stop. Any number of times, from any thread, from a signal handler too.
+    /// Asks the probe to stop. Can be called repeatedly, from any thread, and from a signal handler.
     pub fn request(&self) {
         match &*self.0 {
             StopSource::Event(event) | StopSource::Signals { event, .. } => sys::raise(event),

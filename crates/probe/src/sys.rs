@@ -1,4 +1,4 @@
-//! The few kernel calls that the standard library lacks: the clock, epoll, event and signal descriptors.
+//! The few system calls that the standard library lacks: the clock, epoll, event and signal descriptors.
 //!
 //! The only module with `unsafe`; each function is one call with safe types around it and decides nothing.
 
@@ -18,19 +18,19 @@ pub fn now() -> Timestamp {
     Timestamp::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Turns the kernel's −1 into the error it left behind.
+/// Turns the kernel's −1 into `errno`.
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Takes ownership of a descriptor the kernel has just made.
+/// Takes ownership of a descriptor that the kernel has just created.
 fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
     let fd = checked(result)?;
     // SAFETY: the kernel returned `fd` as a new descriptor that nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// How an epoll instance reports a descriptor.
+/// When an epoll instance reports a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// As long as it is readable.
@@ -77,17 +77,17 @@ pub struct Event {
     pub end: End,
 }
 
-/// What an event says about the peer's side of the connection.
+/// Whether the peer has ended its side of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Nothing.
+    /// It has not.
     NotSeen,
-    /// It is over, perhaps behind unread bytes.
+    /// It has, perhaps after unread bytes.
     Seen,
 }
 
 impl Events {
-    /// Empty room.
+    /// An empty buffer.
     pub fn new() -> Self {
         Self { room: [libc::epoll_event { events: 0, u64: 0 }; 256] }
     }
@@ -112,23 +112,24 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_ADD, fd, trigger, token)
     }
 
-    /// Reports a watched descriptor again, behind those that are ready by now, if it still has something.
+    /// Reports a watched descriptor again, after those that are ready now, if it is still ready.
     pub fn rearm(&self, fd: RawFd, trigger: Trigger, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, trigger, token)
     }
 
-    /// Watches a descriptor no longer.
+    /// Stops watching a descriptor.
     pub fn remove(&self, fd: RawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_DEL, fd, Trigger::ReadableLevel, 0)
     }
 
     fn control(&self, action: libc::c_int, fd: RawFd, trigger: Trigger, token: u64) -> io::Result<()> {
         let mut event = libc::epoll_event { events: trigger.flags(), u64: token };
-        // SAFETY: `event` is valid for the call, which copies it; a bad descriptor is an error, not undefined.
+        // SAFETY: `event` is valid for the call, which copies it; a bad descriptor is an error, not undefined
+        // behaviour.
         checked(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), action, fd, &mut event) }).map(drop)
     }
 
-    /// Waits for events and says how many came; an interruption by a signal is none.
+    /// Waits for events and returns how many came; none if a signal interrupted the wait.
     pub fn wait(&self, events: &mut Events, wait: Wait) -> io::Result<usize> {
         let timeout = match wait {
             Wait::Poll => 0,
@@ -148,19 +149,19 @@ impl Epoll {
     }
 }
 
-/// A descriptor that becomes readable by [`raise`] and stays so.
+/// A descriptor that becomes readable by [`raise`] and stays readable.
 pub fn event_descriptor() -> io::Result<OwnedFd> {
     Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
 /// Makes an event descriptor readable. Async-signal-safe.
 pub fn raise(event: &OwnedFd) {
-    // A counter that is full is readable already, so failure is no loss.
+    // A full counter is readable already, so failure does not matter.
     let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
 }
 
-/// A descriptor that becomes readable when SIGTERM or SIGINT comes, and no longer kills: both are blocked in the
-/// calling thread and those it starts.
+/// A descriptor that becomes readable when SIGTERM or SIGINT comes. The signals no longer kill the process: both are
+/// blocked in the calling thread and those that it starts.
 pub fn termination_descriptor() -> io::Result<OwnedFd> {
     let mut signals = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigemptyset initialises the set before it is read; all pointers are to that one live value, and a
@@ -177,8 +178,8 @@ pub fn termination_descriptor() -> io::Result<OwnedFd> {
     }
 }
 
-/// Lets as many connections wait to be accepted as the host allows; the standard library asks for few. Listening again on a
-/// listening socket only changes its backlog.
+/// Raises the backlog to the host's limit; the standard library asks for little. Listening again on a listening socket
+/// only changes its backlog.
 pub fn widen_backlog(listener: &TcpListener) -> io::Result<()> {
     Ok(rustix::net::listen(listener, 4096)?)
 }
@@ -189,7 +190,7 @@ pub fn is_of_one_connection(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(libc::EPROTO)
 }
 
-/// Writes several buffers at once, without SIGPIPE where the peer is gone.
+/// Writes several buffers at once, without SIGPIPE if the peer has left.
 pub fn send(fd: RawFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     // SAFETY: all-zero is a valid msghdr: null pointers with zero lengths.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -201,12 +202,12 @@ pub fn send(fd: RawFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
-/// Makes closing the socket a reset: the peer sees it at once, and what it has not received yet is dropped.
+/// Makes closing the socket a reset: the peer sees it at once, and data that it has not received yet is dropped.
 pub fn reset_on_close(socket: &TcpStream) -> io::Result<()> {
     Ok(set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 
-/// Sleeps until the peer has ended its side or the connection is broken or shut down, whatever lies unread.
+/// Sleeps until the peer has ended its side or the connection is broken or shut down, whatever data is unread.
 pub fn wait_for_hangup(socket: &TcpStream) -> io::Result<()> {
     loop {
         match poll(&mut [PollFd::new(socket, PollFlags::RDHUP)], None) {

@@ -1,5 +1,5 @@
-//! No request allocates once connections stand: the process's allocations are counted while a client that does not
-//! allocate either goes on asking.
+//! No request allocates once connections are open: the process's allocations are counted while a client that does not
+//! allocate either sends requests.
 
 mod common;
 
@@ -14,15 +14,15 @@ struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged; counting touches no memory of its.
+// SAFETY: every call is passed on unchanged to the system's allocator; counting touches none of its memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds `alloc`'s contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds `dealloc`'s contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

@@ -1,4 +1,4 @@
-//! What the probe says: bodies, methods, connections, refusals. Each test starts a probe of its own.
+//! What the probe answers: bodies, methods, connections, refusals. Each test starts its own probe.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn a_pong_has_exactly_the_bytes_asked_for() {
 }
 
 #[test]
-fn a_pong_of_no_size_is_an_error_and_the_connection_lives_on() {
+fn a_pong_of_invalid_size_is_an_error_and_the_connection_stays_open() {
     let probe = Probe::obeying("null");
     let mut client = probe.client();
     for n in ["3", "0", "", "x", "-4", "4.0", "1073741825", "99999999999999999999"] {
@@ -81,7 +81,7 @@ fn a_head_may_come_in_pieces() {
     assert_eq!(client.reply().text(), "poooong");
     for cut in [1, 21, request.len() - 3, request.len() - 1] {
         client.send(&request[..cut]);
-        // Something else in between shows that the probe does not wait for the rest.
+        // Another reply in between shows that the probe does not wait for the rest.
         assert_eq!(probe.get("/").status, 200);
         client.send(&request[cut..]);
         assert_eq!(client.reply().text(), "poooong");
@@ -113,7 +113,7 @@ fn request_bodies_are_dropped() {
 }
 
 #[test]
-fn a_client_that_waits_is_asked_for_its_body() {
+fn a_client_that_waits_gets_100_continue() {
     let probe = Probe::obeying("null");
     let mut client = probe.client();
     client.send("PUT /pong/4 HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
@@ -157,9 +157,9 @@ fn a_half_closed_client_still_gets_its_replies() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_the_connection_closed() {
+fn invalid_requests_are_refused_and_the_connection_closed() {
     let probe = Probe::obeying("null");
-    // Exactly as long as a head may be, without its end: what is sent beyond could meet a closed socket.
+    // Exactly the limit of a head, without its end: more bytes could meet a closed socket.
     let too_long = format!("{:x<HEAD_LIMIT$}", "GET / HTTP/1.1\r\nA: ");
     for (request, status) in [
         ("nonsense\r\n\r\n", 400),
@@ -181,10 +181,10 @@ fn what_is_no_request_is_refused_and_the_connection_closed() {
 }
 
 #[test]
-fn a_reader_that_dawdles_does_not_hold_up_the_others() {
+fn a_slow_reader_does_not_delay_others() {
     let probe = Probe::obeying("null");
     let mut slow = probe.client();
-    // More than any socket buffer takes, and a request behind it.
+    // More than any socket buffer takes, followed by a request.
     slow.send("GET /pong/50000000 HTTP/1.1\r\n\r\nGET /pong/6 HTTP/1.1\r\n\r\n");
     for _ in 0..100 {
         assert_eq!(probe.get("/pong/4").text(), "pong");
@@ -224,7 +224,7 @@ fn a_connection_ends_after_its_requests_and_says_so() {
 }
 
 #[test]
-fn a_connection_on_which_nothing_comes_is_closed_without_a_word_and_others_live_on() {
+fn an_idle_connection_is_closed_silently_and_others_stay_open() {
     let keep_alive = KeepAlive { idle: Some(Nanoseconds::from_millis(200)), ..KeepAlive::default() };
     let probe = Probe::start(Options { keep_alive, ..Options::new("null".parse().unwrap()) });
     let mut idle = probe.client();

@@ -1,7 +1,7 @@
-//! SIGTERM and SIGINT end a probe in order: the reply that is outstanding still comes, then the process exits.
+//! SIGTERM and SIGINT end a probe properly: the outstanding reply is still sent, then the process exits.
 //!
-//! Without the test harness, since signals must be blocked before any other thread exists: the test starts itself
-//! as the probe.
+//! Without the test harness, since signals must be blocked before any other thread exists: the test starts itself as
+//! the probe.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -42,7 +42,7 @@ fn a_signal_ends_the_probe_in_order(signal: &str) {
     let port: u16 = ready.strip_prefix("ready ").unwrap().trim_end().parse().unwrap();
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     client.write_all("GET /pong/5 HTTP/1.1\r\n\r\n".repeat(2).as_bytes()).unwrap();
-    // The first byte of the first reply shows that the probe holds the second request.
+    // The first byte of the first reply shows that the probe has read the second request.
     let mut first = [0];
     client.read_exact(&mut first).unwrap();
     let kill = format!("kill -{signal} {}", probe.id());

@@ -1,4 +1,4 @@
-//! What the probe does and writes down: laws carried out, records, stopping, refusing to listen elsewhere.
+//! What the probe does and records: laws, records, stopping, and the refusal to listen beyond loopback.
 
 mod common;
 
@@ -11,7 +11,7 @@ use weighbridge_probe::record::{Served, from_csv};
 use weighbridge_probe::runner::Sampler;
 use weighbridge_probe::{LoopbackHost, Options, Recording, ServeError, Stop, serve};
 
-/// What must hold of every probe's record: one request at a time, in order, none shorter than asked for.
+/// Conditions on every probe's record: one request at a time, in order, none shorter than drawn.
 fn assert_one_at_a_time(records: &[Served]) {
     for served in records {
         assert!(served.turned <= served.begin && served.read <= served.begin, "{served:?}");
@@ -32,7 +32,7 @@ fn every_request_is_recorded_with_the_time_drawn_for_it() {
         client.get(&format!("/pong/{n}"));
         client.reply();
     }
-    // Neither delayed nor recorded: not under the law.
+    // Not under the law, so neither delayed nor recorded.
     for path in ["/version", "/probe/summary", "/probe/record", "/pong/3"] {
         client.get(path);
         client.reply();
@@ -56,7 +56,7 @@ fn requests_of_several_connections_are_served_one_at_a_time() {
     let mut clients: Vec<_> = (0..8).map(|_| probe.client()).collect();
     for _ in 0..20 {
         for client in &mut clients {
-            // Two at a time, so pipelined ones are among them.
+            // Two at a time, so that some are pipelined.
             client.send("GET /pong/4 HTTP/1.1\r\n\r\nGET /pong/5 HTTP/1.1\r\n\r\n");
         }
         for client in &mut clients {
@@ -71,7 +71,7 @@ fn requests_of_several_connections_are_served_one_at_a_time() {
 
 #[test]
 fn the_records_clock_is_the_hosts_monotonic_clock() {
-    // Another binding's reading of it, as a client would take it.
+    // The clock read by another binding, as a client would.
     let now = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         Timestamp::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
@@ -145,7 +145,7 @@ fn record_and_summary_can_be_asked_for_while_it_runs() {
     let json: serde_json::Value = serde_json::from_slice(&summary.body).unwrap();
     assert_eq!(json["law"], "constant:time=10us");
     assert_eq!((json["requests"].as_u64(), json["recorded"].as_u64()), (Some(10), Some(10)));
-    // Those that only asked for the record are not among them.
+    // Requests for the record are not in it.
     assert_eq!(json["connections"], 10);
     assert_eq!(json["drawn_ns"]["sum"], 100_000);
     let spent: u64 = records.iter().map(|served| served.spent().as_nanos()).sum();
@@ -239,7 +239,7 @@ fn a_port_in_use_is_named() {
 }
 
 #[test]
-fn a_record_folder_that_cannot_be_is_an_error_before_serving() {
+fn an_invalid_record_folder_is_an_error_before_serving() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let record_folder = Some(file.path().join("below-a-file"));
     let options = Options { record_folder, ..Options::new("null".parse().unwrap()) };

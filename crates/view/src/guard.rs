@@ -1,17 +1,17 @@
-//! Who is answered: requests that read, to a loopback name and this port, from nobody else's page.
+//! Which requests are answered: only those that read, name loopback and this port, and come from no foreign page.
 //!
-//! A page of another site can make a browser send requests here, and with a name of its own that it lets point to
-//! loopback it could even read the answers (DNS rebinding). Its name then stands in `Host`, and the address of its page in
-//! `Origin`; neither can be forged from a page.
+//! A page of another site can make a browser send requests here. If it also points its own host name at loopback, it
+//! could read the answers (DNS rebinding). But then its name is in `Host` and its origin in `Origin`, and a page can
+//! forge neither.
 
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, StatusCode, Uri};
 
 use crate::request_target::{InvalidTarget, RequestTarget};
 
-/// Names under which loopback is asked for.
+/// Host names of loopback.
 const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
-/// The port that is not written down.
+/// The port that URLs leave out.
 const UNWRITTEN_PORT: u16 = 80;
 
 /// Why a request is not answered.
@@ -25,7 +25,7 @@ const fn refusal(status: StatusCode, text: &'static str) -> Refusal {
     Refusal { status, text }
 }
 
-/// The target that a request names, if it may.
+/// The target of a request, if the request is allowed.
 pub(crate) fn check(
     method: &Method,
     uri: &Uri,
@@ -40,7 +40,7 @@ pub(crate) fn check(
     target(uri)
 }
 
-/// Every name by which the request calls this server must be one of loopback, with this port.
+/// Every authority in the request must be a loopback name with this port.
 fn check_host(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Refusal> {
     let wrong = refusal(
         StatusCode::MISDIRECTED_REQUEST,
@@ -56,7 +56,7 @@ fn check_host(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Refusal> 
     if fits { Ok(()) } else { Err(wrong) }
 }
 
-/// A browser says whose page asks wherever it is not a plain visit.
+/// Browsers name the page that sends a request in `Origin`, except for plain visits.
 fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Refusal> {
     let is_own = |origin: &hyper::header::HeaderValue| {
         let origin = origin.to_str().unwrap_or_default();
@@ -68,10 +68,10 @@ fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Refusal> {
     Err(refusal(StatusCode::FORBIDDEN, "this view is not for pages of other origins\n"))
 }
 
-/// Whether an authority is a name of loopback and this port.
+/// Whether an authority is a loopback name with this port.
 fn is_ours(authority: &str, port: u16) -> bool {
     let name_and_port = match authority.rsplit_once(':') {
-        // The colons of `[::1]` part no port.
+        // The colons inside `[::1]` do not separate a port.
         Some((name, text)) if !text.ends_with(']') => (name, text.parse().ok().filter(|_| is_digits(text))),
         _ => (authority, Some(UNWRITTEN_PORT)),
     };
@@ -83,7 +83,7 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The target that is asked for.
+/// The target of the request.
 fn target(uri: &Uri) -> Result<RequestTarget, Refusal> {
     RequestTarget::from_uri(uri).map_err(|why| match why {
         InvalidTarget::NotPlain => refusal(StatusCode::BAD_REQUEST, "this is no path of this view\n"),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target_is_refused_for_what_is_wrong_with_it() {
+    fn invalid_targets_are_refused_with_the_reason() {
         let status = |text: &str| target(&text.parse().unwrap()).unwrap_err().status;
         assert_eq!(status("/run/../x"), StatusCode::BAD_REQUEST);
         assert_eq!(status(&format!("/{}", "a".repeat(4096))), StatusCode::URI_TOO_LONG);

@@ -1,9 +1,9 @@
-//! The web view's server: it listens on loopback, answers GET and HEAD, and asks a [`Site`] what to say.
+//! The web view's server: it listens on loopback, answers GET and HEAD, and asks a [`Site`] for the pages.
 //!
-//! Everything that guards a page stands here and holds for all of them: whose `Host` and `Origin` are answered, headers
-//! that keep a browser from running or loading what the page does not hold, what a path may look like, how many clients
-//! there may be and how long one may take. The crate knows nothing of runs and reads no file; it is the only one of the
-//! product with an async runtime.
+//! All protections are here and apply to every page: which `Host` and `Origin` are answered, headers that stop a
+//! browser from running or loading anything that the page does not contain, valid paths, the number of clients and the
+//! time each may take. The crate knows nothing of runs and reads no file; it is the only crate of the product with an
+//! async runtime.
 
 mod guard;
 mod policy;

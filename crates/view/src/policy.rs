@@ -1,22 +1,22 @@
-//! Content security policies: what a page may run and load. Nothing is allowed that a page does not hold itself; scripts
-//! and styles are named by their hashes.
+//! Content security policies: what a page may run and load. Only what the page itself contains is allowed; scripts and
+//! styles are named by their hashes.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// What holds for every page, whatever its own policy says.
+/// Directives of every page, whatever its own policy says.
 const ALWAYS: &str = "base-uri 'none'; frame-ancestors 'none'";
 
-/// What the header says itself of a page that states a policy of its own. Browsers complain of what is said twice.
-const SAID: [&str; 3] = ["form-action", "base-uri", "frame-ancestors"];
+/// Directives that this header sets itself for a page that states its own policy. Browsers report duplicates.
+const SET_BY_HEADER: [&str; 3] = ["form-action", "base-uri", "frame-ancestors"];
 
-/// The policy of a page.
+/// The content security policy of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy(String);
 
 impl Policy {
-    /// Of a page with these styles and scripts within it and no others, which may ask this server alone for data.
+    /// Allows these inline styles and scripts and no others; scripts may request data from this server only.
     pub fn allowing(styles: &[&str], scripts: &[&str]) -> Self {
         let list = |texts: &[&str]| match texts {
             [] => "'none'".to_owned(),
@@ -31,19 +31,19 @@ impl Policy {
         ))
     }
 
-    /// Of a page that states its own in `<meta http-equiv="Content-Security-Policy">`, as the report does: the same,
-    /// said in the header too. A page that states none may show styles of its own and nothing else.
+    /// Repeats in the header the policy that a page, such as the report, states in `<meta
+    /// http-equiv="Content-Security-Policy">`. A page without one may use inline styles and nothing else.
     pub fn stated_in(page: &str) -> Self {
         let own = stated(page).unwrap_or("default-src 'none'; style-src 'unsafe-inline'; img-src data:");
         let directives = own.split(';').map(str::trim);
         let is_own = |directive: &&str| {
-            directive.split(' ').next().is_some_and(|name| !name.is_empty() && !SAID.contains(&name))
+            directive.split(' ').next().is_some_and(|name| !name.is_empty() && !SET_BY_HEADER.contains(&name))
         };
         let own = directives.filter(is_own).collect::<Vec<_>>().join("; ");
         Self(format!("{own}; form-action 'none'; {ALWAYS}"))
     }
 
-    /// Of what is no page.
+    /// For responses that are not pages.
     pub(crate) fn nothing() -> Self {
         Self(format!("default-src 'none'; {ALWAYS}"))
     }
@@ -54,8 +54,8 @@ impl Policy {
     }
 }
 
-/// The policy in a page's head, where it is one that a header can hold. Browsers enforce both, so one that is wrongly
-/// read can only forbid more.
+/// The policy in a page's head, if a header can hold it. Browsers enforce both policies, so reading it wrongly can only
+/// forbid more.
 fn stated(page: &str) -> Option<&str> {
     let head = &page[..page.find("</head>")?];
     let after = head.split_once("http-equiv=\"Content-Security-Policy\"")?.1;
@@ -65,7 +65,7 @@ fn stated(page: &str) -> Option<&str> {
     text.chars().all(fits).then_some(text)
 }
 
-/// A text as a source of a policy: `'sha256-…'`.
+/// The hash of a text as a source expression: `'sha256-…'`.
 pub fn hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
@@ -75,13 +75,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_is_the_one_that_browsers_make() {
-        // The example of the specification (CSP level 3).
+    fn a_hash_is_the_one_that_browsers_compute() {
+        // The example in the specification (CSP level 3).
         assert_eq!(hash("doSomething();"), "'sha256-RFWPLDbv2BY+rCkDzsE+0fr8ylGr2R2faWMhq4lfEQc='");
     }
 
     #[test]
-    fn the_policy_of_a_page_is_said_again() {
+    fn the_header_repeats_the_policy_of_the_page() {
         let page = "<head>\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-x='; base-uri 'self'; form-action 'self';\">\n</head>";
         assert_eq!(
             Policy::stated_in(page).text(),

@@ -1,4 +1,4 @@
-//! What is asked for: the path and the query of a request's target, decoded once, of plain names only.
+//! The target of a request: its path and query, decoded once, made of plain names only.
 
 use hyper::Uri;
 use percent_encoding::percent_decode_str;
@@ -6,11 +6,10 @@ use percent_encoding::percent_decode_str;
 /// Longest path and query, in bytes.
 const LONGEST: usize = 4096;
 
-/// What is asked for: a path whose segments are decoded and plain, and the query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestTarget {
-    /// Segments of the path, decoded; none holds a slash, a backslash or a control character, or is `.` or `..`. A path
-    /// that ends in a slash has an empty last one.
+    /// Segments of the path, decoded; none contains a slash, a backslash or a control character, or is `.` or `..`. A
+    /// path that ends in a slash has an empty last segment.
     pub segments: Vec<String>,
     /// Names and values of the query, decoded, in order.
     pub query: Vec<(String, String)>,
@@ -21,18 +20,17 @@ pub struct RequestTarget {
 pub(crate) enum InvalidTarget {
     /// It is longer than 4 KiB.
     TooLong,
-    /// It holds what is no plain name.
+    /// It contains something that is not a plain name.
     NotPlain,
 }
 
 impl RequestTarget {
-    /// A request's target, decoded once; `None` where it is longer than 4 KiB or holds anything but plain
-    /// names.
+    /// Decodes a request's target once; `None` if it is longer than 4 KiB or contains anything but plain names.
     pub fn parse(target: &str) -> Option<Self> {
         Self::from_uri(&target.parse().ok()?).ok()
     }
 
-    /// The same of a URI, with the reason where it is refused.
+    /// Does the same for a URI, and gives the reason when it refuses.
     pub(crate) fn from_uri(uri: &Uri) -> Result<Self, InvalidTarget> {
         let (path, query) = (uri.path(), uri.query().unwrap_or_default());
         if path.len() + query.len() > LONGEST {
@@ -52,13 +50,13 @@ impl RequestTarget {
         Ok(Self { segments, query })
     }
 
-    /// The first value of a name in the query.
+    /// The first value in the query with this name.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// One segment, decoded; `None` where it could be more than a name.
+/// One segment, decoded; `None` if it could be more than a name.
 fn decoded_segment(segment: &str) -> Option<String> {
     let text = percent_decode_str(segment).decode_utf8().ok()?.into_owned();
     let plain =
@@ -66,7 +64,7 @@ fn decoded_segment(segment: &str) -> Option<String> {
     plain.then_some(text)
 }
 
-/// A name or value of a form, in which a plus is a space.
+/// A name or value of a form field, in which a plus is a space.
 fn decoded_field(text: &str) -> Option<String> {
     Some(percent_decode_str(&text.replace('+', " ")).decode_utf8().ok()?.into_owned())
 }

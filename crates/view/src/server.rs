@@ -1,7 +1,8 @@
-//! The server itself: connections, their limits, and answers as HTTP/1.1.
+//! The HTTP/1.1 server: connections and their limits, and responses.
 //!
-//! No client can hold up another: each has a task of its own, there are at most [`ClientLimits::clients`] of them, heads
-//! must come within a time, and a connection ends at an age. What may block runs on a few threads of its own.
+//! No client can block another: each has its own task, there are at most [`ClientLimits::clients`] of them, request
+//! heads have a deadline, and connections have a maximum age. Calls to the site, which may block, run on a few threads
+//! of their own.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -32,27 +33,27 @@ use crate::site::{Answer, Download, Feed, Site, Update};
 const THREADS: usize = 4;
 /// Largest head of a request, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
-/// Most lines of a head.
+/// Most header lines in a head.
 const HEADERS: usize = 64;
-/// Events that wait for a slow client before its feed waits too.
+/// Events queued for a slow client before its feed has to wait.
 const EVENTS_AHEAD: usize = 4;
 
 type Body = BoxBody<Bytes, Infallible>;
 
-/// How much clients may have.
+/// Limits on clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientLimits {
     /// Connections at once; further ones wait to be accepted.
     pub clients: usize,
-    /// For the head of a request, and between two requests on a connection.
+    /// Time allowed for the head of a request, and between two requests on a connection.
     pub head: Duration,
-    /// Age at which a connection is asked to end; a browser opens another.
+    /// Age at which a connection is closed gracefully; a browser opens another.
     pub age: Duration,
-    /// For what is under way then; after it the connection is cut.
+    /// Time allowed for requests in progress at that age; after it the connection is cut.
     pub grace: Duration,
-    /// Between two looks at a feed.
+    /// Time between two polls of a feed.
     pub feed: Duration,
-    /// After so long without a message a feed sends a comment, so that a client that is gone is noticed.
+    /// After this long without a message a feed sends a comment, so that a client that has gone is noticed.
     pub alive: Duration,
 }
 
@@ -69,7 +70,7 @@ impl Default for ClientLimits {
     }
 }
 
-/// Why there is no server.
+/// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The port is taken or not allowed; choose another, or 0 for any free one.
@@ -77,14 +78,14 @@ pub enum Problem {
     Listen {
         /// The port asked for.
         port: u16,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     #[error("could not start the server: {0}; look at the limits of threads and open files")]
     Start(std::io::Error),
 }
 
-/// A server that listens and does not answer yet.
+/// A server that listens but does not answer yet.
 #[derive(Debug)]
 pub struct Server {
     listener: std::net::TcpListener,
@@ -92,7 +93,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on loopback; port 0 is any free one.
+    /// Listens on loopback; port 0 picks any free port.
     pub fn listen(port: u16) -> Result<Self, Problem> {
         let listen = || {
             let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
@@ -103,12 +104,12 @@ impl Server {
         listen().map_err(|source| Problem::Listen { port, source })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers until `stop` says so, looked at every 50 ms; what is under way then has a second to end.
+    /// Answers until `stop` returns true (polled every 50 ms); requests in progress then have a second to end.
     pub fn run(
         self,
         site: Arc<dyn Site>,
@@ -131,13 +132,13 @@ impl Server {
             accept(listener, Context { site, port: self.address.port(), limits }, stopped).await;
             Ok(())
         });
-        // A page that is being made is not waited for.
+        // Do not wait for a page that is still being made.
         runtime.shutdown_background();
         served
     }
 }
 
-/// What every connection is served with.
+/// What every connection needs.
 #[derive(Clone)]
 struct Context {
     site: Arc<dyn Site>,
@@ -164,7 +165,7 @@ async fn accept(listener: TcpListener, context: Context, stopped: impl Future<Ou
                         drop(place);
                     });
                 }
-                // No descriptor is free, or the client was gone at once: others may end first.
+                // No descriptor is free, or the client left at once: other connections may end first.
                 _ => sleep(Duration::from_millis(50)).await,
             },
         }
@@ -188,7 +189,7 @@ async fn serve(stream: TcpStream, Context { site, port, limits }: Context) {
         .max_headers(HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
-    // How a client left is its own business.
+    // Errors of a client that left do not matter.
     if timeout(limits.age, connection.as_mut()).await.is_err() {
         connection.as_mut().graceful_shutdown();
         let _ = timeout(limits.grace, connection).await;
@@ -210,7 +211,7 @@ async fn respond(
     match answer {
         Ok(Answer::Follow(feed)) if !is_head => followed(feed, limits),
         Ok(answer) => whole(answer),
-        // The site panicked over this page; the others are still there.
+        // The site panicked while it made this page; other pages still work.
         Err(_) => refused(Refusal {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             text: "this page could not be made; that is a mistake of `weigh`\n",
@@ -218,7 +219,7 @@ async fn respond(
     }
 }
 
-/// A response with the headers that every one has.
+/// A response with the headers that every response has.
 fn response(status: StatusCode, media_type: &'static str, policy: &Policy, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -273,7 +274,7 @@ fn whole(answer: Answer) -> Response<Body> {
         Answer::Redirect(to) => {
             let mut response =
                 response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", &Policy::nothing(), full(""));
-            // A second slash would lead to another host.
+            // `//` would lead to another host.
             let own = to.starts_with('/') && !to.starts_with("//");
             if let (true, Ok(to)) = (own, HeaderValue::from_str(&to)) {
                 response.headers_mut().insert(header::LOCATION, to);
@@ -284,7 +285,7 @@ fn whole(answer: Answer) -> Response<Body> {
     }
 }
 
-/// A feed as server-sent events.
+/// Sends a feed as server-sent events.
 fn followed(feed: Box<dyn Feed>, limits: ClientLimits) -> Response<Body> {
     let (sender, receiver) = mpsc::channel::<Bytes>(EVENTS_AHEAD);
     tokio::spawn(pump(feed, sender, limits));
@@ -293,7 +294,7 @@ fn followed(feed: Box<dyn Feed>, limits: ClientLimits) -> Response<Body> {
     response(StatusCode::OK, "text/event-stream", &Policy::nothing(), body)
 }
 
-/// Carries what a feed has to its client until either ends.
+/// Passes a feed's messages to its client until either ends.
 async fn pump(mut feed: Box<dyn Feed>, sender: mpsc::Sender<Bytes>, limits: ClientLimits) {
     let mut silent = Duration::ZERO;
     loop {

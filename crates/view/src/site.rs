@@ -1,82 +1,78 @@
-//! What a site is asked and what it answers.
+//! The interface between the server and a site.
 
 use crate::policy::Policy;
 use crate::request_target::RequestTarget;
 
-/// What answers. It is asked on threads that may block, by several clients at once.
+/// Answers requests. It is called on threads that may block, for several clients at once.
 pub trait Site: Send + Sync + 'static {
-    /// What stands at a target.
+    /// The answer to a request for this target.
     fn answer(&self, target: &RequestTarget) -> Answer;
 }
 
 pub enum Answer {
     /// A page of HTML.
     Page {
-        /// The page.
         html: String,
-        /// What it may run and load.
+        /// What the page may run and load.
         policy: Policy,
     },
-    /// A file to keep.
+    /// A file that the browser saves.
     Download(Download),
-    /// Another place on the same server, which begins with a slash.
+    /// The path of another page on the same server; it begins with a slash.
     Redirect(String),
-    /// Events until the feed or the client ends.
+    /// Events, until the feed or the client ends.
     Follow(Box<dyn Feed>),
-    /// There is no such place; the page says so.
+    /// There is no such page; this one says so.
     Missing {
-        /// The page.
         html: String,
-        /// What it may run and load.
+        /// What the page may run and load.
         policy: Policy,
     },
-    /// It is there and cannot be shown; the page says why.
+    /// The page exists and cannot be shown; this one says why.
     Failed {
-        /// The page.
         html: String,
-        /// What it may run and load.
+        /// What the page may run and load.
         policy: Policy,
     },
 }
 
-/// A file that a browser keeps instead of showing it.
+/// A file that the browser saves instead of showing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Download {
-    /// What it is called; whatever a header cannot hold is replaced.
+    /// File name; characters that a header cannot contain are replaced.
     pub name: String,
     pub media_type: &'static str,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// Something that goes on, asked again and again on threads that may block.
+/// A source of events, polled on threads that may block.
 pub trait Feed: Send + 'static {
-    /// What is new since it was asked last.
+    /// What is new since the last call.
     fn next(&mut self) -> Update;
 }
 
-/// What a feed has.
+/// The result of polling a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Update {
     /// Nothing new.
     Nothing,
-    /// This.
+    /// A message.
     Message(Message),
-    /// This, and nothing will follow.
+    /// A message, after which nothing follows.
     Last(Message),
 }
 
 /// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its name: letters.
+    /// Name, letters only.
     pub event: &'static str,
-    /// Its data; line ends are allowed.
+    /// Data; it may contain line ends.
     pub data: String,
 }
 
 impl Message {
-    /// As it goes over the wire.
+    /// The message as it is sent.
     pub(crate) fn text(&self) -> String {
         let lines: String = self.data.lines().map(|line| format!("data: {line}\n")).collect();
         let data = if lines.is_empty() { "data:\n".to_owned() } else { lines };

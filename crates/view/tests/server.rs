@@ -1,5 +1,5 @@
-//! The server over real sockets: who is answered and with which headers, what a path may be, events, slow and many
-//! clients, and the end.
+//! The server over real sockets: which requests are answered and with which headers, valid paths, events, slow and many
+//! clients, and shutdown.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use weighbridge_view::{
     Answer, ClientLimits, Download, Feed, Message, Policy, RequestTarget, Server, Site, Update,
 };
 
-/// Says what it was asked for; `events` counts to three.
+/// Answers with the path it was asked for; `events` counts to three.
 struct Echo;
 
 struct Counter(AtomicU32);
@@ -47,7 +47,7 @@ impl Site for Echo {
     }
 }
 
-/// A server that ends with the test.
+/// A server that stops when the test ends.
 struct Running {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -68,12 +68,12 @@ impl Running {
 
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        // Only so that a test that would hang fails.
+        // Makes a test fail that would otherwise hang.
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     }
 
-    /// Sends a request as it stands and reads until the server closes.
+    /// Sends a request unchanged and reads until the server closes.
     fn raw(&self, request: &str) -> String {
         let mut stream = self.connect();
         stream.write_all(request.as_bytes()).unwrap();
@@ -107,7 +107,7 @@ fn status(reply: &str) -> u16 {
 }
 
 #[test]
-fn only_readers_of_this_host_and_origin_are_answered() {
+fn only_requests_from_this_host_and_origin_are_answered() {
     let server = Running::start(ClientLimits::default());
     let port = server.address.port();
     let with_host = |host: &str| server.raw(&format!("GET / HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
@@ -159,7 +159,7 @@ fn nothing_but_reading_is_allowed() {
 }
 
 #[test]
-fn every_answer_forbids_what_the_page_does_not_hold() {
+fn every_answer_forbids_what_the_page_does_not_contain() {
     let server = Running::start(ClientLimits::default());
     for path in ["/", "/missing", "/file", "/events", "/there", "/panic", "/%2e%2e"] {
         let reply = server.get(path);
@@ -177,11 +177,11 @@ fn every_answer_forbids_what_the_page_does_not_hold() {
     }
     assert_eq!(status(&server.get("/missing")), 404);
     assert_eq!(status(&server.get("/panic")), 500);
-    assert_eq!(status(&server.get("/")), 200, "a page that panicked took nobody else with it");
+    assert_eq!(status(&server.get("/")), 200, "a page that panics does not affect other pages");
 }
 
 #[test]
-fn a_path_is_plain_names_and_nothing_in_it_becomes_a_header() {
+fn a_path_is_plain_names_and_cannot_add_headers() {
     let server = Running::start(ClientLimits::default());
     for path in [
         "/../etc/passwd",
@@ -204,7 +204,7 @@ fn a_path_is_plain_names_and_nothing_in_it_becomes_a_header() {
     let mut stream = server.connect();
     let _ = stream.write_all(format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{huge}\r\n").as_bytes());
     let mut reply = Vec::new();
-    let _ = stream.read_to_end(&mut reply); // the rest of the head may meet a reset
+    let _ = stream.read_to_end(&mut reply); // the rest of the head may cause a reset
     assert!(!String::from_utf8_lossy(&reply).contains("asked for"));
 }
 
@@ -218,28 +218,28 @@ fn events_come_as_they_happen_and_end_with_the_last() {
 }
 
 #[test]
-fn clients_that_say_nothing_are_cut_and_hold_up_nobody() {
+fn silent_clients_are_cut_and_block_no_other() {
     let limits = ClientLimits { clients: 4, head: Duration::from_millis(300), ..ClientLimits::default() };
     let server = Running::start(limits);
     let mut silent: Vec<TcpStream> = (0..3).map(|_| server.connect()).collect();
     for stream in &mut silent {
         stream.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
     }
-    // There is a place left, and the others end by themselves: many more than four are answered.
+    // One place is left and the silent connections time out, so many more than four requests are answered.
     for _ in 0..8 {
         assert_eq!(status(&server.get("/")), 200);
     }
     for stream in &mut silent {
         let mut rest = Vec::new();
-        let _ = stream.read_to_end(&mut rest); // ends, and need not say how
+        let _ = stream.read_to_end(&mut rest); // the connection must end; how does not matter
     }
     let crowd: Vec<TcpStream> = (0..12).map(|_| server.connect()).collect();
-    assert_eq!(status(&server.get("/")), 200, "a crowd in silence passes too");
+    assert_eq!(status(&server.get("/")), 200, "many silent clients time out too");
     drop(crowd);
 }
 
 #[test]
-fn a_connection_ends_at_its_age_also_where_events_would_go_on() {
+fn a_connection_ends_at_its_age_even_with_events_left() {
     let limits = ClientLimits {
         feed: Duration::from_secs(3600),
         age: Duration::from_millis(100),

@@ -1,4 +1,4 @@
-//! A specification bound to one variant: what the workloads have in common.
+//! A specification bound to one variant: the part common to all workloads.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{Address, Entry, Given, Workload, WorkloadError};
 pub(crate) trait Bind {
     /// Renders its requests and prepares their checks.
     ///
-    /// Errors: [`WorkloadError::Unbound`] where the protocol does not carry it; otherwise what is wrong with a request.
+    /// Errors: [`WorkloadError::Unbound`] if the protocol cannot carry it; otherwise what is wrong with a request.
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError>;
 
     /// What services read of it from the folder that `DATA` names. The same specification always gives the same files.
@@ -33,7 +33,7 @@ pub struct DataFile {
     pub contents: Vec<u8>,
 }
 
-/// What requests of every workload are bound to.
+/// The variant and data to which requests are bound.
 pub(crate) struct Binding<'a> {
     pub framing: Framing,
     pub protocol: Protocol,
@@ -43,7 +43,7 @@ pub(crate) struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    /// A workload of these requests, each of which stands for itself.
+    /// A workload of these requests, each independent of the others.
     pub fn plain(&self, entries: Vec<Entry>, mix: Mix, equality: Equality) -> Workload {
         Workload {
             framing: self.framing,
@@ -56,7 +56,7 @@ impl Binding<'_> {
         }
     }
 
-    /// That the workload has no form in this protocol.
+    /// The error that the workload has no form in this protocol.
     pub const fn unbound(&self, workload: &'static str) -> WorkloadError {
         WorkloadError::Unbound { workload, protocol: self.protocol }
     }
@@ -75,13 +75,13 @@ impl Binding<'_> {
         Ok(Entry { name: name.to_owned(), title, rendered, expect })
     }
 
-    /// HTTP/1.1 tells the server that a connection serves only one request; HTTP/2 has no such field.
+    /// HTTP/1.1 announces to the server that a connection serves only one request; HTTP/2 has no such field.
     pub fn connection_header(&self) -> Option<(String, String)> {
-        let told = !self.load.keep_alive() && self.framing == Framing::Http1;
-        told.then(|| ("Connection".to_owned(), "close".to_owned()))
+        let is_announced = !self.load.keep_alive() && self.framing == Framing::Http1;
+        is_announced.then(|| ("Connection".to_owned(), "close".to_owned()))
     }
 
-    /// Header fields with what they say of the environment put in.
+    /// Header fields with environment variables filled in.
     pub fn values(
         &self,
         name: &str,
@@ -102,7 +102,7 @@ pub(crate) fn render_error(name: &str, source: RenderError) -> WorkloadError {
     WorkloadError::Render { name: name.to_owned(), source }
 }
 
-/// The base with the request's own path after it: `/a/` and `/b` make `/a/b`, `/a` and nothing make `/a`.
+/// The base followed by the request's own path: `/a/` and `/b` make `/a/b`, `/a` and nothing make `/a`.
 pub(crate) fn join(base: &str, path: &str) -> String {
     match path.strip_prefix('/') {
         Some(_) => format!("{}{path}", base.trim_end_matches('/')),

@@ -1,4 +1,4 @@
-//! What a reply amounts to, so that answers of different variants can be compared before anything is timed.
+//! Canonical answers, so that replies of different variants can be compared before anything is timed.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use weighbridge_model::secret::is_unprintable;
 #[derive(Debug, Clone, Copy)]
 pub struct Received<'a> {
     pub status: u16,
-    /// Its header fields, name and value; trailers behind them.
+    /// Its header fields, name and value, followed by trailers.
     pub headers: &'a [(String, String)],
     /// Its body; over gRPC its messages, one after another.
     pub body: &'a [u8],
@@ -22,11 +22,11 @@ pub struct Received<'a> {
 /// What must be equal between variants. Two replies agree when their canonical values are equal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Canonical {
-    /// The status alone.
+    /// Only the status.
     Status(u16),
     /// Status and body length.
     Length(u16, usize),
-    /// Status and JSON value; objects without regard to the order of keys.
+    /// Status and JSON value; the order of keys in objects does not matter.
     Json(u16, Value),
     /// Status, body length and SHA-256 of the body.
     Bytes(u16, usize, [u8; 32]),
@@ -50,7 +50,7 @@ impl fmt::Display for Canonical {
 }
 
 impl Canonical {
-    /// Where two answers differ, and what each says there. `hide` makes a text fit to be shown.
+    /// Where two answers differ, and the value of each there. `hide` makes a text safe to show.
     pub fn difference(&self, other: &Self, hide: &dyn Fn(&str) -> String) -> (String, String, String) {
         if let (Self::Json(one, a), Self::Json(two, b)) = (self, other)
             && one == two
@@ -75,7 +75,7 @@ impl Canonical {
     }
 }
 
-/// The values at the first place where two JSON values differ; its pointer is appended.
+/// The values at the first position where two JSON values differ; its pointer is appended.
 fn first_difference<'a>(
     a: Option<&'a Value>,
     b: Option<&'a Value>,
@@ -104,7 +104,7 @@ fn first_difference<'a>(
     (a, b)
 }
 
-/// Takes out of a value what may differ; `*` stands for every key and every place.
+/// Removes from a value what may differ; `*` matches every key and every index.
 pub(crate) fn forget(value: &mut Value, tokens: &[&str]) {
     let Some((first, rest)) = tokens.split_first() else { return };
     let key = first.replace("~1", "/").replace("~0", "~");
@@ -120,7 +120,7 @@ pub(crate) fn forget(value: &mut Value, tokens: &[&str]) {
         Value::Array(list) => {
             let place = key.parse::<usize>().ok();
             for (_, inner) in list.iter_mut().enumerate().filter(|(at, _)| key == "*" || place == Some(*at)) {
-                // A place stays, or all behind it would be compared with others.
+                // An element is kept; otherwise all after it would be compared with the wrong ones.
                 if rest.is_empty() { *inner = Value::Null } else { forget(inner, rest) }
             }
         }
@@ -133,12 +133,12 @@ fn cut(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// The text without characters that a terminal would obey.
+/// The text without control characters for terminals.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if is_unprintable(c) { '.' } else { c }).collect()
 }
 
-/// The text of a `grpc-message`, whose bytes outside printable ASCII are percent-encoded; at most 200 characters.
+/// The text of a `grpc-message`, in which bytes outside printable ASCII are percent-encoded; at most 200 characters.
 pub(crate) fn message_text(encoded: &str) -> String {
     let mut bytes = Vec::with_capacity(encoded.len());
     let mut rest = encoded.as_bytes();
@@ -153,7 +153,7 @@ pub(crate) fn message_text(encoded: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 
-/// The status of a reply in words, gRPC's with its message where it has one.
+/// The status of a reply in words, for gRPC with its message if it has one.
 pub(crate) fn wrong_status(received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> String {
     let field =
         |name: &str| received.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
@@ -171,12 +171,12 @@ pub(crate) fn wrong_status(received: &Received<'_>, hide: &dyn Fn(&str) -> Strin
     format!("it answered gRPC status {}: {}", plain(&hide(&name)), plain(&hide(&message)))
 }
 
-/// How much of a body is looked at for its beginning.
+/// How many bytes of a body its excerpt may use.
 const LOOKED_AT: usize = 64 * 1024;
 
 /// Length and beginning of a body, for a message.
 pub(crate) fn excerpt(body: &[u8], hide: &dyn Fn(&str) -> String) -> String {
-    // Hidden before it is cut: the beginning of a secret is not known for one.
+    // Hidden before it is cut, because the beginning of a secret would not be recognised.
     let start = hide(&String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]));
     let start: String = plain(&start).chars().take(40).collect();
     format!("{} bytes, beginning `{start}`", body.len())

@@ -1,6 +1,6 @@
 //! The workload `commands`: commands of memcached and Redis, rendered once, and the check of their replies.
 //!
-//! Values are compared as they pass and never kept; of an error's text, the beginning is.
+//! Values are compared as they arrive and never kept; of an error's text, the beginning is kept.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::expect::Expect;
 use crate::stream::Mix;
 use crate::{Address, Entry, Workload, WorkloadError};
 
-/// Letters of made values.
+/// Letters of generated values.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Bind for CommandsSpec {
@@ -96,7 +96,7 @@ fn resp_command(
         .map_err(|source| WorkloadError::Resp { name: spec.name.clone(), source })
 }
 
-/// What connections are told first. A database in the variant's address goes before the workload's.
+/// The handshake of connections. A database in the variant's address overrides the workload's.
 fn handshake(
     setup: &RespSetup,
     address: &Address,
@@ -121,7 +121,7 @@ fn handshake(
     })
 }
 
-/// A value's bytes; those of a size are drawn by the command's place, the same for every variant.
+/// A value's bytes; generated values depend on the command's position and are the same for every variant.
 fn bytes_of(value: &ValueSpec, place: usize) -> Vec<u8> {
     match value {
         ValueSpec::Given(bytes) => bytes.clone(),
@@ -132,14 +132,14 @@ fn bytes_of(value: &ValueSpec, place: usize) -> Vec<u8> {
     }
 }
 
-/// Judges replies of commands: what the framings say as a status is an error from 500 on, a miss from 400 on.
+/// Checks replies of commands: the framings' statuses mean an error from 500 on, a miss from 400 on.
 #[derive(Debug, Clone)]
 pub(crate) struct ValueCheck {
     want: CommandCheck,
     status: u16,
     seen: u64,
     right: bool,
-    /// What an error said.
+    /// The text of an error.
     words: Words,
 }
 
@@ -211,7 +211,7 @@ mod tests {
 
     fn judged(want: &CommandCheck, status: u16, pieces: &[&[u8]]) -> Outcome {
         let mut check = ValueCheck::new(want.clone());
-        // The second time shows that nothing is left of the first.
+        // The second time shows that no state of the first is left.
         for _ in 0..2 {
             check.reset();
             check.head(&Head { status, fields: &[] });
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_error_said_is_told_whether_it_comes_first_or_late() {
+    fn an_error_text_is_reported_whether_it_comes_first_or_late() {
         let mut check = ValueCheck::new(CommandCheck::default());
         check.head(&Head { status: 200, fields: &[] });
         check.data(b"value");

@@ -1,7 +1,6 @@
-//! Operations that run in the service's own process: the lines that ask for them, what an answer must be, and the figures
-//! that it gives.
+//! Operations that run in the service's own process: the lines that request them, the expected answer, and its figures.
 //!
-//! The form is fixed by `services/README.md`. Text and values only: whoever holds the service's pipes writes the lines and
+//! `services/README.md` defines the format. Text and values only: the owner of the service's pipes writes the lines and
 //! reads the answers. Nothing here knows a process or a clock.
 
 use std::fmt;
@@ -14,14 +13,14 @@ use weighbridge_model::record::{OperationFigures, Outcome, Tallies};
 
 use crate::stream::Mix;
 
-/// The digest of no reply.
+/// The digest of zero replies.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-/// What the digest is multiplied by for each reply: the prime of FNV-1a.
+/// The factor of the digest for each reply: the prime of FNV-1a.
 const PRIME: u64 = 0x0100_0000_01b3;
-/// By one part in so many, at most, may a time have been rounded down.
+/// Times may have been rounded down by at most one part in this many.
 const ROUNDED: u64 = 1_000;
 
-/// Why a line is no answer to what was asked.
+/// Why a line is not a valid answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error("it refuses: {0}")]
@@ -37,33 +36,33 @@ pub enum AnswerError {
     },
     #[error("it answers window {id} of {requests} requests, and window {asked_id} of {asked} was asked for")]
     Other {
-        /// The window that it answers.
+        /// The window in the answer.
         id: u64,
         requests: u64,
-        /// What was asked for.
+        /// The window asked for.
         asked_id: u64,
         /// Its requests.
         asked: u64,
     },
     #[error("the digest of its replies is {digest:016x}, that of the right ones is {right:016x}")]
     Digest {
-        /// As it says.
+        /// The digest in the answer.
         digest: u64,
-        /// As it has to be.
+        /// The expected digest.
         right: u64,
     },
 }
 
-/// A window to be carried out in a service's process.
+/// A window for a service to run in its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ask<'a> {
     /// Its number, which the answer repeats.
     pub id: u64,
     /// How many requests.
     pub requests: u64,
-    /// The substream that their sizes are drawn from.
+    /// The substream from which the sizes are drawn.
     pub seed: u64,
-    /// The sizes of bodies, each with the same share.
+    /// The sizes of bodies, with equal shares.
     pub sizes: &'a [Bytes],
 }
 
@@ -80,7 +79,7 @@ impl fmt::Display for Ask<'_> {
 }
 
 impl Ask<'_> {
-    /// The digest of the right replies. The sizes are those that a variant with a protocol sends in the same substream.
+    /// The digest of the right replies, with the sizes that a variant with a protocol sends in the same substream.
     pub fn digest(&self) -> u64 {
         let (mix, mut random) = (Mix::even(self.sizes.len()), ChaCha8Rng::seed_from_u64(self.seed));
         let mut size = || match self.sizes {
@@ -93,7 +92,7 @@ impl Ask<'_> {
         })
     }
 
-    /// The answer that a line gives to this.
+    /// Parses a line as the answer to this.
     pub fn answered_by(&self, line: &str) -> Result<Answer, AnswerError> {
         let answer = Answer::parse(line)?;
         if (answer.id, answer.requests) != (self.id, self.requests) {
@@ -108,20 +107,20 @@ impl Ask<'_> {
     }
 }
 
-/// What a service says of a window.
+/// A service's answer to a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Its number.
     pub id: u64,
     /// Requests carried out.
     pub requests: u64,
-    /// From the first one's beginning to the last one's end: the sum of all times.
+    /// From the first request's beginning to the last one's end: the sum of all times.
     pub elapsed: Nanoseconds,
-    /// CPU time of the process meanwhile.
+    /// CPU time of the process in that time.
     pub cpu: Nanoseconds,
-    /// What the replies come to.
+    /// Digest of the replies.
     pub digest: u64,
-    /// Times, rounded down to 0.1 % or better, and how often each came: rising, none twice.
+    /// Times, rounded down to 0.1 % or better, and their counts: ascending and distinct.
     times: Vec<(u64, u64)>,
 }
 
@@ -162,7 +161,7 @@ impl Answer {
             return Err(malformed("there are not as many times as requests"));
         }
         let sum: u128 = times.iter().map(|(time, count)| u128::from(*time) * u128::from(*count)).sum();
-        // Each was rounded down, but for those below a nanosecond, which count as one.
+        // Each was rounded down, except those below a nanosecond, which count as one.
         let (elapsed_ns, rounded) = (u128::from(elapsed), u128::from(elapsed / ROUNDED));
         if sum > elapsed_ns + u128::from(requests) || sum + rounded + u128::from(requests) < elapsed_ns {
             return Err(malformed("its times do not add up to the time in all"));
@@ -171,7 +170,7 @@ impl Answer {
         Ok(Self { id, requests, elapsed, cpu, digest, times })
     }
 
-    /// The window's figures. Quantiles are by nearest rank over the times as they were rounded.
+    /// The window's figures. Quantiles are by nearest rank over the rounded times.
     pub fn figures(&self) -> OperationFigures {
         let share = |percent: u128| (u128::from(self.requests) * percent).div_ceil(100) as u64;
         let [p50, p90] = [50, 90].map(|percent| self.rank(share(percent)));
@@ -214,13 +213,13 @@ fn whole(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| canonical)
 }
 
-/// Sixteen digits of base 16, letters small.
+/// Sixteen lower-case hexadecimal digits.
 fn digest(text: &str) -> Option<u64> {
     let right = text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     u64::from_str_radix(text, 16).ok().filter(|_| right)
 }
 
-/// `time:count,…` with rising times and no count of zero.
+/// `time:count,…` with ascending times and no count of zero.
 fn times(text: &str) -> Option<Vec<(u64, u64)>> {
     let mut times = Vec::new();
     let mut before = 0;
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused_with_the_reason() {
+    fn invalid_answers_are_refused_with_the_reason() {
         for (line, why) in [
             ("", "`window`"),
             ("windows 7 4 260 250 00000000000000ff 40:2", "`window`"),
@@ -311,7 +310,7 @@ mod tests {
         }
     }
 
-    /// The digest in so many words: what the contract says, on bodies that are really there.
+    /// The digest computed literally as the contract says, over real bodies.
     #[test]
     fn the_digest_is_of_the_bodies_that_a_variant_with_a_protocol_is_sent() {
         let sizes = [4, 5, 1000].map(Bytes::new);

@@ -1,4 +1,4 @@
-//! What a good reply to one request is: how it is checked as it passes, and what a whole one amounts to.
+//! The expected reply to one request: how it is checked as it arrives, and its canonical answer.
 
 use std::fmt;
 
@@ -15,27 +15,27 @@ use crate::checks::Reset;
 use crate::checks::explain::FailureLog;
 use crate::json::Pointer;
 
-/// What a good reply is. Each workload has its own.
+/// What makes a reply good. Each workload has its own.
 pub(crate) trait Expect: fmt::Debug + Send + Sync {
-    /// Checks one reply after another as their bytes pass, and notes into `log` why they fail.
+    /// Checks one reply after another as their bytes arrive, and notes into `log` why they fail.
     fn check(&self, log: &FailureLog) -> Box<dyn Reset + Send>;
 
-    /// The size asked for; 0 of what has none.
+    /// The requested size; 0 if there is none.
     fn size(&self) -> Bytes {
         Bytes::new(0)
     }
 
-    /// Whether a reply is worth nothing but request by request: what a relay measured itself.
+    /// Whether a reply is useful only per request: a relay's own measurement.
     fn is_kept(&self) -> bool {
         false
     }
 
-    /// What a reply amounts to whose check has said all about it, whatever must agree.
+    /// The canonical answer of a reply whose check has verified all of it, whatever the equality.
     fn amounts_to(&self, _received: &Received<'_>) -> Option<Canonical> {
         None
     }
 
-    /// The status that says something.
+    /// The status that matters.
     fn status(&self, received: &Received<'_>) -> u16 {
         received.status
     }
@@ -47,7 +47,7 @@ pub(crate) trait Expect: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a whole reply amounts to, for comparison between variants; or why it is wrong.
+/// The canonical answer of a whole reply, or why the reply is wrong.
 pub(crate) fn canonical(
     equality: Equality,
     ignored: &[Pointer],
@@ -74,7 +74,7 @@ pub(crate) fn canonical(
     })
 }
 
-/// Runs the check over a whole reply; says why it does not hold.
+/// Runs the check over a whole reply; returns why it fails.
 fn judge(expect: &dyn Expect, received: &Received<'_>, hide: &dyn Fn(&str) -> String) -> Result<(), String> {
     let Received { status, headers, body, messages } = *received;
     let fields: Vec<_> =

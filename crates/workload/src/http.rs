@@ -38,7 +38,7 @@ fn entries(
     binding: &Binding<'_>,
 ) -> Result<Vec<Entry>, WorkloadError> {
     let bind = |(index, spec): (usize, &RequestSpec)| {
-        // What values it has is nobody's business who reads the title.
+        // The title must not reveal values.
         let title = format!("{} {}", spec.method, shown_path(&join(&binding.address.base, &spec.path)));
         let rendered = match scene {
             Some(scene) => scene.sample(index),

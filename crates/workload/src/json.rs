@@ -1,13 +1,13 @@
-//! One value out of a JSON text (RFC 8259) by its pointer (RFC 6901), found where it stands, without building the rest and
-//! without taking memory.
+//! One value in a JSON text (RFC 8259) by its pointer (RFC 6901), found in place, without parsing the rest into values
+//! and without allocating.
 //!
-//! The text is checked whole, and so strictly that whatever is found in it, a parser of the whole text finds too. It keeps
-//! nothing, and refuses texts that are nested deeper than [`DEPTH`].
+//! The whole text is validated as strictly as a full parser does, so that a parser would find the same value. It keeps
+//! nothing, and refuses texts nested deeper than [`DEPTH`].
 
 /// Deepest nesting.
 pub const DEPTH: u32 = 127;
 
-/// A JSON pointer, taken apart.
+/// A JSON pointer, split into tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
     text: String,
@@ -17,12 +17,12 @@ pub struct Pointer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Token {
     key: String,
-    /// As a place in a list, where it is one: digits without a zero before them.
+    /// As an index of a list, if it is one: digits without a leading zero.
     index: Option<usize>,
 }
 
 impl Pointer {
-    /// Takes a pointer apart; nothing means the whole text.
+    /// Parses a pointer; the empty one means the whole text.
     pub fn new(text: &str) -> Self {
         let token = |token: &str| {
             let key = token.replace("~1", "/").replace("~0", "~");
@@ -33,7 +33,7 @@ impl Pointer {
         Self { text: text.to_owned(), tokens: text.split('/').skip(1).map(token).collect() }
     }
 
-    /// As it was written.
+    /// The pointer as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -43,8 +43,7 @@ impl Pointer {
 #[error("not JSON")]
 pub struct NotJson;
 
-/// The value at `pointer` as it is written in `json`; `None` where there is none. Of a key that stands several times the last
-/// counts.
+/// The value at `pointer` as it is written in `json`; `None` if there is none. Of duplicate keys the last counts.
 pub fn find<'j>(json: &'j [u8], pointer: &Pointer) -> Result<Option<&'j [u8]>, NotJson> {
     std::str::from_utf8(json).map_err(|_| NotJson)?;
     let mut scan = Scan { json, at: 0 };
@@ -54,7 +53,7 @@ pub fn find<'j>(json: &'j [u8], pointer: &Pointer) -> Result<Option<&'j [u8]>, N
     if scan.at == json.len() { Ok(found) } else { Err(NotJson) }
 }
 
-/// Appends what a value that was [found](find) says: of a string its characters, of everything else its text.
+/// Appends the content of a [found](find) value: the characters of a string, the text of everything else.
 pub fn append(found: &[u8], into: &mut Vec<u8>) {
     match found {
         [b'"', inside @ .., b'"'] => unescape(inside, &mut |bytes| into.extend_from_slice(bytes)),
@@ -86,7 +85,7 @@ impl<'j> Scan<'j> {
         Ok(())
     }
 
-    /// Passes a value over and returns its part at `path`.
+    /// Skips a value and returns its part at `path`.
     fn seek(&mut self, path: &[Token], depth: u32) -> Result<Option<&'j [u8]>, NotJson> {
         let begin = self.at;
         let inside = match self.peek().ok_or(NotJson)? {
@@ -115,9 +114,9 @@ impl<'j> Scan<'j> {
             self.blank();
             self.expect(b":")?;
             self.blank();
-            match path.split_first().filter(|(token, _)| says(key, &token.key)) {
+            match path.split_first().filter(|(token, _)| equals_key(key, &token.key)) {
                 Some((_, rest)) => found = self.seek(rest, depth)?,
-                // An empty path leads to what is around, not to each part.
+                // An empty path means the enclosing value, not its parts.
                 None => drop(self.seek(&NOWHERE, depth)?),
             }
             self.blank();
@@ -161,7 +160,7 @@ impl<'j> Scan<'j> {
         Ok(found)
     }
 
-    /// Passes a string over and returns what is between its quotes.
+    /// Skips a string and returns the bytes between its quotes.
     fn string(&mut self) -> Result<&'j [u8], NotJson> {
         self.expect(b"\"")?;
         let begin = self.at;
@@ -222,14 +221,14 @@ impl<'j> Scan<'j> {
     }
 }
 
-/// A path that leads nowhere: no key and no place is like it.
+/// A path that matches no key and no index.
 static NOWHERE: [Token; 1] = [Token { key: String::new(), index: None }];
 
 fn deeper(depth: u32) -> Result<u32, NotJson> {
     if depth < DEPTH { Ok(depth + 1) } else { Err(NotJson) }
 }
 
-fn says(inside: &[u8], key: &str) -> bool {
+fn equals_key(inside: &[u8], key: &str) -> bool {
     if !inside.contains(&b'\\') {
         return inside == key.as_bytes();
     }
@@ -241,7 +240,7 @@ fn says(inside: &[u8], key: &str) -> bool {
     same && rest.is_empty()
 }
 
-/// Hands on the characters of a string's inside, which was passed over before.
+/// Passes on the characters of a string's content, which was validated before.
 fn unescape(inside: &[u8], sink: &mut dyn FnMut(&[u8])) {
     let mut rest = inside;
     while let Some(at) = rest.iter().position(|b| *b == b'\\') {
@@ -266,7 +265,7 @@ fn unescape(inside: &[u8], sink: &mut dyn FnMut(&[u8])) {
     sink(rest);
 }
 
-/// The character that `\uXXXX`, or two of them, at the beginning of `text` stand for, and how long that is.
+/// The character for one or two `\uXXXX` at the beginning of `text`, and their length.
 fn character(text: &[u8]) -> Option<(char, usize)> {
     let first = unit(text)?;
     if !(0xd800..0xdc00).contains(&first) {
@@ -304,7 +303,7 @@ mod tests {
                 }
             }
             (Err(NotJson), Err(_)) => {}
-            // A number that is no double is JSON all the same.
+            // A number too large for a double is still JSON.
             (Ok(_), Err(error)) => assert!(error.to_string().contains("out of range"), "{shown}: {error}"),
             (Err(NotJson), Ok(_)) => panic!("refused: {shown}"),
         }

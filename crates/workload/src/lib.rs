@@ -1,8 +1,8 @@
 //! Workloads: which operations a session issues, with what payload, and how a reply is checked.
 //!
 //! A [`Workload`] is one specification bound to one variant's address: requests rendered once, checks prepared, the
-//! request stream seeded. It refuses to open connections or to read clocks; `load` drives it. Of files it reads only
-//! `.proto` files ([`proto`]), and asks a server for descriptors only through its caller ([`reflection`]).
+//! request stream seeded. It opens no connections and reads no clocks; `load` drives it. It reads only `.proto` files
+//! ([`proto`]), and requests descriptors from a server only through its caller ([`reflection`]).
 
 mod bind;
 mod canonical;
@@ -47,14 +47,14 @@ use scenario::{Scene, Scenes};
 use spread::{Spread, SpreadSessions};
 use stream::{Mix, Stream};
 
-/// Where a variant is reached, as its requests name it.
+/// The address of a variant, as its requests name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     /// `host:port` for the `Host` header.
     pub authority: String,
-    /// Path that comes before each request's own, `/` for none; for Redis `/` and the number of the database.
+    /// Path before each request's own, `/` for none; for Redis `/` and the number of the database.
     pub base: String,
-    /// Whether it is reached over TLS, which HTTP/2 says in each request.
+    /// Whether it is reached over TLS, which HTTP/2 states in each request.
     pub scheme: UrlScheme,
 }
 
@@ -148,19 +148,19 @@ impl From<GrpcError> for WorkloadError {
 #[derive(Debug, Clone)]
 struct Entry {
     name: String,
-    /// What is asked, in a line: more than the operation's name where an operation has several kinds.
+    /// The request in one line: more than the operation's name if an operation has several kinds.
     title: String,
     rendered: Rendered,
     expect: Arc<dyn Expect>,
 }
 
-/// What a variable of the environment holds, by its name.
+/// Looks up an environment variable by its name.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What a specification does not hold itself.
+/// What a specification does not contain itself.
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
-    /// What variables of the environment hold.
+    /// Looks up environment variables.
     pub environment: Variables<'a>,
     /// The rows of the workload's data files, in their order.
     pub rows: &'a [Arc<Rows>],
@@ -179,16 +179,16 @@ pub struct Workload {
     entries: Vec<Entry>,
     mix: Mix,
     equality: Equality,
-    /// Where JSON answers may differ.
+    /// Parts of JSON answers that may differ.
     ignored: Vec<Pointer>,
-    /// Sessions with values; `None` where every request stands for itself and is rendered once.
+    /// Sessions with values; `None` if every request is independent and rendered once.
     scene: Option<Arc<Scene>>,
-    /// Sizes over a range, of which `entries` are only those that are compared; `None` where sizes are a list.
+    /// Sizes over a range, of which `entries` has only those that are compared; `None` if sizes are a list.
     spread: Option<Arc<Spread>>,
 }
 
 impl Workload {
-    /// Binds `spec` to a variant. `environment` answers what `env:NAME` stands for.
+    /// Binds `spec` to a variant. `environment` resolves `env:NAME`.
     pub fn new(
         spec: &WorkloadSpec,
         load: &LoadSpec,
@@ -199,7 +199,7 @@ impl Workload {
         Self::with_rows(spec, load, protocol, address, Given { environment, rows: &[] })
     }
 
-    /// The same with all that a specification does not hold.
+    /// The same with everything that a specification does not contain.
     pub fn with_rows(
         spec: &WorkloadSpec,
         load: &LoadSpec,
@@ -212,12 +212,12 @@ impl Workload {
         each_workload!(spec, spec => spec.bind(&binding))
     }
 
-    /// How its bytes are laid out on a connection.
+    /// How its requests are framed on a connection.
     pub fn framing(&self) -> Framing {
         self.framing
     }
 
-    /// Kinds of request it issues (one per size, one per `[[request]]`).
+    /// Number of kinds of request (one per size, one per `[[request]]`).
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -232,17 +232,17 @@ impl Workload {
         &self.entries[kind].name
     }
 
-    /// What a kind of request asks, in a line: `GET /pong/64`, `package.Service/Method`.
+    /// A kind of request in one line: `GET /pong/64`, `package.Service/Method`.
     pub fn title(&self, kind: usize) -> &str {
         &self.entries[kind].title
     }
 
-    /// A kind of request as it goes on the wire; where it has values, with the first rows and nothing taken from replies.
+    /// A rendered kind of request; if it has values, with the first rows and with none from replies.
     pub fn rendered(&self, kind: usize) -> &Rendered {
         &self.entries[kind].rendered
     }
 
-    /// What a whole reply to a kind of request amounts to, for comparison between variants; or why it is wrong.
+    /// The canonical answer of a whole reply to a kind of request, or why the reply is wrong.
     pub fn canonical(&self, kind: usize, received: &Received<'_>) -> Result<Canonical, String> {
         self.canonical_of(&self.entries[kind], received, &|text: &str| text.to_owned())
     }
@@ -270,10 +270,10 @@ impl Workload {
     }
 }
 
-/// How a protocol's bytes are laid out.
+/// The framing of a protocol.
 fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     match protocol.framing() {
-        // Without a protocol nothing is framed: its requests stand for what is asked, and are never sent.
+        // Without a protocol nothing is framed: the requests only describe what is asked, and are never sent.
         FramingName::Http1 | FramingName::Direct => Framing::Http1,
         FramingName::Http2 | FramingName::Grpc => {
             Framing::Http2(Http2Settings { scheme, ..Http2Settings::default() })
@@ -283,13 +283,13 @@ fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     }
 }
 
-/// The check of a pong's message, apart from any workload: for fuzzing.
+/// The check of a pong's message without a workload, for fuzzing.
 #[doc(hidden)]
 pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check {
     PongMessageCheck::new(size)
 }
 
-/// Where `pointer` leads in a JSON text, as replies are read under load: for fuzzing.
+/// The value at `pointer` in a JSON text, found as under load; for fuzzing.
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::json::{NotJson, Pointer, append, find};

@@ -1,7 +1,7 @@
-//! The check of `/mping/{n}`: what a relay says of the request that it made of its peer.
+//! The check of `/mping/{n}`: what a relay reports about the request that it made of its peer.
 //!
-//! The reply is one small JSON object of four whole numbers, gathered in a buffer of fixed size and read without
-//! allocation. It is right where the relay's own request was: status 200, all of the body, whatever it took.
+//! The reply is one small JSON object of four whole numbers, collected in a buffer of fixed size and read without
+//! allocation. It is right if the relay's own request was: status 200 and the whole body, whatever time it took.
 
 use std::borrow::Cow;
 
@@ -15,24 +15,24 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use crate::checks::explain::{Explain, status_line};
 use crate::checks::{Reset, SeenReply};
 
-/// No object of the contract is longer, blanks included that any server would write.
+/// Longest object of the contract, including any blanks that a server would write.
 const LONGEST: usize = 512;
 
 /// The object, by the contract.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct MpingReply {
     duration_ns: u64,
     length: u64,
     code: u16,
     retries: u32,
 }
 
-/// What the body of a reply to `/mping/{n}` says; `None` where it is not what the contract wants.
+/// The content of a reply to `/mping/{n}`; `None` if it breaks the contract.
 pub fn read_mping(body: &[u8]) -> Option<Relayed> {
-    // A list of four numbers would be read as well.
+    // Serde would also read a list of four numbers.
     let object = body.trim_ascii_start().first() == Some(&b'{');
-    let Told { duration_ns, length, code, retries } =
+    let MpingReply { duration_ns, length, code, retries } =
         object.then(|| serde_json::from_slice(body).ok()).flatten()?;
     let (duration, length) = (Nanoseconds::from_nanos(duration_ns), Bytes::new(length));
     Some(Relayed { duration, status: code, length, retries })
@@ -53,23 +53,23 @@ impl MpingCheck {
         Self { size, status: 0, body: [0; LONGEST], seen: 0, relayed: None }
     }
 
-    /// Begins anew with another size.
+    /// Resets the check for another size.
     pub fn resize(&mut self, size: Bytes) {
         self.size = size;
         self.reset();
     }
 
-    /// The reply's status, once its head came.
+    /// The reply's status, once its head has come.
     pub fn status(&self) -> Option<u16> {
         (self.status != 0).then_some(self.status)
     }
 
-    /// How much of the reply's body came.
+    /// Bytes of the reply's body so far.
     pub fn length(&self) -> Bytes {
         Bytes::new(self.seen as u64)
     }
 
-    /// What the relay said, once the reply was judged.
+    /// The relay's report, once the reply was checked.
     pub fn relayed(&self) -> Option<Relayed> {
         self.relayed
     }
@@ -103,7 +103,7 @@ impl Check for MpingCheck {
         }
         self.relayed = self.body.get(..self.seen).and_then(read_mping);
         match self.relayed {
-            // The relay is well, its peer is not.
+            // The relay works, its peer does not.
             Some(relayed) if relayed.status != 200 => Outcome::Error(ErrorKind::Status),
             Some(relayed) if relayed.length == self.size => Outcome::Ok,
             _ => Outcome::Error(ErrorKind::Check),
@@ -129,7 +129,7 @@ mod tests {
 
     fn outcome(size: u64, status: u16, body: &str) -> (Outcome, Option<Relayed>) {
         let mut check = MpingCheck::new(Bytes::new(size));
-        // What was there before must not show.
+        // State of an earlier reply must not matter.
         check.data(&[b'x'; 2 * LONGEST]);
         check.reset();
         check.head(&Head { status, fields: &[] });
@@ -138,15 +138,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_relay_says_is_read_and_judged() {
+    fn a_relays_report_is_read_and_checked() {
         let right = r#"{"code":200,"duration_ns":18446744073709551615,"length":1000,"retries":2}"#;
-        let told = Relayed {
+        let relayed = Relayed {
             duration: Nanoseconds::from_nanos(u64::MAX),
             status: 200,
             length: Bytes::new(1000),
             retries: 2,
         };
-        assert_eq!(outcome(1000, 200, right), (Outcome::Ok, Some(told)));
+        assert_eq!(outcome(1000, 200, right), (Outcome::Ok, Some(relayed)));
         assert_eq!(outcome(1001, 200, right).0, Outcome::Error(ErrorKind::Check), "another size");
         assert_eq!(outcome(1000, 502, right).0, Outcome::Error(ErrorKind::Status));
         let refused = right.replace("200,", "404,");

@@ -1,4 +1,5 @@
-//! The workload `pingpong`: bodies of given sizes, fetched or passed on, over HTTP and gRPC or in the service's own process.
+//! The workload `pingpong`: bodies of given sizes, fetched or relayed, over HTTP and gRPC or in the service's own
+//! process.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ fn pong_request(operation: PingpongOperation, size: Bytes, binding: &Binding<'_>
     }
 }
 
-/// Sizes that are asked for and compared before anything is timed.
+/// Sizes that are requested and compared before anything is timed.
 fn compared(sizes: &Sizes) -> Cow<'_, [Bytes]> {
     match sizes {
         Sizes::List(sizes) => Cow::Borrowed(sizes),
@@ -103,7 +104,7 @@ fn compared(sizes: &Sizes) -> Cow<'_, [Bytes]> {
     }
 }
 
-/// A reply whose size was asked for.
+/// The expected reply to a request for a size.
 #[derive(Debug)]
 struct PongExpect {
     size: Bytes,
@@ -123,8 +124,8 @@ impl Expect for PongExpect {
         matches!(self.reply, SizedReply::Mping)
     }
 
-    /// The check has seen every byte of a pong, and its size says them all. What a relay measured differs from call to
-    /// call; that its peer sent so many bytes does not.
+    /// The check has seen every byte of a pong, so its size is its canonical answer. A relay's measured time differs
+    /// from call to call; the length from its peer does not.
     fn amounts_to(&self, received: &Received<'_>) -> Option<Canonical> {
         Some(Canonical::Length(received.status, self.size.get() as usize))
     }

@@ -1,8 +1,8 @@
 //! Sessions over sizes spread over a range: which size comes next, and what was seen of each reply.
 //!
-//! Every request is rendered beforehand, and each slot has one check that is told its next size, so that nothing is
-//! allocated while a window runs. Which sizes there are and in which order they come, the specification says; single
-//! requests are noted only where the loop tells that they are over.
+//! Every request is rendered beforehand, and each slot has one check that is set to its next size, so that nothing is
+//! allocated while a window runs. The specification defines the sizes and their order; single requests are noted only
+//! if the loop reports their ends.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use weighbridge_model::quantity::Bytes;
 use crate::checks::explain::{Explain, FailureLog, Noted};
 use crate::checks::{PongCheck, Reset, SeenReply};
 
-/// Requests of a window for whose notes memory is set aside from the start.
+/// Requests of a window for whose notes memory is reserved from the start.
 pub(crate) const SET_ASIDE: usize = 16_384;
 
-/// Most sizes that are asked for and compared before anything is timed.
+/// Most sizes that are requested and compared before anything is timed.
 const COMPARED: usize = 12;
 
-/// What a reply to a sized request is, by the workload's operation and protocol.
+/// The kind of reply to a sized request, by the workload's operation and protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SizedReply {
     /// A body over HTTP.
     Pong,
     /// A body in a message of gRPC.
     PongMessage,
-    /// What a relay measured.
+    /// A relay's measurement.
     Mping,
 }
 
@@ -53,7 +53,7 @@ impl Spread {
         Ok(Self { spec, sizes, rendered, reply })
     }
 
-    /// Sizes that stand for all where answers are compared: both ends and some between, ascending.
+    /// A sample of sizes for comparing answers: both ends and some between, ascending.
     pub fn compared(spec: &SizeSpread) -> Vec<Bytes> {
         let sizes = spec.sizes();
         let last = sizes.len() - 1;
@@ -62,9 +62,9 @@ impl Spread {
     }
 }
 
-/// A check that is told before each reply which size was asked for.
+/// A check that is set to the requested size before each reply.
 pub(crate) trait SizedCheck: Reset {
-    /// The next reply is to a request for so many bytes.
+    /// The next reply is to a request for `size` bytes.
     fn begin(&mut self, size: Bytes);
 }
 
@@ -85,9 +85,9 @@ impl<C: SizedCheck + Explain> SizedCheck for Noted<C> {
 struct PassageCursor {
     /// Which passage `order` is of.
     passage: u64,
-    /// The next size's place in it.
+    /// The next size's position in it.
     at: usize,
-    /// How often that size was asked for already.
+    /// How often that size was already requested.
     repeated: u32,
     order: Vec<u32>,
 }
@@ -118,7 +118,7 @@ impl SpreadSessions {
         self.of.reply.check(self.of.sizes[0], &self.failures)
     }
 
-    /// The place of the next size, and one further.
+    /// Returns the index of the next size and moves on.
     fn advance(&mut self) -> u32 {
         let PassageCursor { passage, at, repeated, order } = &mut self.cursor;
         if *at == order.len() {
@@ -184,7 +184,7 @@ impl Sessions for SpreadSessions {
     }
 
     fn take_seen(&mut self) -> Vec<Seen> {
-        // What was set aside stays for the next window.
+        // The reserved memory is kept for the next window.
         let taken = self.seen.clone();
         self.seen.clear();
         taken
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_pieces_of_one_order_and_passages_have_every_size() {
+    fn windows_continue_one_order_and_passages_have_every_size() {
         let mut sessions = sessions(100, 1);
         let whole = read(&mut sessions, 0, 300);
         for from in [0, 1, 99, 100, 150, 250] {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_of_the_request_that_is_over() {
+    fn what_was_seen_belongs_to_the_ended_request() {
         let mut sessions = sessions(10, 1);
         sessions.rewind(0);
         let (first, second) = (sessions.open(0), sessions.open(1));
@@ -276,7 +276,7 @@ mod tests {
         let third = sessions.open(0);
         sessions.over(0, third, Fate::Sent);
         let fourth = sessions.open(0);
-        // The lane went on before it was told.
+        // The slot went on before its last request was reported.
         let fifth = sessions.open(0);
         sessions.over(0, fourth, Fate::NeverSent);
         sessions.over(0, fifth, Fate::Sent);

@@ -14,7 +14,7 @@ use crate::checks::{Reset, SeenReply};
 use crate::expect::Expect;
 use crate::spread::SET_ASIDE;
 
-/// Shares of kinds of request, as rising thresholds in (0, 1].
+/// Shares of kinds of request, as ascending thresholds in (0, 1].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mix(Vec<f64>);
 
@@ -35,7 +35,7 @@ impl Mix {
         Self(sums.into_iter().map(|sum| sum / total).collect())
     }
 
-    /// The same shares among these kinds alone; what it picks is a place in `kinds`.
+    /// The same shares among these kinds only; it picks an index of `kinds`.
     pub fn among(&self, kinds: &[usize]) -> Self {
         let before = |kind: usize| kind.checked_sub(1).map_or(0.0, |last| self.0[last]);
         Self::weighted(kinds.iter().map(|kind| self.0[*kind] - before(*kind)))
@@ -53,14 +53,14 @@ pub(crate) struct Stream {
     rendered: Vec<Rendered>,
     expects: Vec<Arc<dyn Expect>>,
     mix: Mix,
-    /// Per operation the kinds that are of it, and their shares.
+    /// Per operation its kinds and their shares.
     by_operation: Vec<(Vec<usize>, Mix)>,
     random: ChaCha8Rng,
-    /// Per slot the kind outstanding and, per kind, its check: made once, so that nothing is allocated later.
+    /// Per slot the kind outstanding and, per kind, its check, created once so that nothing is allocated later.
     slots: Vec<Slot>,
-    /// What the checks note.
+    /// Texts noted by the checks.
     failures: FailureLog,
-    /// What was seen of single requests, where these are kept: then memory is set aside.
+    /// What was seen of single requests, if these are kept: then memory is reserved.
     seen: Vec<Seen>,
 }
 
@@ -80,7 +80,7 @@ impl Stream {
         };
         let by_operation = (0..=last).map(kinds_of).collect();
         let random = ChaCha8Rng::seed_from_u64(0);
-        // A relay's own measurement is worth nothing but request by request.
+        // A relay's measurement is only useful per request.
         let keeps = expects.iter().any(|expect| expect.is_kept());
         Self {
             rendered,
@@ -123,7 +123,7 @@ impl Sessions for Stream {
         let kind = match self.by_operation.get(operation.index()) {
             Some((kinds, _)) if kinds.len() == 1 => kinds[0],
             Some((kinds, mix)) if kinds.len() > 1 => kinds[mix.pick(self.random.random())],
-            // No request is of it: the load was made for another workload.
+            // No request has it: the load was made for another workload.
             _ => return self.open(slot),
         };
         self.begin(slot, kind)
@@ -152,7 +152,7 @@ impl Sessions for Stream {
     }
 
     fn take_seen(&mut self) -> Vec<Seen> {
-        // What was set aside stays for the next window.
+        // The reserved memory is kept for the next window.
         let taken = self.seen.clone();
         self.seen.clear();
         taken

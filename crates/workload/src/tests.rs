@@ -1,4 +1,4 @@
-//! Workloads: the stream's laws and what checks accept.
+//! Workloads: the stream's distribution and what checks accept.
 
 use super::*;
 use crate::bind::join;
@@ -106,13 +106,13 @@ fn the_stream_replays_and_keeps_its_shares() {
     let first = draw(1, 1);
     assert_eq!(first, draw(1, 7), "the same requests whichever slots send them");
     assert_ne!(first, draw(2, 1));
-    // Binomial(40000, 1/4): standard deviation 87, so 5 of them on either side.
+    // Binomial(40000, 1/4): standard deviation 87, so the bounds are 5 of them on either side.
     let share = first.iter().filter(|kind| **kind == 1).count();
     assert!((9_567..=10_433).contains(&share), "{share} of 40000");
 }
 
 #[test]
-fn a_named_operation_is_sent_and_takes_no_number_of_the_stream() {
+fn a_named_operation_is_sent_without_a_draw_from_the_stream() {
     let requests = ["a", "b", "c"].map(|name| format!("[[workload.request]]\nname='{name}'\n"));
     let mut sessions = bind(&spec(&format!("name='http'\n{}", requests.concat()))).sessions();
     sessions.prepare(2);
@@ -138,7 +138,7 @@ fn a_named_operation_of_several_kinds_is_drawn_from_them() {
     sessions.rewind(1);
     let mut counts = [0; 3];
     (0..3_000).for_each(|_| counts[sessions.open_with(0, OperationId(0)).0 as usize] += 1);
-    // Binomial(3000, 1/3): standard deviation 26, so 5 of them on either side.
+    // Binomial(3000, 1/3): standard deviation 26, so the bounds are 5 of them on either side.
     assert!(counts.iter().all(|count| (870..=1_130).contains(count)), "{counts:?}");
     let mix = Mix::weighted([1.0, 3.0, 4.0].into_iter()).among(&[0, 2]);
     assert_eq!([0.1, 0.19, 0.21, 0.99].map(|u| mix.pick(u)), [0, 0, 1, 1]);
@@ -192,10 +192,10 @@ fn replied<'a>(
     Received { status, headers, body, messages }
 }
 
-/// Method defect 10: answers were compared by digests of formatted text, which the order of keys, blanks and the land's way of
-/// writing numbers change, or not at all.
+/// Method defect 10: answers were compared by digests of formatted text, which change with the order of keys, blanks
+/// and the language's number format, or not at all.
 #[test]
-fn defect_10_answers_are_compared_by_what_they_say_and_not_by_how_they_are_written() {
+fn defect_10_answers_are_compared_by_meaning_and_not_by_format() {
     let one = r#"{"owner":{"name":"Å","age":41},"shares":[1,2.5,null],"open":true}"#;
     let written_otherwise = [
         "{ \"open\" : true,\n  \"shares\" : [ 1, 2.5, null ],\n  \"owner\" : { \"age\" : 41, \"name\" : \"Å\" } }\r\n",
@@ -245,7 +245,7 @@ fn fields(fields: &[(&str, &str)]) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// The workloads' checks. The match has no other arm: who adds a workload is told to add the mutants of its checks.
+/// The workloads' checks. The match has no wildcard, so that a new workload needs mutants for its checks.
 fn mutants(workload: &WorkloadSpec) -> Vec<Mutants<'static>> {
     match workload {
         WorkloadSpec::Pingpong(_) => {
@@ -253,12 +253,12 @@ fn mutants(workload: &WorkloadSpec) -> Vec<Mutants<'static>> {
         }
         WorkloadSpec::Http(_) => http_mutants(),
         WorkloadSpec::Commands(_) => command_mutants(),
-        // `defect_15_every_condition_on_a_call_is_broken_by_some_reply` has its own, beside the descriptors.
+        // `defect_15_every_condition_on_a_call_is_broken_by_some_reply` has its mutants, beside the descriptors.
         WorkloadSpec::Grpc(_) => Vec::new(),
     }
 }
 
-/// A reply of status and body alone.
+/// A reply with only a status and a body.
 fn plain(status: u16, body: &[u8]) -> Reply {
     (status, Vec::new(), body.to_vec(), Vec::new())
 }
@@ -281,25 +281,25 @@ fn pong_mutants() -> Vec<Mutants<'static>> {
 }
 
 fn mping_mutants() -> Vec<Mutants<'static>> {
-    let told = |text: &str| plain(200, text.as_bytes());
+    let reply_of = |text: &str| plain(200, text.as_bytes());
     vec![Mutants {
         of: "what a relay says",
         workload: bind(&spec("name='pingpong'\noperation='mping'\nsize='5 B'")),
-        good: told(r#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1}"#),
+        good: reply_of(r#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1}"#),
         broken: vec![
             ("its status", plain(500, br#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1}"#)),
-            ("the peer's status", told(r#"{"duration_ns": 7, "length": 5, "code": 500, "retries": 1}"#)),
-            ("the length", told(r#"{"duration_ns": 7, "length": 4, "code": 200, "retries": 1}"#)),
-            ("a key", told(r#"{"duration_ns": 7, "length": 5, "code": 200}"#)),
-            ("a key more", told(r#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1, "x": 1}"#)),
-            ("its form", told("7 5 200 1")),
+            ("the peer's status", reply_of(r#"{"duration_ns": 7, "length": 5, "code": 500, "retries": 1}"#)),
+            ("the length", reply_of(r#"{"duration_ns": 7, "length": 4, "code": 200, "retries": 1}"#)),
+            ("a key", reply_of(r#"{"duration_ns": 7, "length": 5, "code": 200}"#)),
+            ("a key more", reply_of(r#"{"duration_ns": 7, "length": 5, "code": 200, "retries": 1, "x": 1}"#)),
+            ("its form", reply_of("7 5 200 1")),
         ],
     }]
 }
 
 fn pong_message_mutants() -> Vec<Mutants<'static>> {
-    let told = |status: &str| fields(&[("content-type", "application/grpc"), ("grpc-status", status)]);
-    let whole = |status: &str, body: &[u8]| (200, told(status), body.to_vec(), vec![body.len()]);
+    let reply_of = |status: &str| fields(&[("content-type", "application/grpc"), ("grpc-status", status)]);
+    let whole = |status: &str, body: &[u8]| (200, reply_of(status), body.to_vec(), vec![body.len()]);
     let pingpong = spec("name='pingpong'\nsize='4 B'");
     vec![Mutants {
         of: "a pong over gRPC",
@@ -310,8 +310,8 @@ fn pong_message_mutants() -> Vec<Mutants<'static>> {
             ("its tag", whole("0", b"\x12\x04pong")),
             ("its length", whole("0", b"\x0a\x03pong")),
             ("a byte of its body", whole("0", b"\x0a\x04pung")),
-            ("no message", (200, told("0"), Vec::new(), Vec::new())),
-            ("two messages", (200, told("0"), b"\x0a\x04pong\x0a\x04pong".to_vec(), vec![6, 12])),
+            ("no message", (200, reply_of("0"), Vec::new(), Vec::new())),
+            ("two messages", (200, reply_of("0"), b"\x0a\x04pong\x0a\x04pong".to_vec(), vec![6, 12])),
         ],
     }]
 }
@@ -409,7 +409,7 @@ fn command_mutants() -> Vec<Mutants<'static>> {
     ]
 }
 
-/// Method defect 15: contracts that no reply could break.
+/// Method defect 15: conditions that no reply could break.
 #[test]
 fn defect_15_every_condition_of_a_check_is_broken_by_some_reply() {
     let workloads = [
@@ -430,7 +430,7 @@ fn defect_15_every_condition_of_a_check_is_broken_by_some_reply() {
     }
 }
 
-/// Method defect 15: a condition that reads like one and can never fail is refused before anything is measured.
+/// Method defect 15: a condition that can never fail is refused before anything is measured.
 #[test]
 fn defect_15_a_condition_that_could_never_fail_is_refused() {
     for empty in ["json = {}", "headers = {}", "status = 200, json = {}"] {

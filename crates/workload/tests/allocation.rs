@@ -1,8 +1,8 @@
-//! Sessions that take values from replies and put them into requests allocate nothing in the steady state: a window of ten
-//! thousand requests takes as many allocations as one of a thousand.
+//! Sessions that take values from replies and put them into requests allocate nothing in the steady state: a window of
+//! ten thousand requests takes as many allocations as one of a thousand.
 
 #[path = "support/shop.rs"]
-#[allow(dead_code)] // other stories' parts
+#[allow(dead_code)] // used by other tests
 mod shop;
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -28,7 +28,7 @@ thread_local! {
 struct Counting;
 
 fn count() {
-    // A thread that is being torn down has no counter any more, and none is wanted.
+    // A thread that is being torn down has no counter any more, and none is needed.
     let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
 }
 
@@ -36,16 +36,16 @@ fn count() {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps `alloc`'s contract.
+        // SAFETY: the caller upholds `alloc`'s contract.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps `dealloc`'s contract.
+        // SAFETY: the caller upholds `dealloc`'s contract.
         unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps `realloc`'s contract.
+        // SAFETY: the caller upholds `realloc`'s contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -126,7 +126,7 @@ fn sessions_that_take_values_allocate_nothing_in_the_steady_state() {
     }
 }
 
-/// A window that keeps single requests over a hundred sizes; the samples go where there is room for them.
+/// A window that keeps single requests over a hundred sizes; memory for the samples is allocated before.
 #[test]
 fn sizes_over_a_range_and_their_samples_allocate_nothing_in_the_steady_state() {
     let text = "[[variant]]\nurl = 'h:1'\n[workload]\nname = 'pingpong'\n\

@@ -74,7 +74,7 @@ fn run(workload: &Workload, server: &Server, count: u64) -> (WindowFigures, Tall
 }
 
 #[test]
-fn pingpong_over_grpc_says_what_it_says_over_http() {
+fn pingpong_over_grpc_and_http_have_equal_answers() {
     let server = Server::start(Reflects::Not);
     let spec = spec("name = 'pingpong'\nsizes = [4, 64, 70000, 2000000]");
     let workload = bind(&spec, &server);
@@ -110,7 +110,7 @@ fn every_kind_of_call_is_made_and_checked() {
     assert_eq!(value.as_array().map(Vec::len), Some(3));
     let (figures, tallies) = run(&workload, &server, 400);
     assert_eq!((figures.requests, figures.errors), (400, ErrorCounts::default()));
-    // In the order of the workload: messages of a stream of replies stand behind their call.
+    // In the workload's order: messages of a stream of replies come after their call.
     assert_eq!(spec.operations(), ["Pong", "Stream", "Stream message", "Collect", "Chat", "Chat message"]);
     let ok =
         |at: u16| figures.operations.iter().find(|f| f.operation == OperationId(at)).expect("present").ok;
@@ -155,7 +155,7 @@ fn statuses_are_errors_unless_they_are_wanted() {
 }
 
 #[test]
-fn a_deadline_is_the_servers_to_keep() {
+fn the_server_enforces_the_deadline() {
     let server = Server::start(Reflects::Not);
     let rest = format!("message = {{ size = {SLOW} }}\ndeadline = '30 ms'");
     let (figures, _) = run(&bind(&calls(&call("Pong", &rest)), &server), &server, 8);

@@ -23,7 +23,7 @@ use weighbridge_workload::{Address, Given, Received, Rows, UrlScheme, Workload, 
 const VARIANT: VariantId = VariantId(0);
 const CUSTOMERS: [(&str, &str, &str); 2] = [("ann", "s3cret, \"really\"", "17"), ("bob", "hunter2", "23")];
 
-/// The fenced block of the page that holds `mark`.
+/// The fenced block of the page that contains `mark`.
 fn documented(info: &str, mark: &str) -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/EXPERIMENT.md");
     let page = std::fs::read_to_string(path).expect("the page");
@@ -58,7 +58,7 @@ fn bind(
     Workload::with_rows(spec, &load, protocol, &address, Given { environment: &|_| None, rows })
 }
 
-/// One window of so many requests, and its requests in the order in which they were sent.
+/// One window of `count` requests, and its requests in the order in which they were sent.
 fn window(
     workload: &Workload,
     address: SocketAddr,
@@ -100,7 +100,7 @@ fn the_documented_sessions_log_in_and_buy_over_both_protocols() {
             (WindowEnd::Complete, 0),
             "{protocol:?}"
         );
-        // login, item, order, front: two items to a login, and sessions that the window cut short are at most three.
+        // login, item, order, front: two items per login, and the window cuts at most three sessions short.
         let counts = counts(&samples);
         let (logins, items, orders) = (counts[&0], counts[&1], counts[&2]);
         assert!(logins - orders <= 3 && 2 * logins - items <= 6 && 2 * orders <= items, "{counts:?}");
@@ -109,7 +109,7 @@ fn the_documented_sessions_log_in_and_buy_over_both_protocols() {
         let log = shop.log.lock().expect("unpoisoned").clone();
         let sessions = |user: &str| log.iter().filter(|name| *name == user).count();
         assert!(sessions("ann") > 5 && sessions("bob") > 5, "every row is taken: {log:?}");
-        // One after the other: the same sessions with the same rows, whoever serves them.
+        // One after the other: the same sessions with the same rows on every server.
         shop.log.lock().expect("unpoisoned").clear();
         let (report, samples) = window(&workload, address, (1, 100));
         assert_eq!(report.figures.errors.total(), 0, "{protocol:?}");
@@ -180,7 +180,7 @@ fn a_value_that_is_missing_is_an_error_with_its_name_and_ends_the_session() {
     let (report, samples) = window(&workload, address, (3, 300));
     let errors = report.figures.errors;
     let counts = counts(&samples);
-    // Of three sessions one goes on, whose second request is the only one of its kind.
+    // Of three sessions one continues, whose second request is the only one of its kind.
     assert_eq!(errors.total(), errors.check + errors.status, "{errors:?}");
     assert!(errors.check.abs_diff(errors.status) <= 3 && errors.check > 50, "{errors:?}");
     assert!(counts[&0] - counts[&1] >= errors.total() as usize, "{counts:?} {errors:?}");
@@ -192,7 +192,7 @@ fn a_value_that_is_missing_is_an_error_with_its_name_and_ends_the_session() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused_before_anything_is() {
+fn invalid_requests_are_refused_before_any_is_sent() {
     let refused = |toml: &str, text: &str| {
         let spec = spec(toml);
         let rows = rows(&spec, text);

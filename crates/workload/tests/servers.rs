@@ -1,5 +1,5 @@
-//! The workload `commands` against redis-server and memcached themselves, through the generator and by single
-//! exchanges: counts, outcomes and values are those that the servers are known for.
+//! The workload `commands` against real redis-server and memcached, through the generator and by single exchanges:
+//! counts, outcomes and values are the documented ones.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -68,11 +68,11 @@ fn try_asking(endpoint: &Endpoint, workload: &Workload, kind: usize) -> Result<C
     exchange(std::slice::from_ref(endpoint), workload.framing(), workload.rendered(kind), LIMITS)
 }
 
-fn told(replies: &[Collected]) -> Vec<(u16, String)> {
+fn statuses_and_values(replies: &[Collected]) -> Vec<(u16, String)> {
     replies.iter().map(|reply| (reply.status, String::from_utf8_lossy(&reply.body).into_owned())).collect()
 }
 
-/// One window of so many requests on a fresh generator.
+/// One window of `count` requests on a new generator.
 fn window(
     endpoint: &Endpoint,
     workload: &Workload,
@@ -171,8 +171,8 @@ fn redis_answers_with_every_type() {
         .map(command)
         .to_vec()
     };
-    let two = told(&ask(&tcp(&server), &resp(commands())));
-    let three = told(&ask(&tcp(&server), &resp3(commands())));
+    let two = statuses_and_values(&ask(&tcp(&server), &resp(commands())));
+    let three = statuses_and_values(&ask(&tcp(&server), &resp3(commands())));
     for answers in [&two, &three] {
         let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
         assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 500, 500, 200, 200, 500]);
@@ -203,7 +203,7 @@ fn redis_answers_with_the_types_of_version_three() {
         command("ECHO after"),
     ]);
     let debug = redis(&["--enable-debug-command", "yes"]);
-    let answers = told(&ask_all_but(&tcp(&debug), &own, 11));
+    let answers = statuses_and_values(&ask_all_but(&tcp(&debug), &own, 11));
     let values: Vec<_> = answers.iter().map(|(status, value)| (*status, value.as_str())).collect();
     assert_eq!(
         values,
@@ -224,7 +224,7 @@ fn redis_answers_with_the_types_of_version_three() {
     );
 }
 
-/// Asks every kind but one: `DEBUG PROTOCOL push` sends a push message and no reply.
+/// Asks every kind except one: `DEBUG PROTOCOL push` sends a push message and no reply.
 fn ask_all_but(endpoint: &Endpoint, workload: &Workload, left_out: usize) -> Vec<Collected> {
     let kinds = (0..workload.len()).filter(|kind| *kind != left_out);
     kinds.map(|kind| try_asking(endpoint, workload, kind).expect("a reply")).collect()
@@ -233,7 +233,7 @@ fn ask_all_but(endpoint: &Endpoint, workload: &Workload, left_out: usize) -> Vec
 #[test]
 fn push_messages_of_a_tracking_connection_disturb_nothing() {
     let server = redis(&[]);
-    // Every connection tracks every key, so that each SET tells all others by a push message.
+    // Every connection tracks every key, so that each SET sends a push message to all others.
     let tracking = resp3(vec![command("CLIENT TRACKING on BCAST"), hit("SET k v", "OK"), hit("GET k", "v")]);
     let figures = window(&tcp(&server), &tracking, 5_000, (4, 8)).figures;
     // A GET before the first SET misses.
@@ -269,7 +269,7 @@ fn error_replies_are_status_errors_and_wrong_values_check_errors() {
         let figures = window(&tcp(&server), &cache(vec![spec.clone()]), 100, (2, 4)).figures;
         assert_eq!((figures.requests, figures.errors.get(kind)), (100, 100), "{spec:?}");
     }
-    let wrong = told(&ask(&tcp(&server), &cache(vec![command("incr k 1")])));
+    let wrong = statuses_and_values(&ask(&tcp(&server), &cache(vec![command("incr k 1")])));
     assert_eq!((wrong[0].0, wrong[0].1.starts_with("CLIENT_ERROR ")), (500, true), "{wrong:?}");
 }
 
@@ -307,7 +307,7 @@ fn memcached_answers_with_its_own_statuses() {
         .map(command)
         .to_vec(),
     );
-    let answers = told(&ask(&tcp(&server), &workload));
+    let answers = statuses_and_values(&ask(&tcp(&server), &workload));
     let shown: Vec<_> = answers.iter().map(|(status, text)| (*status, text.as_str())).collect();
     assert!(shown[0].1.starts_with("VERSION "), "{shown:?}");
     assert_eq!(
@@ -362,7 +362,7 @@ fn large_values_pass_whole_and_bytes_are_counted_on_both_kinds_of_socket() {
         assert_eq!((gets.requests, gets.errors.total()), (20, 0), "{endpoint}");
         let sent = 20 * set.rendered(0).bytes().len() as u64;
         let asked = 20 * get.rendered(0).bytes().len() as u64;
-        // RESP3's greeting goes out once on each of the two connections.
+        // RESP3's handshake is sent once on each of the two connections.
         let slack = 2 * 64;
         assert!((sent..=sent + slack).contains(&sets.traffic.sent.get()), "{endpoint}: {:?}", sets.traffic);
         assert!((asked..=asked + slack).contains(&gets.traffic.sent.get()), "{endpoint}: {:?}", gets.traffic);
@@ -371,7 +371,7 @@ fn large_values_pass_whole_and_bytes_are_counted_on_both_kinds_of_socket() {
         let segments = gets.traffic.segments_in;
         assert_eq!(segments == 0, matches!(endpoint, Endpoint::Unix(_)), "{endpoint}: {segments}");
     }
-    // What was stored is what was sent, byte by byte.
+    // The stored value is what was sent, byte by byte.
     let stored = ask(&tcp(&redis), &resp(vec![command("GET large")])).remove(0).body;
     assert_eq!(stored, ask(&tcp(&cached), &cache(vec![command("get large")])).remove(0).body);
     assert_eq!(stored.len() as u64, MEBIBYTE);
@@ -390,8 +390,9 @@ fn handshakes_log_in_and_choose_the_database() {
             |commands, password, base| workload_in(Protocol::RESP, commands, setup(version, password), base);
         let in_three = bind(vec![hit("SET k 3", "OK")], "secret", "/3");
         assert_eq!(window(&tcp(&server), &in_three, 200, (2, 4)).figures.errors.total(), 0);
-        let elsewhere = told(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/")));
-        let there = told(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/3")));
+        let elsewhere =
+            statuses_and_values(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/")));
+        let there = statuses_and_values(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/3")));
         assert_eq!((elsewhere[0].0, there[0].clone()), (404, (200, "3".to_owned())));
 
         let refused = bind(vec![command("GET k")], "wrong", "/");
@@ -401,15 +402,15 @@ fn handshakes_log_in_and_choose_the_database() {
         let received = Received { status: reply.status, headers: &[], body: &reply.body, messages: &[] };
         let why = refused.canonical(0, &received).expect_err("refused");
         assert!(why.contains("WRONGPASS"), "{why}");
-        let beyond = told(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/99")));
+        let beyond = statuses_and_values(&ask(&tcp(&server), &bind(vec![command("GET k")], "secret", "/99")));
         assert_eq!((beyond[0].0, beyond[0].1.contains("DB index")), (500, true), "{beyond:?}");
     }
-    let anonymous = told(&ask(&tcp(&server), &resp(vec![command("GET k")])));
+    let anonymous = statuses_and_values(&ask(&tcp(&server), &resp(vec![command("GET k")])));
     assert_eq!((anonymous[0].0, anonymous[0].1.starts_with("NOAUTH")), (500, true), "{anonymous:?}");
 }
 
 #[test]
-fn two_caches_that_hold_the_same_answer_alike() {
+fn two_caches_with_equal_content_give_equal_answers() {
     let (redis, cached) = (redis(&[]), memcached());
     ask(&tcp(&redis), &resp(vec![command("SET k same")]));
     ask(&tcp(&cached), &cache(vec![command("set k 0 0 same")]));
@@ -426,7 +427,7 @@ fn two_caches_that_hold_the_same_answer_alike() {
 }
 
 #[test]
-fn a_protocol_that_is_not_spoken_there_is_named_as_such() {
+fn a_wrong_protocol_is_reported_as_such() {
     let (redis, cached) = (redis(&[]), memcached());
     let error = try_asking(&tcp(&cached), &resp(vec![command("PING")]), 0).expect_err("no Redis");
     assert_eq!(error.kind(), ErrorKind::Protocol, "{error}");

@@ -1,6 +1,6 @@
-//! The options of curl: how each is written, whether a value belongs to it, and what becomes of it here.
+//! The options of curl: how each is written, whether it has a value, and its effect here.
 
-/// What becomes of an option.
+/// The effect of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {
     Address,
@@ -8,11 +8,11 @@ pub(super) enum Does {
     Header,
     /// A field of that name.
     Field(&'static str),
-    /// A body; `@` reads a file, whose line ends are taken out.
+    /// A body; `@` reads a file and removes its line ends.
     Data,
-    /// A body as it is given, `@` too.
+    /// A body as given, `@` included.
     DataRaw,
-    /// A body; `@` reads a file as it is.
+    /// A body; `@` reads a file unchanged.
     DataBinary,
     DataUrlencode,
     Json,
@@ -36,11 +36,11 @@ pub(super) enum Does {
     MaxTime,
     Unix,
     Redirects,
-    /// What it does has no meaning for a load: what is printed, where to.
+    /// It does not matter for a load: output and its destination.
     Nothing,
-    /// It is left out, which changes what is sent or who is asked.
+    /// It is left out, which changes what is sent or to which server.
     Left,
-    /// It cannot be taken over, and why.
+    /// It cannot be supported, and why.
     Refused(&'static str),
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Known {
     pub long: &'static str,
     /// The letter after one hyphen.
     pub short: Option<char>,
-    /// Whether a value belongs to it.
+    /// Whether it has a value.
     pub value: bool,
     pub does: Does,
 }
@@ -69,7 +69,7 @@ const PROXY: &str = "requests go straight to the server; give its own address";
 const SEVERAL: &str = "one request at a time; a recording holds several: `weigh init FILE.har`";
 const HTTP3: &str = "HTTP/3 is not spoken; use `--http2`";
 
-/// Every option that is known.
+/// Every known option.
 pub(super) const KNOWN: &[Known] = &[
     with("url", None, Does::Address),
     with("request", Some('X'), Does::Method),

@@ -1,7 +1,7 @@
-//! A command line as the words that a POSIX shell makes of it, `$'…'` included, which browsers write when they copy a
-//! request. Nothing is expanded: what a shell would have put in place of `$NAME` is not known here.
+//! Splits a command line into words as a POSIX shell does, including `$'…'`, which browsers write when they copy a
+//! request. Nothing is expanded: the values of `$NAME` are not known here.
 
-/// The words, or why there are none.
+/// The words, or why the line cannot be split.
 pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
     let plain = without_ansi_quotes(text.trim())?;
     shell_words::split(&plain).map_err(|_| "a quote is not closed; paste the whole line".to_owned())
@@ -33,7 +33,7 @@ fn without_ansi_quotes(text: &str) -> Result<String, String> {
     Ok(plain)
 }
 
-/// What stands in `$'…'`, the opening read already.
+/// The content of `$'…'`, after the opening.
 fn ansi(letters: &mut impl Iterator<Item = char>) -> Result<String, String> {
     let mut letters = letters.peekable();
     let mut bytes = Vec::new();
@@ -75,7 +75,7 @@ fn ansi(letters: &mut impl Iterator<Item = char>) -> Result<String, String> {
                     code.ok_or_else(|| format!("`\\{letter}` is followed by no character's number"))?;
                 bytes.extend_from_slice(letter.encode_utf8(&mut utf8).as_bytes());
             }
-            // `\\`, `\'`, `\"`, `\?` stand for themselves, and of anything else so does the letter.
+            // `\\`, `\'`, `\"`, `\?` stand for the second character, and so does any other pair.
             other => bytes.extend_from_slice(other.encode_utf8(&mut utf8).as_bytes()),
         }
     }
@@ -86,7 +86,7 @@ fn ansi(letters: &mut impl Iterator<Item = char>) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    // Words as bash 5.2 makes them of the same line.
+    // The words of bash 5.2 for the same line.
     #[test]
     fn words_are_those_of_a_shell() {
         let line = r#"curl 'http://h/a b' -H "X: \"y\"" \
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_refused() {
+    fn unclosed_quotes_are_refused() {
         for line in ["curl 'x", "curl \"x", "curl $'x", "curl $'x\\", "curl $'\\u'", "curl $'\\xff'"] {
             words(line).expect_err(line);
         }

@@ -1,4 +1,4 @@
-//! Command lines of curl: what curl 7.88 sends for the same line is what the draft asks.
+//! Command lines of curl: the draft asks what curl 7.88 sends for the same line.
 
 use super::*;
 
@@ -97,7 +97,7 @@ fn secrets_never_reach_the_draft() {
 }
 
 #[test]
-fn what_lies_below_http_goes_to_the_address() {
+fn options_below_http_go_to_the_address() {
     let (_, address, _) = read("curl -k --http2 --tlsv1.3 --cert both.pem https://h:8443/a");
     let tls = address.tls.expect("TLS");
     assert!(tls.insecure && tls.min == TlsVersion::V13);
@@ -111,7 +111,7 @@ fn what_lies_below_http_goes_to_the_address() {
 }
 
 #[test]
-fn options_may_be_written_as_curl_lets_them() {
+fn options_may_be_written_in_all_of_curls_forms() {
     let (request, address, notes) =
         read("curl -sSkXPOST -da -o /dev/null -w '%{http_code}' --url https://h/a -- ");
     assert_eq!((&*request.method, request.body.as_deref()), ("POST", Some("a")));
@@ -125,7 +125,7 @@ fn options_may_be_written_as_curl_lets_them() {
 }
 
 #[test]
-fn what_cannot_be_taken_over_is_told_with_its_place() {
+fn unsupported_words_are_reported_with_their_position() {
     for (line, message) in [
         ("wget h", "`wget` is not `curl`; paste the line from `curl` on"),
         ("curl 'h", "this is no command line: a quote is not closed; paste the whole line"),
@@ -158,7 +158,7 @@ fn what_cannot_be_taken_over_is_told_with_its_place() {
         ("curl -H nonsense h", "word 2: `-H`: `nonsense` is no header such as `Name: value`"),
         ("curl -b jar h", "word 2: `-b`: files of cookies are not read; write `name=value`"),
         ("curl -m soon h", "word 2: `-m`: want seconds, such as `2.5`"),
-        ("curl ftp://h/", "`ftp://h/`: `ftp://` is not asked here; allowed: `http://`, `https://`"),
+        ("curl ftp://h/", "`ftp://h/`: `ftp://` is not supported; allowed: `http://`, `https://`"),
         (
             "curl a ^\n  -d b",
             "this is no command line: lines that end with `^` are of Windows' `cmd`; choose `Copy as cURL (bash)`",
@@ -179,7 +179,7 @@ fn every_option_is_known_once() {
 }
 
 #[test]
-fn a_line_of_curl_is_told_from_an_address() {
+fn a_line_of_curl_is_distinguished_from_an_address() {
     for (text, is) in
         [("curl h", true), ("$ curl h", true), ("curl", false), ("http://curl/", false), ("curling h", false)]
     {

@@ -1,4 +1,4 @@
-//! Recordings: what is taken, what is left out, and in which words.
+//! Recordings: what is used, what is left out, and the notes about it.
 
 use serde_json::{Value, json};
 use weighbridge_model::experiment::ExtractFrom;
@@ -40,7 +40,7 @@ fn equal_requests_are_one_with_their_frequency() {
 }
 
 #[test]
-fn fields_of_the_connection_and_conditions_stay_behind_and_secrets_are_named() {
+fn connection_fields_and_conditions_are_dropped_and_secrets_are_named() {
     let mut one = entry("get", "https://h/a");
     one["request"]["headers"] = json!([
         { "name": ":authority", "value": "h" }, { "name": "Connection", "value": "keep-alive" },
@@ -56,8 +56,8 @@ fn fields_of_the_connection_and_conditions_stay_behind_and_secrets_are_named() {
     assert_eq!((&*request.method, request.status), ("GET", None));
     let Server::Address(address) = &draft.server else { panic!("an address") };
     assert_eq!(address.protocol, Some(Protocol::HTTP2_JSON));
-    let told = draft.notes.join("\n");
-    assert!(told.contains("set `COOKIE`") && told.contains("`X-Odd`"), "{told}");
+    let notes = draft.notes.join("\n");
+    assert!(notes.contains("set `COOKIE`") && notes.contains("`X-Odd`"), "{notes}");
     assert!(!draft.to_file().contains("swordfish"));
 }
 
@@ -125,7 +125,7 @@ fn bodies_are_text_forms_or_left_out() {
 }
 
 #[test]
-fn what_is_no_request_is_left_out_with_its_reason() {
+fn unusable_entries_are_left_out_with_the_reason() {
     let mut socket = entry("GET", "http://h/live");
     socket["response"]["status"] = json!(101);
     let mut blocked = entry("GET", "http://h/ad");
@@ -151,7 +151,7 @@ fn an_error_names_line_and_column() {
     assert!(error.starts_with("a.har:2:23: this is no HAR recording: invalid type: integer `1`"), "{error}");
 }
 
-/// A request with a reply of JSON.
+/// A request with a JSON reply.
 fn call(url: &str, reply: &Value) -> Value {
     let mut one = entry("GET", url);
     one["response"]["content"]["text"] = json!(reply.to_string());
@@ -208,7 +208,7 @@ fn a_value_is_taken_from_the_first_reply_that_held_it() {
 }
 
 #[test]
-fn what_the_client_knew_or_a_word_of_the_reply_stays_as_it_is() {
+fn values_the_client_knew_and_plain_words_stay_as_recorded() {
     let draft = plain(&[
         call("http://h/users/abc-12345", &json!({ "id": "abc-12345", "state": "finished", "count": 2 })),
         call("http://h/users/abc-12345?state=finished&count=2", &json!({})),
@@ -219,7 +219,7 @@ fn what_the_client_knew_or_a_word_of_the_reply_stays_as_it_is() {
 }
 
 #[test]
-fn a_sign_of_a_value_that_was_recorded_is_sent_as_it_was() {
+fn recorded_dollar_signs_are_sent_unchanged() {
     for (taken_as, text) in [(TakenAs::Session, "${a}"), (TakenAs::Requests, "{\"${b}\": \"${c\"}")] {
         let mut one = entry("POST", "http://h/${d}?${e}=${f}");
         one["request"]["headers"] = json!([{ "name": "X-Shell", "value": "${g}" }]);

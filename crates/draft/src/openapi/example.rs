@@ -1,29 +1,29 @@
-//! Values by example: the description's own where it has one, else made from the schema, the same each time.
+//! Example values: the description's own if it has one, else generated from the schema, the same each time.
 //!
-//! Made values keep to type, bounds, length, list of values and a known format. They refuse to guess from a pattern.
+//! Generated values respect type, bounds, length, list of values and known formats. They are not derived from patterns.
 
 use serde_json::{Map, Value, json};
 
 use super::Api;
 
-/// Deepest value that is made.
+/// Deepest value that is generated.
 const DEEPEST: usize = 12;
-/// Most values of one example: schemas that name themselves twice would grow without end.
+/// Most values of one example: schemas that refer to themselves twice would grow without end.
 const MOST: usize = 2_000;
 
-/// Makes examples of one description.
+/// Generates examples for one description.
 pub(super) struct Examples<'a, 'b> {
     pub api: &'b Api<'a>,
 }
 
-/// What has been made of one example so far.
+/// The parts of one example generated so far.
 struct Made {
     values: usize,
     within: Vec<*const Value>,
 }
 
 impl<'a> Examples<'a, '_> {
-    /// The value of a parameter: its example or default, or a made one where it is needed.
+    /// The value of a parameter: its example or default, or a generated one if it is required.
     pub fn of_parameter(&self, parameter: &'a Value, required: bool) -> Result<Option<Value>, String> {
         let media =
             parameter.get("content").and_then(Value::as_object).and_then(|content| content.values().next());
@@ -62,7 +62,7 @@ impl<'a> Examples<'a, '_> {
         self.make(schema, &mut Made { values: 0, within: Vec::new() })
     }
 
-    /// The first example that a parameter, a media type or a schema states.
+    /// The first example that a parameter, a media type or a schema has.
     fn stated(&self, owner: &'a Value) -> Option<&'a Value> {
         if let Some(example) = owner.get("example") {
             return Some(example);
@@ -91,7 +91,7 @@ impl<'a> Examples<'a, '_> {
             || made.within.len() >= DEEPEST
             || made.within.contains(&std::ptr::from_ref(schema))
         {
-            return Err("its schema holds itself and has no example".to_owned());
+            return Err("its schema contains itself and has no example".to_owned());
         }
         for key in ["example", "const", "default"] {
             if let Some(value) = schema.get(key) {
@@ -133,7 +133,7 @@ impl<'a> Examples<'a, '_> {
         }
     }
 
-    /// The parts of an `allOf` laid over each other; where they are no objects, the first that can be made.
+    /// The parts of an `allOf` merged; if they are not objects, the first that can be generated.
     fn all_of(&self, schema: &'a Value, parts: &'a [Value], made: &mut Made) -> Result<Value, String> {
         let mut whole = Map::new();
         let own = schema.get("properties").is_some().then(|| self.object(schema, made)).transpose()?;
@@ -185,7 +185,7 @@ impl<'a> Examples<'a, '_> {
     }
 }
 
-/// How many values a value is made of.
+/// The number of values in a value.
 fn size(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
@@ -194,7 +194,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// The type that a schema says or means.
+/// The type that a schema states or implies.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(one)) => one,

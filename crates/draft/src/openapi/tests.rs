@@ -1,4 +1,4 @@
-//! Descriptions of APIs: values that keep to their schemas, and errors with their places.
+//! Descriptions of APIs: generated values that respect their schemas, and errors with their positions.
 
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn parameters_are_filled_in_by_example_default_and_schema() {
 }
 
 #[test]
-fn made_values_keep_to_their_schema() {
+fn generated_values_respect_their_schema() {
     assert_eq!(body(json!({ "type": "integer", "exclusiveMinimum": 4, "multipleOf": 5 })), json!(5));
     assert_eq!(body(json!({ "type": "integer", "minimum": 4, "exclusiveMinimum": true })), json!(5));
     assert_eq!(body(json!({ "type": "integer", "maximum": -3 })), json!(-3));
@@ -60,7 +60,7 @@ fn made_values_keep_to_their_schema() {
 }
 
 #[test]
-fn a_schema_that_holds_itself_ends_where_it_may() {
+fn recursive_schemas_end_where_they_can() {
     let schemas = json!({ "components": { "schemas": {
         "Tree": { "type": "object", "properties": { "name": { "example": "oak" }, "left": { "$ref": "#/components/schemas/Tree" },
                   "all": { "type": "array", "items": { "$ref": "#/components/schemas/Tree" } } } },
@@ -76,7 +76,7 @@ fn a_schema_that_holds_itself_ends_where_it_may() {
     assert_eq!(draft.requests[0].body.as_deref(), Some(r#"{"all":[],"name":"oak"}"#));
     assert_eq!(
         draft.notes,
-        ["left out: POST /endless: its body: its schema holds itself and has no example"]
+        ["left out: POST /endless: its body: its schema contains itself and has no example"]
     );
 }
 
@@ -92,7 +92,7 @@ fn lists_within_lists_do_not_grow_without_end() {
 }
 
 #[test]
-fn logging_in_is_left_to_the_environment() {
+fn credentials_come_from_the_environment() {
     let more = json!({ "security": [{ "bearer": [] }], "components": { "securitySchemes": {
         "bearer": { "type": "http", "scheme": "bearer" }, "key": { "type": "apiKey", "in": "header", "name": "X-Auth" },
         "query": { "type": "apiKey", "in": "query", "name": "api_key" } } } });
@@ -104,9 +104,9 @@ fn logging_in_is_left_to_the_environment() {
     assert_eq!(draft.requests[1].headers, pair("X-Auth", "env:X_AUTH"));
     assert_eq!(draft.requests[2].path, "/v1/c?api_key=REPLACE");
     assert!(draft.requests[3].headers.is_empty());
-    let told = draft.notes.join("\n");
+    let notes = draft.notes.join("\n");
     for part in ["set `AUTHORIZATION`", "set `X_AUTH`", "in the place of `REPLACE`"] {
-        assert!(told.contains(part), "{told}");
+        assert!(notes.contains(part), "{notes}");
     }
 }
 
@@ -151,12 +151,12 @@ fn the_server_is_the_first_unless_another_is_given() {
     let error = base(json!([{ "url": "/api" }]), None).expect_err("no host").to_string();
     assert_eq!(
         error,
-        "a.json: `/servers/0/url`: says no whole address; say where the API is served: `--url http://127.0.0.1:8080`"
+        "a.json: `/servers/0/url`: gives no absolute URL; say where the API is served: `--url http://127.0.0.1:8080`"
     );
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_name_the_position() {
     let wrong = |text: &str| parse("a.yaml", text, &Selection::default()).expect_err(text).to_string();
     assert!(wrong("openapi: 3.1.0\npaths:\n  - x: [\n").starts_with("a.yaml:"), "{}", wrong("a: [\n"));
     assert!(

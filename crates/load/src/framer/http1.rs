@@ -1,9 +1,9 @@
 //! HTTP/1.1 (and 1.0) replies: heads by httparse, bodies by length, by chunks or until the connection closes.
 //!
-//! It refuses what two readers could understand differently: folded header lines, differing `Content-Length`s,
-//! bytes that no request asked for. Where both `Transfer-Encoding: chunked` and `Content-Length` are given, chunked
-//! wins (RFC 9112, section 6.3). Trailers are read and dropped. `101 Switching Protocols` is an error, because the
-//! generator never asks for it.
+//! It refuses whatever two readers could understand differently: folded header lines, differing `Content-Length`s,
+//! bytes that no request asked for. If both `Transfer-Encoding: chunked` and `Content-Length` are given, chunked wins
+//! (RFC 9112, section 6.3). Trailers are read and dropped. `101 Switching Protocols` is an error, because the generator
+//! never asks for it.
 
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
@@ -14,19 +14,19 @@ use super::ordered::{Ordered, ParseStatus, Pending, Queue, line_end, pass_on};
 use super::request::{Rendered, ReplyShape, Request, reply_to};
 use super::{Event, Head, In, Out, Sink, UNIT_LIMIT};
 
-/// Header fields for which there is room without allocating; hardly any head has more.
+/// Header fields that fit without allocating; hardly any head has more.
 const FIELDS: usize = 128;
 
-/// Most header fields in one head, or in one trailer; more is a protocol error. Room for them is taken for the one
-/// head that needs it, 256 KiB.
+/// Most header fields in one head, or in one trailer; more is a protocol error. Memory for them, 256 KiB, is allocated
+/// only for a head that needs it.
 const FIELDS_LIMIT: usize = 8192;
 
 /// Longest chunk-size line with its extensions; longer is a protocol error.
 const CHUNK_LINE_LIMIT: usize = 16 * 1024;
 
-/// An unfinished head up to this length is parsed again with every piece that arrives, so that a fault in it is
-/// noticed at the same byte however it was split. Beyond it only when its end may have arrived, so that a peer which
-/// sends a long head byte by byte cannot make the parser quadratic.
+/// An unfinished head up to this length is parsed again with every piece that arrives, so that an error in it is
+/// found at the same byte however it was split. A longer head is parsed only when its end may have arrived, so that a
+/// peer that sends a long head byte by byte cannot make the parser quadratic.
 const EAGER_HEAD: usize = 8 * 1024;
 
 /// Where in a reply the next byte belongs.
@@ -49,26 +49,26 @@ enum Persistence {
     Close,
 }
 
-/// How a head says its body is delimited, with the connection's fate.
+/// How a head delimits its body, and whether the connection persists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Delimiting {
     body: ReplyState,
     persistence: Persistence,
 }
 
-/// Longest head that is remembered, and most fields in it: what servers send to small requests.
+/// Longest head that is remembered, and most fields in it: covers what servers send to small requests.
 const MEMO_BYTES: usize = 1024;
 const MEMO_FIELDS: usize = 16;
 
-/// Where a field's name ends among the remembered names, and where its value lies in the head.
+/// Where a field's name ends among the remembered names, and where its value is in the head.
 #[derive(Debug, Clone, Copy)]
 struct FieldSpan {
     name_end: u16,
     value: (u16, u16),
 }
 
-/// The last head and what it meant. A server repeats itself: a reply whose head is the same to the byte, in answer to a
-/// request of the same shape, means the same and need not be parsed again.
+/// The last head and its meaning. Servers repeat themselves: a reply with a byte-identical head, to a request with the
+/// same reply shape, means the same and need not be parsed again.
 #[derive(Debug)]
 struct Memo {
     bytes: Vec<u8>,
@@ -81,7 +81,7 @@ struct Memo {
 }
 
 impl Memo {
-    /// The state before anything was seen: matches nothing.
+    /// The initial state; matches nothing.
     fn empty() -> Self {
         Self {
             bytes: Vec::new(),
@@ -97,7 +97,7 @@ impl Memo {
         !self.bytes.is_empty() && self.reply == reply && rest.starts_with(&self.bytes)
     }
 
-    /// Remembers `head`, parsed as `response`, keeping the memory of the one before.
+    /// Remembers `head`, parsed as `response`, reusing memory.
     fn keep(
         &mut self,
         head: &[u8],
@@ -112,7 +112,7 @@ impl Memo {
             return;
         }
         for field in response.headers.iter() {
-            // An empty value may lie anywhere; any place will do for it.
+            // An empty value has no meaningful address; any position will do.
             let at = (field.value.as_ptr() as usize).saturating_sub(head.as_ptr() as usize);
             let at = if field.value.is_empty() { 0 } else { at };
             self.names.push_str(field.name);
@@ -144,13 +144,13 @@ pub struct Http1 {
     pending: Queue,
     state: ReplyState,
     persistence: Persistence,
-    /// Length of the unfinished head or trailer at the last look.
+    /// Length of the unfinished head or trailer when it was last parsed.
     seen: usize,
     memo: Memo,
 }
 
 impl Http1 {
-    /// The framer of a fresh connection.
+    /// The framer of a new connection.
     pub fn new() -> Self {
         Self {
             pending: Queue::new(),
@@ -161,7 +161,7 @@ impl Http1 {
         }
     }
 
-    /// Ends the reply at the front. Where the peer closes after it, the requests behind it will never be answered.
+    /// Ends the oldest reply. If the peer closes after it, the other requests will never be answered.
     fn finish(&mut self, sink: &mut Sink<'_>) {
         self.state = ReplyState::Head;
         self.answered(sink);
@@ -170,7 +170,7 @@ impl Http1 {
         }
     }
 
-    /// Whether an unfinished head should be parsed again now that `rest` is there.
+    /// Whether to parse an unfinished head again with `rest`.
     fn worth_parsing(&self, rest: &[u8]) -> bool {
         if self.seen <= EAGER_HEAD {
             return true;
@@ -179,7 +179,7 @@ impl Http1 {
         tail.windows(2).any(|two| two == b"\n\n") || tail.windows(3).any(|three| three == b"\n\r\n")
     }
 
-    /// Notes an unfinished head or trailer; too long a one is a fault.
+    /// Notes an unfinished head or trailer; one that is too long is a fault.
     fn unfinished(&mut self, length: usize) -> ParseStatus {
         self.seen = length;
         if length >= UNIT_LIMIT { ParseStatus::Fault } else { ParseStatus::Starved }
@@ -227,7 +227,7 @@ impl Http1 {
         self.go_on(delimiting, sink)
     }
 
-    /// Goes on to the body after a whole head.
+    /// Continues with the body after a whole head.
     fn go_on(&mut self, delimiting: Delimiting, sink: &mut Sink<'_>) -> ParseStatus {
         self.seen = 0;
         self.state = delimiting.body;
@@ -386,7 +386,7 @@ fn delimiting(
             }
             length?;
         } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-            // The last coding decides; fields of one name are one list.
+            // The last coding decides; fields with one name form one list.
             coding = list(field.value).last().or(coding);
         } else if field.name.eq_ignore_ascii_case("connection") {
             close |= list(field.value).any(|item| item.eq_ignore_ascii_case(b"close"));
@@ -424,14 +424,14 @@ pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
 pub(crate) fn render(operation: OperationId, request: &Request) -> Rendered {
     let has = |wanted: &str| request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
     let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.target);
-    // Writing to a string cannot go wrong.
+    // Writing to a string cannot fail.
     if !has("host") {
         let _ = write!(head, "Host: {}\r\n", request.authority);
     }
     for (name, value) in &request.headers {
         let _ = write!(head, "{name}: {}\r\n", value.trim());
     }
-    // Methods that mean a body announce an empty one too (RFC 9110, section 8.6).
+    // Methods that normally have a body announce an empty one too (RFC 9110, section 8.6).
     let expects_body = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
     if (expects_body || !request.body.is_empty()) && !has("content-length") {
         let _ = write!(head, "Content-Length: {}\r\n", request.body.len());

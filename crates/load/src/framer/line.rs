@@ -1,29 +1,29 @@
-//! Lines that end in CR LF, found in bytes as they arrive: what memcached's and Redis' protocols are made of.
+//! Lines that end in CR LF, found in bytes as they arrive, for memcached's and Redis' protocols.
 //!
-//! A line is used only once it is whole, so that the same bytes mean the same however they are cut; the search goes on
-//! where it stopped, so that a line sent byte by byte costs no more than one sent at once.
+//! A line is used only once it is whole, so that the same bytes mean the same however they are cut; the search
+//! continues where it stopped, so that a line sent byte by byte costs no more than one sent at once.
 
-/// What one look for a line found.
+/// The result of one search for a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
-    /// The line without its end, and its length with it.
+    /// The line without its end, and its length including it.
     Whole(&'a [u8], usize),
     /// Its end is not there yet.
     Partial,
-    /// It is longer than allowed, or holds a CR or LF that is not its end.
+    /// It is longer than allowed, or contains a CR or LF that is not its end.
     Fault,
 }
 
-/// Where the search for the end of a line goes on.
+/// Where the search for the end of a line continues.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LineSearch {
-    /// Bytes of the unfinished line that hold no line feed.
+    /// Bytes of the unfinished line that contain no line feed.
     searched: usize,
 }
 
 impl LineSearch {
-    /// Looks for the line at the start of `rest`; with its end it is at most `limit` bytes long. Until it is whole,
-    /// the next call must be given the same bytes with more behind them.
+    /// Finds the line at the start of `rest`; including its end it has at most `limit` bytes. Until it is whole, the
+    /// next call must get the same bytes followed by more.
     pub fn find<'a>(&mut self, rest: &'a [u8], limit: usize) -> Line<'a> {
         let window = &rest[..rest.len().min(limit)];
         let searched = std::mem::take(&mut self.searched).min(window.len());
@@ -37,7 +37,7 @@ impl LineSearch {
         }
     }
 
-    /// Forgets an unfinished line.
+    /// Drops an unfinished line.
     pub fn reset(&mut self) {
         self.searched = 0;
     }
@@ -51,7 +51,7 @@ fn whole(before: &[u8]) -> Line<'_> {
     }
 }
 
-/// A number of digits only; `None` for anything else or more than fits.
+/// A number of digits only; `None` for anything else or a number that does not fit.
 pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;

@@ -1,12 +1,13 @@
-//! memcached's text protocol, its meta commands included: replies read in place, pipelined.
+//! memcached's text protocol, including meta commands: replies read in place, pipelined.
 //!
-//! A reply becomes a head, the bytes of its value and an end. Values are those of `VALUE` and `VA`, a line feed between
-//! two of them; a reply without one is its own line (`STORED`, `HD`, `17`). The status of the head is 200; 404 where
-//! nothing was found (`END` alone, `NOT_FOUND`, `EN`, `NF`); 412 for `NOT_STORED` and `NS`; 409 for `EXISTS` and `EX`;
-//! 500 for `ERROR`, `CLIENT_ERROR` and `SERVER_ERROR`, as a trailer where it comes in the place of `END`.
+//! A reply becomes a head, the bytes of its value and an end. Values are those of `VALUE` and `VA`, with a line feed
+//! between two of them; the value of a reply without one is its line (`STORED`, `HD`, `17`). The status of the head is
+//! 200; 404 if nothing was found (`END` alone, `NOT_FOUND`, `EN`, `NF`); 412 for `NOT_STORED` and `NS`; 409 for
+//! `EXISTS` and `EX`; 500 for `ERROR`, `CLIENT_ERROR` and `SERVER_ERROR`, as a trailer if it comes instead of `END`.
 //!
-//! Nothing is kept but one line of a limited length. Refused are lines that are no answer to the command, a
-//! value under another key than the one that was asked for, bytes that no request asked for, and commands that are not answered once ([`command`]).
+//! Only one line of limited length is kept. These are refused: lines that do not answer the command, a value under
+//! another key than the requested one, bytes that no request asked for, and commands that are not answered exactly once
+//! ([`command`]).
 
 mod request;
 
@@ -19,7 +20,7 @@ use crate::framer::{ERROR_FIELD, Event, Head, In, Out, Sink};
 
 pub use request::{CommandError, command};
 
-/// Longest line with its end; longer is a protocol error. Keys have at most 250 bytes, and errors a sentence.
+/// Longest line including its end; longer is a protocol error. Keys have at most 250 bytes, and errors are sentences.
 pub const LINE_LIMIT: usize = 8 * 1024;
 
 /// A request whose reply is not over.
@@ -27,7 +28,7 @@ pub const LINE_LIMIT: usize = 8 * 1024;
 struct Pending {
     id: u64,
     reply: ReplyShape,
-    /// How many of the kept bytes are its key: none unless it asks for one value.
+    /// How many of the kept bytes are its key: 0 unless it asks for one value.
     key: usize,
 }
 
@@ -40,19 +41,19 @@ enum ReplyState {
     Broken,
 }
 
-/// Whether the reply under way has told a value.
+/// Whether the current reply has reported a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Reported {
     Nothing,
     Values,
 }
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// A value of so many bytes follows.
+    /// A value of this many bytes follows.
     Value(u64),
-    /// The last of the values was told.
+    /// All values were reported.
     End,
     /// The reply is this line, with this status.
     Whole(u16),
@@ -62,22 +63,22 @@ enum Meaning {
 #[derive(Debug)]
 pub struct Memcached {
     pending: VecDeque<Pending>,
-    /// The keys of the requests that ask for one value, one after the other.
+    /// The keys of the requests for one value, concatenated.
     keys: VecDeque<u8>,
     state: ReplyState,
     line: LineSearch,
-    told: Told,
+    reported: Reported,
 }
 
 impl Memcached {
-    /// The framer of a fresh connection.
+    /// The framer of a new connection.
     pub fn new() -> Self {
         Self {
             pending: VecDeque::new(),
             keys: VecDeque::new(),
             state: ReplyState::Line,
             line: LineSearch::default(),
-            told: Told::Nothing,
+            reported: Reported::Nothing,
         }
     }
 
@@ -99,44 +100,44 @@ impl Memcached {
         }
         input.consume(length);
         let head = |status| Event::Head(id, Head { status, fields: &[] });
-        match (meaning, self.told) {
-            (Meaning::Value(left), told) => {
-                sink(if told == Told::Nothing { head(200) } else { Event::Data(id, b"\n") });
-                self.told = Told::Values;
+        match (meaning, self.reported) {
+            (Meaning::Value(left), reported) => {
+                sink(if reported == Reported::Nothing { head(200) } else { Event::Data(id, b"\n") });
+                self.reported = Reported::Values;
                 self.state = if left == 0 { ReplyState::DataEnd } else { ReplyState::Data { left } };
             }
-            (Meaning::End, told) => {
-                if told == Told::Nothing {
+            (Meaning::End, reported) => {
+                if reported == Reported::Nothing {
                     sink(head(404));
                 }
                 self.finish(sink);
             }
-            (Meaning::Whole(status), Told::Nothing) => {
+            (Meaning::Whole(status), Reported::Nothing) => {
                 sink(head(status));
                 sink(Event::Data(id, line));
                 self.finish(sink);
             }
-            // Values were told before the server found that it could not go on.
-            (Meaning::Whole(status @ 500), Told::Values) => {
+            // The server failed after it had sent values.
+            (Meaning::Whole(status @ 500), Reported::Values) => {
                 let text = httparse::Header { name: ERROR_FIELD, value: line };
                 sink(Event::Trailers(id, Head { status, fields: &[text] }));
                 self.finish(sink);
             }
-            (Meaning::Whole(_), Told::Values) => return ParseStatus::Fault,
+            (Meaning::Whole(_), Reported::Values) => return ParseStatus::Fault,
         }
         ParseStatus::More
     }
 
-    /// Whether a `VALUE` line is the first of its reply and has the key that was asked for.
+    /// Whether a `VALUE` line is the first of its reply and has the requested key.
     fn is_asked(&self, line: &[u8]) -> bool {
         let length = self.pending.front().map_or(0, |pending| pending.key);
         let named = line.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
-        self.told == Told::Nothing && named.len() == length && self.keys.iter().take(length).eq(named)
+        self.reported == Reported::Nothing && named.len() == length && self.keys.iter().take(length).eq(named)
     }
 
-    /// Ends the reply at the front.
+    /// Ends the oldest reply.
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        self.told = Told::Nothing;
+        self.reported = Reported::Nothing;
         self.answered(sink);
     }
 }
@@ -202,11 +203,11 @@ impl Ordered for Memcached {
         self.keys.clear();
         self.state = ReplyState::Line;
         self.line.reset();
-        self.told = Told::Nothing;
+        self.reported = Reported::Nothing;
     }
 }
 
-/// What a line means as a reply of that shape; `None` where it is none.
+/// What a line means in a reply of that shape; `None` if it is invalid.
 fn meaning(line: &[u8], reply: ReplyShape) -> Option<Meaning> {
     let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
     let (word, rest) = line.split_at(end);

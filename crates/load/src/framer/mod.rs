@@ -1,8 +1,8 @@
 //! The sans-I/O contract of every protocol: bytes in, events out, bytes to write.
 //!
-//! A framer owns the protocol's state of one connection and nothing else. It refuses to own a socket, a clock, a
-//! buffer of bodies or a timeout; the loop owns those. Bodies are handed on as slices of the input and never kept,
-//! so a hostile peer costs no more memory than one unfinished head.
+//! A framer owns the protocol's state of one connection and nothing else: the loop owns socket, clock, body buffers and
+//! timeouts. Bodies are passed on as slices of the input and never kept, so a hostile peer costs no more memory than
+//! one unfinished head.
 
 pub mod h2;
 pub mod http1;
@@ -24,13 +24,13 @@ use request::{
 };
 use resp::Resp;
 
-/// Longest head, chunk line or other unit that must be whole before it can be read; longer is a protocol error.
+/// Longest head, chunk line or other unit that must be whole before it is parsed; longer is a protocol error.
 pub const UNIT_LIMIT: usize = 256 * 1024;
 
-/// Under which name [`Event::Trailers`] has the text of an error, in framings without fields.
+/// Name of the field in [`Event::Trailers`] with the text of an error, for framings without fields.
 pub const ERROR_FIELD: &str = "error";
 
-/// Bytes waiting to be written to one connection. Grows to the largest batch ever written and is then reused.
+/// Bytes waiting to be written to one connection. Grows to the largest batch and is then reused.
 #[derive(Debug, Default)]
 pub struct Out {
     bytes: Vec<u8>,
@@ -43,7 +43,7 @@ impl Out {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends what `write` puts at the start of room for `most` bytes; it returns how many bytes that is.
+    /// Appends what `write` puts at the start of a buffer of `most` bytes; `write` returns how many bytes that is.
     pub fn push_with(&mut self, most: usize, write: impl FnOnce(&mut [u8]) -> usize) {
         let start = self.bytes.len();
         self.bytes.resize(start + most, 0);
@@ -69,14 +69,14 @@ impl Out {
         }
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Drops all bytes, keeping the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.written = 0;
     }
 }
 
-/// A view of the bytes a connection has received and the framer has not yet consumed.
+/// A view of the received bytes of a connection that the framer has not consumed.
 #[derive(Debug)]
 pub struct In<'a> {
     bytes: &'a [u8],
@@ -84,7 +84,7 @@ pub struct In<'a> {
 }
 
 impl<'a> In<'a> {
-    /// A view of `bytes`, nothing of it consumed.
+    /// A view of `bytes`, none of them consumed.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, consumed: 0 }
     }
@@ -94,7 +94,7 @@ impl<'a> In<'a> {
         &self.bytes[self.consumed..]
     }
 
-    /// Marks the next `count` bytes as dealt with (at most all that are left).
+    /// Consumes the next `count` bytes (at most all that are left).
     pub fn consume(&mut self, count: usize) {
         self.consumed = (self.consumed + count).min(self.bytes.len());
     }
@@ -108,14 +108,14 @@ impl<'a> In<'a> {
 /// The head of a reply: its status and header fields, borrowed from the input.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
-    /// The status, in HTTP's numbers; framings without one say 200.
+    /// The status, as HTTP numbers it; framings without one report 200.
     pub status: u16,
     /// The header fields in order of arrival; empty for framings without any.
     pub fields: &'a [httparse::Header<'a>],
 }
 
 impl<'a> Head<'a> {
-    /// The value of the first field of that name, letter case ignored.
+    /// The value of the first field with that name, ignoring case.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         self.fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
     }
@@ -133,18 +133,18 @@ pub enum Event<'a> {
     Head(u64, Head<'a>),
     /// A piece of a reply's body, transfer coding removed.
     Data(u64, &'a [u8]),
-    /// That many whole messages inside a reply (streaming protocols). Their bytes were reported as data before,
-    /// without whatever delimits messages on the wire; no piece of data is of two messages.
+    /// This many whole messages inside a reply (streaming protocols). Their bytes were reported as data before, without
+    /// the delimiters; no piece of data contains bytes of two messages.
     Message(u64, u32),
-    /// The fields behind a reply's body (HTTP/2 trailers; the status is that of the head), or a status that the reply
-    /// only then turned out to have (an error behind the first value: memcached, Redis; its text is the field
-    /// [`ERROR_FIELD`]). At most once, after all data. Not reported where nothing can depend on them.
+    /// The fields after a reply's body (HTTP/2 trailers; the status is that of the head), or a late status (an error
+    /// after the first value: memcached, Redis; its text is the field [`ERROR_FIELD`]). At most once, after all data.
+    /// Not reported if nothing can depend on them.
     Trailers(u64, Head<'a>),
-    /// The reply is over. `Ok` means whole by the protocol's rules; whether it is right is the check's business.
+    /// The reply is over. `Ok` means whole by the protocol's rules; the check decides whether it is right.
     Done(u64, Outcome),
-    /// The peer will close after the outstanding replies: start nothing more here.
+    /// The peer will close after the outstanding replies: start no more requests.
     Drain,
-    /// The connection cannot be used any more; whatever is outstanding on it failed this way.
+    /// The connection cannot be used any more; its outstanding requests failed with this kind.
     Broken(ErrorKind),
 }
 
@@ -152,12 +152,12 @@ pub enum Event<'a> {
 #[error("the connection takes no further request now; wait for a reply")]
 pub struct Full;
 
-/// What it takes to give up one request.
+/// What it takes to cancel one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancel {
-    /// The request is forgotten and reported no more; the connection and all other requests go on.
+    /// The request is cancelled and reported no more; the connection and all other requests continue.
     Request,
-    /// The protocol cannot take a request back: the connection must be closed.
+    /// The protocol cannot cancel a request: the connection must be closed.
     Connection,
 }
 
@@ -167,37 +167,37 @@ pub type Sink<'s> = dyn FnMut(Event<'_>) + 's;
 /// The protocol's state of one connection.
 ///
 /// The loop calls `start` for each request, writes what `Out` holds, and hands whatever it reads to `receive`, which
-/// may write too (acknowledgements). Bytes left unconsumed are handed in again, with more behind them. After
+/// may write too (acknowledgements). Unconsumed bytes are passed again, followed by more. After
 /// [`Event::Broken`] the loop closes the connection and calls `reset` before it opens another.
 pub trait Framer {
     /// Begins a request: appends its bytes to `out` (or keeps them until the peer allows them). `id` comes back in
     /// every event of its reply and may be used again after its [`Event::Done`].
     ///
-    /// Errors: [`Full`] where [`room`](Framer::room) is 0; nothing was written then.
+    /// Errors: [`Full`] if [`room`](Framer::room) is 0; then nothing was written.
     fn start(&mut self, id: u64, request: &Rendered, out: &mut Out) -> Result<(), Full>;
 
-    /// Takes received bytes, consumes what it can and reports what they mean.
+    /// Parses received bytes: consumes what it can and reports what they mean.
     fn receive(&mut self, input: &mut In<'_>, out: &mut Out, sink: &mut Sink<'_>);
 
-    /// The peer closed its side. Ends every outstanding request, with `Ok` where the end of the connection is the
-    /// proper end of the reply.
+    /// The peer closed its side. Ends every outstanding request, with `Ok` if the end of the connection is the proper
+    /// end of the reply.
     fn eof(&mut self, sink: &mut Sink<'_>);
 
-    /// Gives up the request `id`, whose reply took too long. Where it answers [`Cancel::Request`], what it wrote tells
-    /// the peer, and no event names this start of `id` again.
+    /// Cancels the request `id`, whose reply took too long. If it returns [`Cancel::Request`], it wrote a notice to the
+    /// peer, and no event names this start of `id` again.
     fn cancel(&mut self, id: u64, out: &mut Out) -> Cancel;
 
-    /// Gives the protocol a chance to act on time (keep-alive probes). Returns when it wants to be called next.
+    /// Lets the protocol act on time (keep-alive probes). Returns when it must be called next.
     fn tick(&mut self, now: Timestamp, out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp>;
 
-    /// How many more requests may be started now. The loop's own `in_flight` limit comes on top.
+    /// How many more requests may be started now. The loop also applies its own `in_flight` limit.
     fn room(&self) -> u32;
 
     /// Becomes the framer of a new connection, keeping its memory.
     fn reset(&mut self);
 }
 
-/// How requests and replies are laid out on a connection.
+/// How requests and replies are delimited on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
     /// HTTP/1.1.
@@ -213,7 +213,7 @@ pub enum Framing {
 impl Framing {
     /// Renders a request once, to be sent many times.
     ///
-    /// Errors: [`RenderError`] where a part would not stay what it is on the wire, line breaks above all.
+    /// Errors: [`RenderError`] if a part is invalid on the wire, such as a line break.
     pub fn render(&self, operation: OperationId, request: &Request) -> Result<Rendered, RenderError> {
         check(request)?;
         match self {
@@ -228,7 +228,7 @@ impl Framing {
 
     /// Renders a gRPC call once, to be sent many times.
     ///
-    /// Errors: [`RenderError`] where the framing carries none, or a part would not stay what it is on the wire.
+    /// Errors: [`RenderError`] if the framing has no calls, or a part is invalid on the wire.
     pub fn render_call(&self, call: &Call<'_>) -> Result<Rendered, RenderError> {
         let Self::Http2(settings) = self else { return Err(RenderError::NoCalls(call.path.to_owned())) };
         check_target(call.path)?;
@@ -256,7 +256,7 @@ impl Framing {
         }
     }
 
-    /// Its name in ALPN; `None` where it has none.
+    /// Its name in ALPN, if it has one.
     pub(crate) const fn alpn(&self) -> Option<&'static str> {
         match self {
             Self::Http1 => Some("http/1.1"),
@@ -279,7 +279,7 @@ pub enum AnyFramer {
     Resp(Resp),
 }
 
-/// Calls one method of whichever framer it is.
+/// Calls a method of the framer inside.
 macro_rules! each {
     ($any:expr, $framer:ident => $call:expr) => {
         match $any {

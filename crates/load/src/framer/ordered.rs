@@ -1,8 +1,8 @@
-//! Replies in the order of requests, as HTTP/1.1, memcached and Redis send them: the part of a framer that those share.
+//! Replies in the order of requests, as HTTP/1.1, memcached and Redis send them: the part that these framers share.
 //!
-//! A protocol says what its next bytes mean ([`Ordered::step`]) and keeps its queue of unanswered requests; whatever does
-//! that is a [`Framer`] by what stands here: the loop over received bytes, what a fault does, what the end of a
-//! connection does to requests without a reply. It refuses to know any protocol's bytes, and calls nothing through a pointer.
+//! A protocol parses its next bytes ([`Ordered::step`]) and keeps its queue of unanswered requests. This module makes
+//! it a [`Framer`]: the loop over received bytes, the handling of faults, and what the end of a connection means for
+//! requests without a reply. It knows no protocol's bytes, and calls nothing through a pointer.
 
 use std::collections::VecDeque;
 
@@ -12,12 +12,12 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use crate::framer::request::{Rendered, ReplyShape};
 use crate::framer::{Cancel, Event, Framer, Full, In, Out, Sink};
 
-/// What one look at the input led to.
+/// Result of one parsing step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParseStatus {
-    /// Something was consumed; look again.
+    /// Something was consumed; call again.
     More,
-    /// The rest is not whole yet.
+    /// The rest is incomplete.
     Starved,
     /// The bytes break the protocol.
     Fault,
@@ -26,27 +26,27 @@ pub enum ParseStatus {
 /// A request whose reply is not over.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending {
-    /// Its number in events.
+    /// Its id in events.
     pub id: u64,
-    /// What its reply looks like.
+    /// The shape of its reply.
     pub reply: ReplyShape,
 }
 
-/// The requests without a whole reply, the first to be answered first.
+/// The requests without a whole reply, the oldest first.
 pub type Queue = VecDeque<Pending>;
 
-/// A protocol in which replies come in the order of requests and none can be taken back.
+/// A protocol in which replies come in the order of requests and none can be cancelled.
 pub trait Ordered {
-    /// Puts a request at the end of the queue, and what must go before its bytes into `out`.
+    /// Appends a request to the queue, and writes what must precede its bytes to `out`.
     fn begin(&mut self, id: u64, request: &Rendered, out: &mut Out);
 
-    /// Takes the request at the front out of the queue.
+    /// Removes the oldest request from the queue.
     fn pop(&mut self) -> Option<u64>;
 
-    /// One look at the input: consumes the next piece of a reply and reports it.
+    /// One parsing step: consumes the next piece of a reply and reports it.
     fn step(&mut self, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus;
 
-    /// Ends the reply under way, if the end of the connection is its proper end.
+    /// Ends the current reply, if the end of the connection is its proper end.
     fn end(&mut self, sink: &mut Sink<'_>) {
         let _ = sink;
     }
@@ -56,23 +56,23 @@ pub trait Ordered {
         !self.is_broken()
     }
 
-    /// Whether nothing more is read from the connection.
+    /// Whether the connection is no longer read.
     fn is_broken(&self) -> bool;
 
-    /// Reads nothing more from the connection and empties the queue.
+    /// Stops reading the connection and empties the queue.
     fn break_off(&mut self);
 
     /// Becomes the framer of a new connection, keeping its memory.
     fn renew(&mut self);
 
-    /// Ends the reply at the front: it is whole.
+    /// Ends the oldest reply as whole.
     fn answered(&mut self, sink: &mut Sink<'_>) {
         if let Some(id) = self.pop() {
             sink(Event::Done(id, Outcome::Ok));
         }
     }
 
-    /// Ends every request of the queue: no reply will come.
+    /// Fails every request of the queue: no reply will come.
     fn cut_short(&mut self, sink: &mut Sink<'_>) {
         while let Some(id) = self.pop() {
             sink(Event::Done(id, Outcome::Error(ErrorKind::Reset)));
@@ -113,7 +113,7 @@ impl<O: Ordered> Framer for O {
         self.break_off();
     }
 
-    /// No reply can be taken back (for HTTP: RFC 9112, section 9.3.2).
+    /// No request can be cancelled (for HTTP: RFC 9112, section 9.3.2).
     fn cancel(&mut self, _id: u64, _out: &mut Out) -> Cancel {
         Cancel::Connection
     }
@@ -131,16 +131,16 @@ impl<O: Ordered> Framer for O {
     }
 }
 
-/// Consumes at most `most` of the received bytes, hands them to `tell`, and says how many they were.
-pub fn pass_on(input: &mut In<'_>, most: u64, tell: impl FnOnce(&[u8])) -> u64 {
+/// Consumes at most `most` of the received bytes, passes them to `report`, and returns how many they were.
+pub fn pass_on(input: &mut In<'_>, most: u64, report: impl FnOnce(&[u8])) -> u64 {
     let rest = input.rest();
     let count = usize::try_from(most).unwrap_or(usize::MAX).min(rest.len());
     input.consume(count);
-    tell(&rest[..count]);
+    report(&rest[..count]);
     count as u64
 }
 
-/// Consumes the CR LF that must stand here.
+/// Consumes the CR LF that must come next.
 pub fn line_end(input: &mut In<'_>) -> ParseStatus {
     match input.rest() {
         [b'\r', b'\n', ..] => {
@@ -157,12 +157,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_passed_on_as_far_as_they_are_wanted_and_there() {
+    fn at_most_the_wanted_bytes_are_passed_on() {
         let mut input = In::new(b"abcdef");
-        let mut told = Vec::new();
-        assert_eq!(pass_on(&mut input, 4, |bytes| told.extend_from_slice(bytes)), 4);
-        assert_eq!(pass_on(&mut input, u64::MAX, |bytes| told.extend_from_slice(bytes)), 2);
-        assert_eq!((told.as_slice(), input.rest()), (&b"abcdef"[..], &b""[..]));
+        let mut passed = Vec::new();
+        assert_eq!(pass_on(&mut input, 4, |bytes| passed.extend_from_slice(bytes)), 4);
+        assert_eq!(pass_on(&mut input, u64::MAX, |bytes| passed.extend_from_slice(bytes)), 2);
+        assert_eq!((passed.as_slice(), input.rest()), (&b"abcdef"[..], &b""[..]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Requests as the workload states them, and rendered once as the bytes of one framing.
 //!
-//! Rendering refuses whatever would change the meaning of the bytes around it: line breaks in a target or a field,
-//! a length that is not the body's. It happens before anything is timed; the loop only copies the result.
+//! Rendering refuses anything that would change the meaning of the bytes around it: line breaks in a target or a field,
+//! a length that differs from the body's. It happens before anything is timed; the loop only copies the result.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Request {
     pub method: String,
     /// The target in origin form: path and query, beginning with `/` (or `*`).
     pub target: String,
-    /// Host and, where not the default, port.
+    /// Host, and port unless it is the default.
     pub authority: String,
     /// Header fields in order, without those the framing writes itself (`Host`, `Content-Length`). A `Host` field
     /// given here replaces the authority.
@@ -32,15 +32,15 @@ pub struct Request {
 pub enum ReplyShape {
     /// A head and whatever body the head announces.
     Normal,
-    /// A head alone, whatever it announces (HEAD).
+    /// Only a head, whatever it announces (HEAD).
     NoBody,
-    /// memcached: a value under the request's key or none, then `END`.
+    /// memcached: at most one value, under the request's key, then `END`.
     Value,
     /// memcached: any number of values, then `END`.
     Values,
     /// memcached: one line.
     Line,
-    /// memcached: one line, with a value behind it where it says so.
+    /// memcached: one line, followed by a value if the line says so.
     Meta,
     /// Redis: a string, a null or an error.
     Text,
@@ -61,28 +61,28 @@ pub enum Sending {
     Alternating,
 }
 
-/// A gRPC call: a request and a reply of messages, each with its length before it.
+/// A gRPC call: a request and a reply of messages, each preceded by its length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Call<'a> {
     /// `/package.Service/Method`.
     pub path: &'a str,
-    /// Host and, where not the default, port.
+    /// Host, and port unless it is the default.
     pub authority: &'a str,
-    /// Header fields beside those every call has (`te: trailers` and, unless given, `content-type: application/grpc`).
-    /// Values of names that end in `-bin` are in base64 already.
+    /// Header fields in addition to those of every call (`te: trailers` and, unless given, `content-type:
+    /// application/grpc`). Values of names that end in `-bin` must be in base64.
     pub metadata: &'a [(String, String)],
     /// The request's messages, encoded, without the prefixes, each shorter than 4 GiB.
     pub messages: &'a [Vec<u8>],
     /// When they are sent.
     pub sending: Sending,
-    /// The operation that the call as a whole is.
+    /// The operation of the call as a whole.
     pub operation: OperationId,
-    /// Under which operation the time of each reply message is recorded, if it is: the time since the one before, or
-    /// since the call was sent.
+    /// The operation under which the time of each reply message is recorded, if any: the time since the message before,
+    /// or since the call was sent.
     pub message_operation: Option<OperationId>,
 }
 
-/// A request rendered for one framing. Its body, and its key where it has one, may be patched in place.
+/// A request rendered for one framing. Its body and its key, if it has one, can be patched in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     operation: OperationId,
@@ -91,11 +91,11 @@ pub struct Rendered {
     key: Range<usize>,
     body: Range<usize>,
     opening: Option<Arc<Opening>>,
-    /// What a call has besides; `None` for a plain request.
+    /// The messages of a call; `None` for a plain request.
     messages: Option<Box<Messages>>,
 }
 
-/// How the body of a call is made up.
+/// The messages in the body of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Messages {
     /// Where each message ends in the body; its prefix begins where the one before ends.
@@ -105,7 +105,7 @@ struct Messages {
 }
 
 impl Rendered {
-    /// A call over gRPC: its head, and its messages behind it.
+    /// A gRPC call: its head, followed by its messages.
     pub(super) fn of_call(call: &Call<'_>, head: Vec<u8>) -> Result<Self, RenderError> {
         let (mut body, mut ends) = (Vec::new(), Vec::with_capacity(call.messages.len()));
         for (index, text) in call.messages.iter().enumerate() {
@@ -122,7 +122,7 @@ impl Rendered {
         Ok(Self { messages: Some(Box::new(messages)), ..plain })
     }
 
-    /// A plain request of a head and the body behind it.
+    /// A plain request: a head followed by the body.
     pub(super) fn of(operation: OperationId, reply: ReplyShape, mut head: Vec<u8>, body: &[u8]) -> Self {
         let body_at = head.len();
         head.extend_from_slice(body);
@@ -130,7 +130,7 @@ impl Rendered {
         Self::assembled(operation, reply, head, 0..0, body)
     }
 
-    /// A request from its bytes and the places of its key and its body within them.
+    /// A request from its bytes and the ranges of its key and its body.
     pub(crate) fn assembled(
         operation: OperationId,
         reply: ReplyShape,
@@ -141,12 +141,12 @@ impl Rendered {
         Self { operation, reply, bytes, key, body, opening: None, messages: None }
     }
 
-    /// Nothing yet, to be [filled](Self::refill).
+    /// An empty request, to be [filled](Self::refill).
     pub(crate) fn empty() -> Self {
         Self::assembled(OperationId(0), ReplyShape::Normal, Vec::new(), 0..0, 0..0)
     }
 
-    /// Becomes a plain request of the head that `head` appends and of `body`, in the memory that it has.
+    /// Becomes a plain request with the head that `head` appends and with `body`, reusing memory.
     pub(crate) fn refill(
         &mut self,
         operation: OperationId,
@@ -161,12 +161,12 @@ impl Rendered {
         (self.operation, self.reply, self.body) = (operation, reply, begin..self.bytes.len());
     }
 
-    /// The same, to be sent only on connections that were told `opening` before.
+    /// The same request, for connections that begin with `opening`.
     pub(crate) fn with_opening(self, opening: Option<Arc<Opening>>) -> Self {
         Self { opening, ..self }
     }
 
-    /// What its connection must have been told before the first request (Redis); nothing for most.
+    /// What its connection must send before the first request (Redis); `None` for most.
     pub fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }
@@ -176,17 +176,17 @@ impl Rendered {
         self.operation
     }
 
-    /// What its reply looks like.
+    /// The shape of its reply.
     pub fn reply(&self) -> ReplyShape {
         self.reply
     }
 
-    /// Everything that goes on the wire. In HTTP/2: the header block, then the body, without the frames around them.
+    /// All bytes on the wire. In HTTP/2: the header block, then the body, without the frames around them.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What is before the body.
+    /// The bytes before the body.
     pub fn head(&self) -> &[u8] {
         &self.bytes[..self.body.start]
     }
@@ -196,7 +196,7 @@ impl Rendered {
         &self.bytes[self.body.clone()]
     }
 
-    /// The body, to be patched in place; its length stays.
+    /// The body, to be patched in place at its length.
     pub fn body_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.body.clone()]
     }
@@ -206,12 +206,12 @@ impl Rendered {
         &self.bytes[self.key.clone()]
     }
 
-    /// The key, to be patched in place; its length stays.
+    /// The key, to be patched in place at its length.
     pub fn key_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.key.clone()]
     }
 
-    /// Whether it is a call, whose reply consists of messages too.
+    /// Whether it is a call, whose reply consists of messages.
     pub fn is_call(&self) -> bool {
         self.messages.is_some()
     }
@@ -224,13 +224,13 @@ impl Rendered {
         }
     }
 
-    /// Under which operation the time of each reply message is recorded.
+    /// The operation under which the time of each reply message is recorded.
     pub fn message_operation(&self) -> Option<OperationId> {
         self.messages.as_ref().and_then(|messages| messages.operation)
     }
 }
 
-/// A request that cannot be rendered.
+/// Why a request cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     #[error("`{0}` is not a method; use letters such as `GET` or `POST`")]
@@ -322,7 +322,7 @@ fn check_header(name: &str, value: &str, body: usize) -> Result<(), RenderError>
     Ok(())
 }
 
-/// What the reply to a request looks like.
+/// The shape of the reply to a request.
 pub(crate) fn reply_to(request: &Request) -> ReplyShape {
     if request.method == "HEAD" { ReplyShape::NoBody } else { ReplyShape::Normal }
 }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_would_break_out_of_its_place_is_refused() {
+    fn invalid_parts_are_refused() {
         let refused = |change: &dyn Fn(&mut Request)| {
             let mut changed = request();
             change(&mut changed);

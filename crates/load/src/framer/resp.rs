@@ -1,15 +1,15 @@
-//! Redis' protocol, versions 2 and 3: replies of every type, pipelined, read in place.
+//! The Redis protocol (RESP), versions 2 and 3: replies of every type, pipelined, read in place.
 //!
 //! A reply becomes a head, the bytes of its value and an end. The status of the head is 200, 404 for a null, and 500
-//! for an error, whose text is then the value. A number, truth value or simple string is its own text, a verbatim
-//! string is told without its format. Of an aggregate the values of the innermost elements are told, a line feed
-//! between each two, as `redis-cli --raw` prints them; where one of them is an error (`EXEC`), status 500 follows as a
-//! trailer. Attributes and push messages are read and passed over.
+//! for an error, whose text is then the value. The value of a number, truth value or simple string is its text; the
+//! value of a verbatim string leaves out its format. The value of an aggregate is the values of its innermost elements
+//! with a line feed between each two, as `redis-cli --raw` prints them; if one of them is an error (`EXEC`), status 500
+//! follows as a trailer. Attributes and push messages are read and ignored.
 //!
-//! Nothing is kept but one line of a limited length and a count for each open aggregate, so a hostile peer costs no
-//! more memory than that, whatever lengths it announces. Refused are values of a type with which the
-//! command is never answered, bytes that no request asked for, nesting beyond
-//! [`DEPTH`], and commands after which replies no longer match requests ([`command`]).
+//! Only one line of limited length and a count for each open aggregate are kept, so a hostile peer costs no more memory
+//! than that, whatever lengths it announces. These are refused: values of a type that never answers the command, bytes
+//! that no request asked for, nesting deeper than [`DEPTH`], and commands after which replies no longer match requests
+//! ([`command`]).
 
 mod request;
 
@@ -26,19 +26,19 @@ pub const DEPTH: usize = 32;
 /// Longest line that holds a length, a 64-bit number or nothing; longer is a protocol error.
 const NUMBER_LINE: usize = 64;
 
-/// Most of an error's text that is kept, where the opening of a connection was refused or an element is an error.
+/// Bytes kept of an error's text, if the server refuses the opening or an element is an error.
 const REFUSAL: usize = 256;
 
-/// What the value under way belongs to.
+/// What the current value belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueOwner {
-    /// What was said before the first request.
+    /// The commands sent before the first request.
     Opening,
-    /// The request at the front.
+    /// The oldest request.
     Reply(u64),
-    /// The request at the front, which the opening's refusal answers.
+    /// The oldest request, which fails because the server refused the opening.
     Refused(u64),
-    /// Nobody: a push message.
+    /// Nothing: a push message.
     Push,
 }
 
@@ -55,7 +55,7 @@ enum ValueState {
     Text {
         left: u64,
     },
-    /// At the line end behind a string.
+    /// At the line end after a string.
     TextEnd,
     /// At the length of a chunk of a streamed string.
     ChunkSize,
@@ -63,7 +63,7 @@ enum ValueState {
     Chunk {
         left: u64,
     },
-    /// At the line end behind a chunk.
+    /// At the line end after a chunk.
     ChunkEnd,
     Broken,
 }
@@ -71,7 +71,7 @@ enum ValueState {
 /// How an open aggregate ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AggregateEnd {
-    /// After so many more values, at least one.
+    /// After this many more values, at least one.
     Values(u64),
     /// At a full stop.
     Streamed,
@@ -85,9 +85,9 @@ enum AggregateEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AggregateKind {
     Value,
-    /// Something about the value behind it; told to nobody.
+    /// Metadata of the value after it; not reported.
     Attribute,
-    /// A message that no request asked for; told to nobody.
+    /// A message that no request asked for; not reported.
     Push,
 }
 
@@ -97,7 +97,7 @@ struct OpenAggregate {
     kind: AggregateKind,
 }
 
-/// What a leaf, a value that is no aggregate, is.
+/// The kind of a leaf, a value that is not an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaf {
     Value,
@@ -105,26 +105,26 @@ enum Leaf {
     Error,
 }
 
-/// A length as it stands behind a type.
+/// The length that follows a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Of(u64),
     /// -1: version 2's null.
     Null,
-    /// `?`: what follows comes in pieces of unknown number.
+    /// `?`: the content comes in an unknown number of pieces.
     Streamed,
 }
 
-/// Whether the opening was said on this connection.
+/// Whether the opening was sent on this connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Greeting {
     Unsaid,
     Said,
 }
 
-/// Whether the innermost values told so far need a line feed before the next.
+/// Whether an innermost value was reported already, so that the next needs a line feed before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Reported {
     Nothing,
     Some,
 }
@@ -134,28 +134,28 @@ enum Told {
 pub struct Resp {
     pending: Queue,
     greeting: Greeting,
-    /// Replies to the opening that are still to come.
+    /// Replies to the opening that are still missing.
     opening_left: u32,
-    /// The error that answered the opening; empty for none.
+    /// The error that answered the opening; empty if none.
     refusal: Vec<u8>,
     state: ValueState,
     line: LineSearch,
     aggregates: Vec<OpenAggregate>,
-    /// Open aggregates that are told to nobody.
+    /// Open aggregates that are not reported.
     hidden: u32,
     /// `None` between replies.
     owner: Option<ValueOwner>,
-    /// The leaf under way.
+    /// The current leaf.
     leaf: Leaf,
-    told: Told,
-    /// Errors among the innermost values of the reply under way.
+    reported: Reported,
+    /// Errors among the innermost values of the current reply.
     inner_errors: u32,
     /// The text of the first of them.
     inner_error: Vec<u8>,
 }
 
 impl Resp {
-    /// The framer of a fresh connection.
+    /// The framer of a new connection.
     pub fn new() -> Self {
         Self {
             pending: Queue::new(),
@@ -168,15 +168,15 @@ impl Resp {
             hidden: 0,
             owner: None,
             leaf: Leaf::Value,
-            told: Told::Nothing,
+            reported: Reported::Nothing,
             inner_errors: 0,
             inner_error: Vec::new(),
         }
     }
 
-    /// A value from its type on.
+    /// Reads a value from its type on.
     fn value(&mut self, first: u8, input: &mut In<'_>, sink: &mut Sink<'_>) -> ParseStatus {
-        // An attribute says nothing of what it belongs to; a push message belongs to nobody.
+        // An attribute belongs to the value after it, a push message to no request.
         if self.aggregates.is_empty() && self.owner.is_none() && !matches!(first, b'|' | b'>') {
             self.owner = self.next_owner();
             let wanted = self.pending.front().map_or(ReplyShape::Normal, |pending| pending.reply);
@@ -218,10 +218,10 @@ impl Resp {
         Some(if self.refusal.is_empty() { ValueOwner::Reply(id) } else { ValueOwner::Refused(id) })
     }
 
-    /// A leaf that is whole on its line.
+    /// A leaf that fits on its line.
     fn line_leaf(&mut self, leaf: Leaf, text: &[u8], sink: &mut Sink<'_>) -> Option<()> {
         self.begin_leaf(leaf, sink);
-        self.tell(text, sink);
+        self.report(text, sink);
         self.complete(sink);
         Some(())
     }
@@ -282,7 +282,7 @@ impl Resp {
     fn aggregate(&mut self, first: u8, text: &[u8], sink: &mut Sink<'_>) -> Option<()> {
         let kind = match first {
             b'|' => AggregateKind::Attribute,
-            // Push messages stand between replies, never inside one.
+            // Push messages come between replies, never inside one.
             b'>' if self.aggregates.is_empty() && self.owner.is_none() => AggregateKind::Push,
             b'>' => return None,
             _ => AggregateKind::Value,
@@ -313,7 +313,7 @@ impl Resp {
         Some(())
     }
 
-    /// The full stop behind the last element of a streamed aggregate.
+    /// The full stop after the last element of a streamed aggregate.
     fn end_of_stream(&mut self, sink: &mut Sink<'_>) -> Option<()> {
         let aggregate = self.aggregates.last()?;
         if !matches!(aggregate.left, AggregateEnd::Streamed | AggregateEnd::StreamedKey) {
@@ -324,7 +324,7 @@ impl Resp {
         Some(())
     }
 
-    /// The head of the reply under way, where it is told at all.
+    /// Reports the head of the current value, if it belongs to a request.
     fn head(&self, status: u16, sink: &mut Sink<'_>) {
         if let Some(ValueOwner::Reply(id)) = self.owner {
             sink(Event::Head(id, Head { status, fields: &[] }));
@@ -349,14 +349,14 @@ impl Resp {
             return;
         }
         self.inner_errors += u32::from(leaf == Leaf::Error);
-        if let (Told::Some, Some(ValueOwner::Reply(id))) = (self.told, self.owner) {
+        if let (Reported::Some, Some(ValueOwner::Reply(id))) = (self.reported, self.owner) {
             sink(Event::Data(id, b"\n"));
         }
-        self.told = Told::Some;
+        self.reported = Reported::Some;
     }
 
-    /// Tells bytes of the leaf under way to whom they concern.
-    fn tell(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
+    /// Reports bytes of the current leaf to its owner.
+    fn report(&mut self, bytes: &[u8], sink: &mut Sink<'_>) {
         if bytes.is_empty() || self.hidden > 0 {
             return;
         }
@@ -374,7 +374,7 @@ impl Resp {
         }
     }
 
-    /// A value is over, and with it every aggregate whose last element it is.
+    /// Ends a value, and every aggregate whose last element it is.
     fn complete(&mut self, sink: &mut Sink<'_>) {
         self.state = ValueState::Value;
         while let Some(aggregate) = self.aggregates.last_mut() {
@@ -398,20 +398,20 @@ impl Resp {
             self.aggregates.pop();
             self.hidden -= u32::from(kind != AggregateKind::Value);
             if kind == AggregateKind::Attribute {
-                // The value that it belongs to is still to come.
+                // The value that the attribute belongs to is still to come.
                 return;
             }
         }
         self.finish(sink);
     }
 
-    /// A whole reply or push message is over.
+    /// Ends a whole reply or push message.
     fn finish(&mut self, sink: &mut Sink<'_>) {
         match self.owner.take() {
             Some(ValueOwner::Opening) => {
                 self.opening_left -= 1;
-                // An error may come without a text; it is a refusal all the same.
-                let refused = self.leaf == Leaf::Error && self.told == Told::Nothing;
+                // An error without a text is a refusal too.
+                let refused = self.leaf == Leaf::Error && self.reported == Reported::Nothing;
                 if refused && self.refusal.is_empty() {
                     self.refusal.extend_from_slice(b"ERR");
                 }
@@ -430,7 +430,7 @@ impl Resp {
             }
             Some(ValueOwner::Push) | None => {}
         }
-        self.told = Told::Nothing;
+        self.reported = Reported::Nothing;
         self.inner_errors = 0;
         self.inner_error.clear();
     }
@@ -442,8 +442,8 @@ impl Default for Resp {
     }
 }
 
-/// Whether a value of that type can answer a request for that shape. A simple string may always: it is what a
-/// transaction says to each of its commands.
+/// Whether a value of that type can answer a request for that shape. A simple string always can: a transaction answers
+/// each of its commands with one.
 fn is_answer(first: u8, wanted: ReplyShape) -> bool {
     match (wanted, first) {
         (_, b'-' | b'!' | b'+') => true,
@@ -476,12 +476,12 @@ impl Ordered for Resp {
             ValueState::Value => self.value(first, input, sink),
             ValueState::Format { left } => self.format(left, input),
             ValueState::Text { left } => {
-                let left = left - pass_on(input, left, |bytes| self.tell(bytes, sink));
+                let left = left - pass_on(input, left, |bytes| self.report(bytes, sink));
                 self.state = if left == 0 { ValueState::TextEnd } else { ValueState::Text { left } };
                 ParseStatus::More
             }
             ValueState::Chunk { left } => {
-                let left = left - pass_on(input, left, |bytes| self.tell(bytes, sink));
+                let left = left - pass_on(input, left, |bytes| self.report(bytes, sink));
                 self.state = if left == 0 { ValueState::ChunkEnd } else { ValueState::Chunk { left } };
                 ParseStatus::More
             }
@@ -523,19 +523,19 @@ impl Ordered for Resp {
         self.aggregates.clear();
         self.hidden = 0;
         self.owner = None;
-        self.told = Told::Nothing;
+        self.reported = Reported::Nothing;
         self.inner_errors = 0;
         self.inner_error.clear();
     }
 }
 
-/// Adds what there is room for to an error's text.
+/// Appends to an error's text as much as its limit allows.
 fn keep(text: &mut Vec<u8>, bytes: &[u8]) {
     let room = REFUSAL.saturating_sub(text.len());
     text.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
-/// The length behind a type; `None` where it is none.
+/// The length after a type; `None` if it is invalid.
 fn length(text: &[u8]) -> Option<Length> {
     match text {
         b"-1" => Some(Length::Null),
@@ -544,7 +544,7 @@ fn length(text: &[u8]) -> Option<Length> {
     }
 }
 
-/// Whether `text` is what the type `first` says it is.
+/// Whether `text` is a valid literal of the type `first`.
 fn is_literal(first: u8, text: &[u8]) -> bool {
     let unsigned = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     let text_of = || std::str::from_utf8(text).ok();

@@ -1,6 +1,6 @@
-//! What one variant's requests in a window add up to, and when they show that it has gone.
+//! The sums of one variant's requests in a window, and the detection of a peer that has gone.
 //!
-//! It takes over what a pool has finished and gives it to the recorder; it neither sends nor waits.
+//! It passes what a pool has finished to the recorder; it neither sends nor waits.
 
 use weighbridge_model::quantity::Timestamp;
 use weighbridge_model::record::{
@@ -14,13 +14,13 @@ use crate::recorder::Recorder;
 use crate::session::Fate;
 use crate::window::Window;
 
-/// Fewest failures in a row before a window is given up.
+/// Fewest failures in a row before a window is aborted.
 const FAILURES: u64 = 3;
 
-/// One variant's part of a window under way.
+/// One variant's part of a running window.
 pub(super) struct Account<'a> {
     pub recorder: &'a mut Recorder,
-    /// Where response times are counted for whoever watches.
+    /// Counts response times for live progress.
     pub times: Option<&'a LiveTimes>,
     samples: Option<&'a mut Vec<RequestRecord>>,
     first_sent: Option<Timestamp>,
@@ -28,7 +28,7 @@ pub(super) struct Account<'a> {
     last_reply: Timestamp,
     failures: u64,
     last_failure: ErrorKind,
-    /// Good replies that stood still between two of their parts.
+    /// Good replies that paused between two of their parts.
     held_up: u64,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Records the requests that are over; `over` is told when each was. Returns when the last of them was.
+    /// Records the requests that ended and calls `over` with the time of each. Returns when the last of them ended.
     pub fn settle(&mut self, pool: &mut Pool, mut over: impl FnMut(Timestamp)) -> Option<Timestamp> {
         let mut last = None;
         for message in pool.messages.drain(..) {
@@ -96,8 +96,8 @@ impl<'a> Account<'a> {
         last
     }
 
-    /// Whether a window that only replies can end should be given up: for longer than the variant's patience there were
-    /// only failures, at least one for every slot.
+    /// Whether to abort a window that only replies can end: for longer than the variant's patience there were only
+    /// failures, at least one per slot.
     pub fn trouble(&self, pool: &mut Pool, io: &Io, now: Timestamp) -> Option<Trouble> {
         let slots = u64::from(pool.settings.connections) * u64::from(pool.settings.in_flight);
         let silence = now.since(self.last_reply);

@@ -1,7 +1,7 @@
 //! One window on several variants at once, request by request, in one loop on one schedule.
 //!
-//! Every variant has its own connections, recorder and figures; the loop is common to all, and so are its busy time and
-//! its CPU time. Who is sent to when, [`Interleave`] decides.
+//! Every variant has its own connections, recorder and figures; the loop is shared, and so are its busy time and CPU
+//! time. [`Interleave`] decides which variant is sent a request when.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -25,13 +25,13 @@ use crate::window::{Load, Stop};
 #[derive(Debug)]
 pub struct Share<'a> {
     pub variant: VariantId,
-    /// Where its histograms are added.
+    /// Receives its histograms.
     pub tallies: &'a mut Tallies,
-    /// Where each of its requests is appended, if anywhere.
+    /// Receives each of its requests, if given.
     pub samples: Option<&'a mut Vec<RequestRecord>>,
 }
 
-/// What one run of the loop keeps.
+/// State of one run of the loop.
 struct LoopState<'a> {
     interleave: Interleave,
     variants: Vec<VariantId>,
@@ -39,24 +39,24 @@ struct LoopState<'a> {
     waits: Waits,
 }
 
-/// How the loop came to its end.
+/// How the loop ended.
 struct Over {
     end: WindowEnd,
-    /// The place of the variant that it was given up for, and why.
+    /// The index of the variant that caused an abort, and why.
     trouble: Option<(usize, Trouble)>,
 }
 
 impl Generator {
-    /// Carries out one window on several variants at once and returns when nothing is outstanding: one report for each
-    /// share, in their order. Counts and times of the load are of rounds of requests, one to each variant.
+    /// Runs one window on several variants at once and returns when nothing is outstanding: one report per share, in
+    /// their order. Counts and times of the load are of rounds of requests, one to each variant.
     ///
-    /// The figures' `health` is the whole loop's, the same for every variant, but for lag and loop delay. Where one
-    /// variant is given up, the window ends for all, and only that one's report has the trouble.
+    /// The figures' `health` is the whole loop's and the same for every variant, except lag and loop delay. If one
+    /// variant causes an abort, the window ends for all, and only its report has the trouble.
     ///
-    /// Errors: [`RunError`] where nothing could be run; failed requests are figures, not errors.
+    /// Errors: [`RunError`] if nothing could be run; failed requests are counted in the figures instead.
     ///
     /// # Panics
-    /// Where a variant has two shares: its connections cannot be of both.
+    /// If a variant has two shares.
     pub fn run_interleaved(
         &mut self,
         shares: &mut [Share<'_>],
@@ -110,7 +110,7 @@ impl Generator {
     }
 }
 
-/// Takes the pools out of the list, so that all can be used at once.
+/// Takes the pools out of the list, so that all can be borrowed at once.
 #[expect(clippy::vec_box, reason = "a pool keeps the place that it was given when it was attached")]
 fn take(pools: &mut [Option<Box<Pool>>], variants: &[VariantId]) -> Result<Vec<Box<Pool>>, RunError> {
     let missing = variants.iter().find(|variant| pools.get(variant.index()).is_none_or(Option::is_none));
@@ -125,7 +125,7 @@ fn pool_of(pools: &mut [Option<Box<Pool>>], variant: VariantId) -> Result<&mut P
     super::pool_of(pools, variant).ok_or(RunError::NotAttached(variant))
 }
 
-/// The load as a pool needs to know it: slots of closed load do not think there, the interleaving does it for them.
+/// The load as a pool sees it: in closed load the interleaving handles think time, not the pool.
 fn without_think(load: &Load) -> Load {
     match load {
         Load::Thinking { stop, .. } => Load::Closed(*stop),
@@ -135,7 +135,7 @@ fn without_think(load: &Load) -> Load {
 }
 
 impl LoopState<'_> {
-    /// Turns the loop until the window is over.
+    /// Runs the loop until the window is over.
     fn turns(
         &mut self,
         others: &mut [Option<Box<Pool>>],
@@ -163,13 +163,13 @@ impl LoopState<'_> {
                 self.interleave.abort(now);
                 for pool in pools.iter_mut() {
                     pool.abandon(ErrorKind::Reset, now);
-                    // Neither good nor bad: the loop took its eyes off them.
+                    // Neither good nor bad: the loop stopped before it recorded them.
                     pool.finished.clear();
                     pool.messages.clear();
                 }
                 return Ok(Over { end: WindowEnd::Aborted, trouble });
             }
-            // Where nothing was sent since, the clock was read a moment ago.
+            // If nothing was sent since, the last clock reading is recent enough.
             let now = if sent { sys::clock() } else { now };
             let until = self.until(pools, now);
             let found = self.waits.wait(io, options, now, until)?;
@@ -177,7 +177,7 @@ impl LoopState<'_> {
         }
     }
 
-    /// What the next wait is for.
+    /// What ends the next wait.
     fn until(&mut self, pools: &[Box<Pool>], now: Timestamp) -> Until {
         let mut due = self.interleave.wake(now);
         let mut housekeeping = now + super::NAP;
@@ -191,7 +191,7 @@ impl LoopState<'_> {
         Until { due, housekeeping, unread }
     }
 
-    /// Takes over what is finished and starts what is due, of every variant. Whether anything was started.
+    /// Takes over finished requests and starts due ones, for every variant. Returns whether anything was started.
     fn advance(&mut self, pools: &mut [Box<Pool>], io: &mut Io, now: Timestamp) -> bool {
         let mut sent = false;
         for (at, pool) in pools.iter_mut().enumerate() {
@@ -213,14 +213,14 @@ impl LoopState<'_> {
         sent
     }
 
-    /// Records the requests of one variant that are over.
+    /// Records the requests of one variant that ended.
     fn settle(&mut self, at: usize, pool: &mut Pool) {
         let Self { interleave, accounts, .. } = self;
         accounts[at].settle(pool, |done| interleave.completed(at, done));
         interleave.window(at).leave(std::mem::take(&mut pool.left));
     }
 
-    /// Carries out the events of one wait; one of them is timed for the loop's delay.
+    /// Handles the events of one wait; one of them is timed for the loop's delay.
     fn events(
         &mut self,
         others: &mut [Option<Box<Pool>>],
@@ -250,7 +250,7 @@ impl LoopState<'_> {
         }
     }
 
-    /// Ends what is outstanding as timed out, of every variant.
+    /// Ends the outstanding requests of every variant as timed out.
     fn give_up(&mut self, pools: &mut [Box<Pool>], now: Timestamp) {
         self.interleave.abort(now);
         for (at, pool) in pools.iter_mut().enumerate() {

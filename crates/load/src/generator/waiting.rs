@@ -1,6 +1,6 @@
-//! How the loop waits between two turns, and what it keeps of its waits.
+//! How the loop waits, and what it records about its waits.
 //!
-//! It sleeps or spins as the options say; what is due, the window decides.
+//! It sleeps or spins as the options say; the window decides what is due.
 
 use std::io;
 
@@ -10,8 +10,8 @@ use super::{LoopOptions, NAP, Waiting};
 use crate::pool::Io;
 use crate::sys::{self, Wait};
 
-/// A wait up to this long is spent awake where the one before was no longer: about what it takes to fall asleep and to
-/// be woken.
+/// A wait up to this long is spent awake if the one before was no longer: about the time that falling asleep and waking
+/// up take.
 const BRIEF: Nanoseconds = Nanoseconds::from_micros(20);
 
 /// Whether replies come so fast that the loop waits for them awake.
@@ -21,14 +21,14 @@ enum Brisk {
     No,
 }
 
-/// What a wait is for.
+/// What ends a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Until {
     /// When there is something to send, or the window may end.
     pub due: Option<Timestamp>,
-    /// When a connection has to be looked after.
+    /// When a connection needs attention.
     pub housekeeping: Timestamp,
-    /// Whether a connection has more to read already.
+    /// Whether a connection already has more to read.
     pub unread: bool,
 }
 
@@ -77,8 +77,8 @@ impl Waits {
         Ok(found)
     }
 
-    /// Waits for replies. Where the last wait was brief the next will be too, and may be spent awake: falling asleep
-    /// and being woken would cost this core and the server's more than the wait itself.
+    /// Waits for replies. If the last wait was brief the next will be too, and may be spent awake: falling asleep and
+    /// waking up would cost this core and the server's more than the wait itself.
     fn wait_for_reply(
         &mut self,
         io: &mut Io,
@@ -100,8 +100,8 @@ impl Waits {
         Ok(found)
     }
 
-    /// Which of a wait's `found` events is timed for the loop's delay: by turns, so that the clock is read once more per
-    /// wait and not per event.
+    /// Which of a wait's `found` events is timed for the loop's delay: each in turn, so that the clock is read once
+    /// more per wait and not per event.
     pub fn timed(&mut self, found: usize) -> usize {
         self.count = self.count.wrapping_add(1);
         self.count % found.max(1)
@@ -113,7 +113,7 @@ impl Waits {
     }
 }
 
-/// Looks for events without sleeping until there are some or it is `until`.
+/// Polls for events without sleeping until there are some or the time is `until`.
 fn spin(io: &mut Io, until: Timestamp) -> io::Result<usize> {
     loop {
         let found = io.epoll.wait(Wait::Not)?;

@@ -1,4 +1,4 @@
-//! The part of a connection's life between connect and open: the TLS handshake, and what becomes of one that fails.
+//! Between connect and open: the TLS handshake, and the handling of one that fails.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use crate::sys;
 use crate::tls::TlsFailure;
 
 impl Pool {
-    /// The connect is complete: the handshake begins and has what is left of the time for both.
+    /// Begins the handshake after the connect; it has what is left of the time for both.
     pub(super) fn begin_handshake(
         &mut self,
         io: &mut Io,
@@ -27,8 +27,8 @@ impl Pool {
         }
     }
 
-    /// Something was read in the middle of the handshake. Answers whether the connection is open now, so that what
-    /// was read must be looked at further.
+    /// Handles a read during the handshake. Returns whether the connection is open now, so that the read must be
+    /// processed further.
     pub(super) fn shake_hands(&mut self, io: &mut Io, index: usize, received: &Received) -> bool {
         let now = sys::clock();
         let connection = &mut self.connections[index];
@@ -36,7 +36,7 @@ impl Pool {
             self.count.opened();
             self.handshakes.record(kind, time);
             self.connects += 1;
-            // What was written last is the handshake's own end, and goes out even where no request follows.
+            // The output is the handshake's own end, which must be sent even if no request follows.
             self.dirty.push_back(index as u32);
             self.list_all(index);
             return true;
@@ -56,10 +56,10 @@ impl Pool {
         false
     }
 
-    /// The handshake failed. Another address of the server would not do better, so none is tried.
+    /// Closes after a failed handshake. Another address of the server would fail too, so none is tried.
     pub(super) fn handshake_failed(&mut self, io: &mut Io, index: usize, failure: TlsFailure) {
         let now = sys::clock();
-        // The alert tells the server why; where it does not go out at once, the close must do.
+        // The alert tells the server why; if it cannot be sent at once, only the close does.
         let _ = self.connections[index].write();
         self.close(index, now);
         self.give_up_connect(index, io::Error::other(failure), ErrorKind::Tls, now);

@@ -1,4 +1,4 @@
-//! The kernel's stamps over a window of all connections of a variant: where the pool begins and ends its book of them.
+//! The kernel's stamps of one variant's connections: where the pool begins and ends them for a window.
 
 use std::os::fd::AsFd;
 
@@ -11,14 +11,14 @@ use crate::stamps::StampBook;
 use crate::sys::Readiness;
 
 impl Pool {
-    /// Begins a window's stamps, where they are asked for.
+    /// Begins a window's stamps, if they are on.
     pub(super) fn begin_stamps(&mut self) {
         if let Some(book) = &mut self.stamps {
             book.begin();
         }
     }
 
-    /// Ends the window's stamps: adds its legs to `tallies`. `None` where stamps are not asked for.
+    /// Ends the window's stamps and adds its legs to `tallies`. `None` if stamps are off.
     pub fn end_stamps(&mut self, tallies: &mut Tallies) -> Option<KernelStamps> {
         let book = self.stamps.as_mut()?;
         for connection in &self.connections {
@@ -30,8 +30,8 @@ impl Pool {
     }
 }
 
-/// What is left of an event when stamps that waited in the error queue have been taken: they make the socket look as if
-/// it had failed. An error that is none of theirs stays one.
+/// The rest of an event after stamps were taken off the error queue: their presence looks like an error of the socket.
+/// Real errors remain.
 pub(super) fn without_stamps(connection: &mut Connection, readiness: Readiness) -> Readiness {
     let Some(stamps) = &mut connection.stamps else { return readiness };
     let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &connection.link else {
@@ -43,7 +43,7 @@ pub(super) fn without_stamps(connection: &mut Connection, readiness: Readiness) 
     readiness.without_error()
 }
 
-/// Cuts the request that a read of this connection ended, if it did.
+/// Divides the request that a read of this connection ended, if it did.
 pub(super) fn attribute(book: &mut StampBook, connection: &mut Connection, finished: &[Finished]) {
     let (Some(stamps), [.., last]) = (&mut connection.stamps, finished) else { return };
     if last.record.outcome != Outcome::Ok {

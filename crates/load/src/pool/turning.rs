@@ -1,6 +1,6 @@
-//! What slots do that think or keep to sessions: when each has its turn, and when its session is over.
+//! Slots that think or are in sessions: when each has its turn, and when its session is over.
 //!
-//! The part of the pool that asks [`crate::turns`]; of it plain closed and open load come only to [`Pool::take`].
+//! The part of the pool that uses [`crate::turns`]; plain closed and open load only come to [`Pool::take`].
 
 use weighbridge_model::quantity::Timestamp;
 
@@ -10,7 +10,7 @@ use crate::session::Step;
 use crate::window::{Follow, Window};
 
 impl Pool {
-    /// The same where lanes think or keep to sessions: a lane in a session, or that thinks, waits for its turn; any other
+    /// Lists lanes that think or are in sessions: a lane in a session, or that thinks, waits for its turn; any other
     /// waits for a session.
     pub(super) fn list_by_turns(&mut self, index: usize) {
         let first = index as u32 * self.settings.in_flight;
@@ -39,7 +39,7 @@ impl Pool {
         }
     }
 
-    /// Whether the session on this slot, whose last request is over, has another.
+    /// Whether the session on this slot, whose last request ended, has another request.
     fn session_goes_on(&mut self, index: usize, slot: u32) -> bool {
         if !self.turns.asks_the_workload() {
             return self.turns.goes_on(slot);
@@ -53,7 +53,7 @@ impl Pool {
         lane.onward.is_some()
     }
 
-    /// The session on this slot is over; the next one there opens one of the workload's own.
+    /// Ends the session on this slot; the next one there begins a new session of the workload.
     fn end_session(&mut self, index: usize, slot: u32) {
         self.turns.close(slot);
         self.left += 1;
@@ -61,7 +61,7 @@ impl Pool {
         (lane.reply, lane.planned, lane.onward) = (None, None, None);
     }
 
-    /// Lets every slot act whose turn has come: it is ready, or sends the next request of its session.
+    /// Lets every slot act whose turn has come: it becomes ready, or sends the next request of its session.
     pub(super) fn take_turns(&mut self, window: &mut Window, now: Timestamp) {
         let in_flight = self.settings.in_flight;
         while let Some((slot, due)) = self.turns.take(now) {
@@ -91,8 +91,8 @@ impl Pool {
         }
     }
 
-    /// When the request is due that a connection's failure is charged to: the next of the session that its first lane is
-    /// in, or any. It does not think before it: a server that refuses is not spared by its users' patience.
+    /// When the request is due that a connection's failure is charged to: the next one of its first lane's session, or
+    /// any. It skips the think time, so that a server that refuses fails without delay.
     pub(super) fn due_of_charge(
         &mut self,
         index: u32,
@@ -111,7 +111,7 @@ impl Pool {
         self.take(slot, window, now, freed)
     }
 
-    /// Takes the next request or session that is due for this slot, of the operation that the schedule names, if it does.
+    /// Takes the next request or session that is due for this slot, with the operation that the schedule names, if any.
     pub(super) fn take(
         &mut self,
         slot: u32,

@@ -1,7 +1,7 @@
-//! Control messages as `recvmsg` gives them, read for two things: a time stamp, and whose departure it tells.
+//! Reads from the control messages of `recvmsg` a time stamp, and the number of the byte whose departure it reports.
 //!
 //! A pure parser of the bytes that the kernel wrote, in the layout of the running machine. It makes no system call, and
-//! believes no length.
+//! trusts no length.
 
 use std::mem::size_of;
 
@@ -9,13 +9,13 @@ use std::mem::size_of;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WallTime(pub u64);
 
-/// What a packet's control messages say.
+/// The contents of a packet's control messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Control {
-    /// When it came in, or went out; the first such stamp.
+    /// When it was received or sent; the first such stamp.
     pub stamp: Option<WallTime>,
-    /// The number of its last byte, counted from the moment stamps were turned on and modulo 2³², where the stamp is of
-    /// its departure to the driver.
+    /// The number of its last byte, counted modulo 2³² from the moment stamps were turned on, if the stamp is of its
+    /// departure to the driver.
     pub departed: Option<u32>,
 }
 
@@ -28,7 +28,7 @@ const EXTENDED_ERROR: usize = 16;
 /// `SCM_TSTAMP_SND`: the packet was handed to the driver.
 const DEPARTED: u32 = 0;
 
-/// Reads control messages up to the first that is not whole.
+/// Reads control messages up to the first incomplete one.
 pub fn read(mut bytes: &[u8]) -> Control {
     let mut control = Control::default();
     while let Some(length) = bytes.first_chunk().map(|length| usize::from_ne_bytes(*length)) {
@@ -50,7 +50,7 @@ pub fn read(mut bytes: &[u8]) -> Control {
     control
 }
 
-/// The stamp by software; the kernel writes zero where it has none.
+/// The software stamp; the kernel writes zero if it has none.
 fn stamp(content: &[u8]) -> Option<WallTime> {
     if content.len() < STAMPS {
         return None;
@@ -63,15 +63,15 @@ fn stamp(content: &[u8]) -> Option<WallTime> {
     seconds.checked_mul(1_000_000_000)?.checked_add(nanos).map(WallTime)
 }
 
-/// The byte whose departure is told, where that is what is told.
+/// The byte whose departure is reported, if this is such a report.
 fn departed(content: &[u8]) -> Option<u32> {
     let error = content.get(..EXTENDED_ERROR)?;
     let (number, origin, what, byte) = (word(error, 0), error[4], word(error, 8), word(error, 12));
-    let told = number == libc::ENOMSG as u32 && origin == libc::SO_EE_ORIGIN_TIMESTAMPING;
-    (told && what == DEPARTED).then_some(byte)
+    let is_stamp = number == libc::ENOMSG as u32 && origin == libc::SO_EE_ORIGIN_TIMESTAMPING;
+    (is_stamp && what == DEPARTED).then_some(byte)
 }
 
-/// The word at `at`, which must be there.
+/// The word at `at`, which must exist.
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
@@ -95,7 +95,7 @@ mod tests {
         message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &content)
     }
 
-    fn told(what: u32, byte: u32) -> Vec<u8> {
+    fn departure(what: u32, byte: u32) -> Vec<u8> {
         let mut content = (libc::ENOMSG as u32).to_ne_bytes().to_vec();
         content.extend([libc::SO_EE_ORIGIN_TIMESTAMPING, 0, 0, 0]);
         content.extend(what.to_ne_bytes());
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn a_stamp_and_its_byte_are_found_among_other_messages() {
         let other = message(libc::SOL_SOCKET, libc::SCM_RIGHTS, &[1, 2, 3]);
-        let bytes = [other, stamped(1_700_000_000, 5), told(DEPARTED, 99)].concat();
+        let bytes = [other, stamped(1_700_000_000, 5), departure(DEPARTED, 99)].concat();
         let stamp = Some(WallTime(1_700_000_000_000_000_005));
         assert_eq!(read(&bytes), Control { stamp, departed: Some(99) });
-        // However it is cut, nothing else is told.
+        // However it is cut, nothing else is reported.
         for end in 0..bytes.len() {
             let cut = read(&bytes[..end]);
             assert!(cut.stamp.is_none() || cut.stamp == stamp, "{end}");
@@ -119,10 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_departure_and_no_time_is_not_told() {
+    fn other_messages_and_invalid_times_are_ignored() {
         let (queued, acknowledged) = (1, 2);
         for what in [queued, acknowledged, u32::MAX] {
-            assert_eq!(read(&told(what, 7)).departed, None);
+            assert_eq!(read(&departure(what, 7)).departed, None);
         }
         for (seconds, nanos) in [(0, 0), (-1, 0), (1, -1), (1, 1_000_000_000), (i64::MAX, 0)] {
             assert_eq!(read(&stamped(seconds, nanos)).stamp, None, "{seconds} {nanos}");

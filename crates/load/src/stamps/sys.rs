@@ -1,6 +1,6 @@
-//! The system calls behind the kernel's time stamps: turning them on, and reading with control messages.
+//! The system calls for the kernel's time stamps: turning them on, and reading with control messages.
 //!
-//! Linux only. No policy: when to read what is the business of [`super`].
+//! Linux only. No policy: [`super`] decides when to read.
 
 use std::io;
 use std::mem::{size_of, size_of_val, zeroed};
@@ -12,21 +12,21 @@ use weighbridge_model::quantity::Nanoseconds;
 /// Room for the control messages of one packet: a stamp (64 bytes) and an extended error with an address (64).
 const CONTROL: usize = 256;
 
-/// What a packet's control messages may fill.
+/// Buffer for a packet's control messages.
 pub(super) type ControlBuffer = [u8; CONTROL];
 
 /// An empty buffer.
 pub(super) const NO_CONTROL: ControlBuffer = [0; CONTROL];
 
-/// Stamps by software: of the last byte of each write when it is handed to the driver, told through the error queue
-/// with the byte's number and without the packet; of what comes in when the driver hands it over.
+/// Software stamps: of the last byte of each write when it is passed to the driver, reported through the error queue
+/// with the byte's number and without the packet; of received packets when the driver passes them on.
 const WANTED: c_uint = libc::SOF_TIMESTAMPING_TX_SOFTWARE
     | libc::SOF_TIMESTAMPING_RX_SOFTWARE
     | libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 
-/// Whether it is a TCP socket: others take the option and stamp nothing that goes out.
+/// Whether it is a TCP socket: others accept the option but do not stamp what they send.
 pub(super) fn is_tcp(socket: BorrowedFd<'_>) -> bool {
     let number = |name| option(socket, libc::SOL_SOCKET, name, &mut [0; 4]).ok();
     let is = |name, wanted: c_int| number(name) == Some(wanted.to_ne_bytes());
@@ -34,17 +34,17 @@ pub(super) fn is_tcp(socket: BorrowedFd<'_>) -> bool {
         && (is(libc::SO_DOMAIN, libc::AF_INET) || is(libc::SO_DOMAIN, libc::AF_INET6))
 }
 
-/// Turns stamps on; bytes are numbered from here, so nothing may be on its way.
+/// Turns stamps on; bytes are numbered from here, so no byte may be in flight.
 pub(super) fn turn_on(socket: BorrowedFd<'_>) -> io::Result<()> {
-    // Numbers count what was written and not what was acknowledged; the same here, and refused before Linux 6.2.
+    // Numbers count bytes written, not acknowledged. With nothing in flight both are equal; refused before Linux 6.2.
     match set(socket, WANTED | libc::SOF_TIMESTAMPING_OPT_ID_TCP) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set(socket, WANTED),
         other => other,
     }
 }
 
-/// Stamps what comes in, and nothing that goes out.
-pub(super) fn stamp_what_comes(socket: BorrowedFd<'_>) -> io::Result<()> {
+/// Stamps received packets only.
+pub(super) fn stamp_received_only(socket: BorrowedFd<'_>) -> io::Result<()> {
     set(socket, libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE)
 }
 
@@ -62,7 +62,7 @@ fn set(socket: BorrowedFd<'_>, flags: c_uint) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Reads an option that has at most the size of `value`, and gives it back.
+/// Reads an option of at most the size of `value`, and returns it.
 fn option<const N: usize>(
     socket: BorrowedFd<'_>,
     level: c_int,
@@ -77,17 +77,17 @@ fn option<const N: usize>(
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(*value) }
 }
 
-/// The shortest round trip that TCP saw on this socket in the last minutes (`tcpi_min_rtt`, whole microseconds).
+/// The shortest round trip that TCP measured on this socket in the last minutes (`tcpi_min_rtt`, whole microseconds).
 pub(super) fn round_trip(socket: BorrowedFd<'_>) -> Option<Nanoseconds> {
-    /// Its place in `struct tcp_info` of linux/tcp.h.
+    /// Its offset in `struct tcp_info` of linux/tcp.h.
     const MIN_RTT: usize = 148;
     let info = option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut [0; MIN_RTT + 4]).ok()?;
     let micros = u32::from_ne_bytes([info[MIN_RTT], info[MIN_RTT + 1], info[MIN_RTT + 2], info[MIN_RTT + 3]]);
-    // All ones before the first; zero where an old kernel fills less.
+    // All ones before the first; zero if an old kernel fills less.
     (micros != u32::MAX && micros != 0).then(|| Nanoseconds::from_micros(u64::from(micros)))
 }
 
-/// Reads what has arrived and its control messages; returns how many bytes of each. No bytes are the end.
+/// Reads received bytes and their control messages; returns how many bytes of each. No bytes mean the end.
 pub(super) fn receive(
     socket: BorrowedFd<'_>,
     into: &mut [u8],
@@ -96,7 +96,7 @@ pub(super) fn receive(
     message(socket, into, control, 0)
 }
 
-/// Takes one entry off the error queue; returns how many bytes its control messages have. `WouldBlock` where there is
+/// Takes one entry off the error queue; returns how many bytes its control messages have. `WouldBlock` if there is
 /// none.
 pub(super) fn take_error(socket: BorrowedFd<'_>, control: &mut ControlBuffer) -> io::Result<usize> {
     message(socket, &mut [], control, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT).map(|(_, length)| length)
@@ -141,9 +141,9 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
-    /// The same by the C library's own macros.
+    /// The same by the C library's macros.
     fn by_macros(control: &ControlBuffer, length: usize) -> Control {
-        let mut told = Control::default();
+        let mut parsed = Control::default();
         // SAFETY: null pointers with lengths of zero are a message header that asks for nothing.
         let mut header: libc::msghdr = unsafe { zeroed() };
         header.msg_control = control.as_ptr().cast_mut().cast();
@@ -157,19 +157,20 @@ mod tests {
                 match ((*message).cmsg_level, (*message).cmsg_type) {
                     (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
                         let time: libc::timespec = content.cast::<libc::timespec>().read_unaligned();
-                        told.stamp = Some(WallTime(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64));
+                        parsed.stamp =
+                            Some(WallTime(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64));
                     }
                     (libc::IPPROTO_IP, libc::IP_RECVERR) | (libc::IPPROTO_IPV6, libc::IPV6_RECVERR) => {
                         let error: libc::sock_extended_err =
                             content.cast::<libc::sock_extended_err>().read_unaligned();
-                        told.departed = Some(error.ee_data);
+                        parsed.departed = Some(error.ee_data);
                     }
                     other => panic!("a message of kind {other:?}"),
                 }
                 message = libc::CMSG_NXTHDR(&raw const header, message);
             }
         }
-        told
+        parsed
     }
 
     fn pair(listener: TcpListener) -> (TcpStream, TcpStream) {
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_says_is_read_as_the_c_library_reads_it() {
+    fn control_messages_are_read_as_the_c_library_does() {
         let mut listeners = vec![TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port")];
         listeners.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, 0)));
         for listener in listeners {
@@ -193,14 +194,14 @@ mod tests {
                 server.read_exact(&mut vec![0; length]).expect("received");
                 last += length as u32;
                 let mut control = NO_CONTROL;
-                let mut told = Control::default();
+                let mut parsed = Control::default();
                 // A long write may take more than one call, each with its stamp.
-                while told.departed != Some(last - 1) {
+                while parsed.departed != Some(last - 1) {
                     let filled = take_error(client.as_fd(), &mut control).expect("a stamp");
-                    told = read(&control[..filled]);
-                    assert_eq!(told, by_macros(&control, filled));
+                    parsed = read(&control[..filled]);
+                    assert_eq!(parsed, by_macros(&control, filled));
                 }
-                let departed = told.stamp.expect("a stamp");
+                let departed = parsed.stamp.expect("a stamp");
                 assert!((before..=wall_clock()).contains(&departed.0), "{before} {departed:?}");
                 let empty = take_error(client.as_fd(), &mut control).expect_err("one entry a write");
                 assert_eq!(empty.kind(), io::ErrorKind::WouldBlock);
@@ -209,16 +210,16 @@ mod tests {
                 let (mut bytes, mut control) = ([0; 100], NO_CONTROL);
                 let (count, filled) = receive(client.as_fd(), &mut bytes, &mut control).expect("received");
                 assert_eq!(&bytes[..count], b"hello");
-                let told = read(&control[..filled]);
-                assert_eq!(told, by_macros(&control, filled));
-                assert!(told.stamp.is_none_or(|arrived| arrived > departed), "{told:?} {departed:?}");
+                let parsed = read(&control[..filled]);
+                assert_eq!(parsed, by_macros(&control, filled));
+                assert!(parsed.stamp.is_none_or(|arrived| arrived > departed), "{parsed:?} {departed:?}");
             }
             assert!(round_trip(client.as_fd()).is_some());
         }
     }
 
     #[test]
-    fn unix_sockets_are_told_apart() {
+    fn unix_sockets_are_distinguished() {
         let (one, _other) = UnixStream::pair().expect("a pair");
         assert!(!is_tcp(one.as_fd()));
         assert_eq!(round_trip(one.as_fd()), None);

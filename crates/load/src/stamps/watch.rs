@@ -1,9 +1,9 @@
-//! A socket that keeps the kernel stamping what comes in.
+//! A socket that keeps the kernel stamping received packets.
 //!
-//! The kernel begins to do so for all sockets together, some time after the first of them asked: a worker of its own
-//! must run for it, which a busy core may keep waiting for a second. When the last socket is closed it stops again. This one
-//! sends to itself until its own packets are stamped, and is kept open as long as others want stamps. It refuses to wait
-//! for ever: what is not stamped by then is counted as unmatched.
+//! The kernel begins this for all sockets together, some time after the first of them asked: a kernel worker must run
+//! for it, which a busy core may delay for a second. When the last socket is closed it stops again. This socket sends
+//! to itself until its own packets are stamped, and stays open as long as others want stamps. The wait is limited:
+//! packets that are not stamped by then count as unmatched.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -14,10 +14,10 @@ use weighbridge_model::quantity::Nanoseconds;
 use super::{control, sys};
 use crate::sys::{Interest, wait_for};
 
-/// Time between two looks, in which the worker may run.
+/// Time between two checks, in which the worker can run.
 const LOOK: Nanoseconds = Nanoseconds::from_millis(1);
 
-/// Most looks: about two seconds.
+/// Most checks: about two seconds.
 const LOOKS: usize = 2_000;
 
 /// A socket on loopback that asks for stamps; returned once the kernel stamps, or after about two seconds.
@@ -25,7 +25,7 @@ pub(super) fn begin() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.connect(socket.local_addr()?)?;
     socket.set_nonblocking(true)?;
-    sys::stamp_what_comes(socket.as_fd())?;
+    sys::stamp_received_only(socket.as_fd())?;
     for _ in 0..LOOKS {
         socket.send(&[0])?;
         wait_for(socket.as_fd(), Interest::Read, LOOK)?;
@@ -35,7 +35,7 @@ pub(super) fn begin() -> io::Result<UdpSocket> {
         if stamped {
             break;
         }
-        // Nothing more is there to read, so this only sleeps.
+        // Nothing more can arrive, so this only sleeps.
         wait_for(socket.as_fd(), Interest::Read, LOOK)?;
     }
     Ok(socket)
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn once_it_is_there_what_comes_in_is_stamped() {
+    fn with_it_received_packets_are_stamped() {
         let socket = begin().expect("a socket on loopback");
         socket.send(&[1]).expect("sent");
         assert!(wait_for(socket.as_fd(), Interest::Read, Nanoseconds::from_secs(10)).expect("waits"));

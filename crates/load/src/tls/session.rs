@@ -1,7 +1,7 @@
-//! One connection's TLS: the state between handshake and end, sans-I/O.
+//! One connection's TLS state, from handshake to end, sans-I/O.
 //!
-//! It moves bytes between [`Out`] and rustls and owns neither socket nor clock. What it holds between two reads is less
-//! than one record or handshake message.
+//! It moves bytes between [`Out`] and rustls and owns neither socket nor clock. Between two reads it holds less than
+//! one record or handshake message.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use weighbridge_model::record::HandshakeKind;
 use super::{TlsClient, TlsFailure};
 use crate::framer::Out;
 
-/// Room that sealing adds to each record: header, explicit nonce, content type and tag, rounded up.
+/// Bytes that encryption adds to each record: header, explicit nonce, content type and tag, rounded up.
 const SEAL: usize = 40;
 
-/// A message of the handshake without certificate or ticket takes less.
+/// Longest handshake message without a certificate or ticket.
 const MESSAGE: usize = 320;
 
 /// Most plaintext in one record.
 const RECORD: usize = 16 * 1024;
 
-/// How far a session is.
+/// Progress of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SessionState {
     /// The handshake is not over.
     Handshaking,
-    /// Requests and replies may pass.
+    /// Requests and replies can be exchanged.
     Open(HandshakeKind),
-    /// The server said that it sends nothing more.
+    /// The server announced that it sends nothing more.
     PeerClosed,
 }
 
@@ -38,11 +38,11 @@ pub(crate) struct TlsSession {
     client: TlsClient,
     phase: SessionState,
     session: Option<Box<UnbufferedClientConnection>>,
-    /// Received bytes that are no whole record (or handshake message) yet.
+    /// Received bytes that are not yet a whole record (or handshake message).
     rest: Vec<u8>,
-    /// What is to be written to the socket.
+    /// Output to write to the socket.
     pub wire: Out,
-    /// Why it broke, until somebody asks.
+    /// Why the session broke, until the caller takes it.
     failure: Option<TlsFailure>,
 }
 
@@ -72,7 +72,7 @@ impl TlsSession {
         self.take(&mut [], &mut |_| {}).map(drop)
     }
 
-    /// Forgets the session; keeps the buffers.
+    /// Drops the session; keeps the buffers.
     pub fn reset(&mut self) {
         self.phase = SessionState::Handshaking;
         self.session = None;
@@ -80,7 +80,7 @@ impl TlsSession {
         self.wire.clear();
     }
 
-    /// How the handshake ended, once it has.
+    /// The kind of the handshake, once it has ended.
     pub fn established(&self) -> Option<HandshakeKind> {
         match self.phase {
             SessionState::Open(kind) => Some(kind),
@@ -88,23 +88,23 @@ impl TlsSession {
         }
     }
 
-    /// Whether the server said that it sends nothing more. An end of the connection without that cut something off.
+    /// Whether the server announced that it sends nothing more. A connection that ends without this was cut off.
     pub fn is_closed_by_peer(&self) -> bool {
         self.phase == SessionState::PeerClosed
     }
 
-    /// Why it broke. Answers once.
+    /// Why the session broke. Returns the reason once.
     pub fn take_failure(&mut self) -> Option<TlsFailure> {
         self.failure.take()
     }
 
-    /// How many bytes are held back: the next ones must be received that far behind the start of a buffer.
+    /// How many bytes are held: the next ones must be received at this offset of a buffer.
     pub fn held(&self) -> usize {
         self.rest.len()
     }
 
-    /// Takes received bytes: `buffer` has room for what was [`held`](Self::held) back, then the bytes. They are
-    /// deciphered where they are; `plain` gets each record's plaintext in turn.
+    /// Processes received bytes: `buffer` has room for the [`held`](Self::held) bytes, then the new bytes. They are
+    /// decrypted in place; `plain` gets each record's plaintext in turn.
     pub fn receive(&mut self, buffer: &mut [u8], plain: &mut dyn FnMut(&[u8])) -> Result<(), TlsFailure> {
         let held = self.rest.len();
         if held == 0 && self.phase == SessionState::Handshaking && !begins_record(buffer) {
@@ -126,7 +126,7 @@ impl TlsSession {
         Err(failure)
     }
 
-    /// Carries out what the bytes say, as far as they are whole; returns how many were used up.
+    /// Processes all complete records and messages; returns how many bytes were consumed.
     fn take(&mut self, bytes: &mut [u8], plain: &mut dyn FnMut(&[u8])) -> Result<usize, TlsFailure> {
         let Self { session, wire, phase, client, .. } = self;
         let Some(session) = session else { return Ok(bytes.len()) };
@@ -172,15 +172,15 @@ impl TlsSession {
         }
     }
 
-    /// Enciphers `bytes` into [`wire`](Self::wire).
+    /// Encrypts `bytes` into [`wire`](Self::wire).
     pub fn seal(&mut self, bytes: &[u8]) -> Result<(), TlsFailure> {
         let Self { session, wire, rest, .. } = self;
         let Some(session) = session else { return Err(TlsFailure::Closed) };
         loop {
-            // What is held back is no whole record, so nothing is deciphered here.
+            // The held bytes are not a whole record, so this decrypts nothing.
             match session.process_tls_records(rest).state? {
                 ConnectionState::WriteTraffic(mut traffic) => {
-                    // One record more than the bytes need: new keys are announced before them.
+                    // One record more than the bytes need: a key update may precede them.
                     let room = bytes.len() + (bytes.len() / RECORD + 2) * SEAL;
                     let mut sealed = Ok(());
                     wire.push_with(room, |room| match traffic.encrypt(bytes, room) {
@@ -199,21 +199,21 @@ impl TlsSession {
         }
     }
 
-    /// Says that the client sends nothing more, where a session stands.
+    /// Announces that the client sends nothing more, if a session is open.
     pub fn close(&mut self) {
         let Self { session: Some(session), wire, rest, phase: SessionState::Open(_), .. } = self else {
             return;
         };
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) = session.process_tls_records(rest).state {
-            // A farewell that does not fit is not worth more.
+            // If the close alert does not fit, it is left out.
             wire.push_with(2 * SEAL, |room| traffic.queue_close_notify(room).unwrap_or(0));
         }
     }
 }
 
-/// The alert by which a broken session tells the server why, where it has one.
+/// Writes the alert that tells the server why the session broke, if there is one.
 fn last_words(session: &mut UnbufferedClientConnection, wire: &mut Out) {
-    // Only as long as something waits: a broken session must not be asked to read on.
+    // Only while there is output: a broken session must not read further.
     while session.wants_write() {
         let Ok(ConnectionState::EncodeTlsData(mut message)) = session.process_tls_records(&mut []).state
         else {
@@ -225,7 +225,7 @@ fn last_words(session: &mut UnbufferedClientConnection, wire: &mut Out) {
     }
 }
 
-/// Whether these are the first bytes of a record that may open a handshake: content type 20 to 23.
+/// Whether these bytes can begin the record of a handshake: content type 20 to 23.
 fn begins_record(bytes: &[u8]) -> bool {
     bytes.first().is_none_or(|kind| (20..=23).contains(kind))
 }
@@ -237,12 +237,12 @@ fn kind_of(session: &UnbufferedClientConnection) -> HandshakeKind {
     }
 }
 
-/// Appends a message of the handshake.
+/// Appends a handshake message.
 fn encode<Data>(
     message: &mut rustls::unbuffered::EncodeTlsData<'_, Data>,
     wire: &mut Out,
 ) -> Result<(), TlsFailure> {
-    // As much as most take: what is asked for here stays with the connection.
+    // Enough for most messages: memory taken here stays with the connection.
     let mut room = MESSAGE;
     loop {
         let mut result = Ok(0);
@@ -278,14 +278,14 @@ mod tests {
     #[test]
     fn a_handshake_begins_with_the_first_message_and_nothing_else() {
         let session = session();
-        // A record of type handshake that holds a ClientHello.
+        // A record of type handshake that contains a ClientHello.
         assert_eq!((session.wire.pending()[0], session.wire.pending()[5]), (22, 1));
         assert_eq!((session.established(), session.held()), (None, 0));
     }
 
     proptest! {
-        /// Whatever a server sends instead of a handshake, in whatever pieces, is refused or waited for: it neither
-        /// panics nor opens the connection, and what is held back is bounded.
+        /// Any bytes in any pieces that are not a handshake are refused or awaited: they neither cause a panic nor open
+        /// the connection, and the held bytes are bounded.
         #[test]
         fn foreign_bytes_open_nothing(
             kind in prop::sample::select(vec![20u8, 21, 22, 23]),

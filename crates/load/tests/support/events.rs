@@ -1,13 +1,13 @@
-//! A framer's events as values, from bytes that arrive whole or in pieces.
+//! A framer's events as owned values, from bytes that arrive whole or in pieces.
 
-// Each test binary uses its own part.
+// Each test binary uses a part of it.
 #![allow(dead_code)]
 
 use weighbridge_load::framer::{Event, Framer, In, Out};
 use weighbridge_load::request::Rendered;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
-/// An event without its borrow; data of one reply is joined, since its borders mean nothing.
+/// An event as an owned value; the pieces of one reply's data are joined, since their boundaries mean nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
     Head(u64, u16),
@@ -23,7 +23,7 @@ pub enum After {
     Nothing,
 }
 
-/// Most bytes that any framer here may keep back: its longest unit.
+/// Most bytes that any framer here may keep: its longest unit.
 const KEPT: usize = weighbridge_load::framer::UNIT_LIMIT;
 
 fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
@@ -50,7 +50,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
     seen.push(event);
 }
 
-/// Starts every request on one connection, then hands over the pieces as reads would.
+/// Starts every request on one connection, then passes the pieces as reads would.
 pub fn run<'p>(
     framer: &mut dyn Framer,
     requests: &[Rendered],
@@ -80,7 +80,7 @@ pub fn run<'p>(
     seen
 }
 
-/// One whole reply as status, value and the status behind it; `None` where the bytes are no whole reply.
+/// One whole reply as status, value and late status; `None` if the reply is not whole.
 pub fn reply(seen: &[Seen], id: u64) -> Option<(u16, String, Option<u16>)> {
     let of_id = |seen: &&Seen| match seen {
         Seen::Head(of, _) | Seen::Data(of, _) | Seen::Late(of, _) | Seen::Done(of, _) => *of == id,

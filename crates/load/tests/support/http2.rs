@@ -1,4 +1,4 @@
-//! HTTP/2 servers for the tests: one made with the `h2` crate, and frames to play one by hand.
+//! HTTP/2 servers for the tests: one made with the `h2` crate, and functions that build single frames.
 
 use std::future::poll_fn;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -38,11 +38,11 @@ pub fn rendered(method: &str, target: &str, body: &[u8]) -> Rendered {
 pub struct Setup {
     /// Streams it allows at a time.
     pub streams: u32,
-    /// Its windows for us.
+    /// Its windows for the client.
     pub window: u32,
-    /// Requests after which it says GOAWAY and serves what is open.
+    /// Requests after which it sends GOAWAY and serves only open streams.
     pub goaway_after: Option<u64>,
-    /// What it tells us of its dynamic table.
+    /// Its setting for the dynamic table.
     pub table: Option<u32>,
 }
 
@@ -52,7 +52,7 @@ impl Default for Setup {
     }
 }
 
-/// A server of the `h2` crate on a loopback port of its own. What it does with a request is in the path.
+/// A server of the `h2` crate on its own loopback port. The path selects what it does with a request.
 pub struct H2Server {
     pub address: SocketAddr,
     /// Connections accepted.
@@ -115,7 +115,7 @@ async fn serve(socket: tokio::net::TcpStream, setup: Setup) {
         let held = Rc::clone(&shared);
         tokio::task::spawn_local(async move {
             let _held = held;
-            // A client that went away is no failure of the server's.
+            // A client that left is no failure of the server.
             let _ = answer(request, reply).await;
         });
     }
@@ -142,7 +142,7 @@ async fn answer(request: http::Request<RecvStream>, mut reply: SendResponse<Byte
                 .await
         }
         "long-head" => {
-            // One frame holds 16 KiB: the rest comes in CONTINUATION frames.
+            // One frame has at most 16 KiB: the rest comes in CONTINUATION frames.
             let head = head().header("x-long", "l".repeat(number())).body(()).expect("a head");
             reply.send_response(head, false)?.send_data(Bytes::from_static(b"hello"), true)
         }
@@ -163,7 +163,7 @@ async fn answer(request: http::Request<RecvStream>, mut reply: SendResponse<Byte
             reply.send_reset(Reason::REFUSED_STREAM);
             Ok(())
         }
-        // Answers at once and wants no more of the body.
+        // Answers at once and needs no more of the body.
         "early" => reply
             .send_response(head().body(()).expect("a head"), false)?
             .send_data(Bytes::from_static(b"hello"), true),
@@ -237,7 +237,7 @@ async fn call(mut body: RecvStream, mut reply: SendResponse<Bytes>, copies: usiz
     stream.send_trailers(grpc_status())
 }
 
-/// Flags of frames, for playing a server by hand.
+/// Flags of frames.
 pub const END_STREAM: u8 = 1;
 pub const END_HEADERS: u8 = 4;
 pub const PADDED: u8 = 8;
@@ -254,7 +254,7 @@ pub fn data(flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame(0, flags, stream, payload)
 }
 
-/// A HEADERS frame of these fields, none of them indexed.
+/// A HEADERS frame with these fields, none of them indexed.
 pub fn headers(flags: u8, stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
     frame(1, flags | END_HEADERS, stream, &block(fields))
 }

@@ -1,6 +1,6 @@
-//! Little servers in threads and a small workload, for the tests of the loop.
+//! Small servers in threads and a small workload, for the tests of the loop.
 
-// Each test binary uses its own part.
+// Each test binary uses a part of it.
 #![allow(dead_code)]
 
 pub mod http2;
@@ -26,7 +26,7 @@ use weighbridge_model::record::{ErrorKind, Outcome, Tallies};
 pub const VARIANT: VariantId = VariantId(0);
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A server on a loopback port of its own; it stops accepting when dropped.
+/// A server on its own loopback port; it stops accepting when dropped.
 pub struct Server {
     pub address: SocketAddr,
     pub accepted: Arc<AtomicU64>,
@@ -88,7 +88,7 @@ pub fn send(stream: &mut TcpStream, bytes: &[u8]) -> bool {
     stream.set_nodelay(true).is_ok() && stream.write_all(bytes).is_ok()
 }
 
-/// Reads one request's head, byte by byte so that a pipelined one stays for the next call; `None` at the end.
+/// Reads one request's head, byte by byte so that a pipelined one is left for the next call; `None` at the end.
 pub fn read_head(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -101,7 +101,7 @@ pub fn read_head(stream: &mut TcpStream) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 #[track_caller]
 pub fn eventually(holds: impl Fn() -> bool) {
     let held = (0..3_000).any(|_| {
@@ -117,11 +117,11 @@ pub fn wait_for_close(stream: &mut TcpStream) {
     while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
 }
 
-/// A workload: sessions of the given requests in turn, all expecting one status and one body.
+/// A workload: sessions of the given requests in order, all expecting one status and one body.
 pub struct Fixed {
     requests: Vec<Rendered>,
     expected: Expected,
-    /// Per slot: the step its session is at.
+    /// Per slot: the current step of its session.
     steps: Vec<u32>,
     checks: Vec<FixedCheck>,
 }
@@ -138,7 +138,7 @@ struct FixedCheck {
     expected: Expected,
     status: u16,
     matched: usize,
-    /// Some piece of the body was not what it should be.
+    /// Whether some piece of the body was wrong.
     differs: bool,
     messages: u32,
     trailed: bool,
@@ -175,7 +175,7 @@ impl Fixed {
         self
     }
 
-    /// So many messages in each reply, and this field behind them.
+    /// Expects this many messages in each reply, and this field after them.
     pub fn streaming(mut self, messages: u32, trailer: (&'static str, &'static str)) -> Self {
         self.expected = Expected { messages, trailer: Some(trailer), ..self.expected };
         self
@@ -211,7 +211,7 @@ impl Sessions for Fixed {
     fn open(&mut self, slot: u32) -> RequestId {
         self.reset(slot, 0)
     }
-    /// A session from this operation on.
+    /// A session that begins with this operation.
     fn open_with(&mut self, slot: u32, operation: OperationId) -> RequestId {
         self.reset(slot, operation.0.into())
     }
@@ -272,12 +272,12 @@ pub fn closed(stop: Stop) -> WindowSpec {
     WindowSpec { substream: 1, load: Load::Closed(stop), recording: Recording::Exact }
 }
 
-/// A generator with one variant, nothing opened yet.
+/// A generator with one variant and no open connections.
 pub fn generator(address: SocketAddr, settings: Settings, sessions: Fixed) -> Generator {
     generator_of(Framing::Http1, address, settings, sessions)
 }
 
-/// The same of any framing.
+/// The same with any framing.
 pub fn generator_of(framing: Framing, address: SocketAddr, settings: Settings, sessions: Fixed) -> Generator {
     let dial = Box::new(SocketDial::to(VARIANT, vec![address]));
     let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");

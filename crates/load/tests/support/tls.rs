@@ -1,4 +1,4 @@
-//! A TLS server on threads, by rustls' other half, and certificates good and bad.
+//! A TLS server on threads, by rustls, and certificates good and bad.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,10 +18,10 @@ use weighbridge_model::experiment::TlsVersion;
 
 use super::support::Server;
 
-/// One connection of the server, TLS taken off.
+/// One connection of the server, decrypted.
 pub type Secured = StreamOwned<ServerConnection, TcpStream>;
 
-/// A certificate authority of the test's own.
+/// A certificate authority for the tests.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -37,7 +37,7 @@ impl Authority {
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
-        // Two authorities must differ in name, or a stranger's signature is only found to be wrong.
+        // Two authorities must have different names; otherwise a foreign certificate is refused only for its signature.
         let name = format!("authority {:?}", &key.public_key_raw()[..8]);
         params.distinguished_name.push(DnType::CommonName, name);
         Self { issuer: CertifiedIssuer::self_signed(params, key).expect("signed") }
@@ -59,12 +59,12 @@ impl Authority {
         Certified { certificate: certificate.pem(), key: key.serialize_pem() }
     }
 
-    /// A good certificate of a server on this host.
+    /// A valid server certificate for this host.
     pub fn server(&self) -> Certified {
         self.sign(&["localhost", "127.0.0.1"], 4000, ExtendedKeyUsagePurpose::ServerAuth)
     }
 
-    /// A good certificate of a client.
+    /// A valid client certificate.
     pub fn client(&self) -> Identity {
         let made = self.sign(&["client"], 4000, ExtendedKeyUsagePurpose::ClientAuth);
         Identity { certificates: made.certificate.into_bytes(), key: made.key.into_bytes() }
@@ -87,7 +87,7 @@ impl Authority {
     }
 }
 
-/// What a server asks of its clients.
+/// Whether a server requests client certificates.
 pub enum Clients<'a> {
     Anyone,
     SignedBy(&'a Authority),
@@ -118,7 +118,7 @@ pub fn config(
 
 pub const BOTH: &[&SupportedProtocolVersion] = &[&rustls::version::TLS12, &rustls::version::TLS13];
 
-/// Calls `serve` in a thread per connection, once TLS may begin.
+/// Calls `serve` in a thread per connection, ready to begin TLS.
 pub fn server(config: ServerConfig, serve: impl Fn(&mut Secured) + Send + Sync + 'static) -> Server {
     let config = Arc::new(config);
     Server::start(move |stream| {
@@ -128,19 +128,19 @@ pub fn server(config: ServerConfig, serve: impl Fn(&mut Secured) + Send + Sync +
     })
 }
 
-/// Answers every request with the same bytes, then says farewell.
+/// Answers every request with the same bytes, then closes TLS properly.
 pub fn answer(stream: &mut Secured, reply: &[u8]) {
     while read_head(stream).is_some() && stream.write_all(reply).and_then(|()| stream.flush()).is_ok() {}
-    farewell(stream);
+    close_notify(stream);
 }
 
-/// Ends TLS in the proper way.
-pub fn farewell(stream: &mut Secured) {
+/// Closes TLS properly.
+pub fn close_notify(stream: &mut Secured) {
     stream.conn.send_close_notify();
     let _ = stream.flush();
 }
 
-/// Reads one request's head; `None` at the end or where TLS fails.
+/// Reads one request's head; `None` at the end or if TLS fails.
 pub fn read_head(stream: &mut Secured) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -153,5 +153,5 @@ pub fn read_head(stream: &mut Secured) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
-/// Something that the connections' threads write down.
+/// Values noted by the threads of connections.
 pub type Noted<T> = Arc<Mutex<Vec<T>>>;

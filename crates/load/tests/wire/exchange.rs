@@ -1,4 +1,4 @@
-//! Single exchanges: whole replies are collected, and every failure says which peer and what next.
+//! Single exchanges: whole replies are collected, and every failure names the peer and the next step.
 
 use crate::support;
 
@@ -80,7 +80,7 @@ fn a_flag_that_is_set_ends_the_wait() {
     let silent = Server::start(|mut stream| wait_for_close(&mut stream));
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Without the flag this would wait for its ten seconds and end as a timeout.
+        // Without the flag this would wait for ten seconds and end as a timeout.
         let asking = scope.spawn(|| ask(silent.address, Limits { stop: Some(&stop), ..LIMITS }));
         stop.store(true, Ordering::Relaxed);
         let error = asking.join().expect("no panic").expect_err("stopped");

@@ -1,4 +1,4 @@
-//! The loop against little servers that behave.
+//! The loop against small well-behaved servers.
 
 use crate::support;
 
@@ -94,7 +94,7 @@ fn sessions_run_through_their_operations_in_order() {
 }
 
 #[test]
-fn bad_statuses_and_bad_bodies_are_errors_of_their_own() {
+fn bad_statuses_and_bad_bodies_have_their_own_error_kinds() {
     let refusing = Server::answering(b"HTTP/1.1 503 No\r\nContent-Length: 5\r\n\r\nhello");
     let wrong = Server::answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhellO");
     for (server, kind) in [(refusing, ErrorKind::Status), (wrong, ErrorKind::Check)] {
@@ -131,7 +131,7 @@ fn every_shape_of_a_good_reply_is_good() {
 }
 
 #[test]
-fn a_server_that_closes_after_each_reply_costs_a_connection_each() {
+fn a_server_that_closes_after_each_reply_needs_a_connection_per_request() {
     for reply in [
         b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello".as_slice(),
         b"HTTP/1.1 200 OK\r\n\r\nhello",
@@ -187,7 +187,7 @@ fn large_bodies_go_through_a_socket_that_blocks() {
 }
 
 #[test]
-fn connections_closed_while_idle_cost_no_request() {
+fn connections_closed_while_idle_fail_no_request() {
     let server = Server::start(|mut stream| {
         let answered = read_head(&mut stream).is_some() && send(&mut stream, HELLO);
         std::thread::sleep(Duration::from_millis(if answered { 100 } else { 0 }));
@@ -197,7 +197,7 @@ fn connections_closed_while_idle_cost_no_request() {
     for _ in 0..2 {
         let figures = run(&mut generator, &closed(Stop::Count(3))).figures;
         assert_eq!((figures.all.map(|all| all.ok), figures.errors.total()), (Some(3), 0));
-        // The server's ends arrive while nothing is outstanding.
+        // The server's closes arrive while nothing is outstanding.
         std::thread::sleep(Duration::from_millis(300));
     }
     assert_eq!(generator.connect(VARIANT).expect("connects").opened, 3);
@@ -334,7 +334,7 @@ fn a_window_of_busy_cycles_ends_empty_after_its_nominal_length() {
 
 #[test]
 fn a_stall_of_a_second_shows_in_response_times_not_in_service_times() {
-    // One server thread per connection, all stopped for a second at the same moment: as a pause of the process.
+    // One server thread per connection, all stopped for a second at the same moment, like a pause of the process.
     let start = std::time::Instant::now();
     let server = Server::start(move |mut stream: TcpStream| {
         while read_head(&mut stream).is_some() {

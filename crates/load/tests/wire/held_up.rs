@@ -1,4 +1,4 @@
-//! Replies that stand still between two of their parts, as Nagle's algorithm and a delayed acknowledgement make them.
+//! Replies that pause between two of their parts, as with Nagle's algorithm and a delayed acknowledgement.
 
 use crate::support;
 
@@ -11,10 +11,10 @@ use weighbridge_load::window::Stop;
 
 const REQUESTS: u64 = 40;
 
-/// As long as the kernel holds an acknowledgement back, with room for a late awakening.
+/// As long as the kernel delays an acknowledgement, with a margin for late wake-ups.
 const STILL: Duration = Duration::from_millis(40);
 
-/// Of so many good replies of a server those that stood still.
+/// How many good replies of a server paused.
 fn held_up(answer: impl Fn(&mut TcpStream) -> bool + Send + Sync + 'static) -> u64 {
     let server =
         Server::start(move |mut stream| while read_head(&mut stream).is_some() && answer(&mut stream) {});
@@ -29,7 +29,7 @@ fn in_parts() -> (&'static [u8], &'static [u8]) {
 }
 
 #[test]
-fn a_reply_that_stands_still_between_its_parts_is_counted() {
+fn a_reply_that_pauses_between_its_parts_is_counted() {
     let count = held_up(|stream| {
         let (head, body) = in_parts();
         send(stream, head) && {
@@ -37,7 +37,7 @@ fn a_reply_that_stands_still_between_its_parts_is_counted() {
             send(stream, body)
         }
     });
-    // A host that is busy wakes this server too late now and then.
+    // On a busy host this server sometimes wakes too late.
     assert!((REQUESTS / 2..=REQUESTS).contains(&count), "{count}");
 }
 
@@ -52,7 +52,7 @@ fn a_server_that_leaves_nagle_on_and_writes_twice_is_counted() {
 }
 
 #[test]
-fn one_that_takes_as_long_and_then_answers_at_once_is_not() {
+fn a_reply_that_is_late_as_a_whole_is_not_counted() {
     let count = held_up(|stream| {
         std::thread::sleep(STILL);
         send(stream, HELLO)

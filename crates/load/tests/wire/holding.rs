@@ -1,4 +1,4 @@
-//! Replies held back: what calibration plants into a copy, and nobody else ever has.
+//! Replies held back, which only calibration uses.
 
 use crate::support;
 
@@ -31,7 +31,7 @@ fn every_reply_is_held_back_by_at_least_what_was_asked() {
 }
 
 #[test]
-fn what_is_really_held_is_never_less_than_asked_by_more_than_a_reading_of_the_clock() {
+fn the_real_hold_is_at_most_a_clock_reading_shorter_than_asked() {
     for asked in [Nanoseconds::from_micros(1), Nanoseconds::from_micros(20)] {
         let really = Generator::really_held(asked);
         assert!(really + Nanoseconds::from_micros(1) > asked, "{really} of {asked}");

@@ -1,4 +1,4 @@
-//! The loop against servers that refuse, lie, stall and flood: every request is accounted for, memory and time stay
+//! The loop against servers that refuse, misbehave, stall and flood: every request is counted, memory and time are
 //! bounded, and the window ends.
 
 use crate::support;
@@ -21,16 +21,17 @@ use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::{ErrorKind, Outcome, Tallies, WindowEnd, WindowFigures};
 
 /// An address where nothing listens.
-fn nobody() -> SocketAddr {
+fn unused_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port")
 }
 
-/// A window that gets nowhere is soon given up.
+/// Settings with which a window without progress is soon aborted.
 fn impatient(connections: u32) -> Settings {
     Settings { patience: millis(300), ..settings(connections) }
 }
 
-/// And requests time out soon, for tests of timeouts only: elsewhere a busy host must not look like a late reply.
+/// Settings with which requests also time out soon, for tests of timeouts only: in other tests a busy host must not
+/// cause timeouts.
 fn hasty(connections: u32) -> Settings {
     Settings { timeout: millis(100), ..impatient(connections) }
 }
@@ -57,8 +58,8 @@ fn figures(
 }
 
 #[test]
-fn connecting_to_nobody_names_the_address_and_the_reason() {
-    let address = nobody();
+fn connecting_to_a_closed_port_names_the_address_and_the_reason() {
+    let address = unused_address();
     let mut generator = generator(address, impatient(4), Fixed::get());
     let error = generator.connect(VARIANT).expect_err("refused");
     let text = error.to_string();
@@ -68,7 +69,7 @@ fn connecting_to_nobody_names_the_address_and_the_reason() {
 
 #[test]
 fn a_refused_connect_is_one_failed_request() {
-    let mut generator = generator(nobody(), impatient(4), Fixed::get());
+    let mut generator = generator(unused_address(), impatient(4), Fixed::get());
     let mut tallies = Tallies::default();
     let report = generator.run(VARIANT, &closed(Stop::Count(40)), &mut tallies, None, None).expect("runs");
     assert_eq!((report.figures.end, report.figures.requests), (WindowEnd::Complete, 40));
@@ -80,8 +81,8 @@ fn a_refused_connect_is_one_failed_request() {
 }
 
 #[test]
-fn a_large_window_against_nobody_is_given_up_and_says_so() {
-    let address = nobody();
+fn a_large_window_against_a_closed_port_is_aborted_with_the_reason() {
+    let address = unused_address();
     let mut generator = generator(address, impatient(4), Fixed::get());
     let report = run(&mut generator, &closed(Stop::Count(10_000_000)));
     assert_eq!(report.figures.end, WindowEnd::Aborted);
@@ -92,8 +93,8 @@ fn a_large_window_against_nobody_is_given_up_and_says_so() {
 }
 
 #[test]
-fn a_load_by_time_against_nobody_ends_on_time() {
-    let mut generator = generator(nobody(), impatient(2), Fixed::get());
+fn a_load_by_time_against_a_closed_port_ends_on_time() {
+    let mut generator = generator(unused_address(), impatient(2), Fixed::get());
     let report = run(&mut generator, &closed(Stop::Time(millis(400))));
     assert_eq!((report.figures.end, report.trouble), (WindowEnd::Complete, None));
     assert!(report.figures.requests > 2);
@@ -101,8 +102,8 @@ fn a_load_by_time_against_nobody_ends_on_time() {
 }
 
 #[test]
-fn open_load_against_nobody_fails_request_by_request() {
-    let mut generator = generator(nobody(), impatient(4), Fixed::get());
+fn open_load_against_a_closed_port_fails_request_by_request() {
+    let mut generator = generator(unused_address(), impatient(4), Fixed::get());
     let load = Load::Open {
         flow: Flow::steady(PerSecond::new(200.0).expect("a rate"), Arrivals::Constant),
         queue: QUEUE,
@@ -146,7 +147,7 @@ fn a_server_that_never_answers_times_out() {
 }
 
 #[test]
-fn a_window_that_only_times_out_is_given_up() {
+fn a_window_that_only_times_out_is_aborted() {
     let server = Server::start(|mut stream| wait_for_close(&mut stream));
     let mut generator = generator(server.address, hasty(2), Fixed::get());
     let report = run(&mut generator, &closed(Stop::Count(1_000_000)));

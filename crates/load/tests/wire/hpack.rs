@@ -1,4 +1,4 @@
-//! HPACK against another implementation, both ways: what `fluke-hpack` writes we read the same, and the other way round.
+//! HPACK against another implementation, `fluke-hpack`, in both directions: each reads what the other writes.
 
 use proptest::prelude::*;
 use weighbridge_load::h2::hpack::{Decoder, Soundness, field};
@@ -10,7 +10,7 @@ fn shown(decoder: &Decoder) -> Fields {
     decoder.with_fields(|fields| fields.iter().map(own).collect())
 }
 
-/// Names known to the static table and others, from so few that they repeat.
+/// Names in the static table and others, from a small set so that they repeat.
 fn name() -> impl Strategy<Value = String> {
     let known = [":status", "content-length", "content-type", "date", "server", "set-cookie", "x-a", "x-b"];
     prop_oneof![
@@ -37,7 +37,7 @@ fn borrowed(block: &Fields) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 proptest! {
-    /// Its encoder indexes every field and codes none, so this fills and empties our table.
+    /// Its encoder indexes every field and uses no Huffman code, so this fills and empties our table.
     #[test]
     fn we_read_what_the_other_writes(
         blocks in prop::collection::vec((block(), prop::option::of(prop::sample::select(vec![0usize, 64, 300, 4096]))), 1..20),
@@ -47,7 +47,7 @@ proptest! {
             let mut bytes = Vec::new();
             if let Some(size) = size {
                 theirs.set_max_table_size(*size);
-                // It leaves saying so to its user: 0x20 and the size with a prefix of five bits.
+                // It leaves writing the size update to its user: 0x20 and the size with a prefix of five bits.
                 match size {
                     0..31 => bytes.push(0x20 | *size as u8),
                     _ => {
@@ -81,13 +81,13 @@ proptest! {
         }
     }
 
-    /// Whatever we take for a block, the other takes for the same fields; and nothing makes us panic.
+    /// If we accept bytes as a block, the other reads the same fields; no bytes cause a panic.
     #[test]
     fn any_bytes_mean_the_same_to_both(blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..6)) {
         let (mut theirs, mut ours) = (fluke_hpack::Decoder::new(), Decoder::new(4096));
         for bytes in &blocks {
             let Ok(soundness) = ours.decode(bytes) else { return Ok(()) };
-            // Where it is stricter or less so is its own affair.
+            // Which invalid blocks it accepts does not matter.
             let Ok(fields) = theirs.decode(bytes) else { return Ok(()) };
             if soundness == Soundness::Sound {
                 prop_assert_eq!(shown(&ours), fields);

@@ -10,7 +10,7 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 
 const RESET: Outcome = Outcome::Error(ErrorKind::Reset);
 
-/// An event without its borrow; data of one reply is joined, since its borders mean nothing.
+/// An event as an owned value; the pieces of one reply's data are joined, since their boundaries mean nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
     Head(u64, u16, Vec<(String, Vec<u8>)>),
@@ -53,7 +53,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
     }
 }
 
-/// Starts one request per method on one connection, then hands over the pieces as reads would.
+/// Starts one request per method on one connection, then passes the pieces as reads would.
 fn run<'p>(methods: &[&str], pieces: impl Iterator<Item = &'p [u8]>, after: After) -> Vec<Seen> {
     let (mut framer, mut out, mut seen) = (Http1::new(), Out::default(), Vec::new());
     for (id, method) in methods.iter().enumerate() {
@@ -159,7 +159,7 @@ fn a_reply_cut_short_is_a_reset() {
 }
 
 #[test]
-fn what_breaks_the_protocol_is_named_so() {
+fn protocol_violations_are_protocol_errors() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for bytes in [
         "SSH-2.0-OpenSSH_9.2\r\n".to_owned(),
@@ -225,7 +225,7 @@ fn a_long_head_is_found_whole_wherever_it_is_cut() {
         let (a, b) = long.as_bytes().split_at(cut);
         assert_eq!(run(&["GET"], [a, b].into_iter(), After::Nothing), expected, "cut at {cut}");
     }
-    // Byte by byte from beyond the eager part on.
+    // Byte by byte after the length up to which heads are parsed eagerly.
     let (a, b) = long.as_bytes().split_at(49_000);
     assert_eq!(run(&["GET"], std::iter::once(a).chain(b.chunks(1)), After::Nothing), expected);
 }
@@ -382,12 +382,12 @@ proptest! {
     }
 
     #[test]
-    fn a_repeated_head_means_what_it_meant(
+    fn a_repeated_head_means_the_same(
         first in any_reply(),
         second in any_reply(),
         order in proptest::collection::vec(any::<bool>(), 2..6),
     ) {
-        // What each reply means to a framer that has seen no other, one after the other until one ends the connection.
+        // What each reply means to a new framer, one after the other until one ends the connection.
         let mut expected = Vec::new();
         let (mut methods, mut bytes) = (Vec::new(), Vec::new());
         for (id, one) in order.iter().enumerate() {
@@ -425,7 +425,7 @@ proptest! {
         let broken = matches!(seen.last(), Some(Seen::Broken(_)));
         let ids: Vec<u64> = (0..methods.len() as u64).collect();
         done.sort_unstable();
-        // After a break the loop ends whatever is left.
+        // After a break the loop ends the remaining requests.
         prop_assert_eq!(&ids[..done.len()], &done[..]);
         prop_assert!(broken || done.len() == ids.len());
     }

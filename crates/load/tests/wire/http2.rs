@@ -1,5 +1,5 @@
-//! The HTTP/2 framer against frames written by hand: legal ones in every order, whole and cut anywhere, and one test for
-//! each way in which a peer can be wrong.
+//! The HTTP/2 framer against frames written by hand: legal ones in every order, whole and cut anywhere, and one test
+//! for each error of a peer.
 
 use crate::support;
 
@@ -18,7 +18,7 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 const RESET: Outcome = Outcome::Error(ErrorKind::Reset);
 const PROTOCOL: Outcome = Outcome::Error(ErrorKind::Protocol);
 
-/// An event without its borrow; data of one reply is joined, since its borders mean nothing.
+/// An event as an owned value; the pieces of one reply's data are joined, since their boundaries mean nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
     Head(u64, u16, Vec<(String, String)>),
@@ -58,7 +58,7 @@ fn note(seen: &mut Vec<Seen>, event: Event<'_>) {
     seen.push(event);
 }
 
-/// A connection with a hand-played server.
+/// A connection to a server played by the test.
 struct Side {
     framer: Http2,
     out: Out,
@@ -75,7 +75,7 @@ impl Side {
         Self { framer: Http2::new(settings), out: Out::default(), rest: Vec::new(), seen: Vec::new() }
     }
 
-    /// A connection on which the first requests went out and the server's settings came.
+    /// A connection that has sent its first requests and received the server's settings.
     fn greeted(requests: &[Rendered]) -> Self {
         let mut side = Self::new();
         for (id, request) in (0..).zip(requests) {
@@ -97,7 +97,7 @@ impl Side {
         &self.seen
     }
 
-    /// What it has written since the last call, as frames.
+    /// The frames written since the last call.
     fn written(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
         let mut rest = self.out.pending().to_vec();
         self.out.clear();
@@ -130,7 +130,7 @@ fn call(messages: &[&[u8]], sending: Sending) -> Rendered {
     framing().render_call(&call).expect("renders")
 }
 
-/// What a greeted connection with these requests makes of `frames`.
+/// The events that a connection with these requests reports for `frames`.
 #[track_caller]
 fn heard(requests: &[Rendered], frames: &[Vec<u8>]) -> Vec<Seen> {
     let mut side = Side::greeted(requests);
@@ -154,7 +154,7 @@ fn the_preface_comes_first_and_once_whatever_is_written_first() {
     assert_eq!(frames[0].3, [[0, 2, 0, 0, 0, 0], [0, 4, 0, 16, 0, 0], [0, 6, 0, 4, 0, 0]].concat());
     assert_eq!(frames[1].3, (16u32 * 1024 * 1024 - 65_535).to_be_bytes());
     assert_eq!((frames[2].1, frames[2].2), (END_STREAM | END_HEADERS, 1));
-    // A server that speaks first is acknowledged behind the preface.
+    // A server that speaks first is acknowledged after the preface.
     let mut spoken_to = Side::new();
     spoken_to.hear(&settings(&[]));
     assert!(spoken_to.out.pending().starts_with(b"PRI * "));
@@ -243,7 +243,7 @@ fn interim_heads_are_skipped_and_what_they_add_to_the_table_stays() {
     assert_eq!(seen, [Head(0, 200, fields(&[("x-a", "b")])), Done(0, Outcome::Ok)]);
 }
 
-/// Each of these ends the reply on stream 1 as a protocol error and resets it, and the reply on stream 3 is good.
+/// Each of these ends the reply on stream 1 as a protocol error and resets it; the reply on stream 3 is still good.
 #[test]
 fn a_reply_in_error_ends_alone() {
     let length: &[(&str, &str)] = &[(":status", "200"), ("content-length", "3")];
@@ -280,7 +280,7 @@ fn a_reply_in_error_ends_alone() {
         let resets: Vec<u32> =
             side.written().into_iter().filter(|frame| frame.0 == 3).map(|frame| frame.2).collect();
         assert_eq!(resets, [1], "{what}");
-        // Whatever was on its way for it is ignored.
+        // Frames still on their way for it are ignored.
         side.seen.clear();
         side.hear(&[headers(0, 3, OK), data(0, 1, b"late"), data(END_STREAM, 3, b"b")].concat());
         assert_eq!(side.seen, [ok(1), Data(1, b"b".to_vec()), Done(1, Outcome::Ok)], "{what}");
@@ -343,7 +343,7 @@ fn a_connection_in_error_is_broken() {
         side.hear(&frames.concat());
         assert_eq!(side.seen.last(), Some(&BROKEN), "{what}");
         assert_eq!(side.framer.room(), 0, "{what}");
-        // Nothing more is read, and a reset makes it as new.
+        // Nothing more is read, and a reset makes it new.
         side.seen.clear();
         assert_eq!(side.hear(&settings(&[])), [], "{what}");
         side.framer.reset();
@@ -371,7 +371,7 @@ fn pings_and_settings_are_acknowledged() {
 }
 
 #[test]
-fn acknowledgements_do_not_pile_up_before_a_peer_that_reads_none() {
+fn acknowledgements_are_bounded_if_the_peer_reads_none() {
     for flood in [ping(0, b"12345678"), settings(&[])] {
         let mut side = Side::greeted(&[get()]);
         while side.seen.is_empty() {
@@ -379,7 +379,7 @@ fn acknowledgements_do_not_pile_up_before_a_peer_that_reads_none() {
             assert!(side.out.pending().len() < 64 * 1024, "{}", side.out.pending().len());
         }
         assert_eq!(side.seen, [BROKEN]);
-        // One that reads them may go on for ever.
+        // A peer that reads them may continue forever.
         let mut side = Side::greeted(&[get()]);
         for _ in 0..100 {
             assert_eq!(side.hear(&flood.repeat(100)), []);
@@ -404,7 +404,7 @@ fn heads_without_an_end_are_cut_off() {
 }
 
 #[test]
-fn goaway_ends_what_the_server_will_not_answer_and_starts_nothing_more() {
+fn goaway_ends_requests_the_server_will_not_answer_and_starts_no_more() {
     let mut side = Side::greeted(&[get(), get(), get()]);
     side.hear(&goaway((1 << 31) - 1, 0));
     assert_eq!((side.seen.as_slice(), side.framer.room()), (&[Drain][..], 0));
@@ -421,7 +421,7 @@ fn goaway_ends_what_the_server_will_not_answer_and_starts_nothing_more() {
 }
 
 #[test]
-fn a_reset_ends_a_request_and_one_behind_a_whole_reply_is_nothing() {
+fn a_reset_ends_a_request_but_is_ignored_after_a_whole_reply() {
     let seen = heard(
         &[get(), get()],
         &[
@@ -437,7 +437,7 @@ fn a_reset_ends_a_request_and_one_behind_a_whole_reply_is_nothing() {
 }
 
 #[test]
-fn a_cancelled_request_is_heard_of_no_more_and_its_data_still_counts() {
+fn a_cancelled_request_is_not_reported_but_its_data_counts() {
     let mut side = Side::greeted(&[get(), get()]);
     side.hear(&[headers(0, 1, OK), data(0, 1, b"a")].concat());
     // In the middle of a frame.
@@ -445,7 +445,7 @@ fn a_cancelled_request_is_heard_of_no_more_and_its_data_still_counts() {
     side.seen.clear();
     assert_eq!(side.framer.cancel(0, &mut side.out), Cancel::Request);
     assert_eq!(side.written(), [(3, 0, 1, vec![0, 0, 0, 8])]);
-    // Its place may be used again at once.
+    // Its slot can be used again at once.
     side.framer.start(0, &get(), &mut side.out).expect("room");
     side.hear(&data(0, 1, &[b'a'; 1000])[500..]);
     side.written();
@@ -461,7 +461,7 @@ fn a_cancelled_request_is_heard_of_no_more_and_its_data_still_counts() {
 }
 
 #[test]
-fn a_window_of_a_stream_is_given_back_by_halves() {
+fn a_stream_window_is_restored_by_halves() {
     let stream = Http2Settings { stream_window: 70_000, ..Http2Settings::default() };
     let mut side = Side::with(stream);
     side.framer.start(0, &get(), &mut side.out).expect("room");
@@ -485,16 +485,16 @@ fn bodies_wait_for_windows_and_frames_keep_to_the_peers_size() {
         let data = side.written().into_iter().filter(|frame| frame.0 == 0);
         data.map(|(_, flags, stream, bytes)| (stream, bytes.len(), flags)).collect()
     };
-    // The window of the connection is used up by the first.
+    // The first stream uses up the connection's window.
     assert_eq!(sent(&mut side), [(1, 16_384, 0), (1, 16_384, 0), (1, 16_384, 0), (1, 16_383, 0)]);
     side.hear(&[settings(&[(4, 65_535), (5, 20_000)]), window_update(0, 5)].concat());
-    // Only the second has a window of its own left.
+    // Only the second stream has window left.
     assert_eq!(sent(&mut side), [(3, 5, 0)]);
     side.hear(&window_update(1, 30_000));
     assert_eq!(sent(&mut side), [], "the connection's window is used up");
     side.hear(&window_update(0, 100_000));
     assert_eq!(sent(&mut side), [(1, 20_000, 0), (1, 10_000, 0), (3, 5, END_STREAM)]);
-    // A smaller window of the peer's makes the stream's negative, a larger one lets the rest go.
+    // A smaller window of the peer makes the stream's window negative, a larger one releases the rest.
     side.hear(&settings(&[(4, 60_000)]));
     side.hear(&window_update(1, 5_535));
     assert_eq!(sent(&mut side), []);
@@ -504,7 +504,7 @@ fn bodies_wait_for_windows_and_frames_keep_to_the_peers_size() {
 }
 
 #[test]
-fn a_reply_that_comes_first_ends_the_sending() {
+fn a_reply_before_the_whole_request_ends_sending() {
     let mut side = Side::greeted(&[post(100_000)]);
     side.hear(&[headers(END_STREAM, 1, OK), window_update(0, 100_000), window_update(1, 100_000)].concat());
     assert_eq!(side.seen, [ok(0), Done(0, Outcome::Ok)]);
@@ -531,7 +531,7 @@ fn a_block_beyond_the_peers_frames_goes_on_in_continuations() {
     assert_eq!(shapes, [(1, END_STREAM, 3), (9, 0, 3), (9, END_HEADERS, 3)]);
     assert!(frames.iter().all(|frame| frame.3.len() <= 16_384));
     let block: Vec<u8> = frames.into_iter().flat_map(|frame| frame.3).collect();
-    // The peer wants no dynamic table, and is told once that there is none.
+    // The peer wants no dynamic table, and is informed once that there is none.
     assert_eq!(block[0], 0x20);
     assert_eq!(block[1..], *rendered.head());
     side.framer.start(2, &get(), &mut side.out).expect("room");
@@ -577,7 +577,7 @@ fn grpc_head(id: u64) -> Seen {
 }
 
 #[test]
-fn messages_of_a_call_are_told_apart() {
+fn messages_of_a_call_are_separated() {
     let seen = heard(
         &[call(&[b"question"], Sending::Together)],
         &[
@@ -713,9 +713,9 @@ fn played(pieces: &[&[u8]]) -> (Vec<Seen>, Vec<u8>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// However the bytes are cut, the same events come, and the same bytes go out.
+    /// However the bytes are cut, the same events are reported, and the same bytes are sent.
     #[test]
-    fn cuts_mean_nothing(frames in frames(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
+    fn cutting_anywhere_changes_nothing(frames in frames(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
         let bytes = frames.concat();
         let whole = played(&[&bytes]);
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
@@ -729,7 +729,7 @@ proptest! {
             from = place;
         }
         prop_assert_eq!(&played(&pieces), &whole);
-        // Every request ends at most once, and nothing is said of it afterwards.
+        // Every request ends at most once, and no event for it follows.
         for id in 0..3 {
             let of_it = |seen: &&Seen| match seen {
                 Head(of, ..) | Data(of, _) | Message(of, _) | Trailers(of, ..) | Done(of, _) => *of == id,

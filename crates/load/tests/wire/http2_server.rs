@@ -1,4 +1,4 @@
-//! The generator over HTTP/2 against a server of the `h2` crate: what is sent is what arrives, and the other way round.
+//! The generator over HTTP/2 against a server of the `h2` crate: what is sent is what arrives, in both directions.
 
 use crate::support;
 
@@ -16,7 +16,7 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{ErrorKind, Tallies, WindowEnd, WindowFigures};
 
-/// One connection, so many streams at a time.
+/// One connection with this many streams at a time.
 fn streams(in_flight: u32) -> Settings {
     Settings { in_flight, ..settings(1) }
 }
@@ -60,7 +60,7 @@ fn several_connections_and_a_connection_for_each_request() {
 
 #[test]
 fn no_more_streams_are_opened_than_the_server_allows() {
-    // The `h2` crate refuses what is beyond; the first requests go out before it has said so.
+    // The `h2` crate refuses further streams; the first requests are sent before it has said so.
     let server = H2Server::start(Setup { streams: 3, ..Setup::default() });
     let mut generator = generator_of(framing(), server.address, streams(32), to("/hello"));
     let warm = run(&mut generator, &closed(Stop::Count(200))).figures;
@@ -82,7 +82,7 @@ fn bodies_larger_than_any_window_pass_both_ways() {
 }
 
 #[test]
-fn small_windows_of_ours_are_given_back_in_time() {
+fn our_small_windows_are_restored_in_time() {
     let framing =
         Framing::Http2(Http2Settings { stream_window: 1000, connection_window: 0, ..Default::default() });
     let server = H2Server::start(Setup::default());
@@ -93,15 +93,15 @@ fn small_windows_of_ours_are_given_back_in_time() {
 
 #[test]
 fn tiny_windows_of_the_server_only_slow_a_request_down() {
-    // The first eight, sent before the server says so, fit the window every connection begins with: the `h2` crate
-    // never gives back what a smaller window of its own finds half sent.
+    // The first eight requests, sent before the server's settings come, must fit the default window: with a smaller
+    // one, the `h2` crate never restores a window that is half used.
     let body = vec![b'x'; 8_000];
     let sessions = Fixed::sending(vec![rendered("POST", "/echo", &body)]).expecting(200, &body);
     assert_good(&figures(Setup { window: 100, ..Setup::default() }, streams(8), 32, sessions));
 }
 
 #[test]
-fn a_server_without_a_dynamic_table_is_heeded() {
+fn a_server_without_a_dynamic_table_is_respected() {
     assert_good(&figures(Setup { table: Some(0), ..Setup::default() }, streams(4), 1_000, to("/hello")));
 }
 
@@ -127,7 +127,7 @@ fn a_head_request_has_no_body() {
 fn goaway_in_the_middle_loses_nothing_that_the_server_took() {
     let setup = Setup { goaway_after: Some(100), ..Setup::default() };
     let figures = figures(setup, streams(16), 2_000, to("/hello"));
-    // Streams above the last one it took are cut off, others are not, and each connection serves its hundred.
+    // Streams above the last one it accepted are cut off, and each connection serves its hundred.
     assert_eq!(figures.errors.total(), figures.errors.reset, "{:?}", figures.errors);
     assert!(figures.connects >= 10, "{}", figures.connects);
     assert!(figures.errors.total() <= figures.connects * 16, "{:?}", figures.errors);
@@ -159,7 +159,7 @@ fn a_request_that_is_not_answered_times_out_alone() {
     assert_eq!(server.accepted.load(Ordering::SeqCst), 1, "the connection goes on");
 }
 
-/// A call of `messages` of so many bytes each.
+/// A call of `messages` messages of `length` bytes each.
 fn call(path: &str, messages: usize, length: usize, sending: Sending) -> Rendered {
     let messages: Vec<Vec<u8>> = (0..messages).map(|at| vec![b'a' + at as u8; length]).collect();
     let call = Call {
@@ -173,7 +173,7 @@ fn call(path: &str, messages: usize, length: usize, sending: Sending) -> Rendere
     framing().render_call(&call).expect("renders")
 }
 
-/// What such a call is answered with: each message `copies` times.
+/// The reply to such a call: each message `copies` times.
 fn copied(messages: usize, length: usize, copies: usize) -> Vec<u8> {
     (0..messages).flat_map(|at| vec![b'a' + at as u8; length * copies]).collect()
 }
@@ -182,10 +182,10 @@ fn copied(messages: usize, length: usize, copies: usize) -> Vec<u8> {
 fn calls_of_every_kind_are_answered_and_their_messages_timed() {
     for (messages, length, copies, sending) in [
         (1, 64, 1, Sending::Together),         // unary
-        (1, 64, 20, Sending::Together),        // a stream of the server's
-        (20, 64, 1, Sending::Together),        // a stream of the client's, echoed
+        (1, 64, 20, Sending::Together),        // server streaming
+        (20, 64, 1, Sending::Together),        // client streaming, echoed
         (10, 100, 1, Sending::Alternating),    // ping-pong
-        (3, 100_000, 1, Sending::Alternating), // the same, beyond the windows
+        (3, 100_000, 1, Sending::Alternating), // ping-pong, larger than the windows
         (4, 0, 1, Sending::Alternating),       // empty messages
     ] {
         let what = format!("{messages} x {length} x {copies} {sending:?}");
@@ -204,7 +204,7 @@ fn calls_of_every_kind_are_answered_and_their_messages_timed() {
         assert_eq!((timed.operation, timed.ok), (OperationId(1), 200 * u64::from(replies)), "{what}");
         let times = tallies.messages_of(OperationId(1)).expect("tallied");
         assert_eq!((times.len(), tallies.ok().0.len()), (timed.ok, 200), "{what}");
-        // Messages are gaps within their calls: together they take no longer.
+        // Message times are gaps within their calls: their sum is no longer than the calls.
         assert!(timed.service_sum <= calls.service_sum, "{what}");
     }
 }

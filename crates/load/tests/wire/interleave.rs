@@ -1,5 +1,5 @@
 //! Several variants in one window: on a virtual clock the orders, the arrivals and the end; on loopback exact counts,
-//! times of each variant apart, and peers that die or stall in the middle of it.
+//! each variant's times, and peers that die or stall.
 
 use crate::support;
 
@@ -111,7 +111,7 @@ fn a_slot_of_closed_load_goes_through_all_variants_in_orders_that_balance() {
 }
 
 #[test]
-fn slots_of_closed_load_walk_apart_and_finish_their_rounds() {
+fn slots_of_closed_load_move_independently_and_finish_their_rounds() {
     for (slots, rounds) in [(4, 101), (8, 3), (3, 0)] {
         let load = Load::Closed(Stop::Count(rounds));
         let (sent, end, _) = simulate(&load, (2, slots), 1, |variant| millis(1 + 4 * variant as u64));
@@ -134,9 +134,9 @@ fn users_think_between_their_requests() {
     assert_eq!(over, START + first + millis(99 * 15 + 5));
 }
 
-/// The arrivals of the load's own law, four times each, at places a quarter of the mean gap apart.
+/// The arrivals of the load's own law, four times each, at positions a quarter of the mean gap apart.
 #[test]
-fn every_variant_has_the_arrivals_of_the_law_moved_by_its_place() {
+fn every_variant_has_the_arrivals_of_the_law_shifted_by_its_position() {
     let place = Nanoseconds::from_micros(2_500);
     for arrivals in [Arrivals::Constant, Arrivals::Poisson, Arrivals::Jitter(Arrivals::JITTER)] {
         let load = open(100.0, arrivals, drain(Stop::Count(400)));
@@ -163,8 +163,8 @@ fn every_variant_has_the_arrivals_of_the_law_moved_by_its_place() {
     }
 }
 
-/// Poisson arrivals, moved by places at random, stay Poisson: the counts of one variant in intervals of 50 ms have their
-/// mean as variance. (3,900 intervals; the standard error of the ratio is about 2.3 %.)
+/// Poisson arrivals shifted by random positions are still Poisson: the counts of one variant in intervals of 50 ms have
+/// their mean as variance. (3,900 intervals; the standard error of the ratio is about 2.3 %.)
 #[test]
 fn poisson_arrivals_stay_poisson_for_every_variant() {
     let load = open(100.0, Arrivals::Poisson, drain(Stop::Count(20_000)));
@@ -197,7 +197,7 @@ fn a_window_of_busy_cycles_ends_when_nothing_is_outstanding_or_to_come() {
             "at the first empty moment from the nominal length on"
         );
     }
-    // Requests of 70 ms, one every 50 ms, overlap for ever: the schedule stops after as long again.
+    // Requests of 70 ms, one every 50 ms, overlap forever: the schedule stops after another nominal length.
     let load = open(10.0, Arrivals::Constant, nominal);
     let (sent, end, over) = simulate(&load, (2, 16), 1, |_| millis(70));
     assert_eq!((sent.len(), end, over), (40, WindowEnd::Complete, START + millis(1_950 + 70)));
@@ -217,7 +217,7 @@ fn a_window_that_never_drains_is_saturated_at_its_cap() {
 }
 
 #[test]
-fn sessions_that_arrive_go_their_own_ways() {
+fn arriving_sessions_are_independent() {
     let load = Load::PartlyOpen {
         flow: flow(50.0, Arrivals::Poisson),
         queue: QUEUE,
@@ -271,7 +271,7 @@ fn run(servers: &[Server], settings: Settings, load: Load) -> (Vec<WindowReport>
     (reports.expect("runs"), samples)
 }
 
-/// Answers after a while, each connection by itself.
+/// Answers after a delay, each connection independently.
 fn after(time: Duration) -> Server {
     Server::start(move |mut stream| {
         while read_head(&mut stream).is_some() {
@@ -284,7 +284,7 @@ fn after(time: Duration) -> Server {
 }
 
 #[test]
-fn every_variant_is_recorded_apart_and_asked_the_same() {
+fn every_variant_is_recorded_separately_and_gets_the_same_requests() {
     let servers = [Server::answering(HELLO), after(Duration::from_millis(5)), Server::answering(HELLO)];
     let mut generator = generator(&servers, settings(2), LoopOptions::default());
     for load in [Load::Closed(Stop::Count(40)), open(200.0, Arrivals::Poisson, drain(Stop::Count(40)))] {
@@ -313,11 +313,11 @@ fn a_part_of_the_variants_can_share_a_window_and_the_others_are_left_alone() {
     assert_eq!(two.iter().map(|report| report.figures.requests).collect::<Vec<_>>(), [5, 5]);
     let missing = ask(&[VariantId(0), VariantId(7)]);
     assert!(matches!(missing, Err(RunError::NotAttached(VariantId(7)))));
-    // What was refused has left everything in its place.
+    // A refused run has changed nothing.
     assert_eq!(ask(&variants(&servers)).expect("runs").len(), 3);
 }
 
-/// Answers so many requests and then closes every connection and answers nobody.
+/// Answers this many requests, then closes every connection and answers none.
 fn dying(after: u64) -> Server {
     let served = Arc::new(AtomicU64::new(0));
     Server::start(move |mut stream: TcpStream| {
@@ -360,14 +360,14 @@ fn a_peer_that_stalls_does_not_hold_up_the_other_under_open_load() {
         }
     });
     let servers = [Server::answering(HELLO), stalls];
-    // One connection each: what is due meanwhile waits for the one that stalls, and for no other.
+    // One connection each: requests due meanwhile wait only for the stalled variant.
     let load = open(100.0, Arrivals::Constant, drain(Stop::Count(60)));
     let (reports, samples) = run(&servers, settings(1), load);
     assert!(reports.iter().all(|report| report.figures.end == WindowEnd::Complete));
     assert!(reports.iter().all(|r| (r.figures.requests, r.figures.errors.total()) == (60, 0)));
     let late = samples[1].iter().filter(|s| s.done.since(s.due) >= millis(200)).count();
     assert!(late >= 15, "{late} of the one that stalls waited");
-    // The stalled one's requests were sent when it went on; the other's all the while.
+    // The stalled variant's requests were sent when it continued; the other's all the time.
     let stalled = samples[1].iter().find(|s| s.done.since(s.sent) >= millis(400)).expect("it stalled");
     let meanwhile = samples[0].iter().filter(|s| s.sent > stalled.sent && s.done < stalled.done).count();
     assert!(meanwhile >= 10, "{meanwhile} of the other were answered meanwhile");
@@ -383,7 +383,7 @@ fn a_peer_that_never_answers_times_out_and_the_others_do_not() {
     assert_eq!(reports[0].figures.errors.total(), 0);
     assert_eq!(reports[1].figures.errors.timeout, 10, "{:?}", reports[1].figures.errors);
     assert_eq!(samples.iter().map(Vec::len).collect::<Vec<_>>(), [10, 10]);
-    // In closed load the slots wait for it, and go on to the other.
+    // In closed load the slots wait for it, then continue to the other.
     let (reports, _) = run(&servers, hasty, Load::Closed(Stop::Count(16)));
     assert_eq!((reports[0].figures.requests, reports[0].figures.errors.total()), (16, 0));
     assert_eq!(reports[1].figures.errors.timeout, 16);

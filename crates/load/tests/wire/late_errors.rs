@@ -1,4 +1,4 @@
-//! The text of an error that comes behind values: told once the reply is over, however its bytes arrive.
+//! The text of an error that follows values: reported once the reply is over, however its bytes arrive.
 
 use weighbridge_load::framer::{ERROR_FIELD, Event, Framer, In, Out};
 use weighbridge_load::memcached::{self, Memcached};
@@ -6,7 +6,7 @@ use weighbridge_load::request::Rendered;
 use weighbridge_load::resp::{self, Resp};
 use weighbridge_model::id::OperationId;
 
-/// The texts of late errors in `replies`, which are handed over in pieces of so many bytes.
+/// The texts of late errors in `replies`, which are passed in pieces of `piece` bytes.
 fn texts(mut framer: impl Framer, request: &Rendered, replies: &[u8], piece: usize) -> Vec<String> {
     let (mut out, mut rest, mut texts) = (Out::default(), Vec::new(), Vec::new());
     for id in 0..2 {
@@ -30,7 +30,7 @@ fn texts(mut framer: impl Framer, request: &Rendered, replies: &[u8], piece: usi
 }
 
 #[test]
-fn memcached_tells_the_line() {
+fn memcached_reports_the_line() {
     let request =
         memcached::command(OperationId(0), &[b"get".to_vec(), b"a".to_vec()], None).expect("a command");
     let replies = b"VALUE a 0 1\r\nx\r\nSERVER_ERROR out of memory\r\nVALUE a 0 1\r\nx\r\nSERVER_ERROR\r\n";
@@ -41,7 +41,7 @@ fn memcached_tells_the_line() {
 }
 
 #[test]
-fn redis_tells_the_first_of_several_and_not_without_end() {
+fn redis_reports_the_first_of_several_truncated() {
     let request = resp::command(OperationId(0), &[b"EXEC"], None).expect("a command");
     let long = "x".repeat(100_000);
     let replies = format!("*4\r\n+OK\r\n-ERR one\r\n:1\r\n!7\r\nERR two\r\n*1\r\n*1\r\n-{long}\r\n");

@@ -1,10 +1,10 @@
-//! The generator against servers of its own, one file a subject. One program, since each is linked with the whole crate; those that
-//! count allocations are programs of their own.
+//! The generator against the tests' own servers, one file per subject. All are one program, since each program links
+//! the whole crate; tests that count allocations are separate programs.
 
 #[path = "../support/events.rs"]
 mod events;
 #[path = "../support/tls.rs"]
-#[allow(dead_code)] // those that count allocations use more of it
+#[allow(dead_code)] // the tests that count allocations use more of it
 mod secured;
 #[path = "../support/mod.rs"]
 mod support;

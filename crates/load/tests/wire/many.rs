@@ -1,5 +1,5 @@
-//! Many connections that are lost and opened again together, while slots of theirs wait to send: each slot is listed
-//! once, no request is lost, and every connection is used again.
+//! Many connections that are lost and reopened together while slots wait to send: each slot is listed once, no request
+//! is lost, and every connection is used again.
 
 use crate::support;
 
@@ -17,22 +17,22 @@ use weighbridge_model::experiment::{Arrivals, Profile};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_model::record::WindowEnd;
 
-/// Fewer than the listener of the standard library lets wait, so that none is turned away when all come at once.
+/// Fewer than the standard library's listen queue, so that none is turned away when all come at once.
 const CONNECTIONS: u64 = 100;
 
-/// What the server knows of its connections.
+/// State of the server's connections.
 #[derive(Default)]
 struct Book {
     /// Requests in all.
     served: AtomicU64,
-    /// Rises when all connections of before are to be closed.
+    /// Incremented to close all earlier connections.
     epoch: AtomicU64,
     /// Requests of each connection, in the order of acceptance.
     uses: Mutex<Vec<u64>>,
 }
 
 impl Book {
-    /// Serves a connection until its client or its epoch ends; after `last` requests in all the epoch does.
+    /// Serves a connection until its client or its epoch ends; the epoch ends after `last` requests in all.
     fn serve(&self, mut stream: TcpStream, last: u64) {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let number = {
@@ -67,21 +67,21 @@ impl Book {
 fn all_connections_lost_at_once_are_all_opened_again_and_all_used() {
     let book = Arc::new(Book::default());
     let theirs = Arc::clone(&book);
-    // Each has been used by then: one that is closed before its first request would count as refused.
+    // Each connection is used first: one that is closed before its first request would count as refused.
     let server = Server::start(move |stream| theirs.serve(stream, CONNECTIONS + 50));
     let mut generator = generator(server.address, settings(CONNECTIONS as u32), Fixed::get());
     assert_eq!(u64::from(generator.connect(VARIANT).expect("connects").opened), CONNECTIONS);
 
-    // Whoever is served from now on was there before the epoch ends.
+    // Connections served from now on existed before the epoch ends.
     support::eventually(|| book.uses.lock().expect("no panic").len() as u64 == CONNECTIONS);
-    // A request every 5 ms: nearly all slots wait in the list when their connections go.
+    // A request every 5 ms: nearly all slots wait in the list when their connections are closed.
     let rate = PerSecond::new(200.0).expect("positive");
     let source = Source::Law { profile: Profile::Constant { rate }, arrivals: Arrivals::Constant };
     let end = OpenEnd::Drain { stop: Stop::Count(300), limit: Nanoseconds::from_secs(10) };
     let load = Load::Open { flow: Flow::new(source), queue: 1_000, end };
     let report = run(&mut generator, &WindowSpec { substream: 1, load, recording: Recording::Exact });
     assert_eq!((report.figures.requests, report.figures.end), (300, WindowEnd::Complete));
-    // A request that is under way to a connection at the very moment of its end is lost with it.
+    // A request on its way when its connection is closed is lost with it.
     let errors = report.figures.errors;
     assert_eq!(errors.total(), errors.reset, "{errors:?}");
     assert!(errors.reset < 20, "{errors:?}");
@@ -97,7 +97,7 @@ fn all_connections_lost_at_once_are_all_opened_again_and_all_used() {
     assert!(before.iter().zip(&after).all(|(before, after)| after - before == 1), "{before:?} {after:?}");
 }
 
-/// More than are begun at once, by several times.
+/// Several times as many as are begun at once.
 #[test]
 fn a_thousand_connections_are_opened_in_turns() {
     let server = Server::start(|mut stream| support::wait_for_close(&mut stream));

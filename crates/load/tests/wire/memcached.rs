@@ -74,7 +74,7 @@ fn every_shape_has_its_status_and_value() {
 }
 
 #[test]
-fn an_error_behind_a_value_shows_behind_it() {
+fn an_error_after_a_value_is_reported_after_it() {
     let bytes = b"VALUE a 0 1\r\nx\r\nSERVER_ERROR out of memory\r\nEND\r\n";
     let both = seen(&[GET, GET], bytes);
     assert_eq!(reply(&both, 0), Some((200, "x".to_owned(), Some(500))));
@@ -83,7 +83,7 @@ fn an_error_behind_a_value_shows_behind_it() {
 }
 
 #[test]
-fn a_value_nobody_asked_for_is_no_answer() {
+fn a_value_under_another_key_breaks_the_connection() {
     for bytes in [
         "VALUE b 0 1\r\nx\r\nEND\r\n",
         "VALUE aa 0 1\r\nx\r\nEND\r\n",
@@ -92,7 +92,7 @@ fn a_value_nobody_asked_for_is_no_answer() {
         let all = seen(&[GET], bytes.as_bytes());
         assert_eq!(all.last(), Some(&Seen::Broken(ErrorKind::Protocol)), "{bytes:?}");
     }
-    // Keys are kept apart in a pipeline.
+    // Keys are matched per request in a pipeline.
     let all = seen(&["get a", "get bc"], b"VALUE a 0 1\r\nx\r\nEND\r\nVALUE bc 0 1\r\ny\r\nEND\r\n");
     assert_eq!(reply(&all, 1), Some((200, "y".to_owned(), None)));
 }
@@ -105,7 +105,7 @@ fn replies_come_in_the_order_of_requests() {
 }
 
 #[test]
-fn whatever_is_no_answer_breaks_the_connection() {
+fn invalid_answers_break_the_connection() {
     for (request, bytes) in [
         (GET, "STORED\r\n"),
         (GET, "HD\r\n"),
@@ -144,7 +144,7 @@ fn whatever_is_no_answer_breaks_the_connection() {
 
 #[test]
 fn lengths_and_lines_cost_bounded_memory() {
-    // `run` watches what is kept back.
+    // `run` checks how much is kept.
     let filler = vec![b'x'; 64 * 1024];
     for (request, head) in [(GET, "VALUE a 0 18446744073709551615\r\n"), (MG, "VA 18446744073709551615\r\n")]
     {
@@ -180,7 +180,7 @@ fn the_end_of_the_connection_ends_what_is_outstanding_and_a_reset_forgets_it() {
     assert_eq!(framer.cancel(0, &mut Out::default()), Cancel::Connection);
 }
 
-/// A request with a reply that fits it, and what it comes to.
+/// A request with a matching reply, and the expected status and value.
 fn any_exchange() -> impl Strategy<Value = (&'static str, Vec<u8>, u16, Vec<u8>)> {
     let data = || proptest::collection::vec(any::<u8>(), 0..30);
     let values = proptest::collection::vec(data(), 0..4).prop_map(|values| {
@@ -218,7 +218,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn pipelined_replies_are_told_apart(exchanges in proptest::collection::vec(any_exchange(), 1..6)) {
+    fn pipelined_replies_are_separated(exchanges in proptest::collection::vec(any_exchange(), 1..6)) {
         let texts: Vec<_> = exchanges.iter().map(|(request, ..)| *request).collect();
         let bytes: Vec<u8> = exchanges.iter().flat_map(|(_, bytes, ..)| bytes.clone()).collect();
         let all = seen(&texts, &bytes);

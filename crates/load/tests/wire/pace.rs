@@ -1,5 +1,5 @@
-//! Arrival times against their laws: Kolmogorov and Smirnov's test of gaps for twenty seeds each, counts against the
-//! integral of the rate, order and part of jitter.
+//! Arrival times against their laws: Kolmogorov-Smirnov tests of gaps for twenty seeds each, counts against the
+//! integral of the rate, order and share of jitter.
 //!
 //! Seeds are fixed, so each test gives the same answer every time. The level is Holm's over twenty seeds at 1 %.
 
@@ -26,7 +26,7 @@ fn gaps(times: &[f64]) -> Vec<f64> {
     times.windows(2).map(|two| two[1] - two[0]).collect()
 }
 
-/// The p-value of Kolmogorov and Smirnov's test of `values` against the distribution function `law` (asymptotic, with
+/// The p-value of the Kolmogorov-Smirnov test of `values` against the distribution function `law` (asymptotic, with
 /// Stephens' correction: Stephens 1970).
 fn p_value(mut values: Vec<f64>, law: impl Fn(f64) -> f64) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -63,7 +63,7 @@ fn triangular(share: f64) -> impl Fn(f64) -> f64 {
 }
 
 #[test]
-fn the_test_s_own_p_values_are_those_of_the_table() {
+fn p_values_match_the_table() {
     // Critical values of the asymptotic distribution: 1.3581 at 5 %, 1.6276 at 1 % (Smirnov 1948).
     let at = |scaled: f64| {
         let n = 1e6;
@@ -81,7 +81,7 @@ fn poisson_gaps_are_exponential() {
     let p_values =
         over_seeds(|seed| p_value(gaps(&times(&steady, seed, COUNT + 1)), exponential(1e9 / RATE)));
     assert!(!holm_rejects(&p_values), "{p_values:?}");
-    // The same test finds a rate that is 4 % off.
+    // The same test detects a rate that is 4 % off.
     let off = over_seeds(|seed| p_value(gaps(&times(&steady, seed, COUNT + 1)), exponential(1.04e9 / RATE)));
     assert!(off.iter().all(|p| *p < 0.01 / SEEDS as f64), "{off:?}");
 }
@@ -93,7 +93,7 @@ fn poisson_gaps_are_independent() {
         let gaps = gaps(&times(&steady, seed, COUNT + 1));
         let mean = 1e9 / RATE;
         let products = gaps.windows(2).map(|two| (two[0] / mean - 1.0) * (two[1] / mean - 1.0));
-        // The correlation of neighbours has a standard error of 1/√n; four and a half of them are allowed.
+        // The correlation of neighbours has a standard error of 1/√n; the bound is four and a half of them.
         let correlation = products.sum::<f64>() / (gaps.len() - 1) as f64;
         assert!(correlation.abs() < 4.5 / (COUNT as f64).sqrt(), "seed {seed}: {correlation}");
     }
@@ -154,7 +154,7 @@ fn a_profile_changes_the_time_of_every_law_and_nothing_else() {
     }
 }
 
-/// The integral of a profile's rate over seconds, in closed form and written down apart from the one under test.
+/// The integral of a profile's rate over seconds, in closed form and independent of the code under test.
 fn expected(profile: &str, from: f64, to: f64) -> f64 {
     let passage = |length: f64, within: &dyn Fn(f64) -> f64, t: f64| {
         (t / length).floor() * within(length) + within(t % length)
@@ -171,7 +171,7 @@ fn expected(profile: &str, from: f64, to: f64) -> f64 {
     by(to) - by(from)
 }
 
-/// Bounds that a Poisson count of this mean leaves with a probability below 10⁻⁶ on either side (Chernoff).
+/// Bounds that a Poisson count with this mean exceeds with a probability below 10⁻⁶ on either side (Chernoff).
 fn poisson_bounds(mean: f64) -> (f64, f64) {
     let tail = |count: f64| if count <= 0.0 { -mean } else { count - mean - count * (count / mean).ln() };
     let (mut low, mut high) = (mean, mean + 1.0);
@@ -199,7 +199,7 @@ fn counts_in_any_interval_are_those_of_the_rate() {
                 let before = |t: f64| times.partition_point(|at| *at < t * 1e9) as f64;
                 before(to) - before(from)
             };
-            // Of constant arrivals the count is the integral up to the arrivals at either end.
+            // The count of constant arrivals is the integral, except for one arrival at either end.
             assert!((count(&constant) - mean).abs() <= 1.0 + 1e-6, "{profile} {from} {to}: {mean}");
             for times in poisson.iter().filter(|_| mean > 0.0) {
                 let (low, high) = poisson_bounds(mean);

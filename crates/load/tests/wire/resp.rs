@@ -86,7 +86,7 @@ fn every_type_has_its_status_and_value() {
 }
 
 #[test]
-fn an_error_inside_an_aggregate_shows_behind_it() {
+fn an_error_inside_an_aggregate_is_reported_after_it() {
     let exec = "*3\r\n+OK\r\n-ERR not an integer\r\n:1\r\n";
     assert_eq!(one(exec), Some((200, "OK\nERR not an integer\n1".to_owned(), Some(500))));
     assert_eq!(one("*1\r\n!3\r\nERR\r\n"), Some((200, "ERR".to_owned(), Some(500))));
@@ -95,7 +95,7 @@ fn an_error_inside_an_aggregate_shows_behind_it() {
 }
 
 #[test]
-fn push_messages_are_passed_over_between_replies_and_only_there() {
+fn push_messages_are_skipped_only_between_replies() {
     let push = ">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n";
     let bytes = format!("{push}+A\r\n{push}{push}+B\r\n{push}>0\r\n|1\r\n+a\r\n+b\r\n{push}");
     let both = seen(2, bytes.as_bytes());
@@ -114,7 +114,7 @@ fn replies_come_in_the_order_of_requests() {
 }
 
 #[test]
-fn whatever_is_no_reply_breaks_the_connection() {
+fn invalid_replies_break_the_connection() {
     for bytes in [
         "HTTP/1.1 400 Bad Request\r\n",
         "STORED\r\n",
@@ -200,7 +200,7 @@ fn nesting_has_a_bound_and_counts_cost_nothing() {
     assert_eq!(one(&nested(DEPTH)), Some((200, "1".to_owned(), None)));
     assert!(is_broken(nested(DEPTH + 1).as_bytes()));
     assert!(is_broken("|1\r\n".repeat(10_000).as_bytes()));
-    // A length or a count alone keeps nothing; `run` watches what is kept back.
+    // A length or a count alone makes the framer keep nothing; `run` checks how much is kept.
     let endless = vec![b'x'; 64 * 1024];
     for head in ["$9223372036854775807\r\n", "=9223372036854775807\r\ntxt:", "!9223372036854775807\r\n"] {
         let pieces = std::iter::once(head.as_bytes()).chain(std::iter::repeat_n(&endless[..], 32));
@@ -261,7 +261,7 @@ fn a_reset_framer_is_a_fresh_one() {
 }
 
 #[test]
-fn a_handshake_goes_out_with_the_first_request_and_its_replies_are_not_told() {
+fn a_handshake_is_sent_with_the_first_request_and_its_replies_are_not_reported() {
     let handshake = Handshake { version: Version::Three, login: None, database: 2 };
     let (mut framer, mut out) = (Resp::new(), Out::default());
     for id in 0..2 {
@@ -283,7 +283,7 @@ fn a_handshake_goes_out_with_the_first_request_and_its_replies_are_not_told() {
 fn a_refused_handshake_answers_every_request() {
     let handshake = Handshake { version: Version::Three, login: None, database: 2 };
     let requests = vec![greeting(&handshake); 2];
-    // Redis answers the requests all the same, but not as they were meant.
+    // Redis answers the requests too, but not as they were meant.
     for (bytes, text) in [
         ("-NOPROTO sorry\r\n+OK\r\n+A\r\n*1\r\n-B\r\n", "NOPROTO sorry"),
         ("%0\r\n-ERR DB index\r\n+A\r\n$3\r\nabc\r\n", "ERR DB index"),
@@ -303,7 +303,7 @@ fn a_refused_handshake_answers_every_request() {
 
 // --- Against another implementation ------------------------------------------------------------------------------
 
-/// Status, value and late status that the other implementation's reading of a reply comes to.
+/// Status, value and late status according to the other implementation.
 fn expected(frame: &OwnedFrame) -> (u16, String, Option<u16>) {
     if let Some((status, value)) = leaf(frame) {
         return (status, value, None);
@@ -356,12 +356,12 @@ fn collect(frame: &OwnedFrame, leaves: &mut Vec<String>, late: &mut Option<u16>)
     }
 }
 
-/// The number by which keys and elements were in order: the other implementation forgets it.
+/// The number at the original position of a key or element: the other implementation loses their order.
 fn number(frame: &OwnedFrame) -> i64 {
     if let OwnedFrame::Number { data, .. } = frame { *data } else { panic!("a number, not {frame:?}") }
 }
 
-/// A leaf on the wire.
+/// The bytes of a leaf.
 fn any_leaf() -> impl Strategy<Value = Vec<u8>> {
     let blob = |mark: char| {
         proptest::collection::vec(any::<u8>(), 0..40).prop_map(move |data| {
@@ -384,8 +384,8 @@ fn any_leaf() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A reply on the wire. Keys of maps and elements of sets are numbers in order, because the other implementation keeps
-/// equal ones once.
+/// The bytes of a reply. Keys of maps and elements of sets are ascending numbers, because the other implementation
+/// merges equal ones.
 fn any_reply() -> impl Strategy<Value = Vec<u8>> {
     any_leaf().prop_recursive(4, 24, 5, |inner| {
         let many = proptest::collection::vec(inner, 0..5);
@@ -474,7 +474,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_read_behind_a_break() {
+fn nothing_is_read_after_a_break() {
     let mut framer = Resp::new();
     run(&mut framer, &pings(1), std::iter::once(&b"x"[..]), After::Nothing);
     let (mut input, mut count) = (In::new(b"+OK\r\n"), 0);

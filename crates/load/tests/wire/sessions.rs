@@ -1,4 +1,4 @@
-//! Think time, partly open load, profiles, traces and churn through the loop, against little servers that behave.
+//! Think time, partly open load, profiles, traces and churn through the loop, against small well-behaved servers.
 
 use crate::support;
 
@@ -54,7 +54,7 @@ fn a_thinking_slot_is_due_exactly_its_think_time_after_its_reply() {
 }
 
 #[test]
-fn thinking_users_set_out_apart_and_think_alike_whoever_serves_them() {
+fn thinking_users_start_apart_and_think_alike_on_every_server() {
     let server = Server::answering(HELLO);
     let mut generator = generator(server.address, settings(20), Fixed::get());
     generator.connect(VARIANT).expect("connects");
@@ -67,7 +67,8 @@ fn thinking_users_set_out_apart_and_think_alike_whoever_serves_them() {
     let (one, other) = (first(), first());
     assert!(one[19] > 5_000_000, "twenty users begin within {} ns", one[19]);
     assert!(one.windows(2).all(|two| two[0] < two[1]), "two set out together");
-    // A slot that replies before the twentieth sets out thinks for longer than is left: the order is that of the seed.
+    // A slot that replies before the twentieth has started thinks for longer than is left, so the order is that of the
+    // seed.
     assert_eq!(one, other);
 }
 
@@ -87,7 +88,7 @@ fn a_thinking_window_by_time_issues_for_that_time_and_ends() {
 #[test]
 fn sessions_are_due_by_the_schedule_and_their_requests_after_replies() {
     let server = Server::answering(HELLO);
-    // One slot, so that sessions come one after another: a request belongs to the session that was due before it.
+    // With one slot sessions come one after another, so a request belongs to the last session that was due before it.
     let mut generator = generator(server.address, settings(1), Fixed::of(&[("GET", 0), ("OPTIONS", 0)]));
     generator.connect(VARIANT).expect("connects");
     let flow = Flow::steady(PerSecond::new(100.0).expect("a rate"), Arrivals::Constant);
@@ -150,7 +151,7 @@ fn a_session_keeps_its_slot_and_others_wait_for_one() {
         think: Think::None,
     };
     let (figures, _) = observed(&mut generator, load);
-    // 0, 1 … 14 µs; the queue and two slots hold most of them, and what does not fit is counted.
+    // 0, 1 … 14 µs; the queue and two slots hold most of them, and the rest is counted.
     assert_eq!(figures.offered, 15);
     assert_eq!(figures.requests + figures.not_sent, 15);
     assert!(figures.requests >= 12);
@@ -198,7 +199,7 @@ fn requests_are_due_when_the_profile_and_the_trace_say() {
         assert_eq!((figures.end, figures.requests), (WindowEnd::Complete, 100));
         let mut schedule = Schedule::new(&flow, 3, flow.origin.expect("set above"));
         let due: Vec<Timestamp> = (0..100).map_while(|_| schedule.next_arrival()).collect();
-        // Samples are in the order of their replies, and requests that overlap may be answered in any.
+        // Samples are in the order of their replies, which differs from the order of requests if they overlap.
         let mut seen: Vec<_> = samples.iter().map(|sample| sample.due).collect();
         seen.sort_unstable();
         assert_eq!(seen, due);
@@ -222,7 +223,7 @@ fn operations_that_a_trace_names_are_sent_at_its_times() {
     let lines = [("c", 0), ("b", 700), ("c", 700), ("b", 1_333), ("a", 2_001), ("c", 5_000_001)];
     let text: String = lines.iter().map(|(name, at)| format!("{at} ns,{name}\n")).collect();
     let mut flow = Flow::new(Source::Trace { trace: named(&text), speed: 1.0 });
-    // Twice, from the third line on: what came before it is no part of the window.
+    // Twice, from the third line on: lines before it are not part of the window.
     flow.offset = Nanoseconds::from_nanos(701);
     let start = Generator::clock() + millis(5);
     flow.origin = Some(start);
@@ -230,7 +231,7 @@ fn operations_that_a_trace_names_are_sent_at_its_times() {
     let load = Load::Open { flow, queue: QUEUE, end: drain(Stop::Count(9)) };
     let (figures, samples) = observed(&mut generator, load);
     assert_eq!((figures.end, figures.requests, figures.errors.total()), (WindowEnd::Complete, 9, 0));
-    // Samples are in the order of their replies, and requests that overlap may be answered in any.
+    // Samples are in the order of their replies, which differs from the order of requests if they overlap.
     let mut seen: Vec<_> =
         samples.iter().map(|s| (s.due.since(start).as_nanos() + 701, s.operation.0)).collect();
     seen.sort_unstable();
@@ -259,11 +260,11 @@ fn a_session_begins_with_the_operation_that_the_trace_names() {
 }
 
 #[test]
-fn what_is_turned_away_takes_its_operation_with_it() {
+fn a_request_turned_away_drops_its_operation() {
     let server = Server::answering(HELLO);
     let mut generator = generator(server.address, settings(1), Fixed::of(&[("GET", 0), ("OPTIONS", 0)]));
     generator.connect(VARIANT).expect("connects");
-    // All are due in the past: two find room to wait, and the others none.
+    // All are due in the past: two can wait, and the others are turned away.
     let mut flow =
         Flow::new(Source::Trace { trace: named("0,a\n1 ns,b\n2 ns,a\n3 ns,a\n4 ns,a"), speed: 1.0 });
     flow.origin = Some(Generator::clock());
@@ -298,7 +299,7 @@ fn parts_on_several_loops_are_one_flow() {
     assert_eq!(due, expected);
 }
 
-/// A server that keeps how many requests each of its connections brought.
+/// A server that counts the requests of each of its connections.
 fn counting() -> (Server, Arc<Mutex<Vec<u64>>>) {
     let served = Arc::new(Mutex::new(Vec::new()));
     let numbers = AtomicU64::new(0);
@@ -312,7 +313,7 @@ fn counting() -> (Server, Arc<Mutex<Vec<u64>>>) {
             }
         }
         while read_head(&mut stream).is_some() {
-            // Counted before the answer, so that nobody can look too early.
+            // Counted before the answer, so that the test cannot read the count too early.
             kept.lock().expect("unpoisoned")[number] += 1;
             if !send(&mut stream, HELLO) {
                 return;
@@ -337,14 +338,14 @@ fn churn_opens_a_connection_every_so_many_requests() {
         let full = served.iter().filter(|n| **n == u64::from(churn)).count();
         assert!(served.iter().all(|n| *n <= u64::from(churn)), "{context}: {served:?}");
         assert!(served.len() - full <= 2, "{context}: only the last of each two are not full: {served:?}");
-        // The server may have accepted one or two more that were opened and never used.
+        // The server may have accepted one or two more connections that were never used.
         let connects = figures.connects as usize;
         assert!((served.len()..=served.len() + 2).contains(&connects), "{context}: {connects} connects");
     }
 }
 
 #[test]
-fn churn_goes_with_open_load_and_its_connects_are_in_the_response_time() {
+fn churn_works_with_open_load_and_connects_count_in_response_times() {
     let (server, _) = counting();
     let settings = Settings { keep_alive: KeepAlive::Every(whole(2)), ..settings(1) };
     let mut generator = generator(server.address, settings, Fixed::get());
@@ -356,7 +357,7 @@ fn churn_goes_with_open_load_and_its_connects_are_in_the_response_time() {
     assert!((49..=51).contains(&figures.connects), "{}", figures.connects);
     samples.sort_by_key(|sample| sample.sent);
     for two in samples.windows(2) {
-        // Each waits for the one before it, and every other one for a new connection too: sent later than due.
+        // Each request waits for the one before it, and every other one for a new connection too: all are sent late.
         assert!(two[1].sent >= two[0].done && two[1].due < two[1].sent);
     }
 }

@@ -1,5 +1,5 @@
-//! Think times and sessions on a virtual clock against queueing theory: the window and the turns are those of the loop,
-//! the server is one queue with exponential service.
+//! Think times and sessions on a virtual clock against queueing theory, with the loop's window and turns; the server is
+//! one queue with exponential service.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ struct World {
     seen: Seen,
 }
 
-/// What came of it.
+/// Results of the simulation.
 #[derive(Default)]
 struct Seen {
     requests: u64,
@@ -167,10 +167,10 @@ fn a_closed_network_keeps_the_interactive_response_time_law() {
             let response = seen.response / seen.requests as f64;
             let throughput = seen.requests as f64 / seen.last_done.since(start).as_nanos() as f64;
             let thought = seen.think / seen.thoughts as f64;
-            // R = N/X − Z is an identity but for the users who are cut at the window's two ends.
+            // R = N/X − Z is an identity except for the users who are cut at the window's two ends.
             let law = f64::from(slots) / throughput - thought;
             assert!((response / law - 1.0).abs() < 1e-3, "{slots} {think:?}: {response} against {law}");
-            // The mean response depends on the law of thinking by its mean alone (product form: BCMP 1975).
+            // The mean response depends only on the mean of the think time (product form: BCMP 1975).
             let exact = mean_value(slots, services) * SERVICE;
             assert!((response / exact - 1.0).abs() < 0.02, "{slots} {think:?}: {response} against {exact}");
         }
@@ -205,8 +205,8 @@ fn partly_open(utilisation: f64, length: SessionLength, think: f64, requests: u6
 
 #[test]
 fn sessions_on_one_queue_respond_as_an_open_network() {
-    // Sessions of geometric length that come back to the queue make an open Jackson network: each visit responds as in
-    // M/M/1 with the arrival rate of all visits, 1/(1 − ρ) services, whether or not users think in between.
+    // Sessions of geometric length that return to the queue make an open Jackson network: each visit responds as in
+    // M/M/1 with the arrival rate of all visits, 1/(1 − ρ) services, with or without think time in between.
     let geometric = SessionLength::Geometric { mean: 5.0 };
     for (utilisation, think) in [(0.3, 0.0), (0.7, 0.0), (0.3, 2.0), (0.7, 1.0)] {
         let (response, length) = partly_open(utilisation, geometric, think, 3_000_000, 11);

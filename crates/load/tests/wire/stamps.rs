@@ -1,5 +1,5 @@
-//! Stories of the kernel's time stamps: the legs of a request are its whole service time, each delay is in the leg it
-//! belongs to, and where there are no stamps the reason is told.
+//! The kernel's time stamps: the legs of a request sum up to its service time, each delay is in the right leg, and
+//! without stamps the reason is reported.
 
 use crate::secured as tls;
 use crate::support;
@@ -38,8 +38,8 @@ fn refused(figures: &WindowFigures) -> &str {
     }
 }
 
-/// Opens connections, sends until the kernel stamps what comes in (it begins to do so some time after it was asked), and
-/// runs a window of so many requests.
+/// Opens connections, sends until the kernel stamps received packets (it begins some time after it was asked), and runs
+/// a window of this many requests.
 fn window(generator: &mut Generator, requests: u64) -> (WindowFigures, Tallies) {
     generator.connect(VARIANT).expect("connects");
     for _ in 0..100 {
@@ -99,7 +99,7 @@ fn large_requests_and_replies_have_legs() {
 }
 
 #[test]
-fn legs_are_of_the_socket_whatever_is_spoken_on_it() {
+fn legs_are_the_same_for_every_protocol() {
     let authority = tls::Authority::new();
     let config = tls::config(&authority.server(), tls::BOTH, &tls::Clients::Anyone);
     let secured = tls::server(config, |stream| tls::answer(stream, HELLO));
@@ -146,14 +146,14 @@ fn the_time_that_a_server_takes_is_outside() {
     let (figures, tallies) = window(&mut generator, 200);
     assert_whole(&figures, &tallies, 200);
     let [send, outside, receive] = taken(&figures).legs;
-    // Each one's, by the order of events; histograms keep three digits.
+    // Each request's own legs follow from the order of events; histograms keep three digits.
     let least = tallies.legs.get(Leg::Outside).expect("legs").min();
     assert!(least as f64 >= BUSY.as_nanos() as f64 * 0.999, "{least}");
     assert!(send.p50 < outside.p50 && receive.p50 < outside.p50, "{figures:?}");
 }
 
 #[test]
-fn the_time_that_a_reply_waits_for_a_late_client_is_its_own() {
+fn the_time_that_a_reply_waits_for_a_late_client_is_client_receive() {
     const LATE: Duration = Duration::from_millis(200);
     let answered = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&answered);
@@ -165,7 +165,7 @@ fn the_time_that_a_reply_waits_for_a_late_client_is_its_own() {
     let mut generator = generator(server.address, stamped(1), Fixed::get());
     window(&mut generator, 50);
     let before = answered.load(Ordering::SeqCst);
-    // Once, the loop stands still while the reply to its only request lies there.
+    // Once, the loop pauses while the reply to its only request waits in the socket.
     let mut late = 0;
     let mut pause = |progress: Progress| {
         if late == 0 && progress.outstanding == 1 {
@@ -189,7 +189,7 @@ fn the_time_that_a_reply_waits_for_a_late_client_is_its_own() {
 }
 
 #[test]
-fn where_there_are_no_stamps_the_reason_is_told() {
+fn without_stamps_the_reason_is_reported() {
     let server = Server::answering(HELLO);
     let mut plain = generator(server.address, settings(1), Fixed::get());
     plain.connect(VARIANT).expect("connects");
@@ -204,7 +204,7 @@ fn where_there_are_no_stamps_the_reason_is_told() {
 }
 
 #[test]
-fn unix_sockets_have_no_stamps_and_work_as_ever() {
+fn unix_sockets_work_without_stamps() {
     let path = std::env::temp_dir().join(format!("weighbridge-stamps-{}.sock", std::process::id()));
     let listener = UnixListener::bind(&path).expect("binds");
     std::thread::spawn(move || {
@@ -226,8 +226,8 @@ fn unix_sockets_have_no_stamps_and_work_as_ever() {
 }
 
 #[test]
-fn ends_of_connections_are_noticed_as_ever() {
-    // One that closes behind each reply, and says so; then one that answers nothing.
+fn ends_of_connections_are_noticed_with_stamps_on() {
+    // One server closes after each reply, and announces it; the other answers nothing.
     let last = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
     let once = Server::answering_once(last);
     let mut generator = generator(once.address, stamped(2), Fixed::get());

@@ -12,7 +12,7 @@ use weighbridge_model::record::WindowEnd;
 
 const SERVICE_MEAN: f64 = 20_000.0;
 
-/// What came of many windows pooled.
+/// Results of many windows, pooled.
 struct Pooled {
     responses: hdrhistogram::Histogram<u64>,
     sum: f64,
@@ -112,8 +112,8 @@ fn pooled_windows_of_busy_cycles_have_the_steady_state_of_mm1() {
 
 #[test]
 fn windows_cut_at_their_nominal_length_would_be_biased() {
-    // The counter-example that the rule exists for: counting only what is complete at the nominal length leaves out
-    // the slow ones, so the same oracle would have caught a window that ends too early.
+    // Shows why the rule is needed: counting only requests complete at the nominal length leaves out the slow ones, so
+    // the same oracle would detect a window that ends too early.
     let load = 0.9;
     let whole = simulate(load, 20, 200_000, 77);
     let mut cut_sum = 0.0;

@@ -1,5 +1,5 @@
-//! Stories of TLS under load, against a server by rustls' other half: what is counted, and what becomes of servers
-//! whose certificate, version, protocol or manners are bad.
+//! TLS under load, against a server by rustls: what is counted, and how servers with a bad certificate, version,
+//! protocol or close are handled.
 
 use crate::secured;
 use crate::support;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rcgen::ExtendedKeyUsagePurpose;
-use secured::{Authority, BOTH, Clients, Noted, Secured, answer, config, farewell, read_head, server};
+use secured::{Authority, BOTH, Clients, Noted, Secured, answer, close_notify, config, read_head, server};
 use support::{Fixed, HELLO, Server, VARIANT, closed, millis, run, settings};
 use weighbridge_load::Framing;
 use weighbridge_load::dial::SocketDial;
@@ -40,7 +40,7 @@ fn generator(address: SocketAddr, settings: Settings, tls: TlsClient, sessions: 
     generator
 }
 
-/// The error of the first connect, and the errors of ten requests sent all the same.
+/// The error of the first connect, and the errors of ten requests sent nevertheless.
 fn refused(server: &Server, tls: TlsClient) -> (TlsFailure, ErrorCounts) {
     let settings = Settings { timeout: millis(2_000), ..settings(1) };
     let mut generator = generator(server.address, settings, tls, Fixed::get());
@@ -78,7 +78,7 @@ fn requests_travel_over_both_versions_and_handshakes_are_counted() {
 }
 
 #[test]
-fn a_connection_for_each_request_resumes_the_session_unless_told_not_to() {
+fn a_connection_per_request_resumes_the_session_unless_disabled() {
     let authority = Authority::new();
     for (versions, _) in ONE_VERSION {
         for resumption in [Resumption::On, Resumption::Off] {
@@ -150,8 +150,8 @@ fn a_server_that_asks_for_a_certificate_gets_it_or_ends_tls() {
         let options = TlsOptions { identity: Some(authority.client()), ..authority.options() };
         let mut known = generator(server.address, settings(2), client(&options), Fixed::get());
         assert_eq!(run(&mut known, &closed(Stop::Count(20))).figures.errors.total(), 0);
-        // In TLS 1.3 the refusal comes when the client's side is open already. Whether the alert is read or the
-        // reset behind it comes first is the kernel's affair.
+        // In TLS 1.3 the refusal comes when the client is already open. The kernel decides whether the alert or the
+        // reset after it is read first.
         let mut unknown = generator(server.address, settings(1), authority.tls(), Fixed::get());
         let figures = run(&mut unknown, &closed(Stop::Count(20))).figures;
         assert_eq!(figures.errors.tls + figures.errors.reset, figures.requests, "{:?}", figures.errors);
@@ -202,7 +202,7 @@ fn a_server_that_agrees_on_http_1_1_is_asked_by_alpn() {
     let mut config = config(&authority.server(), BOTH, &Clients::Anyone);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let server = server(config, move |stream| {
-        // Before it answers: with the answer the run is over.
+        // Noted before the answer, because the run ends with the answer.
         while read_head(stream).is_some() {
             noted.lock().expect("no panic").push(stream.conn.alpn_protocol().map(<[u8]>::to_vec));
             if stream.write_all(HELLO).is_err() {
@@ -215,7 +215,7 @@ fn a_server_that_agrees_on_http_1_1_is_asked_by_alpn() {
     assert_eq!(agreed.lock().expect("no panic")[0], Some(b"http/1.1".to_vec()));
 }
 
-/// Takes TLS off and passes the bytes on to a server in plain text, until either side ends.
+/// Decrypts and relays the bytes to a server without TLS, until either side ends.
 fn relay(stream: &mut Secured, to: SocketAddr) {
     use std::io::{ErrorKind::TimedOut, ErrorKind::WouldBlock, Read};
     let Ok(mut plain) = std::net::TcpStream::connect(to) else { return };
@@ -234,7 +234,7 @@ fn relay(stream: &mut Secured, to: SocketAddr) {
             _ => return,
         }
         match plain.read(&mut buffer) {
-            Ok(0) => return farewell(stream),
+            Ok(0) => return close_notify(stream),
             Ok(count) if stream.write_all(&buffer[..count]).and_then(|()| stream.flush()).is_ok() => {}
             Err(error) if nothing(&error) => {}
             _ => return,
@@ -275,7 +275,7 @@ fn http_2_is_spoken_where_the_server_agrees_and_only_there() {
 }
 
 #[test]
-fn an_end_without_farewell_is_a_reset_and_with_it_ends_a_reply_of_unknown_length() {
+fn an_end_without_close_alert_is_a_reset_and_with_it_ends_a_reply_of_unknown_length() {
     const UNTIL_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello";
     let authority = Authority::new();
     for (versions, _) in ONE_VERSION {
@@ -283,7 +283,7 @@ fn an_end_without_farewell_is_a_reset_and_with_it_ends_a_reply_of_unknown_length
             let server = server(config(&authority.server(), versions, &Clients::Anyone), move |stream| {
                 if read_head(stream).is_some() && stream.write_all(UNTIL_CLOSE).is_ok() {
                     if polite {
-                        farewell(stream);
+                        close_notify(stream);
                     }
                     let _ = stream.sock.shutdown(std::net::Shutdown::Write);
                     support::wait_for_close(&mut stream.sock);
@@ -325,7 +325,7 @@ fn a_broken_record_in_the_middle_of_a_reply_fails_as_tls() {
     let server = server(config(&authority.server(), BOTH, &Clients::Anyone), |stream| {
         if read_head(stream).is_some() && stream.write_all(&HELLO[..20]).is_ok() {
             let _ = stream.flush();
-            // A record that nobody sealed: a fatal alert in plain text.
+            // A record without encryption: a fatal alert in plain text.
             let _ = stream.sock.write_all(&[21, 3, 3, 0, 2, 2, 40]);
             support::wait_for_close(&mut stream.sock);
         }
@@ -447,13 +447,13 @@ fn new_keys_in_the_middle_of_a_connection_are_taken_up() {
 fn connections_that_a_server_closed_while_idle_are_opened_again() {
     let authority = Authority::new();
     let server = server(config(&authority.server(), BOTH, &Clients::Anyone), |stream| {
-        // Five replies, and then the polite end.
+        // Five replies, then a proper TLS close.
         for _ in 0..5 {
             if read_head(stream).is_none() || stream.write_all(HELLO).is_err() {
                 return;
             }
         }
-        farewell(stream);
+        close_notify(stream);
         support::wait_for_close(&mut stream.sock);
     });
     let mut generator = generator(server.address, settings(1), authority.tls(), Fixed::get());
@@ -461,7 +461,7 @@ fn connections_that_a_server_closed_while_idle_are_opened_again() {
     for _ in 0..3 {
         let figures = run(&mut generator, &closed(Stop::Count(5))).figures;
         assert_eq!((figures.requests, figures.errors.total()), (5, 0));
-        // The farewell may come a moment after the last reply.
+        // The close alert may come a moment after the last reply.
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
@@ -498,7 +498,7 @@ fn one_request_outside_the_loop_speaks_tls_too() {
                 && stream.write_all(b"HTTP/1.0 200 OK\r\n\r\nhello").is_ok()
                 && polite
             {
-                farewell(stream);
+                close_notify(stream);
             }
         });
         let kind = ask(server.address, authority.tls()).map_err(|error| error.kind());
@@ -518,7 +518,7 @@ impl Drop for OpenSsl {
     }
 }
 
-/// Another implementation as oracle, where it is installed: its status page ends with the connection.
+/// Another implementation as oracle, if it is installed: its status page ends with the connection.
 #[test]
 fn openssl_is_understood_in_both_versions() {
     let authority = Authority::new();
@@ -528,7 +528,7 @@ fn openssl_is_understood_in_both_versions() {
     std::fs::write(folder.join("cert.pem"), &certified.certificate).expect("written");
     std::fs::write(folder.join("key.pem"), &certified.key).expect("written");
     for version in ["-tls1_2", "-tls1_3"] {
-        // The port is free again a moment after it was found.
+        // The port may be taken again after it was found free.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
         drop(listener);

@@ -1,4 +1,4 @@
-//! How the loop waits, as the kernel counts it: whoever sleeps gives the core away of its own will.
+//! How the loop waits, as the kernel counts it: sleeping is a voluntary context switch.
 
 use crate::support;
 
@@ -15,7 +15,7 @@ use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
 use weighbridge_model::experiment::Arrivals;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 
-/// Requests of a window; a sleeper sleeps at least once for nearly each of them.
+/// Requests of a window; a sleeping loop sleeps at least once for nearly each of them.
 const REQUESTS: u64 = 100;
 
 /// How often this thread has gone to sleep.
@@ -25,7 +25,7 @@ fn sleeps() -> u64 {
     line.and_then(|count| count.trim().parse().ok()).expect("a count")
 }
 
-/// Sleeps of the loop in a window of so many requests, each answered after a millisecond.
+/// Sleeps of the loop in a window, each request answered after a millisecond.
 fn sleeps_of(waiting: Waiting, spec: &WindowSpec) -> u64 {
     let server = Server::start(|mut stream| {
         while read_head(&mut stream).is_some() {
@@ -47,7 +47,7 @@ fn sleeps_of(waiting: Waiting, spec: &WindowSpec) -> u64 {
     after - before
 }
 
-/// Arrivals 4 ms apart, so that the loop waits for a reply and for an arrival in turn.
+/// Arrivals 4 ms apart, so that the loop waits alternately for a reply and an arrival.
 fn open() -> WindowSpec {
     let rate = PerSecond::from_count(250, Nanoseconds::from_secs(1));
     let end = OpenEnd::Drain { stop: Stop::Count(REQUESTS), limit: Nanoseconds::from_secs(60) };
@@ -56,16 +56,16 @@ fn open() -> WindowSpec {
 }
 
 #[test]
-fn who_waits_awake_never_sleeps() {
+fn awake_the_loop_never_sleeps() {
     for spec in [closed(Stop::Count(REQUESTS)), open()] {
         let count = sleeps_of(Waiting::Awake, &spec);
-        // A page fault or a lock of the kernel's may still cost one.
+        // A page fault or a lock in the kernel may still cost one.
         assert!(count < REQUESTS / 4, "{count} sleeps in {spec:?}");
     }
 }
 
 #[test]
-fn who_waits_asleep_sleeps_for_every_reply_and_arrival() {
+fn asleep_the_loop_sleeps_for_every_reply_and_arrival() {
     for waiting in [Waiting::Asleep, Waiting::AwakeIfBrief] {
         let count = sleeps_of(waiting, &closed(Stop::Count(REQUESTS)));
         assert!(count > REQUESTS / 2, "{waiting:?}: {count} sleeps in closed load");

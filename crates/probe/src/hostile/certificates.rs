@@ -1,6 +1,6 @@
-//! The certificates of TLS cases, made afresh each time by an authority that signs nothing else.
+//! The certificates of TLS cases, created anew each time by an authority that signs nothing else.
 //!
-//! Keys live in memory only; what can be written down is the authority's certificate.
+//! Keys are in memory only; only the authority's certificate can be written to a file.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::script::Certificate;
 
-/// Why certificates could not be made.
+/// Why certificates could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     #[error("could not make a certificate: {0}")]
@@ -22,7 +22,7 @@ pub enum CertificateError {
     Tls(#[from] rustls::Error),
 }
 
-/// Who signs the probe's certificates.
+/// The authority that signs the probe's certificates.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
@@ -36,12 +36,12 @@ impl Authority {
         Ok(Self { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
     }
 
-    /// Its certificate, in PEM: what a client has to trust.
+    /// Its certificate in PEM, which a client has to trust.
     pub fn pem(&self) -> String {
         self.issuer.pem()
     }
 
-    /// How a server shakes hands with such a certificate.
+    /// The TLS settings of a server with such a certificate.
     pub(super) fn server(&self, certificate: Certificate) -> Result<Arc<ServerConfig>, CertificateError> {
         let (chain, key) = self.certify(certificate)?;
         let versions: &[&rustls::SupportedProtocolVersion] = match certificate {

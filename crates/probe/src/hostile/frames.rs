@@ -1,6 +1,6 @@
-//! HTTP/2 frames as bytes (RFC 9113), and header blocks without a table (RFC 7541), right or wrong as the case wants.
+//! HTTP/2 frames as bytes (RFC 9113), and header blocks without a table (RFC 7541), valid or not as the case needs.
 //!
-//! It checks nothing: what a frame says and what it is may differ on purpose.
+//! It checks nothing: a frame may deliberately contradict itself.
 
 /// Frame types.
 pub mod kind {
@@ -44,9 +44,9 @@ pub const HEAD: usize = 9;
 /// Which stream a frame is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
-    /// That of the last request.
+    /// The stream of the last request.
     Request,
-    /// The connection, or that stream.
+    /// This stream, or 0 for the connection.
     Fixed(u32),
 }
 
@@ -55,7 +55,7 @@ pub struct Frame {
     pub kind: u8,
     pub flags: u8,
     pub on: On,
-    /// The length that its head tells; that of the payload where nothing is said.
+    /// The length stated in its head; by default the payload's.
     pub length: Option<u32>,
     pub payload: Vec<u8>,
 }
@@ -66,12 +66,12 @@ impl Frame {
         Self { kind, flags, on: On::Request, length: None, payload: payload.into() }
     }
 
-    /// The same on that stream; 0 is the connection.
+    /// The same frame on that stream; 0 is the connection.
     pub fn on(self, stream: u32) -> Self {
         Self { on: On::Fixed(stream), ..self }
     }
 
-    /// The same, but its head tells this length.
+    /// The same frame with this length in its head.
     pub fn telling(self, length: u32) -> Self {
         Self { length: Some(length), ..self }
     }
@@ -83,7 +83,7 @@ impl Frame {
         Self::new(kind::SETTINGS, flag::NONE, payload.collect::<Vec<u8>>()).on(0)
     }
 
-    /// HEADERS with a whole block of status 200 and these fields, after which data follow.
+    /// HEADERS with a whole block of status 200 and these fields, to be followed by data.
     pub fn head(fields: &[(&str, &str)]) -> Self {
         Self::new(kind::HEADERS, flag::END_HEADERS, block(200, fields))
     }
@@ -93,7 +93,7 @@ impl Frame {
         Self::new(kind::DATA, flag::END_STREAM, bytes)
     }
 
-    /// DATA, after which more follows.
+    /// DATA, to be followed by more.
     pub fn data(bytes: &[u8]) -> Self {
         Self::new(kind::DATA, flag::NONE, bytes)
     }
@@ -108,7 +108,7 @@ impl Frame {
         Self::new(kind::RST_STREAM, flag::NONE, code.to_be_bytes())
     }
 
-    /// Its bytes, where the last request came on `stream`.
+    /// Its bytes, if the last request came on `stream`.
     pub fn encode(&self, stream: u32, out: &mut Vec<u8>) {
         let length = self.length.unwrap_or(self.payload.len() as u32);
         out.extend_from_slice(&length.to_be_bytes()[1..]);
@@ -122,16 +122,16 @@ impl Frame {
     }
 }
 
-/// GOAWAY that promises replies up to `last`.
+/// GOAWAY that announces replies up to `last`.
 pub fn goaway(last: u32, code: u32) -> Frame {
     Frame::new(kind::GOAWAY, flag::NONE, [last.to_be_bytes(), code.to_be_bytes()].concat()).on(0)
 }
 
-/// A header block of a status and fields, all literal and kept in no table.
+/// A header block of a status and fields, all literal and without indexing.
 pub fn block(status: u16, fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = match status {
         200 => STATUS_200.to_vec(),
-        // A literal value under the static table's name 8, `:status`.
+        // A literal value with the static table's name 8, `:status`.
         status => [&[0x08, 3][..], status.to_string().as_bytes()].concat(),
     };
     for (name, value) in fields {
@@ -140,7 +140,7 @@ pub fn block(status: u16, fields: &[(&str, &str)]) -> Vec<u8> {
     block
 }
 
-/// A block of fields alone, as trailers are.
+/// A block of fields only, as in trailers.
 pub fn trailers(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_laid_out_as_rfc_9113_says() {
+    fn frames_are_encoded_as_in_rfc_9113() {
         assert_eq!(bytes(&Frame::last(b"hi")), b"\0\0\x02\x00\x01\0\0\0\x05hi");
         assert_eq!(bytes(&Frame::settings(&[(4, 1)])), b"\0\0\x06\x04\x00\0\0\0\0\0\x04\0\0\0\x01");
         assert_eq!(bytes(&Frame::data(b"x").telling(0x01_02_03).on(7)), b"\x01\x02\x03\0\0\0\0\0\x07x");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn header_blocks_are_laid_out_as_rfc_7541_says() {
+    fn header_blocks_are_encoded_as_in_rfc_7541() {
         assert_eq!(block(200, &[("a", "b")]), b"\x88\0\x01a\x01b");
         assert_eq!(block(404, &[]), b"\x08\x03404");
         // Section 6.2.2 with lengths of section 5.1: 127 and 1337 in a prefix of 7 bits.

@@ -11,7 +11,7 @@ const fn grpc(name: &'static str, expected: Expected, does: &'static str, script
     case(name, Protocol::Grpc, expected, does, script)
 }
 
-/// Settings first, then these frames to each request.
+/// Settings first, then these frames for each request.
 fn reply(frames: impl Into<Vec<Frame>>) -> Script {
     Script::then_each([ScriptStep::Frames(vec![Frame::settings(&[])])], [ScriptStep::Frames(frames.into())])
 }
@@ -20,7 +20,7 @@ fn head() -> Frame {
     Frame::head(&[("content-type", "application/grpc")])
 }
 
-/// A message behind its prefix: not compressed, and its length.
+/// A message after its prefix: not compressed, and its length.
 fn message(bytes: &[u8]) -> Frame {
     Frame::data(&[&[0][..], &(bytes.len() as u32).to_be_bytes(), bytes].concat())
 }
@@ -35,10 +35,10 @@ fn trailers_only(status: u16, fields: &[(&str, &str)]) -> Frame {
     Frame::new(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, block(status, fields))
 }
 
-/// `pong` as the first, textual field of a protobuf message.
+/// `pong` as field 1, a string, of a protobuf message.
 const PONG: &[u8] = b"\x0a\x04pong";
 
-/// All of them.
+/// All cases.
 pub const CASES: &[Case] = &[
     grpc(
         "grpc-no-status",

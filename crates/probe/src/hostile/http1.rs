@@ -11,10 +11,10 @@ use super::{Case, Expected, Needs, Protocol, case};
 /// A whole good reply.
 pub const GOOD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A head that promises a body of 100 bytes, and the first few.
+/// A head that announces a body of 100 bytes, and the first few.
 const HALF_BODY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it";
 
-/// A head that promises chunks.
+/// A head that announces chunks.
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 const fn http1(name: &'static str, expected: Expected, does: &'static str, script: fn() -> Script) -> Case {
@@ -31,9 +31,9 @@ fn chunked(body: &str) -> String {
     format!("{CHUNKED}{body}")
 }
 
-/// All of them.
+/// All cases.
 pub const CASES: &[Case] = &[
-    // Ends where it must not.
+    // Early ends.
     http1("close-at-accept", Every(Reset), "closes as soon as it has accepted", || {
         Script::once([ScriptStep::Close])
     }),
@@ -204,13 +204,13 @@ pub const CASES: &[Case] = &[
     http1("blank-before-colon", Every(Unreadable), "sends a blank before a header's colon", || {
         Script::answer(with_line(b"X-Blank : ab"))
     }),
-    // Out of turn.
+    // Unrequested bytes.
     http1("reply-before-request", Some(Unreadable), "answers before anything was asked", || {
         Script::once([ScriptStep::Send(GOOD.into()), ScriptStep::Stall])
     })
     .needs(Needs::Pauses),
     http1("two-replies", Some(Unreadable), "answers each request twice", || Script::answer(GOOD.repeat(2))),
-    // Refuses, in order.
+    // Proper refusals.
     http1("refused-upload", Every(Status), "refuses a body with 413 before it was sent", || {
         Script::once([
             ScriptStep::Hello,
@@ -226,7 +226,7 @@ pub const CASES: &[Case] = &[
     }),
 ];
 
-/// The same random bytes each time; none of their beginnings is that of a reply.
+/// The same random bytes each time; no prefix of them begins a reply.
 fn random_bytes(count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     ChaCha8Rng::seed_from_u64(7).fill_bytes(&mut bytes);

@@ -1,7 +1,7 @@
 //! HTTP/2 servers, clear text and prior knowledge, that break the framing, flood, starve and bomb.
 //!
-//! Where a connection is to be believable until its misbehaviour, it begins with SETTINGS; the peer acknowledges
-//! what the client sends.
+//! If a connection must be credible until its misbehaviour, it begins with SETTINGS; the peer acknowledges what the
+//! client sends.
 
 use weighbridge_model::record::ErrorKind::{Protocol as Unreadable, Reset, Timeout};
 
@@ -20,7 +20,7 @@ const ENHANCE_YOUR_CALM: u32 = 11;
 /// The largest window (RFC 9113, section 6.9.1).
 const LARGEST_WINDOW: u32 = (1 << 31) - 1;
 
-/// A client may defend itself against a flood, or read on until time is out.
+/// A client may defend itself against a flood, or read until its timeout.
 const DEFENDED: Expected = OneOf(&[Unreadable, Timeout]);
 
 const fn http2(name: &'static str, expected: Expected, does: &'static str, script: fn() -> Script) -> Case {
@@ -32,12 +32,12 @@ fn good() -> Vec<Frame> {
     vec![Frame::head(&[("content-length", "5")]), Frame::last(b"hello")]
 }
 
-/// Settings first, then these frames to each request.
+/// Settings first, then these frames for each request.
 fn reply(frames: impl Into<Vec<Frame>>) -> Script {
     Script::then_each([opening(&[])], [ScriptStep::Frames(frames.into())])
 }
 
-/// Settings first, then these frames to the first request, and others again and again.
+/// Settings first, then these frames for the first request, and `flood` repeatedly.
 fn flood(frames: impl Into<Vec<Frame>>, flood: impl Into<Vec<Frame>>) -> Script {
     let flood = flood.into();
     let length: usize = flood.iter().map(|frame| frame.payload.len() + 9).sum();
@@ -54,7 +54,7 @@ fn headers(block: impl Into<Vec<u8>>) -> Frame {
     Frame::new(kind::HEADERS, flag::END_HEADERS, block)
 }
 
-/// HEADERS with this block, whole, and nothing behind it.
+/// HEADERS with this block, whole, that end the stream.
 fn last_headers(block: impl Into<Vec<u8>>) -> Frame {
     Frame::new(kind::HEADERS, flag::END_HEADERS | flag::END_STREAM, block)
 }
@@ -68,7 +68,7 @@ fn update(increment: u32) -> Frame {
     Frame::window(On::Fixed(0), increment)
 }
 
-/// All of them.
+/// All cases.
 pub const CASES: &[Case] = &[
     // The connection itself.
     http2("h2-not-at-all", Every(Unreadable), "answers the preface in HTTP/1.1", || {
@@ -110,7 +110,7 @@ pub const CASES: &[Case] = &[
             [ScriptStep::Frames(vec![Frame::head(&[])]), ScriptStep::Drip(frame)],
         )
     }),
-    // Frames that cannot be.
+    // Invalid frames.
     http2("h2-frame-too-large", Every(Unreadable), "sends a frame of 16 MiB", || {
         reply([Frame::head(&[]), Frame::data(&[b'x'; 100_000]).telling((1 << 24) - 1)])
     }),
@@ -240,7 +240,7 @@ pub const CASES: &[Case] = &[
         reply([status_and(&[0x00, 0x7f, 0x01, b'x'])])
     }),
     http2("h2-hpack-bomb", Every(Unreadable), "sends 48 MiB of fields in 16 KiB, by the table", || {
-        // One field of about 4,000 bytes goes into the table as number 62; each byte after it repeats it.
+        // One field of about 4,000 bytes is added to the table as number 62; each byte after it repeats it.
         let mut entry = vec![0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e];
         entry.extend(vec![b'y'; 4000]);
         reply([last_headers([STATUS_200, &entry, &[0xbe; 12_000]].concat())])
@@ -385,7 +385,7 @@ pub const CASES: &[Case] = &[
     http2("h2-many-fields", Expected::Ok, "sends 1,000 header fields", many_fields),
     http2("h2-byte-writes", Expected::Ok, "writes each byte by itself", || {
         let mut reply = Vec::new();
-        // The farewell comes before the reply is whole, or a request could cross it.
+        // GOAWAY comes before the reply is whole; otherwise a request could cross it.
         let [head, data] = [Frame::head(&[("content-length", "5")]), Frame::last(b"hello")];
         for frame in [head.on(1), goaway(1, NO_ERROR), data.on(1)] {
             frame.encode(1, &mut reply);
@@ -395,7 +395,7 @@ pub const CASES: &[Case] = &[
     }),
 ];
 
-/// A reply with 1,000 fields, in as many frames as it takes.
+/// A reply with 1,000 fields, in as many frames as needed.
 fn many_fields() -> Script {
     let mut bytes = STATUS_200.to_vec();
     for line in oddities::fields(1000).to_lowercase().lines() {

@@ -1,4 +1,4 @@
-//! memcached servers that miscount, ramble and answer what nobody asked.
+//! memcached servers that miscount, send too much and answer unrequested keys.
 
 use weighbridge_model::record::ErrorKind::{Check, Protocol as Unreadable, Reset, Status, Timeout};
 
@@ -6,7 +6,7 @@ use super::Expected::{Every, OneOf, Some};
 use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Protocol, case};
 
-/// What a good server answers to `get`.
+/// A good reply to `get`.
 const GOOD: &str = "VALUE {key} 0 5\r\nhello\r\nEND\r\n";
 
 const fn memcached(
@@ -18,7 +18,7 @@ const fn memcached(
     case(name, Protocol::Memcached, expected, does, script)
 }
 
-/// All of them. The value is asked for with `get`.
+/// All cases. The client requests the value with `get`.
 pub const CASES: &[Case] = &[
     memcached("memcached-length-too-large", Every(Timeout), "announces 100 bytes and sends 5", || {
         Script::answer_and_stall("VALUE {key} 0 100\r\nhello\r\nEND\r\n")

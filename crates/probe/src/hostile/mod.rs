@@ -1,9 +1,9 @@
 //! Servers that misbehave on purpose, each in one way that has a name; loopback only.
 //!
-//! A [`Case`] is a declaration: the protocol it speaks, what it does, what a good client must report, and the steps
-//! by which it does it. The cases know nothing of this project's own framers: they write bytes. Those whose
-//! [`Expected`] is `ok` are odd but legal, and a client that fails on them is wrong. The module refuses to listen on
-//! anything but loopback, to judge a client, and to keep a processor busy while nobody reads.
+//! A [`Case`] is a declaration: the protocol it speaks, what it does, what a good client must report, and its steps.
+//! The cases do not use this project's own framers: they write bytes. Those whose [`Expected`] is `ok` are odd but
+//! legal, and a client that fails on them is wrong. The module listens on loopback only, does not judge clients, and
+//! uses no CPU while nobody reads.
 
 mod certificates;
 mod frames;
@@ -38,12 +38,12 @@ pub struct Case {
     pub does: &'static str,
     /// What a good client reports.
     pub expected: Expected,
-    /// What the client has to send for it; `None` where any request will do.
+    /// What the client has to send or do for it; `None` if any request will do.
     pub needs: Option<Needs>,
     script: fn() -> Script,
 }
 
-/// What a case speaks.
+/// The protocol of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1 in clear text.
@@ -54,7 +54,7 @@ pub enum Protocol {
     Grpc,
     /// HTTP/1.1 over TLS.
     Tls,
-    /// memcached's text protocol, its meta commands included.
+    /// memcached's text protocol, including meta commands.
     Memcached,
     /// Redis' protocol, both versions.
     Resp,
@@ -67,14 +67,13 @@ pub enum Expected {
     Ok,
     /// Every request fails as this kind.
     Every(ErrorKind),
-    /// Requests that the misbehaviour did not reach may succeed; at least one fails, and all that fail do as this
-    /// kind.
+    /// Requests that the misbehaviour did not reach may succeed; at least one fails, and all failures are of this kind.
     Some(ErrorKind),
-    /// Every request fails, each as one of these: clients may defend themselves or wait until time is out.
+    /// Every request fails, each as one of these: clients may defend themselves or wait for their timeout.
     OneOf(&'static [ErrorKind]),
 }
 
-/// What a client must send so that the case can show itself.
+/// What a client must do so that the case has an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// A body of at least 4 MiB, larger than any buffer in between.
@@ -150,7 +149,7 @@ impl fmt::Debug for Case {
 }
 
 impl Case {
-    /// The same, asking something of the client.
+    /// The same case with a requirement for the client.
     const fn needs(self, needs: Needs) -> Self {
         Self { needs: Some(needs), ..self }
     }

@@ -1,4 +1,4 @@
-//! HTTP/1.1 servers that are odd, and within the law or so common that every client bears them.
+//! HTTP/1.1 servers that are odd but legal, or so common that every client tolerates them.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ fn chunked(body: &str) -> String {
 const GZIPPED: &[u8] =
     b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\xcbH\xcd\xc9\xc9\x07\x00\x86\xa6\x106\x05\x00\x00\x00";
 
-/// All of them.
+/// All cases.
 pub const CASES: &[Case] = &[
     odd("many-fields", "sends 1,000 header fields", || {
         Script::answer(format!("HTTP/1.1 200 OK\r\n{}Content-Length: 5\r\n\r\nhello", fields(1000)))
@@ -88,7 +88,7 @@ pub const CASES: &[Case] = &[
     }),
 ];
 
-/// So many header lines.
+/// `count` header lines.
 pub fn fields(count: usize) -> String {
     (0..count).fold(String::new(), |mut text, number| {
         // Writing to a string cannot fail.

@@ -1,7 +1,7 @@
-//! Carries out a script on one connection: reads requests as far as the script needs them, and writes what it says.
+//! Runs a script on one connection: reads requests as far as the script needs them, and writes the script's bytes.
 //!
-//! Blocking, on a thread of its own: it sleeps in the kernel whenever the client does not read, and leaves as soon as
-//! the client has gone or the socket is shut down from outside. It reads no clock.
+//! Blocking, on a thread of its own: it sleeps in the kernel while the client does not read, and ends when the client
+//! has left or the socket is shut down from outside. It reads no clock.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -15,16 +15,16 @@ use super::frames::{self, Frame, On, flag, kind};
 use super::script::{Certificate, Script, ScriptStep};
 use crate::sys;
 
-/// Pause after each byte that drips.
+/// Pause after each byte that is written slowly.
 const DRIP: Duration = Duration::from_millis(20);
 
-/// Longest head, line or frame of a client that is read; longer ones end the connection.
+/// Longest head, line or frame of a client that is read; a longer one ends the connection.
 const REQUEST_LIMIT: usize = 16 << 20;
 
-/// What is read at once.
+/// Size of one read.
 const PIECE: usize = 64 * 1024;
 
-/// Makes the settings of a handshake.
+/// Returns the TLS settings for a certificate.
 pub type Handshakes<'a> = dyn Fn(Certificate) -> io::Result<Arc<ServerConfig>> + Sync + 'a;
 
 /// The server's end of one connection.
@@ -33,13 +33,13 @@ pub struct Peer<'a> {
     protocol: Protocol,
     handshakes: &'a Handshakes<'a>,
     tls: Option<ServerConnection>,
-    /// Bytes read and not looked at.
+    /// Bytes read and not processed yet.
     inbox: Vec<u8>,
     preface: Preface,
     grants: Grants,
     /// The stream of the last HTTP/2 request.
     stream: u32,
-    /// The key that memcached was last asked for.
+    /// The key last requested from memcached.
     key: Vec<u8>,
 }
 
@@ -50,28 +50,28 @@ enum Preface {
     Seen,
 }
 
-/// Whether an HTTP/2 upload is allowed to go on.
+/// Whether an HTTP/2 upload gets more flow-control window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grants {
     AsMuchAsCame,
     Nothing,
 }
 
-/// Whether the connection goes on.
+/// Whether the connection continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Continuation {
     On,
     Over,
 }
 
-/// Carries `script` out until it is over or the client has gone. Errors of the socket mean the latter.
+/// Runs `script` until it is over or the client has left. Errors of the socket mean that the client has left.
 pub fn play(
     script: &Script,
     protocol: Protocol,
     socket: &TcpStream,
     handshakes: &Handshakes<'_>,
 ) -> io::Result<()> {
-    // Without it the kernel would put single bytes together again.
+    // Without this the kernel would merge single bytes.
     socket.set_nodelay(true)?;
     let mut peer = Peer {
         socket,
@@ -140,7 +140,7 @@ impl Peer<'_> {
         Ok(Continuation::On)
     }
 
-    /// The bytes with the key in its place.
+    /// The bytes with `{key}` replaced.
     fn filled_in(&self, bytes: &[u8]) -> Vec<u8> {
         const PLACE: &[u8] = b"{key}";
         if self.protocol != Protocol::Memcached {
@@ -193,7 +193,7 @@ impl Peer<'_> {
         self.send(&bytes)
     }
 
-    /// Ends the own side in order and waits for the client's end, so that what was sent is not lost by a reset.
+    /// Closes its side properly and waits for the client's end, so that no sent bytes are lost by a reset.
     fn finish(&mut self) -> io::Result<()> {
         self.socket.shutdown(Shutdown::Write)?;
         let mut dropped = vec![0; PIECE];
@@ -209,7 +209,7 @@ impl Peer<'_> {
         let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
         let mut socket = self.socket;
         while tls.is_handshaking() {
-            // It answers by an alert where it fails.
+            // On failure it sends an alert.
             let done = tls.complete_io(&mut socket);
             done?;
         }
@@ -246,7 +246,7 @@ impl Peer<'_> {
         if read? == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
-    /// Takes so many bytes out of the inbox, reading what is missing.
+    /// Removes `count` bytes from the inbox, reading as needed.
     fn take(&mut self, count: usize) -> io::Result<Vec<u8>> {
         while self.inbox.len() < count {
             self.more()?;
@@ -254,7 +254,7 @@ impl Peer<'_> {
         Ok(self.inbox.drain(..count).collect())
     }
 
-    /// Reads and drops so many bytes, however many.
+    /// Reads and drops `count` bytes, however many.
     fn skip(&mut self, mut count: u64) -> io::Result<()> {
         loop {
             let there = count.min(self.inbox.len() as u64);
@@ -267,7 +267,7 @@ impl Peer<'_> {
         }
     }
 
-    /// Takes everything up to and with `end`.
+    /// Removes everything up to and including `end`.
     fn take_until(&mut self, end: &[u8]) -> io::Result<Vec<u8>> {
         let mut looked_at = 0;
         loop {
@@ -297,7 +297,7 @@ impl Peer<'_> {
         self.skip(length.and_then(|length| length.trim().parse().ok()).unwrap_or(0))
     }
 
-    /// Reads frames to the end of a request. SETTINGS and PING are acknowledged, DATA allows as much again.
+    /// Reads frames to the end of a request. SETTINGS and PING are acknowledged, and the window of DATA is restored.
     fn http2_request(&mut self) -> io::Result<()> {
         if self.preface == Preface::Expected {
             self.take(frames::PREFACE.len())?;
@@ -329,7 +329,7 @@ impl Peer<'_> {
         }
     }
 
-    /// Reads a command line, with the data block of those that store.
+    /// Reads a command line, and the data block of storage commands.
     fn memcached_request(&mut self) -> io::Result<()> {
         let line = self.take_until(b"\r\n")?;
         let line = String::from_utf8_lossy(&line).into_owned();
@@ -349,7 +349,7 @@ impl Peer<'_> {
         }
     }
 
-    /// Reads an array of texts, as every client's command is.
+    /// Reads an array of strings, the form of every client's command.
     fn resp_request(&mut self) -> io::Result<()> {
         let count = self.resp_length()?;
         for _ in 0..count {
@@ -359,7 +359,7 @@ impl Peer<'_> {
         Ok(())
     }
 
-    /// The number in a line behind its first letter.
+    /// The number in a line after its first letter.
     fn resp_length(&mut self) -> io::Result<u64> {
         let line = self.take_until(b"\r\n")?;
         let number = std::str::from_utf8(&line).ok().and_then(|line| line.get(1..)?.trim_end().parse().ok());

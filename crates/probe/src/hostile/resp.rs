@@ -13,7 +13,7 @@ const fn resp(name: &'static str, expected: Expected, does: &'static str, script
     case(name, Protocol::Resp, expected, does, script)
 }
 
-/// All of them. The value is asked for with `GET`.
+/// All cases. The client requests the value with `GET`.
 pub const CASES: &[Case] = &[
     resp(
         "resp-integer-for-text",

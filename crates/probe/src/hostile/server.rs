@@ -1,6 +1,6 @@
-//! Listens on loopback, one port a case, and gives each connection a thread that carries the case's script out.
+//! Listens on loopback, one port per case, and runs the case's script on each connection in a thread.
 //!
-//! It sleeps in epoll; when it is told to stop, it shuts every connection down and waits for the threads to see it.
+//! It sleeps in epoll; when it must stop, it shuts every connection down and waits for the threads to end.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,13 +20,13 @@ use crate::server::ServeError;
 use crate::stop::Stop;
 use crate::sys::{self, Epoll, Events, Trigger, Wait};
 
-/// Connections at once, over all cases; more wait to be accepted.
+/// Most connections at once, over all cases; further ones wait to be accepted.
 const CONNECTION_LIMIT: usize = 1024;
 
-/// How long a full house waits before it looks for room again.
+/// How long it waits at that limit before it checks again.
 const FULL_NAP: Nanoseconds = Nanoseconds::from_millis(10);
 
-/// The stack of a connection's thread: a TLS handshake needs most.
+/// Stack size of a connection's thread: a TLS handshake needs most.
 const STACK: usize = 512 * 1024;
 
 const STOP: u64 = u64::MAX;
@@ -35,7 +35,7 @@ const STOP: u64 = u64::MAX;
 pub struct Hostile {
     /// The address, loopback.
     pub host: LoopbackHost,
-    /// The first case's port; the others have those that follow. 0 takes free ones.
+    /// The first case's port; the others have the following ones. 0 picks free ones.
     pub port: u16,
     pub cases: Vec<&'static Case>,
     /// Who signs the certificates of TLS cases.
@@ -48,7 +48,7 @@ struct Door {
     listener: TcpListener,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct House {
     authority: Authority,
     handshakes: Mutex<HashMap<Certificate, Arc<ServerConfig>>>,
@@ -56,14 +56,14 @@ struct House {
     gone: Condvar,
 }
 
-/// The connections that are open.
+/// The open connections.
 #[derive(Default)]
 struct Guests {
     by_number: HashMap<u64, Arc<TcpStream>>,
     next: u64,
 }
 
-/// Serves every case until `stop`. `ready` is called once for each, with its port, when all ports accept connections.
+/// Serves every case until `stop`. `ready` is called once per case, with its port, when all ports accept connections.
 pub fn serve(
     hostile: Hostile,
     stop: &Stop,
@@ -107,7 +107,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
     })
 }
 
-/// Accepts connections until a stop is asked for.
+/// Accepts connections until a stop is requested.
 fn receive(epoll: &Epoll, doors: &[Door], house: &Arc<House>) -> io::Result<()> {
     let mut events = Events::new();
     loop {
@@ -129,7 +129,7 @@ fn receive(epoll: &Epoll, doors: &[Door], house: &Arc<House>) -> io::Result<()> 
     }
 }
 
-/// Whether a stop is among what is ready.
+/// Whether a stop is among the ready descriptors.
 fn stopped(epoll: &Epoll) -> io::Result<bool> {
     let mut events = Events::new();
     let found = epoll.wait(&mut events, Wait::Poll)?;
@@ -151,7 +151,7 @@ fn admit(door: &Door, house: &Arc<House>) -> io::Result<()> {
     let thread = std::thread::Builder::new().name(case.name.to_owned()).stack_size(STACK);
     let begun = thread.spawn(move || {
         let handshakes = |certificate| theirs.handshake(certificate);
-        // An error here is the client's leaving, which is its good right.
+        // An error here means that the client left.
         let _ = peer::play(&(case.script)(), case.protocol, &socket, &handshakes);
         theirs.leave(number, socket);
     });
@@ -182,7 +182,7 @@ impl House {
         number
     }
 
-    /// Closes a connection: the list's hold on the socket goes first, so that dropping it closes it here and now.
+    /// Closes a connection: the list's reference to the socket goes first, so that dropping `socket` closes it.
     fn leave(&self, number: u64, socket: Arc<TcpStream>) {
         let mut guests = self.guests();
         guests.by_number.remove(&number);
@@ -191,7 +191,7 @@ impl House {
         self.gone.notify_all();
     }
 
-    /// Shuts every connection down, which wakes its thread wherever it sleeps, and waits until all have left.
+    /// Shuts every connection down, which wakes its thread from any wait, and waits until all have ended.
     fn clear(&self) {
         let mut guests = self.guests();
         for socket in guests.by_number.values() {
@@ -202,7 +202,7 @@ impl House {
         }
     }
 
-    /// How to shake hands with such a certificate; made when it is first needed.
+    /// The TLS settings for a certificate, created when first needed.
     fn handshake(&self, certificate: Certificate) -> io::Result<Arc<ServerConfig>> {
         let mut made = self.handshakes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(config) = made.get(&certificate) {

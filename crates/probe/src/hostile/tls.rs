@@ -14,12 +14,12 @@ const fn tls(name: &'static str, expected: Expected, does: &'static str, script:
     case(name, Protocol::Tls, expected, does, script)
 }
 
-/// Shakes hands in order, then does these steps to each request.
+/// Shakes hands properly, then performs these steps for each request.
 fn session(steps: impl IntoIterator<Item = ScriptStep>) -> Script {
     Script::then_each([ScriptStep::Handshake(Certificate::Valid)], steps)
 }
 
-/// Answers well to whoever accepts such a certificate.
+/// Answers properly to clients that accept such a certificate.
 fn certified(certificate: Certificate) -> Script {
     Script::then_each([ScriptStep::Handshake(certificate)], [ScriptStep::Send(GOOD.into())])
 }
@@ -29,12 +29,12 @@ fn to_hello(bytes: impl Into<Vec<u8>>, then: ScriptStep) -> Script {
     Script::once([ScriptStep::Hello, ScriptStep::Raw(bytes.into()), then])
 }
 
-/// A record of application data that no key has made.
+/// A record of application data that was not encrypted with any key.
 fn forged_record() -> Vec<u8> {
     [&b"\x17\x03\x03\x00\x40"[..], &[0x5a; 64]].concat()
 }
 
-/// All of them.
+/// All cases.
 pub const CASES: &[Case] = &[
     tls("tls-alert", Every(Tls), "answers the client's hello with an alert", || {
         to_hello(b"\x15\x03\x03\x00\x02\x02\x28", ScriptStep::Finish)
@@ -53,7 +53,7 @@ pub const CASES: &[Case] = &[
         Every(Tls),
         "answers the client's hello with a handshake that never ends",
         || {
-            // A server's hello of 16 MiB, in records of 16,000 bytes.
+            // A ServerHello of 16 MiB, in records of 16,000 bytes.
             let record = [&b"\x16\x03\x03\x3e\x80"[..], &[0x5a; 16_000]].concat();
             Script::once([
                 ScriptStep::Hello,

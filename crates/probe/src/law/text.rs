@@ -1,6 +1,6 @@
-//! Laws as text, `kind:key=value,…`, read and written; what is written reads back as the same law.
+//! Laws as text, `kind:key=value,…`, parsed and formatted; formatted text parses to the same law.
 //!
-//! An unknown kind or key, a missing one or one given twice is an error that names it and what is allowed.
+//! An unknown, missing or duplicate kind or key is an error that names it and the allowed ones.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -15,10 +15,10 @@ use super::{
 
 const KINDS: &str = "`null`, `constant`, `exponential`, `uniform`, `bimodal`, `stall`, `periodic-stall`, `cliff`, `trend` or `cold`";
 
-/// The seed of a law's draws where none is given.
+/// The default seed of a law's draws.
 const DEFAULT_SEED: u64 = 1;
 
-/// Text or values that are not a law.
+/// Why text or values are not a law.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LawError {
     #[error("`{kind}` is no law; a law is {KINDS}")]
@@ -120,7 +120,7 @@ impl FromStr for Distribution {
     }
 }
 
-/// Whether a distribution's text may end in a seed: a law's does, the bare distribution's does not.
+/// Whether a distribution's text may end in a seed: a law's does, a bare distribution's does not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seeded {
     Optional,
@@ -350,7 +350,7 @@ impl fmt::Display for Distribution {
     }
 }
 
-/// A time in the largest unit that loses nothing and without a space, unlike the reader's three digits.
+/// A time in the largest unit that loses no digit, without a space; the usual format has only three digits.
 struct Exact(Nanoseconds);
 
 impl fmt::Display for Exact {

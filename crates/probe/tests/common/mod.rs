@@ -34,7 +34,7 @@ impl Probe {
         Client(BufReader::new(stream))
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a separate connection.
     pub fn get(&self, path: &str) -> Reply {
         let mut client = self.client();
         client.get(path);
@@ -65,7 +65,7 @@ pub struct Client(BufReader<TcpStream>);
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
-    /// Lower-case names.
+    /// Names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -120,7 +120,7 @@ impl Client {
         line.strip_suffix("\r\n").unwrap_or_else(|| panic!("not a line: {line:?}")).to_owned()
     }
 
-    /// Whether the server ended the connection in order, with nothing left to read.
+    /// Whether the server ended the connection properly, with nothing left to read.
     pub fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
         self.0.read_to_end(&mut rest).unwrap();
@@ -128,7 +128,7 @@ impl Client {
     }
 }
 
-/// The pong of `n` bytes, made the plain way.
+/// The pong of `n` bytes, built naively.
 pub fn pong(n: usize) -> Vec<u8> {
     let mut word = vec![b'o'; n];
     word[0] = b'p';

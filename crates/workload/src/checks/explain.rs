@@ -1,6 +1,6 @@
-//! Why replies failed, in the peers' words: noted by the checks, on the path of failures alone.
+//! Why replies failed, in the peers' words: noted by the checks, only for failures.
 //!
-//! It keeps foreign bytes, cut, and refuses to make them fit to be shown.
+//! It keeps foreign bytes, truncated, and does not escape them for display.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,13 +12,13 @@ use weighbridge_model::record::Outcome;
 
 use super::{Reset, SeenReply};
 
-/// A check that knows what the peer said about a failure.
+/// A check that keeps what the peer said about a failure.
 pub(crate) trait Explain: Reset {
-    /// What the peer said, where the reply that was just judged is one of failure.
+    /// What the peer said, if the reply just checked is a failure.
     fn explain(&self) -> Option<Cow<'_, [u8]>>;
 }
 
-/// The texts of one variant's failed replies, shared by its checks. Locked when a reply has failed, and only then.
+/// The texts of one variant's failed replies, shared by its checks. Locked only when a reply has failed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FailureLog(Arc<Mutex<Failures>>);
 
@@ -45,7 +45,7 @@ impl<C: Explain> Noted<C> {
         Self { check, log: log.clone() }
     }
 
-    /// The check itself, to be changed.
+    /// The check itself, to be modified.
     pub fn inner(&mut self) -> &mut C {
         &mut self.check
     }
@@ -89,18 +89,18 @@ impl<C: Explain> Check for Noted<C> {
     }
 }
 
-/// Text as it arrives, at most [`LONGEST`] bytes. Takes memory with the first byte and keeps it.
+/// Text as it arrives, at most [`LONGEST`] bytes. Allocates with the first byte and keeps the memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Words(Vec<u8>);
 
 impl Words {
-    /// Adds what there is room for.
+    /// Appends as much as the limit allows.
     pub fn push(&mut self, bytes: &[u8]) {
         let room = LONGEST - self.0.len().min(LONGEST);
         self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Begins anew.
+    /// Empties the text.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -111,7 +111,7 @@ impl Words {
     }
 }
 
-/// A status of HTTP with the name that it is registered under: `503 Service Unavailable`.
+/// An HTTP status with its registered name: `503 Service Unavailable`.
 pub(crate) fn status_line(status: u16) -> String {
     match STATUSES.iter().find(|(number, _)| *number == status) {
         Some((number, name)) => format!("{number} {name}"),
@@ -119,7 +119,8 @@ pub(crate) fn status_line(status: u16) -> String {
     }
 }
 
-/// Statuses of final replies, as IANA has them. The words of HTTP/1.1's status line are the server's own and HTTP/2 has none.
+/// Statuses of final replies, as registered by IANA. The reason phrase of HTTP/1.1 is the server's own and HTTP/2 has
+/// none.
 const STATUSES: [(u16, &str); 58] = [
     (200, "OK"),
     (201, "Created"),
@@ -210,8 +211,8 @@ mod tests {
             assert_eq!(check.done(), want, "{status}");
         }
         let failures = log.take();
-        let told: Vec<(&[u8], u64)> = failures.texts().iter().map(|f| (&*f.text, f.count)).collect();
-        assert_eq!(told, [(&b"503 Service Unavailable"[..], 2), (b"404 Not Found", 1)]);
+        let noted: Vec<(&[u8], u64)> = failures.texts().iter().map(|f| (&*f.text, f.count)).collect();
+        assert_eq!(noted, [(&b"503 Service Unavailable"[..], 2), (b"404 Not Found", 1)]);
         assert_eq!(log.take(), Failures::default());
     }
 

@@ -1,4 +1,4 @@
-//! Checks of replies, piece by piece: bodies are compared as they pass and kept only where JSON must be parsed.
+//! Checks of replies, piece by piece: bodies are compared as they arrive and kept only if JSON must be parsed.
 
 pub(crate) mod explain;
 
@@ -20,26 +20,26 @@ const JSON_LIMIT: usize = 16 << 20;
 /// What was seen of one reply.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SeenReply {
-    /// Its status, once its head came.
+    /// Its status, once its head has come.
     pub status: Option<u16>,
-    /// Bytes of its body as far as it came.
+    /// Bytes of its body so far.
     pub length: Bytes,
-    /// What a relay said, once the reply was judged.
+    /// A relay's report, once the reply was checked.
     pub relayed: Option<Relayed>,
 }
 
-/// Something that can be used for one reply after another.
+/// A check that can be used for one reply after another.
 pub(crate) trait Reset: Check {
-    /// Forgets the reply before.
+    /// Resets it for the next reply.
     fn reset(&mut self);
 
-    /// What single requests are kept with; nothing where a check belongs to none that are.
+    /// What is kept of single requests; empty for checks of workloads that keep none.
     fn seen(&self) -> SeenReply {
         SeenReply::default()
     }
 }
 
-/// `p`, `o`…, `ng`, exactly so many bytes, each of them looked at: the law of a pong's body in every protocol.
+/// `p`, `o`…, `ng`, exactly `size` bytes, each of them checked: the body of a pong in every protocol.
 #[derive(Debug, Clone)]
 pub(crate) struct Body {
     size: u64,
@@ -52,24 +52,24 @@ impl Body {
         Self { size: size.get(), seen: 0, right: true }
     }
 
-    /// Bytes that came.
+    /// Bytes so far.
     pub fn length(&self) -> Bytes {
         Bytes::new(self.seen)
     }
 
-    /// Bytes of a whole one.
+    /// Bytes of a whole body.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Takes the next piece, of any length.
+    /// Checks the next piece, of any length.
     pub fn piece(&mut self, bytes: &[u8]) {
         let start = self.seen;
         self.seen += bytes.len() as u64;
         self.right = self.right && self.seen <= self.size && is_piece(bytes, start, self.size);
     }
 
-    /// Whether all of it was seen, nothing more, and every byte was right.
+    /// Whether exactly the whole body was seen and every byte was right.
     pub fn is_whole(&self) -> bool {
         self.right && self.seen == self.size
     }
@@ -91,12 +91,12 @@ impl PongCheck {
         Self { body: Body::new(size), status: 0 }
     }
 
-    /// The reply's status, once its head came.
+    /// The reply's status, once its head has come.
     pub fn status(&self) -> Option<u16> {
         (self.status != 0).then_some(self.status)
     }
 
-    /// How much of the body came.
+    /// Bytes of the body so far.
     pub fn length(&self) -> Bytes {
         self.body.length()
     }
@@ -137,9 +137,9 @@ impl Explain for PongCheck {
     }
 }
 
-/// Whether `bytes` are what stands at `start` in a pong of `size` bytes; `start + bytes.len() <= size`.
+/// Whether `bytes` are the part at `start` of a pong of `size` bytes; `start + bytes.len() <= size`.
 fn is_piece(bytes: &[u8], start: u64, size: u64) -> bool {
-    // Compared block by block, so that the comparison runs at memory speed.
+    // Compared block by block, at memory speed.
     const MIDDLE: [u8; 4096] = [b'o'; 4096];
     let end = start + bytes.len() as u64;
     let clip = |at: u64| (at.clamp(start, end) - start) as usize;
@@ -151,7 +151,7 @@ fn is_piece(bytes: &[u8], start: u64, size: u64) -> bool {
         && (tail.is_empty() || b"ng".get(tail_start..tail_start + tail.len()) == Some(tail))
 }
 
-/// The user's own conditions.
+/// The user's conditions.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpCheck {
     want: ReplyCheck,
@@ -159,7 +159,7 @@ pub(crate) struct HttpCheck {
     status_right: bool,
     headers_right: bool,
     seen: u64,
-    /// Whether the body is kept to be looked at as a whole.
+    /// Whether the body is kept to be checked as a whole.
     keeps: bool,
     body: Vec<u8>,
 }
@@ -169,13 +169,13 @@ impl HttpCheck {
         Self::keeping(want, false)
     }
 
-    /// The same, which also keeps the body where somebody else `wants` it.
+    /// The same, but also keeps the body if `wants` is set.
     pub fn keeping(want: ReplyCheck, wants: bool) -> Self {
         let keeps = wants || !want.json.is_empty();
         Self { want, status: 0, status_right: false, headers_right: false, seen: 0, keeps, body: Vec::new() }
     }
 
-    /// The body, where it was kept and is not too long for that.
+    /// The body, if it was kept and is not too long.
     pub fn body(&self) -> Option<&[u8]> {
         (self.seen <= JSON_LIMIT as u64).then_some(&self.body)
     }

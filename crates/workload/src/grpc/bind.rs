@@ -47,7 +47,7 @@ impl Expect for Arc<CallExpect> {
         Box::new(Noted::new(GrpcCheck::new(Self::clone(self)), log))
     }
 
-    /// gRPC's.
+    /// The status of gRPC.
     fn status(&self, _received: &Received<'_>) -> u16 {
         u16::from(CallExpect::status(self).number())
     }

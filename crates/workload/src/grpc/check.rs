@@ -1,7 +1,7 @@
-//! Checks of replies over gRPC: statuses from trailers, counts of messages, and what stands in them.
+//! Checks of replies over gRPC: statuses from trailers, counts of messages, and their contents.
 //!
-//! A status other than the wanted one is an error of kind `status`. A reply that is not gRPC, or ends without a
-//! status, breaks the protocol: kind `protocol`. Anything else that does not hold is of kind `check`.
+//! A status other than the expected one is an error of kind `status`. A reply that is not gRPC, or ends without a
+//! status, breaks the protocol: kind `protocol`. Every other failed condition is of kind `check`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::checks::{Body, Reset, SeenReply, same_json};
 /// Most bytes of messages kept for a JSON check; a longer reply fails it.
 const KEPT: usize = 16 << 20;
 
-/// What every reply has, whatever its messages hold.
+/// What every reply has, whatever its messages contain.
 #[derive(Debug, Clone, Default)]
 struct Envelope {
     http_status: u16,
     content_type: ContentType,
     status: Option<Result<u8, Unreadable>>,
     messages: u64,
-    /// The server's words beside a status other than OK, percent-encoded.
+    /// The server's message for a status other than OK, percent-encoded.
     words: Words,
 }
 
@@ -39,7 +39,7 @@ enum ContentType {
     Grpc,
 }
 
-/// A `grpc-status` that is no number.
+/// A `grpc-status` that is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unreadable;
 
@@ -59,7 +59,7 @@ impl Envelope {
         self.trailers(head);
     }
 
-    /// The status stands behind the messages, or in the head of a reply that has none.
+    /// The status comes after the messages, or in the head of a reply without any.
     fn trailers(&mut self, fields: &Head<'_>) {
         if let Some(value) = fields.field("grpc-status") {
             let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
@@ -70,7 +70,7 @@ impl Envelope {
         }
     }
 
-    /// Whether it is a reply of gRPC with the wanted status.
+    /// Whether it is a gRPC reply with the expected status.
     fn judge(&self, want: GrpcStatus) -> Result<(), ErrorKind> {
         match (self.http_status, self.content_type, self.status) {
             (200, ContentType::Grpc, Some(Ok(status))) if status == want.number() => Ok(()),
@@ -80,7 +80,7 @@ impl Envelope {
         }
     }
 
-    /// The status that is not the wanted one, with the server's words.
+    /// The unexpected status, with the server's message.
     fn explain(&self, want: GrpcStatus) -> Option<Cow<'_, [u8]>> {
         let text = match (self.http_status, self.content_type, self.status) {
             (200, ContentType::Grpc, Some(Ok(status))) if status != want.number() => {
@@ -102,7 +102,7 @@ fn outcome(result: Result<(), ErrorKind>) -> Outcome {
     result.map_or_else(Outcome::Error, |()| Outcome::Ok)
 }
 
-/// One `PongReply` (`bytes body = 1`) whose body keeps pingpong's law, read as it arrives: nothing is kept.
+/// One `PongReply` (`bytes body = 1`) with the expected body, read as it arrives: nothing is kept.
 #[derive(Debug, Clone)]
 pub(crate) struct PongMessageCheck {
     envelope: Envelope,
@@ -110,16 +110,16 @@ pub(crate) struct PongMessageCheck {
     body: Body,
 }
 
-/// Where in the message the next byte stands.
+/// Where in the message the next byte belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageState {
     /// Before the tag.
     Tag,
     /// In the length, of which `value` is read and the next byte counts from bit `shift`.
     Length { value: u64, shift: u32 },
-    /// In the body or behind it.
+    /// In the body or after it.
     Body,
-    /// Beyond what a `PongReply` of this size can be.
+    /// The message cannot be a `PongReply` of this size.
     Wrong,
 }
 
@@ -131,18 +131,18 @@ impl PongMessageCheck {
         Self { envelope: Envelope::default(), state: MessageState::Tag, body: Body::new(size) }
     }
 
-    /// Begins anew with another size.
+    /// Resets the check for another size.
     pub fn resize(&mut self, size: Bytes) {
         self.body = Body::new(size);
         self.reset();
     }
 
-    /// The status of HTTP, once the head came.
+    /// The HTTP status, once the head has come.
     pub fn status(&self) -> Option<u16> {
         (self.envelope.http_status != 0).then_some(self.envelope.http_status)
     }
 
-    /// How much of the body in the message came.
+    /// How many bytes of the body have come.
     pub fn length(&self) -> Bytes {
         self.body.length()
     }
@@ -215,7 +215,7 @@ impl Explain for PongMessageCheck {
     }
 }
 
-/// What a good reply to a call is.
+/// What makes a reply to a call good.
 #[derive(Debug, Clone)]
 pub(crate) struct CallExpect {
     want: CallCheck,
@@ -228,7 +228,7 @@ impl CallExpect {
         Self { want, kind, output }
     }
 
-    /// The wanted status.
+    /// The expected status.
     pub fn status(&self) -> GrpcStatus {
         self.want.status
     }
@@ -239,7 +239,7 @@ impl CallExpect {
         self.want.messages.or(one.then_some(1))
     }
 
-    /// The messages as JSON: the one message, or the list of a stream's. `ends` are the places in `bytes` where
+    /// The messages as JSON: the one message, or the list of a stream's. `ends` are the positions in `bytes` where
     /// messages end.
     pub fn json(&self, bytes: &[u8], ends: &[usize]) -> Result<Value, String> {
         let starts = [0].into_iter().chain(ends.iter().copied());
@@ -254,7 +254,7 @@ impl CallExpect {
     fn message(&self, bytes: &[u8]) -> Result<Value, String> {
         let message = DynamicMessage::decode(self.output.clone(), bytes)
             .map_err(|e| format!("a message is not a `{}`: {e}", self.output.full_name()))?;
-        // Numbers of 64 bits as numbers and every field that can be absent unnoticed: what people write in a check.
+        // 64-bit numbers as numbers, and absent fields left out: the form that people write in a check.
         let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
         message
             .serialize_with_options(serde_json::value::Serializer, &options)
@@ -262,7 +262,7 @@ impl CallExpect {
     }
 }
 
-/// The user's own conditions. Without `json` nothing is kept of the messages; with it they are, and are decoded.
+/// The user's conditions. Messages are kept and decoded only for a `json` condition.
 #[derive(Debug, Clone)]
 pub(crate) struct GrpcCheck {
     expect: Arc<CallExpect>,

@@ -1,7 +1,7 @@
 //! Calls over gRPC: descriptors, messages from JSON to bytes, and the call as `load` renders it.
 //!
 //! Everything here happens once, when a workload is bound to a variant; what happens for each reply is in `check`.
-//! HTTP/2 and the prefixes of messages are `load`'s.
+//! HTTP/2 and the prefixes of messages are in `load`.
 
 mod bind;
 mod check;
@@ -59,7 +59,7 @@ pub enum GrpcError {
     Kind {
         call: String,
         method: String,
-        /// What it is.
+        /// The method's real kind.
         actual: CallKind,
     },
     #[error("call `{call}`: `{method}` takes exactly one message, not {given}; write one `message`")]
@@ -73,13 +73,13 @@ pub enum GrpcError {
     Alternating {
         call: String,
         method: String,
-        /// What it is.
+        /// The method's real kind.
         kind: CallKind,
     },
     #[error("call `{call}`: message {index} is not a `{kind}`: {message}")]
     Message {
         call: String,
-        /// Which one, from 1.
+        /// Number of the message, from 1.
         index: usize,
         /// The type's full name.
         kind: String,
@@ -92,7 +92,7 @@ pub enum GrpcError {
     Name { name: String },
 }
 
-/// Everything the descriptors say.
+/// The descriptors of all services.
 #[derive(Debug, Clone)]
 pub(crate) struct Methods(DescriptorPool);
 
@@ -104,7 +104,7 @@ pub(crate) struct Method {
 }
 
 impl Methods {
-    /// Reads descriptors that are at hand.
+    /// Parses the descriptors in a source.
     pub fn read(source: &DescriptorSource) -> Result<Self, GrpcError> {
         match source {
             DescriptorSource::Proto { file, .. } => Err(GrpcError::Uncompiled { file: file.clone() }),
@@ -156,7 +156,7 @@ fn hint(word: &str, names: &[String]) -> String {
     suggestion(word, &names)
 }
 
-/// A call with everything it needs, and what a good reply to it is.
+/// A call with everything it needs, and the expected reply.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundCall {
     messages: Vec<Vec<u8>>,
@@ -174,7 +174,7 @@ pub(crate) fn bind(call: &CallSpec, methods: &Methods) -> Result<BoundCall, Grpc
         let (name, kind) = (call.name.clone(), method.kind);
         return Err(GrpcError::Alternating { call: name, method: call.method.clone(), kind });
     }
-    // Streaming kinds have an operation of their own for messages, which must have been counted as one.
+    // Streaming kinds have a separate operation for messages, which must have been counted as one.
     if call.kind.is_none() && method.kind.server() == Side::Stream {
         let (name, method_name) = (call.name.clone(), call.method.clone());
         return Err(GrpcError::Kind { call: name, method: method_name, actual: method.kind });
@@ -195,7 +195,7 @@ pub(crate) fn bind(call: &CallSpec, methods: &Methods) -> Result<BoundCall, Grpc
     })
 }
 
-/// A call's bytes. `operation` is the call's; its messages' is the next one.
+/// Renders a call. `operation` is the call's; its messages' is the next one.
 pub(crate) fn render(
     framing: Framing,
     call: &CallSpec,

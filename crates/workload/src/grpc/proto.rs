@@ -1,7 +1,7 @@
-//! `.proto` files in, descriptors out: makes an experiment's gRPC calls independent of the files they were stated by.
+//! Compiles `.proto` files to descriptors, so that an experiment's gRPC calls do not depend on the files.
 //!
-//! It is the only part of this crate that reads files, and does so before anything is started. It refuses to talk to
-//! a server ([`super::reflection`] has its own way to descriptors).
+//! It is the only part of this crate that reads files, and does so before anything is started. It talks to no server
+//! ([`super::reflection`] does).
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use weighbridge_model::experiment::{CallSpec, DescriptorSource, Experiment, Grpc
 
 use super::{GrpcError, Methods};
 
-/// Replaces every `proto` file of an experiment by its descriptors, and says of every call which sides stream. Paths
-/// are relative to `folder`; descriptors that a server will be asked for are left to be asked for.
+/// Replaces every `proto` file of an experiment by its descriptors, and notes of every call which sides stream. Paths
+/// are relative to `folder`; descriptors that a server must supply are left out.
 pub fn embed(experiment: &mut Experiment, folder: &Path) -> Result<(), GrpcError> {
     let mut compiled: Vec<(DescriptorSource, DescriptorSource)> = Vec::new();
     for point in &mut experiment.points {
@@ -41,18 +41,18 @@ pub fn compile(file: &str, include: &[String], folder: &Path) -> Result<Descript
     }
     let fail = |error: protox::Error| GrpcError::Proto { file: file.to_owned(), message: words(&error) };
     let mut compiler = Compiler::new(includes).map_err(fail)?;
-    // A path that is no file here may still be one below an include folder.
+    // A path that is not a file here may be one below an include folder.
     let target = if path.is_file() { path.as_path() } else { Path::new(file) };
     compiler.include_imports(true).open_file(target).map_err(fail)?;
     Ok(embedded(&compiler.encode_file_descriptor_set()))
 }
 
-/// Descriptors as an experiment holds them.
+/// Descriptors in the form in which an experiment stores them.
 pub(crate) fn embedded(set: &[u8]) -> DescriptorSource {
     DescriptorSource::Descriptors { base64: STANDARD.encode(set) }
 }
 
-/// Looks the calls of a workload up where it holds their descriptors; whether it does.
+/// Resolves the calls of a workload if it has their descriptors; returns whether it has.
 pub fn settle_described(spec: &mut WorkloadSpec) -> Result<bool, GrpcError> {
     match spec {
         WorkloadSpec::Grpc(GrpcSpec {
@@ -62,7 +62,7 @@ pub fn settle_described(spec: &mut WorkloadSpec) -> Result<bool, GrpcError> {
     }
 }
 
-/// Looks every call up and notes which sides stream; nothing where the descriptors are not known yet.
+/// Resolves every call and notes which sides stream; does nothing if the descriptors are not known yet.
 pub fn settle(source: &DescriptorSource, calls: &mut [CallSpec]) -> Result<(), GrpcError> {
     let methods = match Methods::read(source) {
         Err(GrpcError::Unreflected) => return Ok(()),
@@ -81,7 +81,7 @@ pub fn settle(source: &DescriptorSource, calls: &mut [CallSpec]) -> Result<(), G
 
 /// File, place and message of a compiler's error, on one line.
 fn words(error: &protox::Error) -> String {
-    // Its `Display` leaves out the place.
+    // Its `Display` leaves out the position.
     let text = format!("{error:?}").replace('\n', " ");
     if text.is_empty() { error.to_string() } else { text }
 }

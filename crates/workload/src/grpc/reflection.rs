@@ -1,8 +1,8 @@
-//! Server reflection: descriptors asked of the server itself, `grpc.reflection.v1` first and `v1alpha` where it is not
-//! there.
+//! Server reflection: descriptors requested from the server itself, by `grpc.reflection.v1` first and by `v1alpha` if
+//! the server lacks it.
 //!
-//! It says what to ask and understands the answers; the caller does the asking, on a connection of its own, before
-//! anything is timed. It refuses to ask for more than the calls' services and what those files import.
+//! It builds the questions and parses the answers; the caller sends them, on a separate connection, before anything is
+//! timed. It requests only the calls' services and the files that these import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,16 +22,16 @@ use super::proto::{embedded, settle};
 use crate::UrlScheme;
 use crate::canonical::message_text;
 
-/// Most files that a server may describe: beyond any real service, short of what would fill memory.
+/// Most files that a server may describe: more than any real service has, and too few to fill memory.
 const FILES: usize = 10_000;
 
-/// Where versions of reflection live, the best first; their messages are the same on the wire.
+/// Paths of the versions of reflection, the preferred one first; their messages are the same on the wire.
 const PATHS: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Why a server's descriptors are not known.
+/// Why a server's descriptors are unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum ReflectionError {
     #[error("asking for descriptors: {0}")]
@@ -46,7 +46,7 @@ pub enum ReflectionError {
     Status {
         /// Number and name.
         status: String,
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
     #[error("the server knows no service `{service}`{hint}")]
@@ -60,7 +60,7 @@ pub enum ReflectionError {
     )]
     File {
         file: String,
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
     #[error(
@@ -71,7 +71,7 @@ pub enum ReflectionError {
     Grpc(#[from] GrpcError),
 }
 
-/// How a question is put: one request, one whole reply.
+/// How a question is sent: one request, one whole reply.
 pub type RoundTrip<'a> = dyn FnMut(&Framing, &Rendered) -> Result<Collected, ExchangeError> + 'a;
 
 /// Whether a workload needs to ask the server before it can be bound.
@@ -79,7 +79,7 @@ pub fn is_needed(spec: &WorkloadSpec) -> bool {
     matches!(spec, WorkloadSpec::Grpc(spec) if spec.source == DescriptorSource::Reflection)
 }
 
-/// The workload with the server's descriptors in it; unchanged where it needs none. `framing` is the variant's.
+/// The workload with the server's descriptors; unchanged if it needs none. `framing` is the variant's.
 pub fn resolve(
     spec: &WorkloadSpec,
     authority: &str,
@@ -120,7 +120,7 @@ impl Reflection<'_, '_> {
         while let Some(name) = files.missing() {
             match self.question(&Question::File(name.clone()))? {
                 ReflectionAnswer::Files(found) => files.add(found)?,
-                // A server may leave out what every implementation has.
+                // A server may leave out files that every implementation has.
                 ReflectionAnswer::Error(message) => match GoogleFileResolver::new().open_file(&name) {
                     Ok(file) => files.add(vec![file.file_descriptor_proto().encode_to_vec()])?,
                     Err(_) => return Err(ReflectionError::File { file: name, message }),
@@ -134,7 +134,7 @@ impl Reflection<'_, '_> {
         Ok(files.into_source())
     }
 
-    /// A question that also finds out which version is there.
+    /// A question that also finds out which version the server has.
     fn first_question(&mut self, question: Question) -> Result<ReflectionAnswer, ReflectionError> {
         for path in PATHS {
             self.path = path;
@@ -173,7 +173,7 @@ impl Reflection<'_, '_> {
             None if reply.status == 404 => return Err(ReflectionError::Absent),
             Some(Ok(status)) => {
                 let message = message_text(reply.header("grpc-message").unwrap_or("no message"));
-                // Some servers end the call where others answer with an error in a message.
+                // Some servers end the call instead of answering with an error message.
                 return match status {
                     GrpcStatus::NOT_FOUND => Ok(ReflectionAnswer::Error(message)),
                     _ => Err(ReflectionError::Status { status: status.to_string(), message }),
@@ -190,7 +190,7 @@ fn foreign(what: &str) -> ReflectionError {
     ReflectionError::Foreign(what.to_owned())
 }
 
-/// What is asked.
+/// A question to the server.
 enum Question {
     Symbol(String),
     File(String),
@@ -213,7 +213,7 @@ enum ReflectionAnswer {
     /// Files, each a `FileDescriptorProto`.
     Files(Vec<Vec<u8>>),
     Services(Vec<String>),
-    /// The server's words.
+    /// The server's message.
     Error(String),
 }
 
@@ -231,7 +231,7 @@ fn answer(bytes: &[u8]) -> Result<ReflectionAnswer, ReflectionError> {
     }
 }
 
-/// Files by name, as the server sent them: options that are extensions stay what they are.
+/// Files by name, as the server sent them: options that are extensions are left undecoded.
 #[derive(Default)]
 struct Files {
     bytes: BTreeMap<String, Vec<u8>>,
@@ -251,7 +251,7 @@ impl Files {
         Ok(())
     }
 
-    /// A file that is imported and not there.
+    /// A file that is imported and missing.
     fn missing(&self) -> Option<String> {
         self.wanted.iter().find(|name| !self.bytes.contains_key(*name)).cloned()
     }

@@ -125,7 +125,7 @@ fn a_pong_message_is_checked_to_its_last_byte_however_it_is_cut() {
 }
 
 proptest! {
-    /// Whatever the bytes: the check accepts exactly what prost decodes to the one right reply.
+    /// For any bytes the check accepts exactly what prost decodes to the one right reply.
     #[test]
     fn a_pong_message_check_accepts_what_prost_reads_as_that_pong(
         bytes in proptest::collection::vec(prop_oneof![Just(0x0a), Just(4), Just(b'p'), Just(b'o'), Just(b'n'), Just(b'g'), any::<u8>()], 0..9),
@@ -155,7 +155,7 @@ proptest! {
 }
 
 #[test]
-fn a_reply_is_judged_by_its_status_wherever_it_stands() {
+fn a_reply_is_checked_by_its_status_in_head_or_trailers() {
     let grpc: &[u8] = b"application/grpc";
     let ok = PongReply { body: pong(4) }.encode_to_vec();
     let judge = |status: u16, content_type: Option<&[u8]>, in_head: Option<&[u8]>, behind: Option<&[u8]>| {
@@ -177,7 +177,7 @@ fn a_reply_is_judged_by_its_status_wherever_it_stands() {
     for (head, behind) in [(Some(&b"4"[..]), None), (None, Some(&b"4"[..])), (None, Some(b"99"))] {
         assert_eq!(judge(200, Some(grpc), head, behind), Outcome::Error(ErrorKind::Status));
     }
-    // OK without a message is no good reply.
+    // OK without a message is not a good reply.
     assert_eq!(judge(200, Some(grpc), Some(b"0"), None), Outcome::Error(ErrorKind::Check));
     assert_eq!(judge(503, Some(b"text/html"), None, None), Outcome::Error(ErrorKind::Status));
     for (content_type, behind) in [
@@ -281,7 +281,7 @@ fn kinds_and_operations_follow_from_the_descriptors() {
 }
 
 #[test]
-fn what_the_descriptors_do_not_hold_is_refused_with_the_nearest_name() {
+fn unknown_names_are_refused_with_the_nearest_one() {
     let refusal = |text: &str| bound(&call(text)).unwrap_err().to_string();
     for (text, parts) in [
         ("method = 'shop.v1.Shp/Get'", &["no service `shop.v1.Shp`", "did you mean `shop.v1.Shop`?"][..]),
@@ -394,7 +394,8 @@ fn status_messages_are_decoded_as_the_protocol_encodes_them() {
     }
 }
 
-/// Method defect 15: contracts that no reply could break. Each condition, a reply that keeps it, and one that breaks it.
+/// Method defect 15: conditions that no reply could break. Each condition, a reply that keeps it, and one that breaks
+/// it.
 #[test]
 fn defect_15_every_condition_on_a_call_is_broken_by_some_reply() {
     let hat = items(&[r#"{"name": "hat"}"#]);

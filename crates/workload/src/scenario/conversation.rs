@@ -1,7 +1,7 @@
-//! One session asked once, outside every timed part, to see whether variants answer alike.
+//! One session asked once, outside every timed part, to see whether variants give equal answers.
 //!
-//! It says what to ask next and what an answer amounts to; it refuses to send anything. What is taken from replies never
-//! stands in what it says.
+//! It supplies the next request and the canonical answer of each reply; it sends nothing. Values taken from replies
+//! never appear in its output.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::canonical::{Canonical, Received};
 use crate::checks::explain::Explain;
 use crate::{Entry, Workload};
 
-/// What is asked next.
+/// The next request.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The request, in a line.
+    /// The request in one line.
     pub title: &'a str,
-    /// The request as it goes on the wire.
+    /// The rendered request.
     pub rendered: &'a Rendered,
 }
 
@@ -29,14 +29,14 @@ pub struct Question<'a> {
 pub struct Conversation<'a> {
     workload: &'a Workload,
     state: State,
-    /// What is not to be shown: taken from replies so far.
+    /// Values taken from replies so far, which must not be shown.
     hidden: Vec<String>,
 }
 
 enum State {
-    /// One request, to be asked yet.
+    /// One request, not yet sent.
     Single(usize),
-    /// A session that is at this request.
+    /// A session whose next request is this one.
     Session {
         scenes: Box<Scenes>,
         request: RequestId,
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Conversation<'_> {
 }
 
 impl Workload {
-    /// How many kinds of session there are; where nothing else is said, one for each kind of request.
+    /// Number of kinds of session; without sessions, one for each kind of request.
     pub fn conversations(&self) -> usize {
         self.scene.as_ref().map_or(self.entries.len(), |scene| scene.plans.len())
     }
@@ -74,7 +74,7 @@ impl Workload {
 }
 
 impl Conversation<'_> {
-    /// What is asked next; nothing where it is over.
+    /// The next request; `None` if the session is over.
     pub fn question(&self) -> Option<Question<'_>> {
         let entry = self.entry()?;
         let rendered = match &self.state {
@@ -94,7 +94,7 @@ impl Conversation<'_> {
         self.workload.entries.get(kind)
     }
 
-    /// Takes the answer to the last question and goes on to the next. `hide` makes a text fit to be shown.
+    /// Processes the answer to the last question and moves on to the next. `hide` makes a text safe to show.
     pub fn answer(
         &mut self,
         received: &Received<'_>,
@@ -121,12 +121,12 @@ impl Conversation<'_> {
         Ok(canonical)
     }
 
-    /// Values that were taken from replies: to be hidden wherever an answer is shown.
+    /// Values taken from replies: to be hidden wherever an answer is shown.
     pub fn hidden(&self) -> &[String] {
         &self.hidden
     }
 
-    /// Has the session take its values from the answer.
+    /// Lets the session take its values from the answer.
     fn listen(&mut self, received: &Received<'_>) -> Result<Step, String> {
         let State::Session { scenes, request, .. } = &mut self.state else { return Ok(Step::End) };
         let fields: Vec<_> =
@@ -142,7 +142,7 @@ impl Conversation<'_> {
         }
         let taken = check.taken().values().map(|value| String::from_utf8_lossy(value).into_owned());
         self.hidden.extend(taken.filter(|value| value.len() >= SHORTEST));
-        // What holds another one goes first.
+        // Longer values go first, because they may contain shorter ones.
         self.hidden.sort_by_key(|value| std::cmp::Reverse(value.len()));
         match outcome {
             Outcome::Ok => Ok(scenes.next(0, &Reply { request: *request, outcome })),
@@ -153,5 +153,5 @@ impl Conversation<'_> {
     }
 }
 
-/// Shortest value that is hidden: a digit is no secret, and hiding it everywhere would leave nothing to read.
+/// Shortest value that is hidden: a single digit is no secret, and hiding it everywhere would make text unreadable.
 const SHORTEST: usize = 4;

@@ -1,7 +1,7 @@
-//! Values taken from replies: out of a JSON text, a header field, or whatever a regular expression finds.
+//! Values taken from replies: from a JSON text, a header field, or a match of a regular expression.
 //!
-//! A value is bounded and must fit every place that it is put into later: where one does not, or where there is none, the
-//! reply is wrong. Memory is kept from reply to reply, so that taking values costs none in the steady state.
+//! A value is bounded and must fit every place where it is used later; if one does not fit or is missing, the reply is
+//! wrong. Memory is kept from reply to reply, so that taking values allocates nothing in the steady state.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use weighbridge_model::experiment::{Extract, ExtractFrom, VALUE_LONGEST};
 use super::values::Fitness;
 use crate::json::{self, Pointer};
 
-/// Where and how a value is sought.
+/// Where and how a value is found.
 #[derive(Debug, Clone)]
 pub(crate) struct Extractor {
     name: String,
     from: ReplyPart,
     regex: Option<Regex>,
-    /// The session's value that it becomes.
+    /// Index of the session's value that it sets.
     value: usize,
     fitness: Fitness,
 }
@@ -36,31 +36,31 @@ pub(crate) enum ExtractError {
     Nothing,
     /// The body is not JSON.
     NotJson,
-    /// The body is longer than any that is looked at.
+    /// The body is too long to be searched.
     Body,
     /// JSON's null.
     Null,
-    /// The value has so many bytes.
+    /// The value has this many bytes.
     Long(usize),
-    /// It does not fit where it is to be put.
+    /// It does not fit where it is used.
     Unfit(&'static str),
 }
 
 /// What is kept of one reply, and then the values taken from it.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// Of each extractor the value, or of a header field its text before.
+    /// The value of each extractor; for a header field first its text.
     values: Vec<Vec<u8>>,
     found: Vec<bool>,
     locations: Vec<Option<CaptureLocations>>,
-    /// Room for a value before the regular expression is sought in it.
+    /// Buffer for a value before the regular expression is applied to it.
     whole: Vec<u8>,
-    /// The first extractor that found none.
+    /// The first extractor that found no value.
     missing: Option<(usize, ExtractError)>,
 }
 
 impl Extractor {
-    /// How `spec` is carried out, for the session's value number `value`.
+    /// The extractor for `spec`, which sets the session's value number `value`.
     pub fn new(spec: &Extract, value: usize, fitness: Fitness) -> Result<Self, regex::Error> {
         let from = match &spec.from {
             ExtractFrom::Body => ReplyPart::Body,
@@ -71,17 +71,17 @@ impl Extractor {
         Ok(Self { name: spec.name.clone(), from, regex, value, fitness })
     }
 
-    /// The session's value that it becomes.
+    /// Index of the session's value that it sets.
     pub fn value(&self) -> usize {
         self.value
     }
 
-    /// Whether it looks at the body.
+    /// Whether it needs the body.
     pub fn needs_body(&self) -> bool {
         !matches!(self.from, ReplyPart::Header(_))
     }
 
-    /// Takes what it seeks from the header fields.
+    /// Takes its value from the header fields.
     fn head(&self, head: &Head<'_>, locations: Option<&mut CaptureLocations>, into: &mut Vec<u8>) -> bool {
         let ReplyPart::Header(name) = &self.from else { return false };
         let mut fields = head.fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
@@ -96,7 +96,7 @@ impl Extractor {
         }
     }
 
-    /// Takes what it seeks from the body.
+    /// Takes its value from the body.
     fn body(
         &self,
         body: &[u8],
@@ -133,7 +133,7 @@ impl Extractor {
         }
     }
 
-    /// What is wrong with a value that was found.
+    /// Checks a value that was found.
     fn judge(&self, value: &[u8]) -> Result<(), ExtractError> {
         if value.len() > VALUE_LONGEST {
             return Err(ExtractError::Long(value.len()));
@@ -142,7 +142,7 @@ impl Extractor {
     }
 }
 
-/// Appends the first group that the expression finds, or all it finds where it has no group.
+/// Appends the first group that matches, or the whole match if there is no group.
 fn matched(regex: &Regex, locations: &mut CaptureLocations, text: &[u8], into: &mut Vec<u8>) -> bool {
     if regex.captures_read(locations, text).is_none() {
         return false;
@@ -153,7 +153,7 @@ fn matched(regex: &Regex, locations: &mut CaptureLocations, text: &[u8], into: &
     true
 }
 
-/// Keeps a value, or as much of it as tells that it is too long.
+/// Keeps a value, or as much of it as shows that it is too long.
 fn keep(value: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(&value[..value.len().min(VALUE_LONGEST + 1)]);
 }
@@ -170,7 +170,7 @@ impl Taken {
         }
     }
 
-    /// Forgets the reply before.
+    /// Drops the values of the last reply.
     pub fn reset(&mut self) {
         self.values.iter_mut().for_each(Vec::clear);
         self.found.fill(false);
@@ -184,8 +184,8 @@ impl Taken {
         }
     }
 
-    /// Takes the others from the whole body (`None` where it was too long to be kept), and judges all. Whether every value
-    /// is there.
+    /// Takes the other values from the whole body (`None` if it was too long to be kept), and checks all. Returns
+    /// whether every value was found.
     pub fn body(&mut self, extractors: &[Extractor], body: Option<&[u8]>) -> bool {
         self.missing = None;
         for (at, extractor) in extractors.iter().enumerate() {
@@ -208,17 +208,17 @@ impl Taken {
         self.missing.is_none()
     }
 
-    /// The value of extractor `at`, to be exchanged for memory.
+    /// The value of extractor `at`, to be swapped with other memory.
     pub fn value_mut(&mut self, at: usize) -> &mut Vec<u8> {
         &mut self.values[at]
     }
 
-    /// Values that were found, as far as it got.
+    /// The values found so far.
     pub fn values(&self) -> impl Iterator<Item = &[u8]> {
         self.values.iter().map(Vec::as_slice).filter(|value| !value.is_empty())
     }
 
-    /// Why there is a value missing, in words that hold nothing of the reply.
+    /// Why a value is missing, in words that contain nothing of the reply.
     pub fn explain(&self, extractors: &[Extractor]) -> Option<String> {
         let (at, missing) = self.missing?;
         let extractor = &extractors[at];
@@ -263,7 +263,7 @@ mod tests {
         let extractors = [Extractor::new(spec, 0, Fitness::default()).expect("an expression")];
         let fields: Vec<Header<'_>> = fields.iter().map(|(name, value)| Header { name, value }).collect();
         let mut taken = Taken::new(&extractors);
-        // The second time with what is left of the first.
+        // The second time with the memory of the first.
         for _ in 0..2 {
             taken.reset();
             taken.head(&extractors, &Head { status: 200, fields: &fields });

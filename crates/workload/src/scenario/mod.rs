@@ -1,7 +1,7 @@
 //! The user's own requests with values in them: sessions, rows of data, values taken from replies.
 //!
-//! A [`Scene`] is all of that bound to one variant: what can be resolved is, the rest are gaps that each session fills. It
-//! refuses, before anything is sent, values that would be missing or would not fit.
+//! A [`Scene`] is all of that bound to one variant: values known in advance are filled in, the rest are gaps that each
+//! session fills. It refuses, before anything is sent, values that would be missing or would not fit.
 
 mod conversation;
 mod extract;
@@ -29,12 +29,12 @@ use extract::Extractor;
 use rows::Rows;
 use values::{Fitness, Place};
 
-/// Where a value of a session comes from.
+/// Where a session's value comes from.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     /// A column of the session's row of a file.
     Column { file: usize, column: usize },
-    /// What was taken from a reply of the session.
+    /// A value taken from a reply of the session.
     Extracted(usize),
 }
 
@@ -51,7 +51,7 @@ struct Gap {
 struct SceneRequest {
     outline: Outline,
     gaps: Vec<Gap>,
-    /// What is sent where there is no gap.
+    /// The request where it has no gap.
     fixed: Option<Rendered>,
     check: ReplyCheck,
     extractors: Arc<[Extractor]>,
@@ -68,7 +68,7 @@ pub(crate) struct Scene {
     extracted: usize,
 }
 
-/// What a session has to fill gaps with.
+/// The values with which a session fills gaps.
 struct Filling<'a> {
     gaps: &'a [Gap],
     rows: &'a [(RowOrder, Arc<Rows>)],
@@ -87,14 +87,14 @@ impl Gaps for Filling<'_> {
     }
 }
 
-/// Whether sessions have anything to fill in, to take or to keep to; where not, requests are rendered once.
+/// Whether sessions have values to fill in, to take or an order to keep; if not, requests are rendered once.
 pub(crate) fn is_needed(requests: &[RequestSpec], scenario: &Scenario) -> bool {
     let single = scenario.plans(requests).iter().all(|plan| plan.requests.len() == 1);
     let plain = requests.iter().all(|request| request.extract.is_empty() && request.values().is_empty());
     !(single && plain && scenario.data.is_empty())
 }
 
-/// A request whose values are all from the environment, with them in it.
+/// A request whose values all come from the environment, with them filled in.
 pub(crate) fn plain_request(spec: &RequestSpec, binding: &Binding<'_>) -> Result<Request, WorkloadError> {
     let outlined = Outliner { spec, binding, names: &Names::default(), gaps: Vec::new() }.outlined()?;
     let text = |pieces: Vec<Piece>| {
@@ -111,7 +111,7 @@ pub(crate) fn plain_request(spec: &RequestSpec, binding: &Binding<'_>) -> Result
         headers: outlined.headers.into_iter().map(|(name, value)| (name, text(value))).collect(),
         body: match std::str::from_utf8(&spec.body) {
             Ok(_) => text(outlined.body).into_bytes(),
-            // Bytes that are no text hold no places for values.
+            // Bytes that are not text have no gaps.
             Err(_) => spec.body.clone(),
         },
     })
@@ -200,7 +200,7 @@ impl Scene {
         Ok(Self { requests: bound, plans, mix, rows, extracted: names.extracted() })
     }
 
-    /// A request as it is with the first rows and nothing taken from replies.
+    /// A request with the first rows and with no values from replies.
     pub fn sample(&self, at: usize) -> Rendered {
         let mut slate = Slate::new();
         let own = vec![0; self.rows.len()];
@@ -217,14 +217,14 @@ impl Scene {
     }
 }
 
-/// What a value must be to fit all its places.
+/// The conditions that a value must meet to fit in all its places.
 fn fitness(gaps: &[Gap], is: impl Fn(Source) -> bool) -> Fitness {
     let mut fitness = Fitness::default();
     gaps.iter().filter(|gap| is(gap.source)).for_each(|gap| fitness.note(gap.place, gap.form));
     fitness
 }
 
-/// Refuses rows with values that do not fit where they are to be put.
+/// Refuses rows with values that do not fit where they are used.
 fn check_rows(rows: &[(RowOrder, Arc<Rows>)], gaps: &[Gap]) -> Result<(), WorkloadError> {
     for (at, (_, rows)) in rows.iter().enumerate() {
         for number in 0..rows.columns().len() {
@@ -247,7 +247,7 @@ fn extractors(spec: &RequestSpec, names: &Names, gaps: &[Gap]) -> Result<Vec<Ext
         let extractor = Extractor::new(extract, value, fitness).map_err(|source| WorkloadError::Regex {
             name: spec.name.clone(),
             extract: extract.name.clone(),
-            // The parser draws a picture of several lines; its last says what is wrong.
+            // The parser's message has several lines; the last one says what is wrong.
             why: source.to_string().lines().last().unwrap_or_default().trim().to_owned(),
         })?;
         extractors.push(extractor);
@@ -284,7 +284,7 @@ impl Outliner<'_> {
         })
     }
 
-    /// The base with the request's own path after it.
+    /// The base followed by the request's own path.
     fn target(&mut self, path: Vec<Piece>) -> Vec<Piece> {
         let base = &self.binding.address.base;
         let mut path = path.into_iter();
@@ -332,7 +332,7 @@ impl Outliner<'_> {
         Ok(pieces)
     }
 
-    /// What a variable of the environment says, written for its place.
+    /// The value of an environment variable, written for its place.
     fn variable(
         &self,
         name: &str,

@@ -1,6 +1,6 @@
-//! Rows of data that sessions take: a CSV file read once, and which row is whose.
+//! Rows of data for sessions: a CSV file read once, and the assignment of rows.
 //!
-//! It parses text that somebody else read, keeps it in one piece, and refuses files whose rows are of different lengths.
+//! It parses text that the caller read, keeps it in one piece, and refuses files whose rows have different lengths.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use weighbridge_model::experiment::{DataSpec, RowOrder, VALUE_LONGEST};
 /// Most rows of a file.
 pub const ROWS_MOST: usize = 10_000_000;
 
-/// Why a file is no table of values.
+/// Why a file cannot be used as a table of values.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsError {
     #[error(
@@ -20,13 +20,13 @@ pub enum RowsError {
     )]
     Csv {
         file: String,
-        /// What the parser says, with the line.
+        /// The parser's message, with the line.
         source: csv::Error,
     },
     #[error("`{file}` has no row of values{}", .hint)]
     Empty {
         file: String,
-        /// What might be meant.
+        /// The name that might be meant.
         hint: &'static str,
     },
     #[error("`{file}` has more than {ROWS_MOST} rows; cut it")]
@@ -48,12 +48,12 @@ pub enum RowsError {
         file: String,
         line: u64,
         column: String,
-        /// In which way.
+        /// What does not fit.
         why: &'static str,
     },
 }
 
-/// A file of rows, read.
+/// The rows of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
     file: String,
@@ -61,7 +61,7 @@ pub struct Rows {
     text: Vec<u8>,
     /// Where each field ends in the text, row after row.
     ends: Vec<usize>,
-    /// The line that each row begins on.
+    /// The line on which each row begins.
     lines: Vec<u32>,
 }
 
@@ -127,7 +127,7 @@ impl Rows {
         &self.file
     }
 
-    /// Names of its columns.
+    /// The names of its columns.
     pub fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -141,7 +141,7 @@ impl Rows {
     /// The value in a row and a column.
     ///
     /// # Panics
-    /// Where there is no such row or column.
+    /// If there is no such row or column.
     pub fn value(&self, row: usize, column: usize) -> &[u8] {
         &self.text[self.place(row, column)]
     }
@@ -152,7 +152,7 @@ impl Rows {
         begin..self.ends[at]
     }
 
-    /// Refuses the file where a value of the column does not `fit`.
+    /// Refuses the file if a value of the column does not `fit`.
     pub(crate) fn check(
         &self,
         column: usize,
@@ -170,21 +170,21 @@ impl Rows {
     }
 }
 
-/// Which row each session of a substream takes: the kth session the same, whoever sends it and when.
+/// Which row each session of a substream gets: the kth session always the same, whichever slot sends it.
 #[derive(Debug, Clone)]
 pub(crate) struct Turns {
     order: RowOrder,
     rows: usize,
-    /// The order drawn once; empty where rows come as they stand in the file.
+    /// The shuffled order; empty if rows are used in the order of the file.
     shuffled: Vec<u32>,
     random: ChaCha8Rng,
     next: usize,
 }
 
-/// Seeds the order that is drawn once: the same for every variant and every run of a file of so many rows.
+/// Seed of the shuffled order: the same for every variant and every run with a file of that many rows.
 const SHUFFLE: u64 = 0x5eed_0f70_3705;
 
-/// Sets draws of rows apart from other draws of the same substream.
+/// Separates draws of rows from other draws of the same substream.
 const ROWS: u64 = 0x0070_3035;
 
 impl Turns {
@@ -197,7 +197,7 @@ impl Turns {
         Self { order, rows, shuffled, random: ChaCha8Rng::seed_from_u64(0), next: 0 }
     }
 
-    /// Begins a substream: rows go on from a place that it decides.
+    /// Begins a substream, at a row that follows from its number.
     pub fn rewind(&mut self, substream: u64, file: u64) {
         self.random = ChaCha8Rng::seed_from_u64(substream ^ ROWS.rotate_left(file as u32));
         self.next = self.random.random_range(0..self.rows);
@@ -272,7 +272,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_as_csv_is_read_back(
+        fn csv_round_trips(
             table in (1usize..5).prop_flat_map(|columns| {
                 prop::collection::vec(prop::collection::vec("[a-z,\";\n\r é]{0,5}", columns), 2..20)
             }),
@@ -295,7 +295,7 @@ mod tests {
         }
 
         #[test]
-        fn no_row_comes_again_before_all_have_come(rows in 1usize..200, substream in any::<u64>()) {
+        fn no_row_repeats_before_all_were_used(rows in 1usize..200, substream in any::<u64>()) {
             for order in [RowOrder::Sequential, RowOrder::Shuffled] {
                 let mut turns = Turns::new(order, rows);
                 turns.rewind(substream, 0);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn random_rows_are_each_as_likely() {
+    fn random_rows_are_equally_likely() {
         let mut turns = Turns::new(RowOrder::Random, 10);
         let mut counts = [0u32; 10];
         for substream in 0..100 {

@@ -1,8 +1,9 @@
-//! Sessions of several requests as the generator drives them: each has its rows, what it took from replies, and its place in
-//! its list.
+//! Sessions of several requests as the generator drives them: each has its rows, its values from replies, and its
+//! position in its list of requests.
 //!
-//! Which session comes next, and with which rows, follows from the substream and from how many were opened in it: the kth
-//! session is the same whoever sends it. Nothing is taken from memory once every slot has served the largest of each.
+//! Which session comes next, and with which rows, depends only on the substream and on how many were opened in it: the
+//! kth session is the same whichever slot sends it. Nothing is allocated once every slot has served the largest of
+//! each.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use crate::checks::explain::{Explain, FailureLog, Noted};
 use crate::checks::{HttpCheck, Reset};
 use crate::stream::Mix;
 
-/// The conditions of a reply, and what is taken from it: without its values it is no good reply.
+/// The conditions on a reply, and the values taken from it: without all its values a reply is not good.
 #[derive(Debug)]
 pub(crate) struct SceneCheck {
     check: HttpCheck,
@@ -43,19 +44,19 @@ impl SceneCheck {
         }
     }
 
-    /// Values that were taken, as far as it got.
+    /// The values taken so far.
     pub fn taken(&self) -> &Taken {
         &self.taken
     }
 
-    /// Hands the values over to a session's own, for memory in exchange.
+    /// Swaps the values into a session's own.
     fn hand_over(&mut self, values: &mut [Vec<u8>]) {
         for (at, extractor) in self.extractors.iter().enumerate() {
             std::mem::swap(&mut values[extractor.value()], self.taken.value_mut(at));
         }
     }
 
-    /// Takes values whatever is wrong with the reply, so that they can be hidden.
+    /// Takes values even from a wrong reply, so that they can be hidden.
     pub fn glean(&mut self) {
         self.taken.body(&self.extractors, self.check.body());
     }
@@ -100,14 +101,14 @@ struct Slot {
     at: usize,
     /// Its row of each file.
     rows: Vec<usize>,
-    /// What it took from replies.
+    /// Its values from replies.
     extracted: Vec<Vec<u8>>,
     slate: Slate,
-    /// Per request its check: made once.
+    /// The check of each request, created once.
     checks: Vec<Noted<SceneCheck>>,
 }
 
-/// The sessions of a scene. A request is named by its place where it has no gap, else by its slot behind all places.
+/// The sessions of a scene. A request without a gap is identified by its index, others by their slot after all indices.
 pub(crate) struct Scenes {
     scene: Arc<Scene>,
     random: ChaCha8Rng,
@@ -138,7 +139,7 @@ impl Scenes {
         }
     }
 
-    /// Opens a session of a kind with rows of its own.
+    /// Opens a session of a kind with new rows.
     fn begin(&mut self, slot: u32, plan: usize) -> RequestId {
         let own = &mut self.slots[slot as usize];
         (own.plan, own.at) = (plan, 0);
@@ -157,13 +158,13 @@ impl Scenes {
         self.put_together(0)
     }
 
-    /// The place of the request that a slot's session is at.
+    /// The index of the current request of a slot's session.
     fn place(&self, slot: u32) -> usize {
         let own = &self.slots[slot as usize];
         self.scene.plans[own.plan].requests[own.at]
     }
 
-    /// Puts the request together that the slot's session is at.
+    /// Renders the current request of a slot's session.
     fn put_together(&mut self, slot: u32) -> RequestId {
         let place = self.place(slot);
         let own = &mut self.slots[slot as usize];
@@ -175,7 +176,7 @@ impl Scenes {
         RequestId(self.scene.requests.len() as u32 + slot)
     }
 
-    /// The check of the request outstanding on a slot, with what it takes.
+    /// The check of the request outstanding on a slot, with its values.
     pub fn scene_check(&mut self, slot: u32) -> &mut SceneCheck {
         let place = self.place(slot);
         self.slots[slot as usize].checks[place].inner()
@@ -230,7 +231,7 @@ impl Sessions for Scenes {
         let own = &mut self.slots[slot as usize];
         let gives = !self.scene.requests[place].extractors.is_empty();
         if gives && reply.outcome != Outcome::Ok {
-            // What comes later needs what this should have given.
+            // Later requests need values that this reply did not give.
             return Step::End;
         }
         if gives {

@@ -1,14 +1,14 @@
 //! The values of a session and how they are written into a request.
 //!
-//! A value may come from anywhere; what keeps it from breaking out of its place is here: in a path what cannot stand there is
-//! percent-encoded, in a header field control characters are refused before.
+//! A value may come from anywhere; this module keeps it from changing the meaning of what is around it: in a path,
+//! invalid characters are percent-encoded; in a header field, control characters are refused.
 
 use std::io::Write as _;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use weighbridge_model::experiment::{URL_ESCAPED, ValueForm};
 
-/// What cannot stand in a request target as it is. `%` can: a value may be encoded already.
+/// Characters that must be encoded in a request target. `%` is allowed: a value may be encoded already.
 const TARGET_ESCAPED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -22,10 +22,10 @@ const TARGET_ESCAPED: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Which part of a request a value stands in.
+/// The part of a request in which a value is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The target's very beginning.
+    /// The very beginning of the target.
     PathBegin,
     /// Elsewhere in the target.
     Path,
@@ -33,16 +33,16 @@ pub(crate) enum Place {
     Body,
 }
 
-/// What a value must be, by the places that it is put into.
+/// The conditions on a value, from the places where it is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Fitness {
-    /// It stands in a header field as it is.
+    /// It is used unchanged in a header field.
     pub field: bool,
     pub path_begins: bool,
 }
 
 impl Fitness {
-    /// Notes one more place.
+    /// Adds one more place.
     pub fn note(&mut self, place: Place, form: ValueForm) {
         self.field |= place == Place::Field && form == ValueForm::Plain;
         self.path_begins |= place == Place::PathBegin;
@@ -60,7 +60,7 @@ impl Fitness {
     }
 }
 
-/// Appends a value in its form, fit for its place.
+/// Appends a value in its form, encoded for its place.
 pub(crate) fn write(value: &[u8], form: ValueForm, place: Place, into: &mut Vec<u8>) {
     match (form, place) {
         (ValueForm::Plain, Place::Field | Place::Body) => into.extend_from_slice(value),
@@ -68,7 +68,7 @@ pub(crate) fn write(value: &[u8], form: ValueForm, place: Place, into: &mut Vec<
         (ValueForm::Url, _) => encode(value, URL_ESCAPED, into),
         (ValueForm::Json, Place::Field | Place::Body) => escape(value, into),
         (ValueForm::Json, Place::Path | Place::PathBegin) => {
-            // Nobody needs this often: what is escaped for JSON is encoded for the path.
+            // Rare, so it may allocate: the value is escaped for JSON and then encoded for the path.
             let mut escaped = Vec::new();
             escape(value, &mut escaped);
             encode(&escaped, TARGET_ESCAPED, into);
@@ -80,13 +80,13 @@ fn encode(value: &[u8], set: &'static AsciiSet, into: &mut Vec<u8>) {
     percent_encode(value, set).for_each(|piece| into.extend_from_slice(piece.as_bytes()));
 }
 
-/// The value as the inside of a JSON string; bytes that are no text as replacement characters.
+/// The value as the content of a JSON string; bytes that are not text become replacement characters.
 fn escape(value: &[u8], into: &mut Vec<u8>) {
     for chunk in value.utf8_chunks() {
         let begin = into.len();
-        // Writing to memory cannot go wrong, and text can be written as JSON.
+        // Writing to memory cannot fail, and text can always be written as JSON.
         let _ = serde_json::to_writer(&mut *into, chunk.valid());
-        // Without the quotes around it.
+        // Without the enclosing quotes.
         into.pop();
         into.remove(begin);
         if !chunk.invalid().is_empty() {
@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_value_breaks_out_of_its_place(value in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn no_value_changes_what_is_around_it(value in prop::collection::vec(any::<u8>(), 0..40)) {
             for form in [ValueForm::Plain, ValueForm::Json, ValueForm::Url] {
                 let target = written(&value, form, Place::Path);
                 prop_assert!(target.iter().all(u8::is_ascii_graphic));

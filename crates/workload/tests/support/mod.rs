@@ -1,6 +1,6 @@
 //! The service of services/proto/pong.proto by tonic, another implementation of gRPC, with server reflection.
 //!
-//! Beyond the interface: a size of [`SLOW`] is not answered before any deadline.
+//! In addition to the interface, a size of [`SLOW`] is not answered before any deadline.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -26,7 +26,7 @@ use tower::{Service, service_fn};
 pub const SLOW: u32 = 4_999;
 
 /// Which version of reflection a server offers.
-#[allow(dead_code)] // each story uses its own
+#[allow(dead_code)] // each test uses its own
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reflects {
     V1,
@@ -75,7 +75,7 @@ impl Server {
     }
 
     /// The same over TLS, with a chain of certificates and a key in PEM.
-    #[allow(dead_code)] // each story uses its own
+    #[allow(dead_code)] // each test uses its own
     pub fn secured(reflects: Reflects, chain: &[u8], key: &[u8]) -> Self {
         Self::serve(reflects, Some(ServerTlsConfig::new().identity(Identity::from_pem(chain, key))))
     }
@@ -97,7 +97,7 @@ impl Server {
                 let serve = builder
                     .add_routes(routes(reflects))
                     .serve_with_incoming(TcpListenerStream::new(listener));
-                // Cut off rather than drained: clients may still be connected.
+                // Cut off instead of drained, since clients may still be connected.
                 tokio::select! {
                     served = serve => served.expect("it serves"),
                     _ = stopped => {}

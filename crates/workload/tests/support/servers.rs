@@ -1,6 +1,6 @@
-//! redis-server and memcached on free ports and Unix sockets, for tests. They end with the value that started them.
+//! redis-server and memcached on free ports and Unix sockets, for tests. They end when their value is dropped.
 
-// Each test binary uses its own part.
+// Each test binary uses a part of it.
 #![allow(dead_code)]
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long a server may take to listen on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Times that another port is tried where somebody else took it first.
+/// How often another port is tried if another process took the first.
 const ATTEMPTS: u32 = 20;
 
 /// A running server.
@@ -71,7 +71,7 @@ fn start(program: &str, unix: bool, options: &dyn Fn(u16, &str) -> Vec<String>) 
 }
 
 impl Server {
-    /// Waits until it accepts; `false` where it ended instead.
+    /// Waits until it accepts; `false` if it ended instead.
     fn is_up(&mut self, unix: bool, tcp: bool) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -80,7 +80,7 @@ impl Server {
             }
             let unix_is_up = !unix || UnixStream::connect(&self.socket).is_ok();
             if unix_is_up && (!tcp || TcpStream::connect(self.address).is_ok()) {
-                // Another server that has the port would have made this one end.
+                // If another server had the port, this one would have ended.
                 std::thread::sleep(Duration::from_millis(20));
                 return self.child.try_wait().expect("a child").is_none();
             }

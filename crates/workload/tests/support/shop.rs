@@ -1,5 +1,5 @@
-//! A little shop that knows its customers: whoever did not log in, or shows another's token, gets nothing. Over HTTP/1.1
-//! and, where asked, over HTTP/2.
+//! A small shop: customers who did not log in, or show another's token, get nothing. Over HTTP/1.1 and, if asked, over
+//! HTTP/2.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -27,7 +27,7 @@ fn answer(status: u16, body: &Value) -> Answer {
     Answer { status, fields, body: body.to_string().into_bytes() }
 }
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Default)]
 pub struct Shop {
     /// Password and item by user.

@@ -1,15 +1,15 @@
-//! Flow control (RFC 9113, section 5.2): how much may be sent, and when the peer is told to send more.
+//! Flow control (RFC 9113, section 5.2): how much may be sent, and when the peer is allowed to send more.
 //!
-//! What arrives is dealt with at once, so a window is given back as soon as half of it is used, in one update. A peer
-//! cannot be caught sending beyond it: at least half is open whenever a frame comes, which is more than a frame holds
-//! (and where a smaller stream window was asked for, a peer may not have heard of it yet).
+//! Received bytes are processed at once, so one update restores a window as soon as half of it is used. Sending beyond
+//! a window is not checked: whenever a frame comes at least half of the window is open, which is more than a frame (and
+//! a peer may not have read yet that a smaller stream window was set).
 
 use super::frame::{Fault, LARGEST};
 
 /// The window every stream and connection begins with, in bytes.
 pub(super) const INITIAL: u32 = 65_535;
 
-/// How much we may send. It is below zero where the peer made its window smaller than what was already sent.
+/// How much we may send. Negative if the peer made its window smaller than what was already sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SendWindow(i64);
 
@@ -28,7 +28,7 @@ impl SendWindow {
         self.0 -= count as i64;
     }
 
-    /// Moves the window. A window beyond 2³¹ − 1 is an error of the peer.
+    /// Changes the window. A window above 2³¹ − 1 is an error of the peer.
     pub fn change(&mut self, by: i64) -> Result<(), Fault> {
         self.0 += by;
         if self.0 > i64::from(LARGEST) { Err(Fault) } else { Ok(()) }
@@ -47,7 +47,8 @@ impl ReceiveWindow {
         Self { used: 0 }
     }
 
-    /// Notes that `count` bytes of a window of `size` came. Returns by how much to enlarge it now, if half is used.
+    /// Counts `count` received bytes against a window of `size`. Returns by how much to enlarge it now, if half is
+    /// used.
     pub fn receive(&mut self, count: usize, size: u32) -> Option<u32> {
         self.used = self.used.saturating_add(count as u32);
         let due = self.used > 0 && self.used >= size / 2;
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receive_window_is_given_back_by_halves() {
+    fn a_receive_window_is_restored_by_halves() {
         let mut window = ReceiveWindow::new();
         assert_eq!(window.receive(0, 100), None);
         assert_eq!(window.receive(49, 100), None);

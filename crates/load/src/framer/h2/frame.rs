@@ -10,7 +10,7 @@ pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Bytes of a frame's head.
 pub(super) const HEAD: usize = 9;
 
-/// Longest payload that either side takes unless it says otherwise, in bytes. We never say otherwise.
+/// Longest payload that either side accepts by default, in bytes. We never change it.
 pub(super) const FRAME_LIMIT: usize = 16 * 1024;
 
 /// The largest window and stream id.
@@ -49,20 +49,20 @@ pub(super) mod setting {
     pub const MAX_HEADER_LIST_SIZE: u16 = 6;
 }
 
-/// Why a stream is given up, as the peer is told (RFC 9113, section 7).
+/// Why a stream is reset, as reported to the peer (RFC 9113, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code {
-    /// The reply is over and the rest of the request is of no use.
+    /// The reply is over and the rest of the request is not needed.
     NoError = 0,
     /// The reply breaks the protocol.
     Protocol = 1,
     /// The peer sent more than its window, or made ours larger than a window can be.
     FlowControl = 3,
-    /// Nobody waits for the reply any more.
+    /// The request was cancelled.
     Cancel = 8,
 }
 
-/// The peer broke the protocol in a manner that ends the connection.
+/// The peer broke the protocol in a way that ends the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault;
 
@@ -77,7 +77,7 @@ pub(super) struct FrameHead {
 }
 
 impl FrameHead {
-    /// The head at the beginning of `bytes`; `None` where it is not whole yet.
+    /// The head at the beginning of `bytes`; `None` if it is incomplete.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let [a, b, c, kind, flags, s, t, u, v] = *bytes.first_chunk::<HEAD>()?;
         Some(Self {
@@ -101,12 +101,12 @@ impl FrameHead {
     }
 }
 
-/// The number in four bytes.
+/// Four bytes as a big-endian number.
 pub(super) fn number(bytes: &[u8]) -> Result<u32, Fault> {
     bytes.try_into().map(u32::from_be_bytes).map_err(|_| Fault)
 }
 
-/// What lies between a payload's padding and, in HEADERS, its priority.
+/// A payload without its padding length and padding.
 pub(super) fn without_padding(head: FrameHead, payload: &[u8]) -> Result<&[u8], Fault> {
     if !head.has(flag::PADDED) {
         return Ok(payload);
@@ -122,7 +122,7 @@ pub(super) fn block_of(head: FrameHead, payload: &[u8]) -> Result<&[u8], Fault> 
     if head.has(flag::PRIORITY) { block.get(5..).ok_or(Fault) } else { Ok(block) }
 }
 
-/// Appends the preface: the greeting, our settings, and a larger window for the connection.
+/// Appends the preface: the fixed bytes, our settings, and a larger window for the connection.
 pub(super) fn preface(out: &mut Out, settings: &[(u16, u32)], window_increment: u32) {
     out.push(PREFACE);
     FrameHead { length: settings.len() * 6, kind: kind::SETTINGS, flags: 0, stream: 0 }.write(out);
@@ -135,7 +135,7 @@ pub(super) fn preface(out: &mut Out, settings: &[(u16, u32)], window_increment: 
     }
 }
 
-/// Appends a WINDOW_UPDATE of a stream, or of the connection (0).
+/// Appends a WINDOW_UPDATE for a stream, or for the connection (0).
 pub(super) fn window_update(out: &mut Out, stream: u32, increment: u32) {
     FrameHead { length: 4, kind: kind::WINDOW_UPDATE, flags: 0, stream }.write(out);
     out.push(&increment.to_be_bytes());

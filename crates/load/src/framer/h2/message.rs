@@ -1,7 +1,7 @@
-//! gRPC's messages within a body: five bytes before each, a flag and a length.
+//! gRPC's messages within a body, each preceded by five bytes: a flag and a length.
 //!
-//! It passes on what lies between the prefixes and says where each message ends. It refuses compressed messages, which
-//! are never asked for, and knows nothing of what a message says.
+//! It passes on the bytes between the prefixes and reports where each message ends. It refuses compressed messages,
+//! which are never requested, and does not look into messages.
 
 /// Longest message of a reply, in bytes; a longer one is a protocol error.
 pub const MESSAGE_LIMIT: u32 = 64 << 20;
@@ -14,9 +14,9 @@ pub(crate) const PREFIX: usize = 5;
 pub(super) enum Messages {
     /// The reply has no messages, only bytes.
     None,
-    /// In a prefix, of which `have` bytes came.
+    /// In a prefix, of which `have` bytes have come.
     Prefix { have: u8, bytes: [u8; PREFIX] },
-    /// In a message, of which `left` bytes are to come; never 0.
+    /// In a message, of which `left` bytes are missing; never 0.
     Payload { left: u32 },
 }
 
@@ -34,7 +34,7 @@ pub(super) enum MessagePiece<'a> {
 pub(super) struct BadMessage;
 
 impl Messages {
-    /// Before the first message.
+    /// The state before the first message.
     pub const START: Self = Self::Prefix { have: 0, bytes: [0; PREFIX] };
 
     /// Whether the body may end here.
@@ -42,7 +42,7 @@ impl Messages {
         matches!(self, Self::None | Self::Prefix { have: 0, .. })
     }
 
-    /// Goes on with `bytes` of the body and says what they are.
+    /// Parses the next piece of `bytes`.
     pub fn advance(
         &mut self,
         mut bytes: &[u8],
@@ -85,7 +85,7 @@ impl Messages {
         Ok(())
     }
 
-    /// What follows a whole prefix.
+    /// The state after a whole prefix.
     fn behind([compressed, length @ ..]: [u8; PREFIX]) -> Result<Self, BadMessage> {
         match u32::from_be_bytes(length) {
             length if compressed != 0 || length > MESSAGE_LIMIT => Err(BadMessage),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_told_apart_however_they_are_cut() {
+    fn messages_are_separated_however_they_are_cut() {
         let mut body = Vec::new();
         for message in [&b"first"[..], b"", b"third one"] {
             append(message, &mut body);

@@ -1,13 +1,13 @@
-//! HTTP/2 with prior knowledge (RFC 9113) as a client speaks it, and gRPC's messages on top of it.
+//! HTTP/2 with prior knowledge (RFC 9113) as a client, and gRPC's messages on top of it.
 //!
-//! Frames are parsed where they lie and bodies are passed on as they arrive; what is kept of a stream is its place in
-//! its reply, its windows and what its windows do not let go yet. It refuses pushes, which it never allows, priorities,
-//! which it ignores, and everything that RFC 9113 calls an error: where a single reply is in error its stream is reset
-//! and the others go on; where the connection is, or what a peer may make it remember is at its bound, the connection
-//! is broken. There is no upgrade from HTTP/1.1, and no dynamic table in what it sends.
+//! Frames are parsed in place and bodies are passed on as they arrive. Per stream it keeps the progress of the reply,
+//! the windows, and the part of the request that the windows hold back. It never allows pushes, ignores priorities, and
+//! treats as an error everything that RFC 9113 does: an error of a single reply resets its stream and the others
+//! continue; an error of the connection, or a peer that would exceed a memory limit, breaks the connection. There is no
+//! upgrade from HTTP/1.1, and what it sends uses no dynamic table.
 //!
-//! One folder, one job a file: `frame` and `settings` are layouts, [`hpack`] header blocks, `flow` windows, `streams`
-//! the open streams, `message` gRPC's borders, `render` requests, `receive` and `send` the framer.
+//! One job per file: `frame` and `settings` define layouts, [`hpack`] header blocks, `flow` windows, `streams` the open
+//! streams, `message` gRPC's message boundaries, `render` requests, and `receive` and `send` the framer.
 
 mod flow;
 mod frame;
@@ -33,22 +33,22 @@ use streams::{Graves, SlabIndex, Streams};
 pub use message::MESSAGE_LIMIT;
 pub use settings::{Http2Settings, Scheme};
 
-/// Size of the dynamic table that we let a peer use: what holds unless we say otherwise.
+/// Size of the dynamic table that we allow a peer: the protocol's default.
 const TABLE_SIZE: usize = 4096;
 
-/// How long a peer that allows no stream at all, and has none open, is waited for.
+/// How long to wait for a peer that allows no stream while none is open.
 const STARVED: Nanoseconds = Nanoseconds::from_secs(1);
 
 /// What the connection can still be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// For everything; our preface is not sent yet.
+    /// Everything; our preface is not sent yet.
     Fresh,
-    /// For everything.
+    /// Everything.
     Running,
-    /// For what is outstanding.
+    /// Outstanding requests only.
     Draining,
-    /// For nothing.
+    /// Nothing.
     Over,
 }
 
@@ -60,14 +60,14 @@ pub struct Http2 {
     phase: Phase,
     streams: Streams,
     graves: Graves,
-    /// The id of the next stream; beyond the largest, none is left.
+    /// The id of the next stream; above [`LARGEST`] if no id is left.
     next: u32,
     send: SendWindow,
     receive: ReceiveWindow,
     hpack: hpack::Decoder,
     /// The DATA frame whose payload is being passed on.
     data: Option<Data>,
-    /// The header block whose end has not come.
+    /// The header block that is not complete.
     block: Option<Block>,
     /// Streams with a body that a window holds back.
     held_back: u32,
@@ -78,7 +78,7 @@ pub struct Http2 {
 }
 
 impl Http2 {
-    /// The framer of a fresh connection.
+    /// The framer of a new connection.
     pub fn new(settings: Http2Settings) -> Self {
         Self {
             ours: settings,
@@ -98,7 +98,7 @@ impl Http2 {
         }
     }
 
-    /// Sends the preface if that is still to be done: it comes before whatever else we write.
+    /// Writes the preface unless that was done: it must precede all other output.
     fn greet(&mut self, out: &mut Out) {
         if self.phase == Phase::Fresh {
             self.phase = Phase::Running;
@@ -106,12 +106,12 @@ impl Http2 {
         }
     }
 
-    /// Requests that ids are left for.
+    /// Number of requests for which stream ids are left.
     fn ids_left(&self) -> u32 {
         if self.next > LARGEST { 0 } else { (LARGEST - self.next) / 2 + 1 }
     }
 
-    /// Takes note that the peer answers no further request; once.
+    /// Reports once that the peer answers no further request.
     fn drain(&mut self, sink: &mut Sink<'_>) {
         if self.phase == Phase::Running {
             self.phase = Phase::Draining;
@@ -119,7 +119,7 @@ impl Http2 {
         }
     }
 
-    /// Gives a stream up before its reply is over. Its request must be reported as over where it is not cancelled.
+    /// Resets a stream before its reply is over. The caller reports the request's end, unless it was cancelled.
     fn give_up(&mut self, slot: SlabIndex, code: Code, out: &mut Out) {
         let stream = self.streams.get(slot).stream;
         frame::reset_stream(out, stream, code);
@@ -127,7 +127,7 @@ impl Http2 {
         self.close(slot);
     }
 
-    /// Forgets a stream.
+    /// Removes a stream.
     fn close(&mut self, slot: SlabIndex) {
         if !self.streams.get(slot).unsent.is_empty() {
             self.held_back -= 1;
@@ -135,7 +135,7 @@ impl Http2 {
         self.streams.remove(slot);
     }
 
-    /// The connection is of no more use.
+    /// Marks the connection as unusable.
     fn end(&mut self) {
         self.phase = Phase::Over;
         self.streams.clear();
@@ -193,8 +193,8 @@ impl Framer for Http2 {
         Cancel::Request
     }
 
-    /// A peer may stop all streams for a moment; one that goes on doing so is broken, or its requests would wait for
-    /// ever.
+    /// A peer may stop all streams for a moment; after [`STARVED`] the connection counts as broken, because otherwise
+    /// its requests would wait forever.
     fn tick(&mut self, now: Timestamp, _out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp> {
         if self.peer.streams > 0 || self.streams.open() > 0 || self.phase != Phase::Running {
             self.starved = None;
@@ -232,7 +232,7 @@ impl Framer for Http2 {
 }
 
 impl FrameHead {
-    /// Whether the frame is its stream's last.
+    /// Whether the frame is the last of its stream.
     fn ends_stream(self) -> bool {
         self.has(flag::END_STREAM)
     }
@@ -246,7 +246,7 @@ mod tests {
     use crate::framer::Framing;
     use crate::framer::request::Request;
 
-    /// A billion requests come before this; the connection then gives way to another.
+    /// The ids suffice for a billion requests; then the connection is replaced.
     #[test]
     fn a_connection_whose_ids_are_used_up_is_drained() {
         let framing = Framing::Http2(Http2Settings::default());

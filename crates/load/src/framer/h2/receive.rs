@@ -1,7 +1,7 @@
 //! The receiving half: frames in, events out.
 //!
-//! Every frame is looked at whole, except DATA, whose payload is passed on as it arrives. A frame that breaks the
-//! connection is a [`Fault`]; a reply that is in error ends its stream alone.
+//! Frames are parsed whole, except DATA, whose payload is passed on as it arrives. A frame that breaks the connection
+//! is a [`Fault`]; a reply in error ends only its stream.
 
 use weighbridge_model::record::{ErrorKind, Outcome};
 
@@ -15,34 +15,34 @@ use crate::framer::http1::{decimal, list};
 use crate::framer::request::ReplyShape;
 use crate::framer::{Event, Head, In, Out, Sink, UNIT_LIMIT};
 
-/// Most acknowledgements that may wait to be written: a peer that does not read them is not owed more.
-const ACKNOWLEDGEMENTS: u32 = 1000;
+/// Most acknowledgements that may wait to be written; more mean a peer that does not read, which ends the connection.
+const MAX_ACKNOWLEDGEMENTS: u32 = 1000;
 
 /// Most CONTINUATION frames of one header block.
-const CONTINUATIONS: u32 = 1000;
+const MAX_CONTINUATIONS: u32 = 1000;
 
 const PROTOCOL: Outcome = Outcome::Error(ErrorKind::Protocol);
 const RESET: Outcome = Outcome::Error(ErrorKind::Reset);
 
-/// What one look at the input led to.
+/// Result of one parsing step.
 pub(super) enum ParseStatus {
-    /// Something was consumed; look again.
+    /// Something was consumed; call again.
     More,
-    /// The rest is not whole yet.
+    /// The rest is incomplete.
     Starved,
 }
 
-/// A DATA frame of which something is to come.
+/// A DATA frame that has not arrived completely.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Data {
     head: FrameHead,
     /// Bytes of the body.
     left: usize,
-    /// Bytes of padding behind them.
+    /// Bytes of padding after them.
     padding: usize,
 }
 
-/// A header block of which something is to come.
+/// A header block that has not arrived completely.
 #[derive(Debug)]
 pub(super) struct Block {
     head: FrameHead,
@@ -55,7 +55,7 @@ pub(super) struct Block {
 struct Malformed;
 
 impl Http2 {
-    /// Takes the next frame, or the next piece of a DATA frame.
+    /// Consumes the next frame, or the next piece of a DATA frame.
     pub(super) fn step(
         &mut self,
         input: &mut In<'_>,
@@ -88,7 +88,7 @@ impl Http2 {
         Ok(ParseStatus::More)
     }
 
-    /// What can be said of a frame from its head alone.
+    /// Checks a frame by its head alone.
     fn may_come(&self, head: FrameHead) -> Result<(), Fault> {
         let continues = self.block.as_ref().map(|block| block.head.stream);
         let in_place = match continues {
@@ -100,17 +100,17 @@ impl Http2 {
         if head.length > FRAME_LIMIT || !in_place || (first && !greeting) { Err(Fault) } else { Ok(()) }
     }
 
-    /// The open stream a frame is for; `None` where it is over and the frame of no interest.
+    /// The open stream that a frame is for; `None` if the stream is over and the frame can be ignored.
     fn stream_of(&self, head: FrameHead) -> Result<Option<SlabIndex>, Fault> {
         match self.streams.find(head.stream) {
             Some(slot) => Ok(Some(slot)),
-            // The connection itself, a stream of the server's, or one that was never opened.
+            // The connection itself, a server's stream, or one that was never opened.
             None if head.stream.is_multiple_of(2) || head.stream >= self.next => Err(Fault),
             None => Ok(None),
         }
     }
 
-    /// The same for frames that only an open stream, or one that we gave up, may get.
+    /// The same for frames that are valid only on an open stream, or on one that we cancelled.
     fn open_stream_of(&self, head: FrameHead) -> Result<Option<SlabIndex>, Fault> {
         match self.stream_of(head)? {
             None if !self.graves.forgives(head.stream) => Err(Fault),
@@ -145,12 +145,12 @@ impl Http2 {
         Ok(ParseStatus::More)
     }
 
-    /// Counts a DATA frame against the windows and gives back what is due.
+    /// Counts a DATA frame against the windows and sends the updates that are due.
     fn account(&mut self, head: FrameHead, slot: Option<SlabIndex>, out: &mut Out) {
         if let Some(increment) = self.receive.receive(head.length, self.ours.connection_limit()) {
             frame::window_update(out, 0, increment);
         }
-        // A stream that ends needs no more.
+        // A stream that ends needs no update.
         if let Some(slot) = slot.filter(|_| !head.ends_stream())
             && let Some(increment) =
                 self.streams.get_mut(slot).receive.receive(head.length, self.ours.stream_window)
@@ -159,7 +159,7 @@ impl Http2 {
         }
     }
 
-    /// Counts `length` bytes of body against what the head announced.
+    /// Checks `length` bytes of body against the length in the head.
     fn announce_data(&mut self, slot: SlabIndex, length: usize) -> Result<(), Malformed> {
         match &mut self.streams.get_mut(slot).stage {
             Stage::Head => Err(Malformed),
@@ -171,7 +171,7 @@ impl Http2 {
         }
     }
 
-    /// Passes on what is there of a DATA frame's payload.
+    /// Passes on the part of a DATA frame's payload that has arrived.
     fn pass_on(
         &mut self,
         mut data: Data,
@@ -187,7 +187,7 @@ impl Http2 {
         data.padding -= padding;
         let whole = data.left == 0 && data.padding == 0;
         self.data = (!whole).then_some(data);
-        // It may have been given up since the frame began.
+        // The stream may have been cancelled since the frame began.
         if let Some(slot) = self.streams.find(data.head.stream) {
             if count > 0 && self.body(slot, &rest[..count], out, sink).is_err() {
                 self.fail(slot, Code::Protocol, out, sink);
@@ -198,7 +198,7 @@ impl Http2 {
         Ok(if whole { ParseStatus::More } else { ParseStatus::Starved })
     }
 
-    /// Reports a piece of a body; where it ends messages, the next ones of an alternating call go out.
+    /// Reports a piece of a body; if it ends messages, the next messages of an alternating call are sent.
     fn body(
         &mut self,
         slot: SlabIndex,
@@ -228,7 +228,7 @@ impl Http2 {
         advanced.map_err(|_| Malformed)
     }
 
-    /// Ends a reply whose last byte came.
+    /// Ends a reply whose last byte has arrived.
     fn finish(&mut self, slot: SlabIndex, out: &mut Out, sink: &mut Sink<'_>) {
         let stream = self.streams.get(slot);
         let whole = matches!(stream.stage, Stage::Body(Length::Unstated | Length::Left(0)));
@@ -239,7 +239,7 @@ impl Http2 {
         if stream.unsent.is_empty() {
             self.close(slot);
         } else {
-            // The server has answered and wants no more of the request (RFC 9113, section 8.1).
+            // The server has answered and needs no more of the request (RFC 9113, section 8.1).
             self.give_up(slot, Code::NoError, out);
         }
         sink(Event::Done(id, Outcome::Ok));
@@ -276,7 +276,7 @@ impl Http2 {
     ) -> Result<(), Fault> {
         let mut block = self.block.take().ok_or(Fault)?;
         block.frames += 1;
-        if block.bytes.len() + payload.len() > UNIT_LIMIT || block.frames > CONTINUATIONS {
+        if block.bytes.len() + payload.len() > UNIT_LIMIT || block.frames > MAX_CONTINUATIONS {
             return Err(Fault);
         }
         block.bytes.extend_from_slice(payload);
@@ -287,7 +287,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// Takes a whole header block: an interim head, a head, or trailers.
+    /// Handles a whole header block: an interim head, a head, or trailers.
     fn whole_block(
         &mut self,
         head: FrameHead,
@@ -295,7 +295,7 @@ impl Http2 {
         out: &mut Out,
         sink: &mut Sink<'_>,
     ) -> Result<(), Fault> {
-        // Whatever the stream, the table has to see every block.
+        // The table must see every block, whatever its stream.
         let soundness = self.hpack.decode(block).map_err(|_| Fault)?;
         let Some(slot) = self.open_stream_of(head)? else { return Ok(()) };
         let taken = match soundness {
@@ -310,7 +310,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// Reports the fields just decoded as the head of a reply or as its trailers.
+    /// Reports the decoded fields as the head of a reply or as its trailers.
     fn message_head(
         &mut self,
         slot: SlabIndex,
@@ -323,7 +323,7 @@ impl Http2 {
             Stage::Head => {
                 let (status, fields) = status_of(fields).ok_or(Malformed)?;
                 if status < 200 {
-                    // Interim; switching protocols is not HTTP/2's (RFC 9113, section 8.6).
+                    // Interim head; HTTP/2 has no protocol switching (RFC 9113, section 8.6).
                     return if head.ends_stream() || status == 101 { Err(Malformed) } else { Ok(()) };
                 }
                 stream.stage = Stage::Body(length_of(status, stream.shape, fields)?);
@@ -388,7 +388,7 @@ impl Http2 {
 
     fn acknowledge(&mut self, kind: u8, payload: &[u8], out: &mut Out) -> Result<(), Fault> {
         self.acknowledgements += 1;
-        if self.acknowledgements > ACKNOWLEDGEMENTS {
+        if self.acknowledgements > MAX_ACKNOWLEDGEMENTS {
             return Err(Fault);
         }
         frame::acknowledge(out, kind, payload);
@@ -445,13 +445,13 @@ impl Http2 {
     }
 }
 
-/// Whether a field's name speaks of the connection, which makes a reply malformed (RFC 9113, section 8.2.2).
+/// Whether a field concerns the connection, which makes a reply malformed (RFC 9113, section 8.2.2).
 fn is_of_connection(name: &str) -> bool {
     matches!(name, "connection" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade")
 }
 
-/// The status of a reply and the fields behind it; `None` where there is not exactly one status, first of all,
-/// another pseudo-field, or a field that has no place in HTTP/2.
+/// The status of a reply and the fields after it; `None` unless the status comes first, exactly once, with no other
+/// pseudo-field and no field that HTTP/2 forbids.
 fn status_of<'h, 'b>(fields: &'h [httparse::Header<'b>]) -> Option<(u16, &'h [httparse::Header<'b>])> {
     let (first, fields) = fields.split_first()?;
     let &[a, b, c] = first.value else { return None };
@@ -462,7 +462,7 @@ fn status_of<'h, 'b>(fields: &'h [httparse::Header<'b>]) -> Option<(u16, &'h [ht
     (first.name == ":status" && digits && !pseudo && status >= 100).then_some((status, fields))
 }
 
-/// How long a reply's body is; one that may have no body has none, whatever it announces.
+/// How long a reply's body is; zero if such a reply may not have one, whatever its head announces.
 fn length_of(status: u16, shape: ReplyShape, fields: &[httparse::Header<'_>]) -> Result<Length, Malformed> {
     let mut length = None;
     for field in fields.iter().filter(|field| field.name == "content-length") {

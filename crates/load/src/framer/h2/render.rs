@@ -1,13 +1,13 @@
 //! Requests as header blocks.
 //!
-//! A block is written once and serves every connection. Fields that speak of an HTTP/1.1 connection are left out, names
-//! are in lower case, and a `Host` field becomes the authority (RFC 9113, sections 8.2.2 and 8.3.1).
+//! A block is written once and serves every connection. Fields about an HTTP/1.1 connection are left out, names are in
+//! lower case, and a `Host` field becomes the authority (RFC 9113, sections 8.2.2 and 8.3.1).
 
 use super::hpack;
 use super::settings::Scheme;
 use crate::framer::request::{Call, Request};
 
-/// Fields that have no place in HTTP/2, and `host`, which `:authority` stands for.
+/// Fields that HTTP/2 forbids, and `host`, which `:authority` replaces.
 const LEFT_OUT: [&str; 7] = [
     "connection",
     "host",
@@ -31,7 +31,7 @@ pub(crate) fn request_block(scheme: Scheme, request: &Request) -> Vec<u8> {
     let mut block = Vec::new();
     pseudo(&mut block, &request.method, scheme, authority, &request.target);
     fields(&mut block, &request.headers);
-    // Methods that mean a body announce an empty one too (RFC 9110, section 8.6).
+    // Methods that normally have a body announce an empty one too (RFC 9110, section 8.6).
     let expects_body = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
     if (expects_body || !request.body.is_empty()) && given("content-length").is_none() {
         hpack::field("content-length", request.body.len().to_string().as_bytes(), &mut block);
@@ -70,7 +70,7 @@ fn fields(block: &mut Vec<u8>, fields: &[(String, String)]) {
     }
 }
 
-/// Whether a field, its name in lower case, has a place in HTTP/2.
+/// Whether HTTP/2 allows a field; its name must be in lower case.
 pub(crate) fn is_sent(name: &str, value: &str) -> bool {
     let foreign_te = name == "te" && !value.eq_ignore_ascii_case("trailers");
     !LEFT_OUT.contains(&name) && !foreign_te
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_loses_what_belongs_to_http1_and_gains_its_length() {
+    fn a_request_drops_http1_fields_and_gains_its_length() {
         let headers = [
             ("Host", "other:1"),
             ("Connection", "close"),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_says_what_grpc_asks_for() {
+    fn a_call_has_the_fields_that_grpc_requires() {
         let metadata = pairs(&[("GRPC-Timeout", "1S")]);
         let call = Call { path: "/a.B/C", authority: "h:1", metadata: &metadata, ..Call::default() };
         let expected = [

@@ -1,4 +1,4 @@
-//! The sending half: requests as frames, and bodies as far as the windows let them.
+//! The sending half: requests as frames, and bodies as far as the windows allow.
 
 use super::Http2;
 use super::flow::SendWindow;
@@ -13,7 +13,7 @@ use crate::framer::request::Rendered;
 const NO_TABLE: u8 = 0x20;
 
 impl Http2 {
-    /// Opens a stream for a request and sends as much of it as may be sent. There must be room.
+    /// Opens a stream for a request and sends as much of it as is allowed. There must be room.
     pub(super) fn send_request(&mut self, id: u64, request: &Rendered, out: &mut Out) {
         let stream = self.next;
         self.next += 2;
@@ -37,7 +37,7 @@ impl Http2 {
         }
     }
 
-    /// Sends a header block, in CONTINUATION frames what the peer does not take in one.
+    /// Sends a header block; what exceeds the peer's frame size goes into CONTINUATION frames.
     fn send_block(&mut self, stream: u32, block: &[u8], ends: bool, out: &mut Out) {
         let update: &[u8] = match self.peer.table {
             TableSizeUpdate::Due => &[NO_TABLE],
@@ -62,7 +62,7 @@ impl Http2 {
         }
     }
 
-    /// Sends what the windows now let go of a stream's body.
+    /// Sends as much of a stream's body as the windows now allow.
     pub(super) fn send_more(&mut self, slot: SlabIndex, out: &mut Out) {
         let place = self.streams.get_mut(slot);
         let unsent = &mut place.unsent;
@@ -79,7 +79,7 @@ impl Http2 {
         }
     }
 
-    /// The same of every stream, the oldest place first.
+    /// The same for every stream, the lowest index first.
     pub(super) fn send_more_of_all(&mut self, out: &mut Out) {
         for place in 0..self.streams.places() {
             if self.held_back == 0 || self.send.available() == 0 {
@@ -92,7 +92,7 @@ impl Http2 {
     }
 }
 
-/// Where the bytes of one stream's body go, and how many may.
+/// The stream to which bytes of a body are sent, and the limits.
 struct Sender<'a> {
     stream: u32,
     frame: usize,
@@ -101,7 +101,7 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Sends as much of `bytes` as the windows allow, of a body of which `left` bytes are not sent. Returns how much.
+    /// Sends as much of `bytes` as the windows allow, of a body with `left` unsent bytes. Returns how much.
     fn send(&mut self, bytes: &[u8], left: usize, out: &mut Out) -> usize {
         let allowed = self.connection.available().min(self.window.available());
         let count = bytes.len().min(allowed);

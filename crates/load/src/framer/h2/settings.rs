@@ -1,10 +1,10 @@
-//! What each side of a connection asks of the other.
+//! The settings of each side of a connection.
 
 use super::flow::INITIAL;
 use super::frame::{FRAME_LIMIT, Fault, LARGEST, setting};
 use crate::framer::UNIT_LIMIT;
 
-/// The scheme that requests name.
+/// The scheme in requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Scheme {
     /// Cleartext.
@@ -27,17 +27,17 @@ impl Scheme {
 /// How we use HTTP/2 on every connection of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Http2Settings {
-    /// The scheme that requests name.
+    /// The scheme in requests.
     pub scheme: Scheme,
-    /// How much a server may send on one stream before it hears of us again, in bytes, at most 2³¹ − 1. Less than
-    /// 65,535 holds only from when a server has read our settings.
+    /// How much a server may send on one stream before our next update, in bytes, at most 2³¹ − 1. A value below 65,535
+    /// takes effect once the server has read our settings.
     pub stream_window: u32,
-    /// The same of the whole connection, in bytes, from 65,535 to 2³¹ − 1; what is outside is moved to the bound.
+    /// The same for the whole connection, in bytes; clamped to between 65,535 and 2³¹ − 1.
     pub connection_window: u32,
 }
 
 impl Default for Http2Settings {
-    /// 1 MiB a stream and 16 MiB a connection: a reply below half a mebibyte costs no WINDOW_UPDATE of its own.
+    /// 1 MiB per stream and 16 MiB per connection: a reply below half a mebibyte needs no WINDOW_UPDATE for its stream.
     fn default() -> Self {
         Self { scheme: Scheme::Http, stream_window: 1 << 20, connection_window: 16 << 20 }
     }
@@ -59,10 +59,10 @@ impl Http2Settings {
     }
 }
 
-/// Streams we take for allowed until the peer has said how many: what it is advised to allow (RFC 9113, section 6.5.2).
+/// Streams that we assume the peer allows until it says how many: the minimum that RFC 9113 advises (section 6.5.2).
 const STREAMS_AT_FIRST: u32 = 100;
 
-/// What the peer asks of us.
+/// The peer's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PeerSettings {
     /// Most streams open at a time.
@@ -71,32 +71,32 @@ pub(super) struct PeerSettings {
     pub window: u32,
     /// Longest payload of a frame.
     pub frame: usize,
-    /// Whether its first SETTINGS frame came.
+    /// Whether its first SETTINGS frame has come.
     pub known: Known,
-    /// What our header blocks have to say of the dynamic table.
+    /// What our header blocks must say about the dynamic table.
     pub table: TableSizeUpdate,
 }
 
-/// Whether the peer's settings came.
+/// Whether the peer's settings have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     NotYet,
     Received,
 }
 
-/// What our header blocks have to say of the dynamic table, which they never use.
+/// What our header blocks must say about the dynamic table, which they never use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TableSizeUpdate {
-    /// Nothing: the peer never asked for less than what it began with.
+    /// Nothing: the peer never asked for less than the default.
     Unsaid,
     /// The next block begins with an update to zero (RFC 7541, section 4.2).
     Due,
-    /// It is zero, which is right whatever the peer asks for.
+    /// It was set to zero, which is valid whatever the peer asks for.
     Zero,
 }
 
 impl PeerSettings {
-    /// What holds before the peer has said anything.
+    /// The settings before the peer's have come.
     pub fn new() -> Self {
         Self {
             streams: STREAMS_AT_FIRST,
@@ -107,7 +107,7 @@ impl PeerSettings {
         }
     }
 
-    /// Takes over a SETTINGS frame. Returns by how much the window of open streams changes.
+    /// Applies a SETTINGS frame. Returns by how much the window of open streams changes.
     pub fn apply(&mut self, payload: &[u8]) -> Result<i64, Fault> {
         let (entries, []) = payload.as_chunks::<6>() else { return Err(Fault) };
         let before = i64::from(self.window);
@@ -121,7 +121,7 @@ impl PeerSettings {
                 setting::HEADER_TABLE_SIZE if value < 4096 && self.table == TableSizeUpdate::Unsaid => {
                     self.table = TableSizeUpdate::Due;
                 }
-                // A server never takes a push.
+                // A server must not enable push.
                 setting::ENABLE_PUSH if value != 0 => return Err(Fault),
                 setting::MAX_CONCURRENT_STREAMS => self.streams = value,
                 setting::INITIAL_WINDOW_SIZE if value > LARGEST => return Err(Fault),

@@ -1,7 +1,7 @@
-//! The open streams of a connection: a slab, with a table from stream id to place.
+//! The open streams of a connection: a slab, with a table from stream id to slab index.
 //!
-//! The table is open-addressed. Ids rise by two, so that neighbours in time are neighbours in the table and nearly every
-//! look takes one step. It knows nothing of frames.
+//! The table is open-addressed. Ids rise by two, so streams opened one after another are neighbours in the table and
+//! nearly every lookup takes one step. It knows nothing of frames.
 
 use super::flow::{ReceiveWindow, SendWindow};
 use super::message::Messages;
@@ -11,11 +11,11 @@ use super::message::Messages;
 pub(super) enum Length {
     /// The head did not say.
     Unstated,
-    /// That many bytes.
+    /// This many bytes.
     Left(u64),
 }
 
-/// How far a reply is.
+/// How much of a reply has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Its head has not come.
@@ -24,7 +24,7 @@ pub(super) enum Stage {
     Body(Length),
 }
 
-/// What is not sent yet of a request's body. The memory is kept for the next stream in the same place.
+/// The part of a request's body that is not sent yet. Its memory is kept for the next stream at the same index.
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     bytes: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) struct Unsent {
     until: usize,
 }
 
-/// Bytes of a body's copy that a place keeps for its next stream.
+/// Bytes of a body's copy for which an index keeps memory.
 const KEPT: usize = 256 * 1024;
 
 /// One open stream.
@@ -44,7 +44,7 @@ pub(super) struct Stream {
     /// The loop's id of its request.
     pub id: u64,
     pub stage: Stage,
-    /// Whether its request is one to which no reply has a body (HEAD).
+    /// Shape of the reply.
     pub shape: crate::framer::request::ReplyShape,
     /// The status of its head.
     pub status: u16,
@@ -58,7 +58,7 @@ pub(super) struct Stream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SlabIndex(u32);
 
-/// A place of the table: a stream's id, 0 for none, and its slot.
+/// An entry of the table: a stream's id, 0 for none, and its slab index.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bucket {
     stream: u32,
@@ -70,7 +70,7 @@ struct Bucket {
 pub(super) struct Streams {
     slab: Vec<Stream>,
     free: Vec<u32>,
-    /// Twice as many places as the slab has or more, a power of two.
+    /// At least twice as many entries as the slab, a power of two.
     table: Vec<Bucket>,
 }
 
@@ -82,7 +82,7 @@ impl Unsent {
         (self.at, self.until) = (0, until);
     }
 
-    /// What may be sent now, windows aside.
+    /// What may be sent now, apart from flow control.
     pub fn ready(&self) -> &[u8] {
         &self.bytes[self.at..self.until]
     }
@@ -92,7 +92,7 @@ impl Unsent {
         self.at == self.bytes.len()
     }
 
-    /// How much is left, allowed or not.
+    /// Bytes not sent, allowed or not.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -105,7 +105,7 @@ impl Unsent {
         }
     }
 
-    /// Allows the next message, whose prefix gives its length.
+    /// Allows sending the next message; its prefix gives its length.
     pub fn allow_message(&mut self) {
         let rest = &self.bytes[self.until..];
         if let Some([_, length @ ..]) = rest.first_chunk::<5>() {
@@ -122,12 +122,12 @@ impl Unsent {
 }
 
 impl Streams {
-    /// How many are open.
+    /// Number of open streams.
     pub fn open(&self) -> u32 {
         (self.slab.len() - self.free.len()) as u32
     }
 
-    /// Opens a stream that is not open.
+    /// Opens a stream. It must not be open.
     pub fn insert(
         &mut self,
         stream: u32,
@@ -165,7 +165,7 @@ impl Streams {
         }
     }
 
-    /// The slot of the open stream that carries the request `id`. Looks at all of them.
+    /// The slot of the open stream that carries the request `id`. Searches all of them.
     pub fn find_request(&self, id: u64) -> Option<SlabIndex> {
         self.slots().find(|slot| self.get(*slot).id == id)
     }
@@ -175,12 +175,12 @@ impl Streams {
         (0..self.places()).filter_map(|place| self.at(place))
     }
 
-    /// How many places there are, for walks during which streams close.
+    /// Size of the slab, for loops during which streams close.
     pub fn places(&self) -> u32 {
         self.slab.len() as u32
     }
 
-    /// The slot of the stream in a place, if one is open there.
+    /// The slot at an index, if a stream is open there.
     pub fn at(&self, place: u32) -> Option<SlabIndex> {
         (self.slab[place as usize].stream != 0).then_some(SlabIndex(place))
     }
@@ -202,7 +202,7 @@ impl Streams {
         self.free.push(slot.0);
     }
 
-    /// Closes all, keeping the memory.
+    /// Closes all streams, keeping the memory.
     pub fn clear(&mut self) {
         self.free.clear();
         for (stream, slot) in self.slab.iter_mut().zip(0..) {
@@ -236,7 +236,7 @@ impl Streams {
         self.table[at] = Bucket { stream, slot };
     }
 
-    /// Empties the place of a stream and moves back what it had pushed on.
+    /// Empties the entry of a stream and moves back entries that it had displaced.
     fn unplace(&mut self, stream: u32) {
         let mask = self.table.len() - 1;
         let mut hole = home(stream) & mask;
@@ -250,7 +250,7 @@ impl Streams {
             if next.stream == 0 {
                 break;
             }
-            // Distances around the ring: it may move to the hole if that is no nearer than its home.
+            // Distances modulo the table size: an entry may move to the hole if the hole is not before its home.
             let from_home = at.wrapping_sub(home(next.stream)) & mask;
             if from_home >= at.wrapping_sub(hole) & mask {
                 self.table[hole] = next;
@@ -277,7 +277,7 @@ impl Stream {
     }
 }
 
-/// Where a stream would lie in an endless table.
+/// The entry of a stream in an infinite table.
 fn home(stream: u32) -> usize {
     (stream >> 1) as usize
 }

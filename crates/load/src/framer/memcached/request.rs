@@ -1,8 +1,8 @@
-//! Commands for memcached as they go on the wire. Where the protocol has the length of the data, the command has the
-//! data itself; the length is written here.
+//! Commands for memcached as they are sent. A command is given with the data itself; the length that the protocol needs
+//! is computed here.
 //!
-//! Refused is whatever is not answered exactly once: `noreply`, the quiet flag of meta commands, commands that end the
-//! connection or turn it into a stream; and bytes that would end a line before its end.
+//! It refuses everything that is not answered exactly once: `noreply`, the quiet flag of meta commands, commands that
+//! end the connection or turn it into a stream; and bytes that would end a line early.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use crate::framer::request::{Rendered, ReplyShape};
 /// Longest key in bytes.
 const KEY_LIMIT: usize = 250;
 
-/// The commands that are known.
+/// The supported commands.
 const KNOWN: &str = "get, gets, gat, gats, set, add, replace, append, prepend, cas, delete, incr, decr, touch, \
     version, flush_all, mg, ms, md, ma, mn, me";
 
-/// A command that cannot be sent.
+/// Why a command cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     #[error("the command is empty; write it as the protocol has it, such as `get key:1`")]
@@ -30,7 +30,7 @@ pub enum CommandError {
         command: String,
         /// Words given, the name included.
         given: usize,
-        /// How it is written.
+        /// Its syntax.
         form: &'static str,
     },
     #[error("`{0}` asks for no reply, and without one nothing can be measured; leave it out")]
@@ -41,21 +41,21 @@ pub enum CommandError {
     Word(String),
 }
 
-/// How a command is written, and how it is answered.
+/// The syntax of a command, and the shape of its reply.
 struct Form {
     text: &'static str,
-    /// Words that must be there, the name and the data included.
+    /// Number of words, the name and the data included.
     words: Range<usize>,
-    /// Places of the keys.
+    /// Positions of the keys.
     keys: Range<usize>,
-    /// Place of the data.
+    /// Position of the data.
     data: Option<usize>,
     reply: ReplyShape,
 }
 
 const ANY: usize = usize::MAX;
 
-/// The form of a command; `None` where it is not known.
+/// The form of a command; `None` if it is unknown.
 fn form(name: &[u8]) -> Option<Form> {
     let new = |text, words, keys, data, reply| Form { text, words, keys, data, reply };
     Some(match name {
@@ -80,8 +80,8 @@ fn form(name: &[u8]) -> Option<Form> {
     })
 }
 
-/// Renders a command given as words, the data among them at its place, or apart in `data`. The first key can be patched
-/// as the [key](Rendered::key_mut), the data as the [body](Rendered::body_mut).
+/// Renders a command given as words, with the data among them or separately in `data`. The first key can be patched as
+/// the [key](Rendered::key_mut), the data as the [body](Rendered::body_mut).
 pub fn command<Word: AsRef<[u8]>>(
     operation: OperationId,
     words: &[Word],
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn data_may_come_apart_and_may_be_any_bytes() {
+    fn data_may_be_given_separately_and_may_be_any_bytes() {
         let data = b"two\r\nlines \0";
         let set = command(OperationId(0), &["set", "a", "0", "0"], Some(data)).expect("renders");
         assert_eq!(set.bytes(), b"set a 0 0 12\r\ntwo\r\nlines \0\r\n");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_answered_once_is_refused() {
+    fn commands_not_answered_exactly_once_are_refused() {
         let refused = |text: &str| rendered(text).expect_err(text);
         assert_eq!(refused(""), CommandError::Empty);
         assert!(matches!(refused("quit"), CommandError::Unknown(_)));

@@ -1,6 +1,7 @@
-//! Commands for Redis as they go on the wire, and what is said once before the first of them.
+//! Commands for Redis as they are sent, and the handshake before the first of them.
 //!
-//! Refused are commands that would part replies from requests: those that subscribe, stream or silence the server.
+//! It refuses commands after which replies no longer match requests: those that subscribe, stream or silence the
+//! server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use weighbridge_model::id::OperationId;
 
 use crate::framer::request::{Rendered, ReplyShape};
 
-/// Commands whose replies come without being asked for, or not at all.
+/// Commands whose replies come unasked, or not at all.
 const UNPAIRED: [&str; 9] = [
     "SUBSCRIBE",
     "PSUBSCRIBE",
@@ -25,17 +26,17 @@ const UNPAIRED: [&str; 9] = [
 /// The protocol's version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Version {
-    /// Every server speaks it; nothing is said to choose it.
+    /// Every server speaks it; no command is needed to choose it.
     #[default]
     Two,
     /// Redis 6 and later, chosen by `HELLO 3`.
     Three,
 }
 
-/// Who the client says it is.
+/// Credentials of the client.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The user; the server's default user without one.
+    /// The user; `None` for the server's default user.
     pub username: Option<String>,
     pub password: String,
 }
@@ -46,18 +47,18 @@ impl fmt::Debug for Login {
     }
 }
 
-/// What a connection is told before its first request.
+/// What a connection sends before its first request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Handshake {
     /// The version to speak.
     pub version: Version,
-    /// Who the client says it is; nobody without.
+    /// Credentials, if any.
     pub login: Option<Login>,
-    /// The database; 0 is what a connection has anyway.
+    /// The database; 0 is the default.
     pub database: u32,
 }
 
-/// A handshake as bytes. They go out with the first request of a connection, so that they cost no round trip.
+/// A handshake as bytes. They are sent with the first request of a connection, so that they cost no round trip.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Opening {
     bytes: Box<[u8]>,
@@ -71,7 +72,7 @@ impl fmt::Debug for Opening {
     }
 }
 
-/// A command that cannot be sent.
+/// Why a command cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     #[error("the command is empty; write it as `redis-cli` takes it, such as `GET key:1`")]
@@ -83,7 +84,7 @@ pub enum CommandError {
 }
 
 impl Handshake {
-    /// The bytes to say it, or nothing where there is nothing to say.
+    /// The handshake as bytes; `None` if none is needed.
     pub fn opening(&self) -> Option<Arc<Opening>> {
         let (mut bytes, mut replies) = (Vec::new(), 0);
         let mut say = |words: &[&str]| {
@@ -107,12 +108,12 @@ impl Handshake {
 }
 
 impl Opening {
-    /// What goes on the wire.
+    /// The bytes to send.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many replies it brings.
+    /// How many replies it causes.
     pub fn replies(&self) -> u32 {
         self.replies
     }
@@ -120,7 +121,7 @@ impl Opening {
 
 /// Renders a command: its name and arguments, any bytes. The second word can be patched as the
 /// [key](Rendered::key_mut), the last of three or more as the [body](Rendered::body_mut). `opening` is what its
-/// connection must have been told before; it is the same for all requests of one connection.
+/// connection must send before; it is the same for all requests of one connection.
 pub fn command<Word: AsRef<[u8]>>(
     operation: OperationId,
     words: &[Word],
@@ -146,7 +147,7 @@ pub fn command<Word: AsRef<[u8]>>(
     let key = words.get(1).map_or(0..0, |key| {
         let mut before = Vec::new();
         encode(&mut before, &words[..1]);
-        // The count in the first line may have more digits than that of one word.
+        // The number of words may have more digits than 1.
         let first_line = format!("*{}\r\n", words.len()).len();
         let start =
             before.len() - b"*1\r\n".len() + first_line + format!("${}\r\n", key.as_ref().len()).len();
@@ -155,8 +156,7 @@ pub fn command<Word: AsRef<[u8]>>(
     Ok(Rendered::assembled(operation, answered_by(&name), bytes, key, body).with_opening(opening))
 }
 
-/// What a command is answered by, for those that are answered by one shape whatever their arguments; others may be
-/// answered by anything.
+/// The reply shape of a command, if it is the same whatever the arguments; other commands may be answered by any shape.
 fn answered_by(name: &str) -> ReplyShape {
     const TEXT: [&str; 10] =
         ["GET", "GETDEL", "GETEX", "GETRANGE", "GETSET", "HGET", "LINDEX", "SUBSTR", "ECHO", "RANDOMKEY"];
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_parts_replies_from_requests_is_refused() {
+    fn commands_that_unpair_replies_and_requests_are_refused() {
         let refused = |words: &[&str]| command(OperationId(0), words, None).expect_err("refused");
         assert_eq!(refused(&[]), CommandError::Empty);
         assert_eq!(refused(&[""]), CommandError::Empty);

@@ -1,11 +1,11 @@
 //! Reading header blocks: the decoder with its dynamic table (RFC 7541).
 //!
-//! A block is read whole. Its fields are places in tables and buffers until all of it is read, so no byte of a field
-//! that is in a table is copied and nothing is allocated once the buffers have their size. Bytes of entries that a
-//! block evicts stay where they are until the next block, because the same block may have referred to them.
+//! A block is read whole. Until then its fields are positions in tables and buffers, so no byte of a field that is in a
+//! table is copied, and nothing is allocated once the buffers have grown. Bytes of entries that a block evicts stay
+//! where they are until the next block, because the same block may refer to them.
 //!
-//! What no field may hold (upper case in a name, line breaks in a value) makes the block malformed, not undecodable:
-//! the table is kept in step and other replies go on.
+//! Content that no field may have (upper case in a name, line breaks in a value) makes the block malformed, but not
+//! undecodable: the table stays in step and other replies continue.
 
 use std::collections::VecDeque;
 
@@ -17,40 +17,40 @@ use super::table::STATIC;
 /// Most fields of one block; a block with more is malformed.
 pub const FIELDS: usize = 1024;
 
-/// What an entry of the table counts beyond its bytes (RFC 7541, section 4.1).
+/// What an entry of the table counts in addition to its bytes (RFC 7541, section 4.1).
 const OVERHEAD: usize = 32;
 
-/// Bytes that buffers may keep between blocks beyond what the table holds.
+/// Bytes that buffers may keep between blocks in addition to what the table holds.
 const SLACK: usize = 8 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the header block is not HPACK; the peer is at fault")]
 pub struct Undecodable;
 
-/// What a decoded block is worth.
+/// Whether a decoded block is valid HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Soundness {
-    /// Every field is one that HTTP allows.
+    /// HTTP allows every field.
     Sound,
-    /// Some field is not, or there are more than [`FIELDS`]: the message it belongs to is in error.
+    /// HTTP does not allow some field, or there are more than [`FIELDS`]: the message is in error.
     Malformed,
 }
 
-/// A stretch of a buffer.
+/// A range of a buffer.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     at: u32,
     length: u32,
 }
 
-/// Where a name or value is.
+/// Where a name or value is stored.
 #[derive(Debug, Clone, Copy)]
 enum TextLocation {
     /// In the static table, at this index less one.
     Static(u8),
     /// In the dynamic table's buffers.
     Kept(Span),
-    /// In the buffers of this block alone.
+    /// In the buffers of this block only.
     Passing(Span),
 }
 
@@ -63,22 +63,22 @@ struct Field {
 /// An entry of the dynamic table.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// `None` for what no field may hold.
+    /// `None` for an invalid field.
     field: Option<Field>,
-    /// The length of its name, allowed or not.
+    /// The length of its name, valid or not.
     name: u32,
     size: u32,
 }
 
-/// A literal's name.
+/// The name of a literal.
 #[derive(Debug, Clone, Copy)]
 struct Name {
-    /// `None` for what no name may be.
+    /// `None` for an invalid name.
     place: Option<TextLocation>,
     length: usize,
 }
 
-/// Names and values, appended one behind the other.
+/// Names and values, each appended after the one before.
 #[derive(Debug, Default)]
 struct Texts {
     names: String,
@@ -88,20 +88,20 @@ struct Texts {
 /// The state that the blocks of one connection share.
 #[derive(Debug)]
 pub struct Decoder {
-    /// The newest first.
+    /// The newest entry first.
     entries: VecDeque<Entry>,
     size: usize,
-    /// The size the peer chose.
+    /// The size that the peer chose.
     limit: usize,
-    /// The largest it may choose.
+    /// The largest size that it may choose.
     allowed: usize,
     kept: Texts,
     passing: Texts,
     /// The last block's fields.
     fields: Vec<Field>,
     soundness: Soundness,
-    /// A name just read, before it is known to be one.
-    spelled: Vec<u8>,
+    /// The name just read, before it is validated.
+    name_read: Vec<u8>,
 }
 
 /// Whether a literal goes into the dynamic table.
@@ -112,7 +112,7 @@ enum Indexing {
 }
 
 impl Decoder {
-    /// The decoder of a fresh connection, whose table may grow to `allowed` bytes.
+    /// The decoder of a new connection, whose table may grow to `allowed` bytes.
     pub fn new(allowed: usize) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -123,11 +123,11 @@ impl Decoder {
             passing: Texts::default(),
             fields: Vec::new(),
             soundness: Soundness::Sound,
-            spelled: Vec::new(),
+            name_read: Vec::new(),
         }
     }
 
-    /// Becomes the decoder of a fresh connection, keeping its memory.
+    /// Becomes the decoder of a new connection, keeping its memory.
     pub fn reset(&mut self) {
         self.entries.clear();
         (self.size, self.limit) = (0, self.allowed);
@@ -137,7 +137,7 @@ impl Decoder {
         self.soundness = Soundness::Sound;
     }
 
-    /// Reads a whole block; [`with_fields`](Self::with_fields) then shows its fields.
+    /// Reads a whole block; then [`with_fields`](Self::with_fields) gives its fields.
     ///
     /// Errors: [`Undecodable`], after which the decoder must be reset.
     pub fn decode(&mut self, block: &[u8]) -> Result<Soundness, Undecodable> {
@@ -171,7 +171,7 @@ impl Decoder {
         Ok(self.soundness)
     }
 
-    /// How many fields the last block has.
+    /// Number of fields in the last block.
     pub fn len(&self) -> usize {
         self.fields.len()
     }
@@ -181,14 +181,14 @@ impl Decoder {
         self.fields.is_empty()
     }
 
-    /// Bytes the dynamic table holds, as HPACK counts them.
+    /// Size of the dynamic table in bytes, as HPACK counts it.
     pub fn table_size(&self) -> usize {
         self.size
     }
 
-    /// Shows the fields of the last block in their order.
+    /// Passes the fields of the last block, in order, to `act`.
     pub fn with_fields<R>(&self, act: impl FnOnce(&[Header<'_>]) -> R) -> R {
-        // Most replies have a few; the table of few is the cheapest to prepare.
+        // Most replies have few fields; the smallest array is the cheapest to prepare.
         match self.fields.len() {
             0..=16 => self.in_table::<16, R>(act),
             17..=128 => self.in_table::<128, R>(act),
@@ -233,8 +233,8 @@ impl Decoder {
     fn literal(&mut self, rest: &mut &[u8], prefix: u32, indexing: Indexing) -> Result<(), Undecodable> {
         let name = match integer(rest, prefix)? {
             0 => {
-                self.spelled.clear();
-                string(rest, &mut self.spelled)?;
+                self.name_read.clear();
+                string(rest, &mut self.name_read)?;
                 self.new_name(indexing)
             }
             index => self.known_name(index, indexing)?,
@@ -258,10 +258,10 @@ impl Decoder {
         Ok(())
     }
 
-    /// Puts the name just spelled out where its field will look for it.
+    /// Puts the name just read where its field expects it.
     fn new_name(&mut self, indexing: Indexing) -> Name {
-        let length = self.spelled.len();
-        let text = std::str::from_utf8(&self.spelled).ok().filter(|name| is_name(name.as_bytes()));
+        let length = self.name_read.len();
+        let text = std::str::from_utf8(&self.name_read).ok().filter(|name| is_name(name.as_bytes()));
         let names = match indexing {
             Indexing::Added => &mut self.kept.names,
             Indexing::Left => &mut self.passing.names,
@@ -274,7 +274,7 @@ impl Decoder {
         Name { place, length }
     }
 
-    /// The name of an entry. A dynamic one is copied for a new entry, because the entry it is from goes first.
+    /// The name of an entry. A dynamic name is copied for a new entry, because the old entry may be evicted first.
     fn known_name(&mut self, index: usize, indexing: Indexing) -> Result<Name, Undecodable> {
         let at = index.checked_sub(1).ok_or(Undecodable)?;
         if let Some((name, _)) = STATIC.get(at) {
@@ -291,7 +291,7 @@ impl Decoder {
         Ok(Name { place, length })
     }
 
-    /// Makes an entry the newest; one that is larger than the table leaves it empty (RFC 7541, section 4.4).
+    /// Adds an entry as the newest; one that is larger than the table empties it (RFC 7541, section 4.4).
     fn insert(&mut self, entry: Entry) {
         let size = entry.size as usize;
         self.evict(size);
@@ -310,7 +310,7 @@ impl Decoder {
         }
     }
 
-    /// Closes up the buffers when they hold much more than the table.
+    /// Compacts the buffers when they hold much more than the table.
     fn forget_evicted(&mut self) {
         if self.kept.names.len() + self.kept.values.len() <= self.size + SLACK {
             return;
@@ -344,7 +344,7 @@ enum Updates {
 }
 
 impl Indexing {
-    /// A stretch of the buffers that such a literal goes into.
+    /// A range of the buffers that such a literal goes into.
     fn place(self, span: Span) -> TextLocation {
         match self {
             Self::Added => TextLocation::Kept(span),
@@ -360,7 +360,7 @@ impl Span {
 }
 
 impl Texts {
-    /// Forgets everything; memory beyond the slack goes back.
+    /// Empties the buffers and frees memory beyond the slack.
     fn clear(&mut self) {
         self.names.clear();
         self.values.clear();
@@ -386,7 +386,7 @@ fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, Undecodable> {
         loop {
             let (&byte, next) = behind.split_first().ok_or(Undecodable)?;
             behind = next;
-            // Four bytes hold 28 bits: no length or index that fits a block is larger.
+            // Four bytes hold 28 bits: no valid length or index in a block is larger.
             if shift > 21 {
                 return Err(Undecodable);
             }
@@ -415,7 +415,7 @@ fn string(rest: &mut &[u8], into: &mut Vec<u8>) -> Result<(), Undecodable> {
     }
 }
 
-/// Whether it is a field's name in lower case, or a pseudo-field's (RFC 9113, section 8.2.1).
+/// Whether this is a valid name of a field, in lower case, or of a pseudo-field (RFC 9113, section 8.2.1).
 fn is_name(name: &[u8]) -> bool {
     let token = name.strip_prefix(b":").unwrap_or(name);
     let plain =
@@ -423,7 +423,7 @@ fn is_name(name: &[u8]) -> bool {
     !token.is_empty() && token.iter().all(plain)
 }
 
-/// Whether it is a field's value (RFC 9113, section 8.2.1).
+/// Whether this is a valid field value (RFC 9113, section 8.2.1).
 fn is_value(value: &[u8]) -> bool {
     let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     !blank(value.first())
@@ -447,7 +447,7 @@ mod tests {
         digits.chunks(2).map(byte).collect()
     }
 
-    /// One block of an example, its fields and the table's size behind it.
+    /// One block of an example, its fields and the table's size after it.
     type Step<'a> = (&'a str, &'a [(&'a str, &'a str)], usize);
 
     fn follow(decoder: &mut Decoder, steps: &[Step<'_>]) {
@@ -521,7 +521,7 @@ mod tests {
     const PLACE: &str = "https://www.example.com";
     const COOKIE: &str = "foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1";
 
-    /// The replies of appendices C.5 and C.6: the same fields and evictions, coded or not.
+    /// The replies of appendices C.5 and C.6: the same fields and evictions, with and without Huffman coding.
     fn replies(coded: [&str; 3]) {
         let head = |status, date| {
             [(":status", status), ("cache-control", "private"), ("date", date), ("location", PLACE)]
@@ -575,16 +575,16 @@ mod tests {
         };
         refused("80"); // index 0
         refused("be"); // index 62 of an empty table
-        refused("00 85 61"); // a string beyond the block's end
+        refused("00 85 61"); // a string longer than the block
         refused("40"); // a literal without a name
         refused("ff ff ff ff ff 7f"); // an index beyond any table
         refused("3f e2 1f"); // a table of 4,097 bytes
-        refused("82 20"); // a size update behind a field
-        refused("00 81 ff 00"); // a name of padding alone
+        refused("82 20"); // a size update after a field
+        refused("00 81 ff 00"); // a name that is only padding
     }
 
     #[test]
-    fn what_no_field_may_hold_is_malformed_and_leaves_the_table_in_step() {
+    fn invalid_fields_are_malformed_and_leave_the_table_in_step() {
         for (name, value) in
             [("X", "1"), ("", "1"), ("a b", "1"), ("a", " 1"), ("a", "1\t"), ("a", "1\r\nb: 2")]
         {
@@ -601,12 +601,12 @@ mod tests {
     }
 
     #[test]
-    fn a_size_update_empties_the_table_and_a_larger_entry_too() {
+    fn a_size_update_and_a_too_large_entry_empty_the_table() {
         let mut decoder = Decoder::new(4096);
         follow(&mut decoder, &[("4001 6101 62", &[("a", "b")], 34)]);
         assert_eq!(decoder.decode(&[0x20, 0x3f, 0x09, 0x82]), Ok(Soundness::Sound));
         assert_eq!(decoder.table_size(), 0);
-        // 40 bytes: an entry of 34 fits, one of 41 leaves nothing.
+        // 40 bytes: an entry of 34 fits, one of 41 empties the table.
         follow(
             &mut decoder,
             &[
@@ -621,7 +621,7 @@ mod tests {
         let mut decoder = Decoder::new(4096);
         assert_eq!(decoder.decode(&[0x88; FIELDS]), Ok(Soundness::Sound));
         assert_eq!(decoder.decode(&[0x88; FIELDS + 1]), Ok(Soundness::Malformed));
-        // A new entry with every block: garbage is closed up.
+        // Every block adds an entry, so evicted bytes must be compacted.
         let mut block = vec![0x40, 1, b'n', 100];
         block.extend_from_slice(&[b'v'; 100]);
         for round in 0..10_000u32 {

@@ -1,12 +1,12 @@
 //! Writing header blocks once, to be sent many times on any connection.
 //!
 //! Blocks refer to the static table only and add nothing to the dynamic one, so that the same bytes mean the same on
-//! every connection and in any order. Strings are Huffman-coded where that is shorter.
+//! every connection and in any order. Strings are Huffman-coded if that is shorter.
 
 use super::huffman;
 use super::table::{Known, lookup};
 
-/// Appends one field as the shortest representation that leaves the dynamic table alone. The name must be in lower
+/// Appends one field in the shortest representation that does not change the dynamic table. The name must be in lower
 /// case.
 pub fn field(name: &str, value: &[u8], into: &mut Vec<u8>) {
     match lookup(name, value) {

@@ -1,9 +1,9 @@
 //! The Huffman code of HPACK (RFC 7541, appendix B).
 //!
-//! The code is canonical: within one length, codes rise with their symbols, and each length goes on where the one
-//! before ended. So the table of lengths is the whole code, and everything else is derived from it at compile time.
+//! The code is canonical: among codes of one length, codes rise with their symbols, and each length continues where the
+//! one before ended. So the table of lengths defines the code, and everything else is derived from it at compile time.
 
-/// The end-of-string symbol; it never occurs in a valid string, its leading bits pad the last byte.
+/// The end-of-string symbol; it never occurs in a valid string, and its leading bits pad the last byte.
 const EOS: usize = 256;
 
 /// Bits of the longest code.
@@ -36,7 +36,7 @@ struct Tables {
     first_symbol: [u16; LONGEST + 1],
     /// How many symbols have each length.
     count: [u16; LONGEST + 1],
-    /// By the next eight bits: symbol and length of the code they begin with, if it has at most eight.
+    /// By the next eight bits: symbol and length of the code at their start, if it has at most eight.
     short: [(u8, u8); 256],
 }
 
@@ -80,13 +80,13 @@ const fn tables() -> Tables {
     tables
 }
 
-/// A string that is not a sequence of codes, padded with fewer than eight one-bits.
+/// The string is not a sequence of codes padded with fewer than eight one-bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BadCode;
 
-/// Appends what `coded` stands for.
+/// Appends the decoded text of `coded`.
 pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), BadCode> {
-    // The low `held` bits are those read and not yet decoded.
+    // The low `held` bits are read and not yet decoded.
     let (mut bits, mut held) = (0u64, 0u32);
     let mut rest = coded.iter();
     loop {
@@ -100,7 +100,7 @@ pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), BadCode> {
         if held < 8 && bits & ones == ones {
             return Ok(());
         }
-        // The next 32 bits, one-bits behind the end.
+        // The next 32 bits; one-bits after the end.
         let next = match held {
             32.. => (bits >> (held - 32)) as u32,
             _ => (bits << (32 - held)) as u32 | ((1u64 << (32 - held)) - 1) as u32,
@@ -117,7 +117,7 @@ pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), BadCode> {
     }
 }
 
-/// The symbol whose code of more than eight bits `next` begins with, and its length.
+/// The symbol of the code of more than eight bits at the start of `next`, and its length.
 fn long(next: u32) -> Result<(u8, u8), BadCode> {
     for length in 9..=LONGEST {
         let code = next >> (32 - length);
@@ -130,7 +130,7 @@ fn long(next: u32) -> Result<(u8, u8), BadCode> {
     Err(BadCode)
 }
 
-/// Bytes that `text` takes when coded.
+/// Length of `text` when coded, in bytes.
 pub(super) fn coded_length(text: &[u8]) -> usize {
     let bits: usize = text.iter().map(|byte| usize::from(LENGTHS[usize::from(*byte)])).sum();
     bits.div_ceil(8)
@@ -163,7 +163,7 @@ mod tests {
         decode(coded, &mut text).map(|()| text)
     }
 
-    /// Codes read off RFC 7541, appendix B, of each kind of length.
+    /// Codes taken from RFC 7541, appendix B, of each length.
     #[test]
     fn the_derived_codes_are_those_of_the_standard() {
         for (symbol, code, length) in [

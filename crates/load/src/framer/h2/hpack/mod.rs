@@ -1,6 +1,6 @@
 //! HPACK (RFC 7541): how HTTP/2 writes header fields.
 //!
-//! It knows bytes and fields, no frames and no meaning of a field beyond what every field must keep to.
+//! It knows bytes and fields, but no frames, and of a field only the rules that every field must follow.
 
 mod decode;
 mod encode;

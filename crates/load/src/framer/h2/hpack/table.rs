@@ -1,6 +1,6 @@
 //! The static table of HPACK (RFC 7541, appendix A).
 
-/// Fields by their index less one.
+/// Fields by their index minus one.
 #[rustfmt::skip]
 pub(super) static STATIC: [(&str, &str); 61] = [
     (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
@@ -19,12 +19,12 @@ pub(super) static STATIC: [(&str, &str); 61] = [
     ("via", ""), ("www-authenticate", ""),
 ];
 
-/// What the static table knows of a field.
+/// What the static table contains of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// The whole field, at this index.
     Field(usize),
-    /// Its name alone, at this index.
+    /// Only its name, at this index.
     Name(usize),
     /// Nothing.
     Neither,
