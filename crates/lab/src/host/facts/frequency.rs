@@ -28,7 +28,7 @@ pub struct Frequency {
 }
 
 impl Frequency {
-    /// As files tell it of these cores, by a function that gives a file's text.
+    /// The frequency facts of these cores; `read` returns a file's text.
     pub(super) fn from_files(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let word = |path: String| read(&path).map(|text| text.trim().to_owned());
         let file = |core: &CoreId, name: &str| word(format!("{CPU}/cpu{core}/cpufreq/{name}"));
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boost_is_told_by_either_driver() {
+    fn boost_is_read_from_either_driver() {
         let told = |path: &str, text: &str| {
             let (path, text) = (format!("{CPU}/{path}"), text.to_owned());
             boost(&move |asked: &str| (asked == path).then(|| text.clone()))

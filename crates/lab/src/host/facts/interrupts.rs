@@ -1,7 +1,7 @@
-//! Where the interrupts of devices go, and how many there were so far.
+//! Which cores handle device interrupts, and how many there were so far.
 //!
-//! The lines of `/proc/interrupts` that have a number are devices'; the named ones (timers, calls between
-//! cores) are the kernel's own and go with the work that a core does.
+//! Numbered lines of `/proc/interrupts` are devices. Named ones (timers, calls between cores) are the
+//! kernel's own and depend on the work that a core does.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +28,14 @@ pub struct Interrupts {
 pub struct InterruptLine {
     /// The kernel's number for it.
     pub number: u32,
-    /// The device, by its driver's word.
+    /// The device, as named by its driver.
     pub device: String,
-    /// How many there were on each core, in the order of the file's columns.
+    /// Interrupts on each core, in the order of the file's columns.
     pub counts: Vec<(CoreId, u64)>,
 }
 
 impl Interrupts {
-    /// What files tell, by a function that gives a file's text; `None` where there is no `/proc/interrupts`.
+    /// The facts; `read` returns a file's text. `None` if there is no `/proc/interrupts`.
     pub(super) fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let lines = parse_lines(&read("/proc/interrupts")?)?;
         let mut devices: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -44,7 +44,7 @@ impl Interrupts {
                 let cores = parse_core_list(&read(&format!("/proc/irq/{}/{name}", line.number))?)?;
                 (!cores.is_empty()).then(|| core_list(&cores))
             };
-            // Which of the allowed cores is meant; older kernels tell only what is allowed.
+            // The core in use; older kernels report only the allowed ones.
             if let Some(cores) = file("effective_affinity_list").or_else(|| file("smp_affinity_list")) {
                 devices.entry(cores).or_default().push(line.device);
             }
@@ -54,7 +54,7 @@ impl Interrupts {
     }
 }
 
-/// The devices' lines of `/proc/interrupts`; `None` where it is no such file.
+/// The devices' lines of `/proc/interrupts`; `None` if the text is not such a file.
 pub fn parse_lines(text: &str) -> Option<Vec<InterruptLine>> {
     let mut lines = text.lines();
     let core = |word: &str| word.strip_prefix("CPU")?.parse().ok().map(CoreId::new);
@@ -88,7 +88,7 @@ mod tests {
             "/proc/irq/default_smp_affinity" => "3\n",
             "/proc/irq/24/effective_affinity_list" => "0\n",
             "/proc/irq/36/effective_affinity_list" => "1\n",
-            // A virtual interrupt has none in effect.
+            // A virtual interrupt has no effective affinity.
             "/proc/irq/38/effective_affinity_list" => "\n",
             "/proc/irq/38/smp_affinity_list" => "0-1\n",
             _ => return None,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_have_interrupted_are_told_by_their_cores() {
+    fn devices_with_interrupts_are_listed_with_their_cores() {
         let found = Interrupts::from_files(&sample).expect("the file");
         assert_eq!(found.default_cores, Some(vec![CoreId::new(0), CoreId::new(1)]));
         let told: Vec<_> =

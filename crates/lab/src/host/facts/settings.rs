@@ -1,4 +1,4 @@
-//! Settings of the kernel that move figures and that hosts differ in. What each costs is in METHODOLOGY.
+//! Settings of the kernel that affect results and differ between hosts. METHODOLOGY has the effect of each.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::interrupts::Interrupts;
 use crate::host::cores::{CoreId, parse_core_list};
 
-/// Weaknesses of processors that the kernel may work around, by its names for them.
+/// Vulnerabilities of processors that the kernel may mitigate, by its names for them.
 const WEAKNESSES: [&str; 19] = [
     "gather_data_sampling",
     "ghostwrite",
@@ -31,8 +31,8 @@ const WEAKNESSES: [&str; 19] = [
     "vmscape",
 ];
 
-/// Parameters of the kernel's command line that bear on timing. Others are not kept: they may name disks and
-/// hosts.
+/// Parameters of the kernel's command line that affect timing. Others are not recorded, since they may name
+/// disks and hosts.
 const PARAMETERS: [&str; 17] = [
     "amd_pstate",
     "cpufreq.default_governor",
@@ -129,7 +129,7 @@ pub enum AddressLayout {
 }
 
 impl AddressLayout {
-    /// The word, as it is stored.
+    /// The word in stored records.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -159,7 +159,7 @@ pub struct PacketSteering {
 }
 
 impl KernelSettings {
-    /// The settings that files tell, by a function that gives a file's text.
+    /// The settings; `read` returns a file's text.
     pub(super) fn from_files(read: &dyn Fn(&str) -> Option<String>) -> Self {
         let word = |path: &str| read(path).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let switch = |path: &str| Switch::parse(&read(path)?);
@@ -183,7 +183,7 @@ impl KernelSettings {
     }
 }
 
-/// Of a list of all values, the one that stands in brackets.
+/// The value in brackets, from a list of all values.
 fn chosen(text: &str, [open, close]: [char; 2]) -> Option<String> {
     let (_, rest) = text.split_once(open)?;
     let (value, _) = rest.split_once(close)?;
@@ -196,7 +196,7 @@ fn huge_pages(read: &dyn Fn(&str) -> Option<String>) -> Option<HugePages> {
     Some(HugePages { enabled: value("enabled")?, defrag: value("defrag") })
 }
 
-/// The system's rule, and ours where we were started with a fixed layout: programs inherit that.
+/// The system's setting, or ours if this process has a fixed layout, since programs inherit that.
 fn address_layout(read: &dyn Fn(&str) -> Option<String>) -> Option<AddressLayout> {
     let own = read("/proc/self/personality").and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
     if own.is_some_and(|own| own & NO_RANDOMIZE != 0) {
@@ -218,7 +218,7 @@ fn packet_steering(read: &dyn Fn(&str) -> Option<String>) -> Option<PacketSteeri
     })
 }
 
-/// Reads a mask such as `3` or `1,00000000`: hexadecimal words of 32 bits, the highest first.
+/// Parses a mask such as `3` or `1,00000000`: hexadecimal words of 32 bits, the highest first.
 pub(super) fn parse_core_mask(text: &str) -> Option<Vec<CoreId>> {
     let words: Vec<u32> =
         text.trim().split(',').map(|word| u32::from_str_radix(word, 16)).collect::<Result<_, _>>().ok()?;
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_foreign_is_missing() {
+    fn missing_or_unknown_settings_are_none() {
         assert_eq!(KernelSettings::from_files(&|_| None), KernelSettings::default());
         let silly = KernelSettings::from_files(&|_| Some("\u{0}\n,-: x -".to_owned()));
         assert_eq!((silly.huge_pages, silly.numa, silly.packet_steering), (None, None, None));
