@@ -546,14 +546,14 @@ fn freezing(seen: &Observation) -> Option<Finding> {
 
 /// A missing limit is not a defect of the host: an experiment that needs it reports that itself.
 fn limits(seen: &Observation) -> Option<Finding> {
-    let told = seen.limits.iter().map(|(key, found)| match found {
+    let kinds = seen.limits.iter().map(|(key, found)| match found {
         Ok(quota::Version::First) => format!("{key} by version 1 of control groups"),
         Ok(quota::Version::Second) => format!("{key} by version 2 of control groups"),
         Err(why) => format!("not {key}: {why}"),
     });
     let all = seen.limits.iter().all(|(_, found)| found.is_ok());
     let level = if all { Level::Fine } else { Level::Note };
-    Some(Finding::new(level, Subject::Limits, told.collect::<Vec<_>>().join("; ")))
+    Some(Finding::new(level, Subject::Limits, kinds.collect::<Vec<_>>().join("; ")))
 }
 
 fn memory(seen: &Observation) -> Option<Finding> {

@@ -74,12 +74,12 @@ pub(super) fn interrupts(seen: &Observation) -> Option<Finding> {
 pub(super) fn packet_steering(seen: &Observation) -> Option<Finding> {
     let steering = seen.facts.settings.packet_steering.as_ref()?;
     let fresh = steering.new_interfaces.as_deref().unwrap_or_default();
-    let told = |cores: &[CoreId], of: &str| {
+    let handed = |cores: &[CoreId], of: &str| {
         let noun = if cores.len() == 1 { "core" } else { "cores" };
         (!cores.is_empty()).then(|| format!("packets of {of} are handed to {noun} {}", core_list(cores)))
     };
     let evidence: Vec<String> =
-        [told(&steering.loopback, "`lo`"), told(fresh, "new interfaces")].into_iter().flatten().collect();
+        [handed(&steering.loopback, "`lo`"), handed(fresh, "new interfaces")].into_iter().flatten().collect();
     if evidence.is_empty() {
         return Some(Finding::new(
             Level::Fine,

@@ -33,7 +33,7 @@ const PATIENCE: Nanoseconds = Nanoseconds::from_millis(500);
 /// Polls between two readings of the clock while waiting for a line.
 const LOOKS: u32 = 65_536;
 
-/// A number on its own cache line (and without its neighbour, which some processors prefetch).
+/// A number alone on its cache line and on the neighbouring one, which some processors prefetch.
 #[repr(align(128))]
 struct CacheLine(AtomicU32);
 

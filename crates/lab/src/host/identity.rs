@@ -74,9 +74,9 @@ fn passing(facts: &HostFacts, weigh: Option<&str>) -> BTreeMap<String, String> {
 
 /// The mitigation of each vulnerability; `None` if the kernel reports none at all.
 fn mitigations(settings: &KernelSettings) -> Option<String> {
-    let told: Vec<String> =
+    let known: Vec<String> =
         settings.mitigations.iter().map(|(weakness, done)| format!("{weakness}: {done}")).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    (!known.is_empty()).then(|| known.join("; "))
 }
 
 fn word_of_switch(switch: Switch) -> String {

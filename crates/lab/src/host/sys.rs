@@ -180,8 +180,7 @@ pub(crate) fn set_open_file_limit(limit: Limit) -> io::Result<()> {
     Ok(setrlimit(Resource::Nofile, Rlimit { current: bound(limit.soft), maximum: bound(limit.hard) })?)
 }
 
-/// Which descriptors are ready: the one for reading, the other for writing. A closed other side also counts
-/// as ready.
+/// Which of the two descriptors is ready. One whose other side is closed also counts as ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Open {
     pub readable: bool,

@@ -173,7 +173,8 @@ impl Forwarder {
     }
 
     /// Whether packets passed the container's network both ways. pasta forwards connections from the host's
-    /// loopback to the container's loopback, and no others, so there the loopback device is checked.
+    /// loopback to the container's loopback, and no others, so with pasta either device may have carried
+    /// them.
     pub fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let tap = check_device(HOST, DEVICE, passed, answered);
         match self.publisher {
@@ -225,10 +226,10 @@ fn forward(folder: &Path, published: SocketAddr, port: u16) -> io::Result<()> {
         }
     });
     let answer = ask(folder, &question.to_string())?;
-    let told: serde_json::Value = serde_json::from_str(&answer)?;
-    match &told["error"]["desc"] {
+    let answered: serde_json::Value = serde_json::from_str(&answer)?;
+    match &answered["error"]["desc"] {
         serde_json::Value::String(why) => Err(io::Error::other(why.clone())),
-        _ if told["return"].is_object() => Ok(()),
+        _ if answered["return"].is_object() => Ok(()),
         _ => Err(io::Error::other(format!("it answered `{}`", answer.trim()))),
     }
 }

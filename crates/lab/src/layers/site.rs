@@ -160,7 +160,7 @@ impl Site {
         Ok(())
     }
 
-    /// Calls `f` for every part, from the client's end inward.
+    /// Runs `job` for every part, from the client's end inward.
     fn each(
         &mut self,
         mut job: impl FnMut(&mut Self, &dyn Part) -> Result<(), LayerError>,
@@ -171,7 +171,7 @@ impl Site {
         done
     }
 
-    /// Calls a part's function. Programs that it starts are left running while the variant is frozen, if the
+    /// Runs `job` for a part. Programs that it starts are left running while the variant is frozen, if the
     /// part needs that.
     fn with_part<T>(
         &mut self,

@@ -183,7 +183,8 @@ pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
     let mut tries = 0..MOUNTS_MOST;
     while sys::is_namespace(&name) {
         match sys::unmount(&name) {
-            // Another process was faster; look again. A mount that cannot be unmounted ends the loop.
+            // Another process was faster; look again. The number of tries is limited, since some mounts
+            // cannot be unmounted.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && tries.next().is_some() => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,

@@ -564,8 +564,8 @@ fn look_direct(running: &mut Running, name: &str) -> Result<Option<u16>, LaunchE
 
 fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {
     let (name, output) = (launch.name.clone(), last_words(launch));
-    // The contract of services defines the codes. A plain command may use them otherwise, so there the port
-    // must also be in use.
+    // The contract of services defines the codes, and services choose their port. A plain command gets its
+    // port and may use the codes otherwise; there a port in use shows the cause.
     match (port, exit) {
         (None, Exit::Code(PORT_IN_USE)) => LaunchError::PortInUse { name, port, holder: None, output },
         (None, Exit::Code(BAD_CONFIGURATION)) => LaunchError::BadConfiguration { name, output },

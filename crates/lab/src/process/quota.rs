@@ -1,4 +1,5 @@
-//! Quotas of CPU time: sets one for a role, and finds the one that limits a process, even if another program set it.
+//! Quotas of CPU time: sets one for a role, and finds the one that limits a process, even if another program
+//! set it.
 //!
 //! A quota belongs to a control group: `cpu.max` in version 2 if a parent group delegates the controller,
 //! else `cpu.cfs_quota_us` in version 1. Trying it shows which this host offers. No controller is enabled and
@@ -31,7 +32,7 @@ pub struct NoQuota {
     reason: String,
 }
 
-/// Whose files a group of the CPU controller has.
+/// The version of control groups, by the files of its CPU controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// `cpu.cfs_period_us` and `cpu.cfs_quota_us`.

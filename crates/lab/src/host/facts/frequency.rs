@@ -66,14 +66,14 @@ mod tests {
 
     #[test]
     fn boost_is_read_from_either_driver() {
-        let told = |path: &str, text: &str| {
+        let read = |path: &str, text: &str| {
             let (path, text) = (format!("{CPU}/{path}"), text.to_owned());
             boost(&move |asked: &str| (asked == path).then(|| text.clone()))
         };
-        assert_eq!(told("cpufreq/boost", "1\n"), Some(Switch::On));
-        assert_eq!(told("cpufreq/boost", "0\n"), Some(Switch::Off));
-        assert_eq!(told("intel_pstate/no_turbo", "1\n"), Some(Switch::Off));
-        assert_eq!(told("intel_pstate/no_turbo", "0\n"), Some(Switch::On));
-        assert_eq!(told("cpufreq/other", "1\n"), None);
+        assert_eq!(read("cpufreq/boost", "1\n"), Some(Switch::On));
+        assert_eq!(read("cpufreq/boost", "0\n"), Some(Switch::Off));
+        assert_eq!(read("intel_pstate/no_turbo", "1\n"), Some(Switch::Off));
+        assert_eq!(read("intel_pstate/no_turbo", "0\n"), Some(Switch::On));
+        assert_eq!(read("cpufreq/other", "1\n"), None);
     }
 }

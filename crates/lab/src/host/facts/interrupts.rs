@@ -100,10 +100,10 @@ mod tests {
     fn devices_with_interrupts_are_listed_with_their_cores() {
         let found = Interrupts::from_files(&sample).expect("the file");
         assert_eq!(found.default_cores, Some(vec![CoreId::new(0), CoreId::new(1)]));
-        let told: Vec<_> =
+        let listed: Vec<_> =
             found.devices.iter().map(|(cores, names)| (cores.as_str(), names.join(" "))).collect();
         let expected = [("0", "ACPI:Ged"), ("0-1", "virtio2-input.0"), ("1", "virtio1-req.0")];
-        assert_eq!(told, expected.map(|(cores, names)| (cores, names.to_owned())));
+        assert_eq!(listed, expected.map(|(cores, names)| (cores, names.to_owned())));
     }
 
     #[test]

@@ -230,11 +230,11 @@ pub(super) fn parse_core_mask(text: &str) -> Option<Vec<CoreId>> {
 }
 
 fn mitigations(read: &dyn Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
-    let told = |name: &&str| {
+    let mitigation = |name: &&str| {
         let text = read(&format!("/sys/devices/system/cpu/vulnerabilities/{name}"))?.trim().to_owned();
         (!text.is_empty() && text != "Not affected").then(|| ((*name).to_owned(), text))
     };
-    WEAKNESSES.iter().filter_map(told).collect()
+    WEAKNESSES.iter().filter_map(mitigation).collect()
 }
 
 fn parameters(command_line: &str) -> Vec<String> {

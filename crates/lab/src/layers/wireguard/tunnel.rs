@@ -52,14 +52,14 @@ pub enum WireguardError {
         "could not read random bytes for the keys of WireGuard from `/dev/urandom`: {0}; check that it is there"
     )]
     NoKey(#[source] io::Error),
-    #[error("a daemon of WireGuard gets no mounts of its own: {source}; this needs CAP_SYS_ADMIN")]
+    #[error("could not give a daemon of WireGuard its own mounts: {source}; this needs CAP_SYS_ADMIN")]
     Mounts {
         /// The system's reason.
         source: io::Error,
     },
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    #[error("`{by}` did not carry out `{what}`: {why}; its log lies beside the trial's")]
+    #[error("`{by}` did not carry out `{what}`: {why}; see its log beside the trial's")]
     Refused {
         /// The program.
         by: &'static str,
@@ -69,7 +69,7 @@ pub enum WireguardError {
         why: String,
     },
     #[error(
-        "the ends of WireGuard's tunnel did not agree on keys within {waited}; their logs lie beside the trial's, and a link \
+        "the ends of WireGuard's tunnel did not agree on keys within {waited}; their logs are beside the trial's, and a link \
          that loses nearly all packets may be why"
     )]
     NoHandshake {

@@ -185,9 +185,9 @@ impl<'a> Watch<'a> {
             (Ready::Port(_) | Ready::AnyPort, port) => {
                 let port = port.unwrap_or(0);
                 let host = self.launch.host;
-                let told = if host.is_loopback() { "" } else { "variables `HOST` and " };
+                let others = if host.is_loopback() { "" } else { "variables `HOST` and " };
                 format!(
-                    "it accepts no connection on {host}:{port}, which {told}`{{port}}` or the variable `PORT` told it"
+                    "it accepts no connection on {host}:{port}, which {others}`{{port}}` or the variable `PORT` named"
                 )
             }
         }

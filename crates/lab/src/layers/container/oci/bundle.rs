@@ -63,7 +63,7 @@ pub fn configuration(config: &BundleConfig) -> String {
             "args": config.command,
             "env": environment,
             "cwd": config.folder,
-            // Without capabilities it may do what an ordinary user may, but to files that root owns.
+            // Without capabilities it has the rights of an ordinary user who owns root's files.
             "capabilities": { "bounding": [], "effective": [], "inheritable": [], "permitted": [], "ambient": [] },
             "noNewPrivileges": true
         },

@@ -144,8 +144,7 @@ impl Engine {
         }
     }
 
-    /// Starts the daemon in a process whose end, like ours, removes all that it makes: networks, mounts,
-    /// processes.
+    /// Starts the daemon so that its networks, mounts and processes end with it, and with us.
     fn try_daemon(self, runtime: Runtime, is_published: bool) -> Result<(), Missing> {
         let network = (!is_published).then_some(Path::new("/proc/self/ns/net"));
         let listen = format!(
@@ -166,7 +165,7 @@ impl Engine {
         };
         Err(Missing {
             reason: format!("the daemon of {} does not come up here: {why}", self.name()),
-            remedy: "mend that, or take `engine = \"podman\"`, or a container without an engine".to_owned(),
+            remedy: "fix that, or use `engine = \"podman\"`, or a container without an engine".to_owned(),
         })
     }
 

@@ -63,8 +63,8 @@ impl Files {
             add(&mut shown, &path);
         }
         // The program's own folder is found above; it does not need the rest of its search path.
-        let told = environment.iter().filter(|(key, _)| key != "PATH" && key != "HOME");
-        for path in told.flat_map(|(_, value)| named(value, folder)) {
+        let named_in = environment.iter().filter(|(key, _)| key != "PATH" && key != "HOME");
+        for path in named_in.flat_map(|(_, value)| named(value, folder)) {
             add(&mut shown, &path);
         }
         // Nothing can be mounted below a link; its target is mounted instead.

@@ -102,8 +102,8 @@ pub(super) fn hook(list: &Path) -> String {
     )
 }
 
-/// The first lines of a launch: writes its groups to `list`, and leaves our groups of version 1. Only the
-/// container is to be limited; the group of version 2 also freezes.
+/// The first lines of a launch: writes its groups to `list`, and leaves our groups of version 1, since only
+/// the container is to be limited. The group of version 2 is kept, since it is the one that is frozen.
 pub(super) fn entry(list: &Path) -> String {
     let first: Vec<Mount> = own_mounts().into_iter().filter(|mount| !mount.controllers.is_empty()).collect();
     let list = quoted(list);

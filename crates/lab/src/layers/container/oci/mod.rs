@@ -278,14 +278,14 @@ impl Container {
         };
         engine.import(daemon, &root).map_err(refused("take in the container's root"))?;
         // `HOME` differs inside, so it is passed with its value; other variables are passed by name alone.
-        let told = |(name, value): (String, String)| {
+        let passed = |(name, value): (String, String)| {
             (name == "HOME").then_some(value).map_or((name.clone(), None), |value| (name, Some(value)))
         };
         let spec = ContainerSpec {
             id: &container.id,
             runtime: settings.runtime,
             command: &launch.command,
-            environment: &environment.into_iter().map(told).collect::<Vec<_>>(),
+            environment: &environment.into_iter().map(passed).collect::<Vec<_>>(),
             folder: &inside,
             shown: &files.shown,
             read_only: settings.read_only,
@@ -384,8 +384,8 @@ impl Container {
 
     /// Its first process; an error before it is started.
     pub fn pid(&self) -> Result<Pid, ContainerError> {
-        let told = state(self.runtime, &self.id, &self.folder);
-        told.map_err(|why| ContainerError::NoState { runtime: self.runtime.name(), id: self.id.clone(), why })
+        let pid = state(self.runtime, &self.id, &self.folder);
+        pid.map_err(|why| ContainerError::NoState { runtime: self.runtime.name(), id: self.id.clone(), why })
     }
 }
 
@@ -454,7 +454,7 @@ pub(crate) fn is_engine(name: &str) -> bool {
 }
 
 /// Kills a container and removes its files except its configuration and logs; does nothing if it is gone. An
-/// engine's container has been killed before, through its groups.
+/// engine's container must have been killed before.
 pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
     let known = folder.join(STATE).join(id);
     if let (true, Some(runtime)) = (known.exists(), Runtime::named(runtime)) {
