@@ -77,7 +77,7 @@ impl<'a> Bench<'a> {
             (Some(death), Err(Shortfall::Failed(text))) => {
                 Err(Shortfall::Failed(format!("{text}; the service ended: {death}")))
             }
-            (Some(death), _) => Err(differs("afterwards", "a service that goes on", death)),
+            (Some(death), _) => Err(differs("afterwards", "a service that keeps running", death)),
             (None, verdict) => verdict,
         }
     }

@@ -234,7 +234,7 @@ impl Call {
             Replies::Ended(status, text) => {
                 format!("status {status} with the message {}", quoted(text.as_bytes()))
             }
-            _ => "a call that goes on".to_owned(),
+            _ => "a call that has not ended".to_owned(),
         }
     }
 

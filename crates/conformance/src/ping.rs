@@ -179,8 +179,8 @@ fn other_statuses_are_told(bench: &mut Bench) -> Verdict {
     for code in [404, 500] {
         let relay = bench.relay(Manner::Refusing(code))?;
         ask(&mut relay.service.connect()?, &ping(5), &Expected::Problem(502))?;
-        let told = Expected::Measured { length: REFUSAL.len(), code, retries: 0..=0 };
-        measured(&mut relay.service.connect()?, 5, &told)?;
+        let expected = Expected::Measured { length: REFUSAL.len(), code, retries: 0..=0 };
+        measured(&mut relay.service.connect()?, 5, &expected)?;
     }
     Ok(())
 }
@@ -258,15 +258,15 @@ fn half_a_body_is_502(bench: &mut Bench) -> Verdict {
 
 fn hang_ups_are_repeated(bench: &mut Bench) -> Verdict {
     for (ending, times) in [(Ending::Close, 1), (Ending::Close, 3), (Ending::Reset, 1), (Ending::Reset, 3)] {
-        // Errors that matter occur on a connection that was open before.
+        // Uses a connection that was open before, since that is where it happens in practice.
         let relay = bench.relay(Manner::Lawful)?;
         let mut connection = relay.service.connect()?;
         measured(&mut connection, 5, &mpong(5))?;
         relay.peer.behave(Manner::HangingUp(times, ending));
         // The client library may have repeated one unnoticed.
-        let told = Expected::Measured { length: 5, code: 200, retries: times / 2..=times };
+        let expected = Expected::Measured { length: 5, code: 200, retries: times / 2..=times };
         let remark = format!(" (the peer hangs up {times} times: {ending:?})");
-        measured(&mut connection, 5, &told).map_err(|shortfall| shortfall.behind(remark))?;
+        measured(&mut connection, 5, &expected).map_err(|shortfall| shortfall.behind(remark))?;
         relay.was_asked(
             &format!("`GET /mping/5` of a peer that hangs up {times} times"),
             &vec![5; times + 1],

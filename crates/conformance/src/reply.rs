@@ -247,11 +247,11 @@ fn check_measured(
     let wrong = || format!("the body {} instead of {{\"duration_ns\": <number>, {rest}}}", quoted(body));
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return Err(wrong()) };
     let number = |key: &str| usize::try_from(object.get(key)?.as_u64()?).ok();
-    let told = number("duration_ns").is_some()
+    let is_right = number("duration_ns").is_some()
         && number("length") == Some(length)
         && number("code") == Some(code.into())
         && number("retries").is_some_and(|number| retries.contains(&number));
-    if told && object.len() == 4 { Ok(()) } else { Err(wrong()) }
+    if is_right && object.len() == 4 { Ok(()) } else { Err(wrong()) }
 }
 
 /// A reply that was right.

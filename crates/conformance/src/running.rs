@@ -186,7 +186,10 @@ impl Running {
         while !self.has_ended() {
             self.stdout.take_in(LOOK);
             if patience == Patience::UntilItSpeaks && !self.stdout.bytes.is_empty() {
-                return Err(format!("{} on stdout of a process that goes on", quoted(&self.stdout.bytes)));
+                return Err(format!(
+                    "{} on stdout of a process that keeps running",
+                    quoted(&self.stdout.bytes)
+                ));
             }
             if Instant::now() >= deadline {
                 self.stderr.take_in(LOOK);
