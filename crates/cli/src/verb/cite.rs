@@ -11,7 +11,6 @@ use crate::args::{Cite, CiteFormat};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Prints the citation.
 pub fn run(arguments: &Cite, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.format == CiteFormat::Cff && arguments.run.is_some() {
         bail!("`cff` is of the program alone; use `text`, `bibtex` or `json` for a run");
@@ -51,7 +50,7 @@ fn cited(folder: &RunFolder) -> anyhow::Result<CitedRun> {
     })
 }
 
-/// The host in words: processor, cores, memory, kernel, as far as they are known.
+/// The host as text: processor, cores, memory, kernel, as far as known.
 fn host(host: &Value) -> Option<String> {
     let cores = host["cores"].as_array().map(|cores| match cores.len() {
         1 => "1 core".to_owned(),
@@ -60,7 +59,7 @@ fn host(host: &Value) -> Option<String> {
     let text =
         |key: &str| host[key].as_str().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
     let memory = host["memory"].as_u64().map(|bytes| display_bytes(bytes as f64));
-    // Name and release; the build's date and host are of no use to a reader.
+    // Name and release; the build's date and host do not help a reader.
     let kernel = text("kernel").map(|kernel| kernel.split(' ').take(2).collect::<Vec<_>>().join(" "));
     let known: Vec<String> = [text("processor"), cores, memory, kernel].into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(", "))
