@@ -1,4 +1,4 @@
-//! What may be typed. Only typing: meaning is given in the verb's file.
+//! The arguments of the command line. Each verb's file gives them their meaning.
 
 // By path, since a test of the documents reads this file as its own module.
 #[path = "args/frames.rs"]

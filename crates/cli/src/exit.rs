@@ -1,4 +1,4 @@
-//! Exit codes: the one page on which they stand.
+//! The exit codes, all in one place.
 
 /// How the command ends. Codes 0 to 3 are part of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +14,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The codes with which a verb may end and what each means, for its page; `weigh` stands for all.
+    /// A verb's exit codes and their meaning, for its page; `weigh` stands for all verbs.
     pub fn meanings(verb: &str) -> Vec<(u8, &'static str)> {
         let failed = match verb {
             "verify" => Some("A service breaks its contract."),

@@ -1,9 +1,9 @@
-//! For tests of what is printed: text against a file of `testdata/`, to the letter. `UPDATE_GOLDEN=1 cargo test -p weighbridge
-//! --bin weigh` writes the files anew; whoever does that reads the difference.
+//! For tests of output: compares text with a file of `testdata/`, byte for byte. `UPDATE_GOLDEN=1 cargo test
+//! -p weighbridge --bin weigh` rewrites the files; review the difference.
 
 use std::path::Path;
 
-/// Fails unless `text` is what the file says.
+/// Fails unless `text` equals the file's content.
 #[track_caller]
 pub fn assert_golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);

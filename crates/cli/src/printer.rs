@@ -1,4 +1,4 @@
-//! The only way out: data to stdout, everything else to stderr.
+//! All output: data to stdout, everything else to stderr.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -8,21 +8,21 @@ use weighbridge_report::{Style, Tone};
 
 use crate::args::Color;
 
-/// Columns where nobody says how many.
+/// Columns if neither terminal nor environment gives them.
 const COLUMNS: usize = weighbridge_report::DEFAULT_COLUMNS;
 
-/// How much is said on stderr while something is measured.
+/// How much to print to stderr during a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveliness {
-    /// Lines at a terminal that are drawn over and over.
+    /// Lines at a terminal that are redrawn.
     Live,
-    /// Plain lines, without any control character.
+    /// Plain lines without control characters.
     Plain,
     /// Warnings and errors only.
     Quiet,
 }
 
-/// What was asked for and what the environment says of both streams.
+/// The requested output options, and the state of both streams.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer {
     color_out: bool,
@@ -31,7 +31,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Decides on colour and on what is drawn: as asked, else as the streams and the environment are.
+    /// Decides on colour and drawing: as requested, else by the streams and the environment.
     pub fn new(color: Color, quiet: bool) -> Self {
         let live = io::stderr().is_terminal()
             && !anstyle_query::no_color()
@@ -65,19 +65,19 @@ impl Printer {
         terminal().or_else(said).unwrap_or(COLUMNS)
     }
 
-    /// How much is said while something is measured.
+    /// How much to print during a measurement.
     pub fn liveliness(&self) -> Liveliness {
         self.liveliness
     }
 
-    /// Data, with a line feed at the end if it has none. A reader that has gone is no error: it has what it wanted,
-    /// and gates are still to be judged.
+    /// Prints data, with a line feed at the end if it has none. A closed pipe is not an error: the reader has
+    /// what it wanted, and gates must still be judged.
     pub fn data(&self, text: &str) -> anyhow::Result<()> {
         let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
         Self::out(&[text.as_bytes(), end])
     }
 
-    /// Data that is no text, as it is.
+    /// Prints binary data unchanged.
     pub fn bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
         Self::out(&[bytes])
     }
@@ -93,13 +93,13 @@ impl Printer {
         }
     }
 
-    /// A line for the person at the terminal.
+    /// Prints a line for the user to stderr.
     pub fn note(&self, text: impl Display) {
-        // Nobody is left to tell when stderr is gone.
+        // If stderr is closed, nobody can be informed.
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// A line of progress, for which a quiet person does not care.
+    /// Prints a line of progress, unless `--quiet`.
     pub fn progress(&self, text: impl Display) {
         if self.liveliness != Liveliness::Quiet {
             self.note(text);
@@ -111,14 +111,14 @@ impl Printer {
         self.note(format_args!("{word}: {}", printable(&text.to_string())));
     }
 
-    /// An error with its causes, on one line.
+    /// Prints an error with its causes, on one line.
     pub fn error(&self, error: &anyhow::Error) {
         let word = self.style_of_notes().paint(Tone::Problem, "error");
         self.note(format_args!("{word}: {}", printable(&one_line(error))));
     }
 }
 
-/// Whether a stream is coloured. `NO_COLOR` goes before `CLICOLOR_FORCE`, as in most programs that know both.
+/// Whether a stream is coloured. `NO_COLOR` takes precedence over `CLICOLOR_FORCE`, as in most programs.
 fn is_coloured(asked: Color, terminal: bool) -> bool {
     match asked {
         Color::Always => true,
@@ -131,7 +131,7 @@ fn is_coloured(asked: Color, terminal: bool) -> bool {
     }
 }
 
-/// An error and its causes; a cause that the message before it has quoted already is not said twice.
+/// An error and its causes, without causes that the message before already contains.
 fn one_line(error: &anyhow::Error) -> String {
     let add = |mut text: String, cause: &(dyn std::error::Error + 'static)| {
         let cause = cause.to_string();
@@ -141,7 +141,7 @@ fn one_line(error: &anyhow::Error) -> String {
         text
     };
     let text = error.chain().skip(1).fold(error.to_string(), add);
-    // What a program said may hold anything; a message is one line all the same.
+    // A program's output may contain line breaks, but a message is one line.
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" | ")
 }
 
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_said_once() {
+    fn a_cause_is_printed_once() {
         let cause = io::Error::other("no route");
         assert_eq!(
             one_line(&anyhow::Error::new(cause).context("`a`: no route; wait")),

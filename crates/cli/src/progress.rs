@@ -1,4 +1,4 @@
-//! Progress of a run on stderr: drawn at a terminal, in plain lines elsewhere, not at all where nobody wants it.
+//! Progress of a run on stderr: drawn at a terminal, in plain lines elsewhere, and not at all with `--quiet`.
 
 use weighbridge_model::event::TimedEvent;
 
@@ -13,7 +13,7 @@ pub struct Progress<'a> {
     view: View,
 }
 
-/// How they are shown.
+/// How events are shown.
 enum View {
     Painted(Painter),
     Lines(PlainRun),
@@ -27,7 +27,7 @@ impl<'a> Progress<'a> {
         let view = match printer.liveliness() {
             Liveliness::Quiet => View::Nothing,
             Liveliness::Plain => View::Lines(PlainRun::default()),
-            // Where there can be no thread to draw, lines do.
+            // Without a thread to draw, plain lines are printed.
             Liveliness::Live => Painter::start(printer.style_of_notes())
                 .map_or_else(|_| View::Lines(PlainRun::default()), View::Painted),
         };

@@ -1,6 +1,6 @@
-//! Signals as flags: Ctrl-C asks the run to stop, Ctrl-Z asks it to thaw and stand still; where nothing is measured,
-//! Ctrl-Z stops this process at once, as it does any other. Lines drawn at the terminal are taken away before either ends
-//! or stops it.
+//! Signals as flags. Ctrl-C asks the run to stop, Ctrl-Z asks it to thaw and stop this process. While nothing
+//! is measured, Ctrl-Z stops this process at once, like any other program. Lines drawn at the terminal are
+//! erased before this process ends or stops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -9,14 +9,14 @@ use weighbridge_conductor::Control;
 
 use crate::live::screen;
 
-/// What the user asked for by signal.
+/// What the user requested by signal.
 #[derive(Debug, Clone, Default)]
 pub struct Flags {
-    /// SIGINT, SIGTERM or SIGHUP came: stop, clean up, keep what is whole.
+    /// SIGINT, SIGTERM or SIGHUP arrived: stop, clean up, keep complete blocks.
     pub interrupted: Arc<AtomicBool>,
-    /// SIGTSTP came: thaw everything, then stop this process.
+    /// SIGTSTP arrived: thaw everything, then stop this process.
     pub suspended: Arc<AtomicBool>,
-    /// Either came: the window that is running ends.
+    /// Either arrived: end the current window.
     pub window: Arc<AtomicBool>,
     /// Set by the conductor while something is measured or frozen.
     pub engaged: Arc<AtomicBool>,
@@ -28,14 +28,14 @@ static WINDOW: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
 static ENGAGED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
 
 impl Flags {
-    /// The flags in the form that the conductor obeys.
+    /// The flags in the conductor's form.
     pub fn control(self) -> Control {
         let Self { interrupted, suspended, window, engaged } = self;
         Control { interrupted, suspended, window, engaged, stop: Some(stop_self), clocks: None }
     }
 }
 
-/// Turns the signals into flags for the rest of the process's life. A second Ctrl-C ends the process at once; the
+/// Turns the signals into flags until the process ends. A second Ctrl-C ends the process at once; the
 /// guardian then cleans up.
 pub fn install() -> Flags {
     let flags = Flags::default();
@@ -71,7 +71,7 @@ fn flag(cell: &AtomicPtr<AtomicBool>) -> Option<&AtomicBool> {
     unsafe { cell.load(Ordering::SeqCst).as_ref() }
 }
 
-/// Sets a flag; whether it was set before.
+/// Sets a flag; returns whether it was set before.
 fn raise(cell: &AtomicPtr<AtomicBool>) -> bool {
     flag(cell).is_some_and(|flag| flag.swap(true, Ordering::SeqCst))
 }
@@ -93,7 +93,7 @@ extern "C" fn on_suspend(_signal: libc::c_int) {
     raise(&WINDOW);
 }
 
-/// Stops this process until somebody continues it, as Ctrl-Z would have.
+/// Stops this process until it gets SIGCONT, as Ctrl-Z would.
 pub fn stop_self() {
     screen::hold();
     clear_screen();
@@ -104,7 +104,7 @@ pub fn stop_self() {
     screen::release();
 }
 
-/// Takes away what is drawn at the terminal.
+/// Erases what is drawn at the terminal.
 fn clear_screen() {
     if screen::is_drawn() {
         // SAFETY: `write` is async-signal-safe, and the text is a constant of that length.

@@ -1,6 +1,6 @@
-//! How large the terminals behind stdout and stderr are.
+//! The size of the terminals behind stdout and stderr.
 
-/// Columns and rows of the terminal behind stderr; 80 and 24 where it has none.
+/// Columns and rows of the terminal behind stderr; 80 and 24 if there is none.
 pub fn size_of_stderr() -> (usize, usize) {
     size(rustix::stdio::stderr()).unwrap_or((80, 24))
 }

@@ -340,7 +340,7 @@ fn an_engine_whose_daemon_does_not_come_up_is_left_out_with_what_it_said() {
         let ended = start(&world, &services).through("unshare", &["-m", "sh", "-c", &swap, "sh"]).end();
         ended.assert_measured();
         assert!(ended.says("the daemon of docker does not come up here"), "{ended}");
-        assert!(ended.says("no room at all; mend that"), "{ended}");
+        assert!(ended.says("no room at all; fix that"), "{ended}");
         world.assert_nothing_left();
         assert_eq!(Around::see(), before);
     });

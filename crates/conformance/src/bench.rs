@@ -1,6 +1,6 @@
-//! What the rows work with: the service to start, the one instance that many rows share, and the limits of time.
+//! What the rows work with: the service to start, the instance that many rows share, and the time limits.
 //!
-//! A row that fails may leave the shared instance in any state, so the next row gets a fresh one.
+//! A row that fails may leave the shared instance in any state, so the next row gets a new one.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -16,7 +16,7 @@ use super::peer::{Manner, Peer};
 use super::reply::{Expected, RawRequest, Reply, ask};
 use super::running::{Ended, Patience, Running, start};
 
-/// An instance of the service that has said `ready`. Dropping it kills it.
+/// An instance of the service that has printed `ready`. Dropping it kills it.
 #[derive(Debug)]
 pub(super) struct Service {
     running: Running,
@@ -24,14 +24,14 @@ pub(super) struct Service {
     limits: Limits,
 }
 
-/// A relay and the peer that it was given.
+/// A relay and its peer.
 #[derive(Debug)]
 pub(super) struct RelayAndPeer {
     pub(super) service: Service,
     pub(super) peer: Peer,
 }
 
-/// A process that was told to stop.
+/// A process that was sent SIGTERM.
 #[derive(Debug)]
 pub(super) struct Stopping {
     running: Running,
@@ -50,12 +50,12 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// A bench on which nothing runs yet.
+    /// A bench without running instances.
     pub(super) fn new(subject: &'a Subject) -> Self {
         Self { subject, limits: Limits::for_row(), shared: None, relay: None, unstartable: None }
     }
 
-    /// Begins a row: its time runs from now.
+    /// Begins a row; its time starts now.
     pub(super) fn begin_row(&mut self) {
         let limits = Limits::for_row();
         self.limits = limits;
@@ -64,7 +64,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Ends a row. What it left behind must not colour the next one; a service that died under it fails it.
+    /// Ends a row. What it left behind must not affect the next one; if the service died, the row fails.
     pub(super) fn end_row(&mut self, verdict: Verdict) -> Verdict {
         // A process that dies closes its connections a moment before it has ended.
         let patience = if verdict.is_err() { limits::DEATH } else { Duration::ZERO };
@@ -77,17 +77,17 @@ impl<'a> Bench<'a> {
             (Some(death), Err(Shortfall::Failed(text))) => {
                 Err(Shortfall::Failed(format!("{text}; the service ended: {death}")))
             }
-            (Some(death), _) => Err(differs("afterwards", "a service that goes on", death)),
+            (Some(death), _) => Err(differs("afterwards", "a service that keeps running", death)),
             (None, verdict) => verdict,
         }
     }
 
-    /// What runs between rows.
+    /// The instances that run between rows.
     fn instances(&mut self) -> impl Iterator<Item = &mut Service> {
         self.shared.iter_mut().chain(self.relay.iter_mut().map(|relay| &mut relay.service))
     }
 
-    /// Why the service cannot be had as it is, if it was tried in vain.
+    /// Why the service cannot be started, if that was tried and failed.
     pub(super) fn unstartable(&self) -> Option<&str> {
         self.unstartable.as_deref()
     }
@@ -132,17 +132,18 @@ impl<'a> Bench<'a> {
         self.start_with(&[("WORKLOAD", "ping"), ("PEER", &peer.to_string())])
     }
 
-    /// The instance that rows share; started where there is none.
+    /// The instance that rows share; starts it if there is none.
     pub(super) fn shared(&mut self) -> Result<&mut Service, Shortfall> {
         if self.shared.is_none() {
             let started = self.start()?;
             self.shared = Some(started);
         }
-        // The line above has filled it.
+        // The line above has set it.
         self.shared.as_mut().ok_or_else(|| Shortfall::Skipped("there is no service".to_owned()))
     }
 
-    /// The relay that rows share, started where there is none, with its peer in this manner and nothing remembered.
+    /// The relay that rows share, started if there is none. Its peer answers in this manner and has forgotten
+    /// earlier requests.
     pub(super) fn relay(&mut self, manner: Manner) -> Result<&RelayAndPeer, Shortfall> {
         let relay = match self.relay.take() {
             Some(relay) => relay,
@@ -157,8 +158,8 @@ impl<'a> Bench<'a> {
         self.shared()?.connect()
     }
 
-    /// Sends one request over a new connection to the shared instance and checks the reply and that the connection
-    /// stays open behind it.
+    /// Sends one request over a new connection to the shared instance; checks the reply and that the
+    /// connection stays open.
     pub(super) fn ask(&mut self, request: &RawRequest, expected: &Expected) -> Result<Reply, Shortfall> {
         ask(&mut self.connect()?, request, expected)
     }
@@ -175,21 +176,21 @@ impl Service {
         self.address
     }
 
-    /// Connects anew.
+    /// Opens a new connection.
     pub(super) fn connect(&self) -> Result<Connection, Shortfall> {
         self.try_connect().map_err(|error| {
             differs(format_args!("connecting to {}", self.address), "an accepted connection", error)
         })
     }
 
-    /// Connects anew and leaves it to the caller what a failure means.
+    /// Opens a new connection; the caller decides what a failure means.
     pub(super) fn try_connect(&self) -> Result<Connection, ClientError> {
         Connection::open(self.address, self.limits)
     }
 
-    /// Opens so many connections and does the same on all of them at once.
+    /// Opens `count` connections and calls `act` on all of them at once.
     ///
-    /// Errors: where one is not accepted; the first that fails, with how many did.
+    /// Errors: a connection is refused; otherwise the first failure, with the number of failures.
     pub(super) fn at_once(&self, count: usize, act: impl Fn(usize, Connection) -> Verdict + Sync) -> Verdict {
         let connections = (0..count).map(|_| self.connect()).collect::<Result<Vec<_>, _>>()?;
         let act = &act;
@@ -212,7 +213,7 @@ impl Service {
         ask(&mut self.connect()?, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
     }
 
-    /// Kills it and returns what it had written on stdout behind the `ready` line.
+    /// Kills it and returns what it wrote to stdout after the `ready` line.
     pub(super) fn kill(self) -> Vec<u8> {
         self.running.kill()
     }
@@ -225,14 +226,14 @@ impl Service {
 }
 
 impl RelayAndPeer {
-    /// A relay with a peer of its own.
+    /// A relay with its own peer.
     pub(super) fn start(bench: &Bench) -> Result<Self, Shortfall> {
         let peer = Peer::start().map_err(no_peer)?;
         let service = bench.start_relay(peer.address())?;
         Ok(Self { service, peer })
     }
 
-    /// Checks that the peer was asked for these sizes, each once and in this order.
+    /// Checks that the peer was asked exactly for these sizes, in this order.
     pub(super) fn was_asked(&self, what: &str, sizes: &[usize]) -> Verdict {
         let asked = self.peer.asked();
         let expected: Vec<_> = sizes.iter().map(|size| format!("GET /pong/{size}")).collect();
@@ -247,7 +248,7 @@ impl RelayAndPeer {
     }
 }
 
-/// This host gives no peer.
+/// The row is skipped, since this host cannot run a peer.
 pub(super) fn no_peer(error: impl fmt::Display) -> Shortfall {
     Shortfall::Skipped(format!("this host gives no peer: {error}"))
 }
@@ -263,7 +264,7 @@ impl Stopping {
         self.signalled
     }
 
-    /// Waits for exit code 0 within 5 s of the signal, whatever was said on stderr about clients that misbehaved.
+    /// Waits for exit code 0 within 5 s of the signal; output on stderr about misbehaving clients is allowed.
     pub(super) fn exit_code(self) -> Verdict {
         let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", "exit code 0 within 5 s", came));
         match self.running.end(self.signalled + STOP, Patience::UntilDeadline) {
@@ -273,7 +274,7 @@ impl Stopping {
         }
     }
 
-    /// Waits for exit code 0 within 5 s of the signal and checks that nothing was said.
+    /// Waits for exit code 0 within 5 s of the signal and checks that there was no output.
     pub(super) fn end(self) -> Verdict {
         let expected = "exit code 0 within 5 s, nothing on stdout behind `ready <port>`, nothing on stderr";
         let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", expected, came));

@@ -1,8 +1,8 @@
-//! A call of gRPC: messages behind their heads, status and text from trailers; and the messages of the contract and of
-//! reflection.
+//! A gRPC call: length-prefixed messages, status and text from trailers; and the messages of the contract and
+//! of reflection.
 //!
-//! The messages are written down a second time here, as the contract has them, so that a slip in the interface file
-//! is found like any other. Nothing here knows a row.
+//! The messages are declared here independently of the interface file, so that an error in that file is found
+//! too. Nothing here knows a row.
 
 use bytes::{Buf, Bytes, BytesMut};
 use h2::client::ResponseFuture;
@@ -13,7 +13,7 @@ use super::limits::Limits;
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::streams::{Http2, next_chunk, timely};
 
-/// Largest message that a service may have to send, beside its 5 bytes of head and a few of its own.
+/// Largest message that a service may have to send, with a reserve for its overhead.
 const LARGEST: usize = 100_000_000 + 64;
 
 pub(super) const OK: u32 = 0;
@@ -56,7 +56,7 @@ pub(super) struct VersionReply {
     pub(super) text: String,
 }
 
-/// `grpc.reflection.v1.ServerReflectionRequest`, as far as it is used.
+/// `grpc.reflection.v1.ServerReflectionRequest`, only the fields used.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ReflectionRequest {
     #[prost(string, optional, tag = "4")]
@@ -91,7 +91,7 @@ pub(super) struct Named {
     pub(super) name: String,
 }
 
-/// `google.protobuf.FileDescriptorProto`, as far as it is used.
+/// `google.protobuf.FileDescriptorProto`, only the fields used.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct File {
     #[prost(string, tag = "2")]
@@ -134,7 +134,7 @@ pub(super) enum Replies {
         body: RecvStream,
         unread: BytesMut,
     },
-    /// With the status and message of a reply that is nothing else.
+    /// With the status and message of a trailers-only reply.
     Ended(u32, String),
 }
 
@@ -154,7 +154,7 @@ impl Call {
         Ok(Self { what, requests, replies: Replies::Awaited(response), limits })
     }
 
-    /// Sends a message with its head in one piece.
+    /// Sends a message with its prefix in one piece.
     pub(super) fn send(&mut self, message: &impl Message, end: bool) -> Verdict {
         self.send_bytes(framed(&message.encode_to_vec()), end)
     }
@@ -168,7 +168,7 @@ impl Call {
         self.send_bytes(Bytes::new(), true)
     }
 
-    /// The next message; `None` where there are no more.
+    /// The next message; `None` after the last.
     pub(super) async fn next<M: Message + Default>(&mut self) -> Result<Option<M>, Shortfall> {
         let message = self.receive().await.map_err(|came| self.wrong("a message or a status", came))?;
         let decoded = message.map(M::decode).transpose();
@@ -203,7 +203,7 @@ impl Call {
         }
     }
 
-    /// A message, then status 0.
+    /// Exactly one message, then status 0.
     pub(super) async fn only<M: Message + Default>(mut self) -> Result<M, Shortfall> {
         let message = self.next().await?;
         let Some(message) = message else { return Err(self.wrong("one message", self.ending())) };
@@ -211,13 +211,13 @@ impl Call {
         Ok(message)
     }
 
-    /// Checks that no message comes any more and that the status is this.
+    /// Checks that no further message comes and that the status is `expected`.
     pub(super) async fn ends_with(&mut self, expected: u32) -> Verdict {
         let message = self.receive().await.map_err(|came| self.wrong("a status", came))?;
         if let Some(message) = message {
             return Err(self.wrong("no more message", format!("one of {} bytes", message.len())));
         }
-        // The contract asks a text only of those who sent something wrong.
+        // The contract requires a text only after an invalid argument.
         let texted = expected == INVALID_ARGUMENT;
         match &self.replies {
             Replies::Ended(status, text) if *status == expected && !(texted && text.is_empty()) => Ok(()),
@@ -228,13 +228,13 @@ impl Call {
         }
     }
 
-    /// How it ended, in words.
+    /// How it ended, as text.
     pub(super) fn ending(&self) -> String {
         match &self.replies {
             Replies::Ended(status, text) => {
                 format!("status {status} with the message {}", quoted(text.as_bytes()))
             }
-            _ => "a call that goes on".to_owned(),
+            _ => "a call that has not ended".to_owned(),
         }
     }
 
@@ -243,12 +243,12 @@ impl Call {
     }
 }
 
-/// A message behind its head: not compressed, length (gRPC over HTTP/2, "Length-Prefixed-Message").
+/// A message with its prefix: not compressed, length (gRPC over HTTP/2, "Length-Prefixed-Message").
 pub(super) fn framed(message: &[u8]) -> Bytes {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat().into()
 }
 
-/// Takes the first message out of what has come, where it is whole.
+/// Removes the first message from the received bytes, if it is complete.
 fn take_message(unread: &mut BytesMut) -> Result<Option<Bytes>, String> {
     let [compressed, a, b, c, d, ..] = **unread else { return Ok(None) };
     if compressed != 0 {
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_message_is_taken_once_it_is_whole() {
-        // Written out by hand: flag, length, then field 1 of type 0 with the number 300 (the varint of the
+        // Written by hand: flag, length, then field 1 of type 0 with the number 300 (the varint in the
         // encoding's own documentation).
         let bytes = [0, 0, 0, 0, 3, 0x08, 0xac, 0x02];
         assert_eq!(framed(&PongRequest { size: 300 }.encode_to_vec()), &bytes[..]);

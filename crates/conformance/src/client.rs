@@ -1,8 +1,8 @@
-//! A raw little HTTP/1 client: it sends the bytes it is given and reads one head or body at a time, strictly, with
-//! a deadline on everything.
+//! A minimal HTTP/1 client. It sends given bytes and reads one head or body at a time, strictly, with a
+//! deadline on everything.
 //!
-//! It judges only whether a head *is* one; whether a reply is right is said elsewhere. It follows nothing, decodes
-//! nothing, repairs nothing.
+//! It checks only whether a head is valid; other modules check whether a reply is right. It follows no
+//! redirects, decodes no body, and repairs no errors.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,13 +13,13 @@ use super::limits::{Limits, STREAM_END, WATCH, left};
 use super::outcome::quoted;
 use super::sys;
 
-/// A head longer than this is no head of a service.
+/// No service sends a longer head.
 const LONGEST_HEAD: usize = 64 << 10;
 
-/// More than this is no refusal.
+/// No refusal is longer.
 const LONGEST_REST: usize = 1 << 20;
 
-/// Why nothing right came over a connection; reads behind "came".
+/// What came over a connection instead of the right reply; messages use it after "came".
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
     #[error("a refused connection")]
@@ -28,26 +28,26 @@ pub(super) enum ClientError {
     Ended {
         /// What was being read.
         part: MessagePart,
-        /// How much of it had come.
+        /// Bytes received so far.
         got: usize,
     },
     #[error("a reset connection after {got} bytes of the {part}")]
     Reset {
         /// What was being read.
         part: MessagePart,
-        /// How much of it had come.
+        /// Bytes received so far.
         got: usize,
     },
     #[error("{got} bytes of the {part} and nothing more within {waited:.1?}")]
     Late {
         /// What was being read.
         part: MessagePart,
-        /// How much of it had come.
+        /// Bytes received so far.
         got: usize,
-        /// How long was waited.
+        /// How long we waited.
         waited: Duration,
     },
-    /// What came is not a head of HTTP/1.
+    /// The received bytes are not a head of HTTP/1.
     #[error("a head with {fault}: {head}")]
     Malformed {
         /// What is wrong with it.
@@ -60,18 +60,18 @@ pub(super) enum ClientError {
 }
 
 impl ClientError {
-    /// Whether the service closed the connection instead of saying anything.
+    /// Whether the service closed the connection without sending anything.
     pub(super) fn is_silent_close(&self) -> bool {
         matches!(self, Self::Ended { got: 0, .. } | Self::Reset { got: 0, .. })
     }
 
-    /// Whether the service closed or reset the connection, whatever had come before.
+    /// Whether the service closed or reset the connection, at any point.
     pub(super) fn is_end(&self) -> bool {
         matches!(self, Self::Ended { .. } | Self::Reset { .. })
     }
 }
 
-/// What was being read or written when something went wrong.
+/// What was being read or written when the error occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessagePart {
     Request,
@@ -89,14 +89,14 @@ impl fmt::Display for MessagePart {
     }
 }
 
-/// What a connection is found to do when nothing is asked.
+/// What an idle connection does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Quiet {
     /// It stays open and silent.
     Open,
-    /// It was closed or broken by the other side.
+    /// The other side closed or broke it.
     Closed,
-    /// Bytes came that nobody had asked for; the first of them.
+    /// Unrequested bytes arrived; the first of them.
     Noisy(Vec<u8>),
 }
 
@@ -104,19 +104,19 @@ pub(super) enum Quiet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,
-    /// Names in small letters, values without the blanks around them, in the order they came.
+    /// Names in lower case, values without surrounding blanks, in order of arrival.
     headers: Vec<(String, String)>,
 }
 
 impl Head {
-    /// Reads a head without the empty line that ends it.
+    /// Parses a head without the empty line that ends it.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ClientError> {
         let malformed = |fault| ClientError::Malformed { fault, head: quoted(bytes) };
         let whole = [bytes, b"\r\n\r\n"].concat();
         let mut fields = vec![httparse::EMPTY_HEADER; bytes.split(|byte| *byte == b'\n').count()];
         let mut reply = httparse::Response::new(&mut fields);
         let parsed = reply.parse(&whole);
-        // httparse skips empty lines before the status line, and takes bare line feeds.
+        // httparse skips empty lines before the status line, and accepts bare line feeds.
         let (first, rest) = bytes.split_at(bytes.windows(2).position(is_line_end).unwrap_or(bytes.len()));
         let is_status_line = first.starts_with(b"HTTP/1.")
             && !first.contains(&b'\n')
@@ -131,7 +131,7 @@ impl Head {
         Ok(Self { status, headers: reply.headers.iter().map(header).collect() })
     }
 
-    /// The head of a reply that came in another form than text.
+    /// The head of a reply that was parsed by another library.
     pub(super) fn from_response<B>(reply: &http::Response<B>) -> Self {
         let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
             (name.as_str().to_owned(), latin1(value.as_bytes()))
@@ -139,7 +139,7 @@ impl Head {
         Self { status: reply.status().as_u16(), headers: reply.headers().iter().map(header).collect() }
     }
 
-    /// The values of all headers called `name`, in small letters.
+    /// The values of all headers called `name`, in lower case.
     pub(super) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -150,7 +150,7 @@ impl Head {
         values.next().filter(|_| values.next().is_none())
     }
 
-    /// What does not depend on the moment: all headers but `Date`, in alphabetical order.
+    /// All headers except `Date`, which changes with time, in alphabetical order.
     pub(super) fn lasting_headers(&self) -> Vec<(String, String)> {
         let mut headers: Vec<_> = self.headers.iter().filter(|(name, _)| name != "date").cloned().collect();
         headers.sort();
@@ -162,7 +162,7 @@ fn is_line_end(pair: &[u8]) -> bool {
     pair == b"\r\n"
 }
 
-/// Text as HTTP has it: each byte is a character, so nothing is lost.
+/// Text as HTTP defines it: each byte is a character, so nothing is lost.
 fn latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| char::from(*byte)).collect()
 }
@@ -189,8 +189,8 @@ impl Connection {
                 _ => ClientError::Broken(error),
             }
         })?;
-        // Where nobody listens on a port of the ephemeral range, the system may choose that very port for our end
-        // and connect us with ourselves.
+        // If nothing listens on a port of the ephemeral range, the system may choose that port for our end
+        // and connect the socket to itself.
         if stream.local_addr().ok() == Some(address) {
             return Err(ClientError::Refused);
         }
@@ -198,7 +198,7 @@ impl Connection {
         Ok(Self { stream, limits, unread: Vec::new() })
     }
 
-    /// Sends bytes as they are, in one write where the system takes them.
+    /// Sends bytes unchanged, in one write if the system accepts them all.
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), ClientError> {
         let begin = Instant::now();
         let patience = left(self.limits.for_reply(0));
@@ -236,7 +236,7 @@ impl Connection {
         Ok(std::mem::replace(&mut self.unread, rest))
     }
 
-    /// Waits until at least `length` bytes have come, and leaves them to be read.
+    /// Waits until at least `length` bytes have arrived, and leaves them to be read.
     pub(super) fn receive_at_least(&mut self, length: usize) -> Result<(), ClientError> {
         let (begin, deadline) = (Instant::now(), self.limits.for_reply(length));
         while self.unread.len() < length {
@@ -261,7 +261,7 @@ impl Connection {
         Err(format!("{} and more", quoted(&self.unread)))
     }
 
-    /// All that comes until the end of the stream, or until `deadline`, and whether the stream ended.
+    /// Everything received until the end of the stream or `deadline`, and whether the stream ended.
     pub(super) fn rest(&mut self, deadline: Instant) -> Result<(Vec<u8>, Quiet), ClientError> {
         let begin = Instant::now();
         let end = loop {
@@ -276,12 +276,12 @@ impl Connection {
         Ok((std::mem::take(&mut self.unread), end))
     }
 
-    /// Waits for the end of the stream behind a last reply.
+    /// Waits for the end of the stream after a last reply.
     pub(super) fn end_behind_reply(&mut self) -> Result<(), String> {
         self.end(self.limits.within(STREAM_END))
     }
 
-    /// Watches the connection for a moment.
+    /// Watches the connection briefly.
     pub(super) fn watch(&mut self) -> Quiet {
         if self.unread.is_empty() {
             let begin = Instant::now();
@@ -299,15 +299,15 @@ impl Connection {
         sys::reset_on_close(&self.stream).map_err(ClientError::Broken)
     }
 
-    /// The limits of the row that this connection belongs to.
+    /// The limits of the row that uses this connection.
     pub(super) fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Receives something.
+    /// Receives some bytes.
     fn fill(&mut self, part: MessagePart, deadline: Instant, begin: Instant) -> Result<(), ClientError> {
         let got = self.unread.len();
-        // Bytes that trickle in must not move the deadline.
+        // Bytes that arrive slowly must not extend the deadline.
         if Instant::now() >= deadline {
             return Err(ClientError::Late { part, got, waited: begin.elapsed() });
         }
@@ -342,7 +342,7 @@ mod tests {
 
     use super::*;
 
-    /// A connection to a server that does this with its end of it.
+    /// A connection to a server whose end `serve` handles.
     fn against(serve: impl FnOnce(TcpStream) + Send + 'static) -> Connection {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_late_and_a_trickle_does_not_move_the_deadline() {
+    fn slow_bytes_do_not_extend_the_deadline() {
         let mut silent = against(|stream| {
             thread::sleep(Duration::from_secs(2));
             drop(stream);
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_says_what_had_come() {
+    fn an_early_end_reports_what_was_received() {
         let mut short = against(|mut stream| {
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\npoon").expect("it is read");
         });
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_stream_is_told_from_noise_and_silence() {
+    fn the_end_of_a_stream_is_distinguished_from_bytes_and_silence() {
         let mut closed = against(drop);
         assert_eq!(closed.end(later()), Ok(()));
         let mut noisy = against(|mut stream| {
@@ -438,9 +438,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listening_is_a_refusal() {
+    fn a_port_without_listener_is_a_refusal() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-        // The port of a connected socket is taken, yet nobody listens on it.
+        // A connected socket's port is in use, yet nothing listens on it.
         let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("it listens");
         let refused = Connection::open(client.local_addr().expect("an address"), Limits::for_row());
         assert!(matches!(refused, Err(ClientError::Refused)), "{refused:?}");

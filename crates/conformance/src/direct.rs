@@ -1,4 +1,4 @@
-//! Rows D1 to D7: operations that run in the service's own process, asked for over its standard input.
+//! Rows D1 to D7: operations that run in the service's own process, requested over its standard input.
 
 use std::time::Duration;
 
@@ -13,10 +13,9 @@ use super::process::refuses_value;
 use super::running::{Patience, Running, start_talking};
 use super::{Needs, Test, row};
 
-/// What the rows need.
+/// What the rows require.
 const NEEDS: Needs = Needs::Speaks(Protocol::DIRECT);
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("D1", "with `DIRECT=1` stdout is exactly `ready direct`, and SIGTERM ends it with exit code 0")
         .tried(NEEDS, ready_and_ended),
@@ -41,7 +40,7 @@ pub(super) const ROWS: &[Test] = &[
     }),
 ];
 
-/// A service that has said `ready direct`.
+/// A service that has printed `ready direct`.
 fn started(bench: &Bench) -> Result<Running, Shortfall> {
     let mut running = start_talking(bench.subject, &[("DIRECT", "1")])?;
     let line = running.line("start with `DIRECT=1`", bench.limits().within(START))?;
@@ -51,13 +50,13 @@ fn started(bench: &Bench) -> Result<Running, Shortfall> {
     Err(differs("start with `DIRECT=1`", "`ready direct` and a line feed on stdout", quoted(&line)))
 }
 
-/// Asks for a line and returns what comes.
+/// Sends a line and returns the answer.
 fn asked(bench: &Bench, running: &mut Running, line: &str) -> Result<Vec<u8>, Shortfall> {
     running.say(line)?;
     running.line(&format!("`{line}`"), bench.limits().for_reply(0))
 }
 
-/// Waits for exit code 0 without a word.
+/// Waits for exit code 0 without output.
 fn over(running: Running, bench: &Bench, what: &str) -> Verdict {
     let expected = "exit code 0 within 5 s, nothing more on stdout, nothing on stderr";
     match running.end(bench.limits().within(STOP), Patience::UntilDeadline) {
@@ -93,7 +92,7 @@ fn reply(bench: &Bench, running: &mut Running, size: usize) -> Verdict {
     ))
 }
 
-/// Each of these windows (number, requests, seed) is answered rightly.
+/// Checks that each of these windows (number, requests, seed) is answered correctly.
 fn windows(bench: &mut Bench, sizes: &[u64], windows: &[(u64, u64, u64)]) -> Verdict {
     let sizes: Vec<Bytes> = sizes.iter().copied().map(Bytes::new).collect();
     let mut running = started(bench)?;

@@ -1,6 +1,6 @@
-//! Frames of HTTP/2 written and read by hand, for the rows about what no library would send.
+//! HTTP/2 frames written and read by hand, for the rows about what no library would send.
 //!
-//! It knows no state and decodes no head.
+//! It keeps no state and decodes no head.
 
 use super::client::Connection;
 
@@ -19,11 +19,11 @@ pub(super) const END_HEADERS: u8 = 0x4;
 pub(super) const PADDED: u8 = 0x8;
 pub(super) const PRIORITY: u8 = 0x20;
 
-/// Head of `GET /pong/5` in HPACK without its dynamic table: two fields of the static table, two literals whose names
-/// are there (RFC 7541, 6.1 and 6.2.2).
+/// Head of `GET /pong/5` in HPACK without its dynamic table: two indexed fields, two literals with indexed
+/// names (RFC 7541, 6.1 and 6.2.2).
 pub(super) const HEAD_OF_PONG: &[u8] = b"\x82\x86\x04\x07/pong/5\x01\x09localhost";
 
-/// A frame as RFC 9113, 4.1 has it.
+/// A frame as in RFC 9113, 4.1.
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut frame = (payload.len() as u32).to_be_bytes()[1..].to_vec();
     frame.extend([kind, flags]);
@@ -32,7 +32,7 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// A frame that came.
+/// A received frame.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) kind: u8,
@@ -41,7 +41,7 @@ pub(super) struct Frame {
     pub(super) payload: Vec<u8>,
 }
 
-/// The next frame.
+/// Reads the next frame.
 pub(super) fn read_frame(connection: &mut Connection) -> Result<Frame, String> {
     let deadline = connection.limits().for_reply(0);
     let head = connection.body(9, deadline).map_err(|error| error.to_string())?;
@@ -51,7 +51,7 @@ pub(super) fn read_frame(connection: &mut Connection) -> Result<Frame, String> {
     Ok(Frame { kind: head[3], flags: head[4], stream, payload })
 }
 
-/// Whether there is a GOAWAY among these frames.
+/// Whether these frames include a GOAWAY.
 pub(super) fn went_away(mut bytes: &[u8]) -> bool {
     while let [a, b, c, kind, rest @ ..] = bytes {
         if *kind == GOAWAY {

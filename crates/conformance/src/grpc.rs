@@ -1,6 +1,6 @@
 //! Rows G1 to G17: gRPC in clear text, with the operations of `services/proto/pong.proto`.
 //!
-//! What a call is, and its messages, stand in `calls`.
+//! `calls` has calls and their messages.
 
 use std::time::Duration;
 
@@ -23,7 +23,6 @@ use super::{Needs, Test, row};
 
 const NEEDS: Needs = Needs::Speaks(Protocol::GRPC);
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("G1", "`Pong` answers one body and status 0, sizes 4 to 10,000,000").tried(NEEDS, sizes_are_answered),
     row("G2", "`Pong` with a size that is not allowed ends with INVALID_ARGUMENT and a message")
@@ -61,7 +60,7 @@ pub(super) const ROWS: &[Test] = &[
         .tried(NEEDS, idle_ends_and_endless_is_cut_off),
 ];
 
-/// Between a signal and what is looked at next.
+/// Time between a signal and the next check.
 const MOMENT: Duration = Duration::from_millis(200);
 
 fn start(bench: &Bench) -> Result<Service, Shortfall> {
@@ -72,7 +71,7 @@ async fn open(service: &Service, windows: Windows, limits: Limits) -> Result<Htt
     Http2::open(service.address(), limits, windows).await
 }
 
-/// Asks one body and judges it; the row about TLS uses it too.
+/// Asks for one body and checks it; also used by a row about TLS.
 pub(super) async fn ask_pong(connection: &mut Http2, size: u32, limits: Limits) -> Verdict {
     let mut call = Call::begin(connection, "Pong", limits).await?;
     call.send(&PongRequest { size }, true)?;
@@ -132,7 +131,7 @@ async fn stream(connection: &mut Http2, size: u32, count: u32, limits: Limits) -
     Ok(call)
 }
 
-/// Reads so many bodies.
+/// Reads `count` bodies.
 async fn bodies(call: &mut Call, size: u32, count: u32) -> Verdict {
     for index in 0..count {
         match call.next().await? {
@@ -261,7 +260,7 @@ fn reflection_tells_the_interface(bench: &mut Bench) -> Verdict {
     })
 }
 
-/// Names of the operations in alphabetical order, with `<` where the service streams and `>` where the client does.
+/// Names of the operations in alphabetical order, with `<` if the service streams and `>` if the client does.
 fn operations(files: &[Bytes]) -> Vec<String> {
     let files = files.iter().filter_map(|file| File::decode(file.clone()).ok());
     let services = files.filter(|file| file.package == "weighbridge.pong.v1").flat_map(|file| file.services);
@@ -336,7 +335,7 @@ fn messages_in_pieces_are_read(bench: &mut Bench) -> Verdict {
         let mut call = Call::begin(&mut connection, "Pong", limits).await?;
         for byte in framed(&PongRequest { size: 1000 }.encode_to_vec()) {
             call.send_bytes(vec![byte].into(), false)?;
-            // So that each byte is a frame and a write of its own.
+            // The pause makes each byte a separate frame and write.
             sleep(Duration::from_millis(5)).await;
         }
         call.end()?;
@@ -348,7 +347,7 @@ fn broken_messages_are_refused(bench: &mut Bench) -> Verdict {
     let (service, limits) = (start(bench)?, bench.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
-        // A number that never ends; a field that is longer than its message.
+        // A varint without end, and a field that is longer than its message.
         for broken in [&[0x08, 0xff][..], &[0x0a, 0x7f, 0x00]] {
             let mut call = Call::begin(&mut connection, "Pong", limits).await?;
             call.send_bytes(framed(broken), true)?;
@@ -397,7 +396,7 @@ fn idle_ends_and_endless_is_cut_off(bench: &mut Bench) -> Verdict {
         let stopping = service.terminate()?;
         let end = idle.end(stopping.signalled() + STREAM_END).await;
         end.map_err(|came| differs("SIGTERM", "the end of an idle connection within 2 s", came))?;
-        // The loop goes on meanwhile, so that the client answers what the protocol asks.
+        // The event loop must keep running, so that the client answers control frames.
         let end = tokio::task::spawn_blocking(move || stopping.end()).await;
         drop((busy, chat));
         end.map_err(|error| Shortfall::Skipped(error.to_string()))?

@@ -1,4 +1,4 @@
-//! Rows H1 to H22: HTTP/1.1 as every protocol of the family needs it, whatever the workload.
+//! Rows H1 to H22: HTTP/1.1 as needed by every protocol based on it, for any workload.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,6 @@ use super::process::version_line;
 use super::reply::{Expected, RawRequest, Reply, ask, check_open, exchange, receive};
 use super::{Needs, Test, row};
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("H1", "`GET /version` answers the line of `--version`")
         .tried(Needs::Service, |bench| get_version(bench).map(drop)),
@@ -115,7 +114,7 @@ fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
     )
 }
 
-/// Asks in turn on one connection, which must stay open behind each reply.
+/// Sends requests one after another on one connection, which must stay open after each reply.
 fn in_turn(bench: &mut Bench, steps: &[(RawRequest, Expected)]) -> Verdict {
     let mut connection = bench.connect()?;
     steps.iter().try_for_each(|(request, expected)| ask(&mut connection, request, expected).map(drop))
@@ -129,7 +128,7 @@ fn answers_and_closes(bench: &mut Bench, request: &RawRequest) -> Verdict {
         .map_err(|came| differs(request, "the end of the stream behind the reply", came))
 }
 
-/// Sends requests for these sizes in one write and reads the replies after a while.
+/// Sends requests for these sizes in one write and reads the replies after `pause`.
 fn pipeline(bench: &mut Bench, sizes: &[usize], pause: Duration) -> Verdict {
     let mut connection = bench.connect()?;
     let bytes: Vec<u8> = sizes.iter().flat_map(|size| RawRequest::pong(*size).bytes()).collect();
@@ -144,7 +143,7 @@ fn pipeline(bench: &mut Bench, sizes: &[usize], pause: Duration) -> Verdict {
     last.map_or(Ok(()), |(request, reply)| check_open(&mut connection, &request, &reply))
 }
 
-/// Sends `GET /pong/5` cut at these places, a while between the pieces.
+/// Sends `GET /pong/5` cut at these places, with `pause` between the pieces.
 fn in_pieces(bench: &mut Bench, cuts: &[usize], pause: Duration) -> Verdict {
     let mut connection = bench.connect()?;
     let request = RawRequest::pong(5);
@@ -181,7 +180,7 @@ fn a_long_head_is_read(bench: &mut Bench) -> Verdict {
     bench.ask(&request, &Expected::Pong(5)).map(drop)
 }
 
-/// Sends what must be refused: status 400 or the end of the stream, and other connections do not notice.
+/// Sends what must be refused: status 400 or the end of the stream, without effect on other connections.
 pub(super) fn refuses_or_closes(bench: &mut Bench, what: &str, bytes: &[u8]) -> Verdict {
     let mut connection = bench.connect()?;
     let deadline = bench.limits().within(STREAM_END);
@@ -226,10 +225,10 @@ fn many_connections_are_served(bench: &mut Bench) -> Verdict {
     bench.shared()?.at_once(CROWD, one_of_many)
 }
 
-/// 50 requests in turn, in an order of their own for each connection.
+/// Sends 50 requests one after another, in a different order on each connection.
 fn one_of_many(index: usize, mut connection: Connection) -> Verdict {
     const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
-    // Steps that share no factor with 50 visit all of its residues; there are 20 of them, one for each connection.
+    // A step coprime to 50 visits all of its residues; there are 20 such steps, one for each connection.
     let step = (1..50).filter(|step| step % 2 != 0 && step % 5 != 0).nth(index).unwrap_or(1);
     (0..50).try_for_each(|turn| {
         let size = SIZES[turn * step % 50 / 10];
@@ -271,7 +270,7 @@ fn replies_do_not_wait(bench: &mut Bench) -> Verdict {
 fn bodies_are_passed_over(bench: &mut Bench) -> Verdict {
     let mut connection = bench.connect()?;
     for length in [5, 64 << 10] {
-        // A service that answers before the body has come must pass over it all the same.
+        // A service that answers before the body has arrived must still read past it.
         for pause in [Duration::ZERO, Duration::from_millis(20)] {
             for (path, status) in [("/pong/5", 405), ("/nowhere", 404)] {
                 let (request, expected) = (RawRequest::post(path, length), Expected::Problem(status));
@@ -295,7 +294,7 @@ fn a_large_body_makes_nobody_wait(bench: &mut Bench) -> Verdict {
     let mut connection = bench.connect()?;
     match past_a_body(&mut connection, &request) {
         Ok([405 | 413, 200]) => {}
-        // A connection that is closed before its body was read is reset, and what was said on it may be lost.
+        // A connection that is closed before its body was read is reset, and its reply may be lost.
         Err(error) if error.is_end() => {}
         came => {
             let came = came.map_or_else(
@@ -308,7 +307,7 @@ fn a_large_body_makes_nobody_wait(bench: &mut Bench) -> Verdict {
     bench.answers()
 }
 
-/// The status of the reply to a request with a body, and of that to `GET /pong/5` behind it.
+/// The status of the reply to a request with a body, and of the reply to the following `GET /pong/5`.
 fn past_a_body(connection: &mut Connection, request: &RawRequest) -> Result<[u16; 2], ClientError> {
     let mut statuses = [0; 2];
     for (bytes, status) in [request.bytes(), RawRequest::pong(5).bytes()].iter().zip(&mut statuses) {

@@ -1,6 +1,6 @@
 //! Rows F1 to F16: HTTP/2 in clear text, by prior knowledge, with the paths of `pingpong`.
 //!
-//! Most rows go through a client library; those about what no library would send write frames by hand.
+//! Most rows use a client library. Rows about what no library would send write frames by hand.
 
 use std::time::Duration;
 
@@ -22,7 +22,6 @@ use super::{Needs, Test, row};
 
 const NEEDS: Needs = Needs::Speaks(Protocol::HTTP2_JSON);
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("F1", "`GET /pong/{n}` is answered by prior knowledge, sizes 4 to 1,000,000")
         .tried(NEEDS, sizes_are_answered),
@@ -55,7 +54,7 @@ pub(super) const ROWS: &[Test] = &[
         .tried(NEEDS, a_client_that_does_not_read_is_cut_off),
 ];
 
-/// Between a signal and what is looked at next.
+/// Time between a signal and the next check.
 const MOMENT: Duration = Duration::from_millis(200);
 
 const LARGE: usize = 1_000_000;
@@ -76,7 +75,7 @@ fn answers(service: &Service, limits: Limits) -> Verdict {
     })
 }
 
-/// Asks these sizes in turn on one connection.
+/// Asks for these sizes one after another on one connection.
 fn asks(bench: &mut Bench, windows: Windows, sizes: &[usize]) -> Verdict {
     let (service, limits) = (start(bench)?, bench.limits());
     drive(async {
@@ -94,7 +93,7 @@ fn sizes_are_answered(bench: &mut Bench) -> Verdict {
     asks(bench, Windows::DEFAULT, &sizes)
 }
 
-/// Sends requests in turn on one connection.
+/// Sends requests one after another on one connection.
 fn exchanges(bench: &mut Bench, exchanges: &[(RawRequest, Expected)]) -> Verdict {
     let (service, limits) = (start(bench)?, bench.limits());
     drive(async {
@@ -206,7 +205,7 @@ fn a_reset_stream_harms_nobody(bench: &mut Bench) -> Verdict {
     drive(async {
         let mut connection = open(&service, Windows::ROOMY, limits).await?;
         for _ in 0..20 {
-            // Dropped with bytes on their way, a stream is reset with CANCEL.
+            // A stream that is dropped before its bytes have arrived is reset with CANCEL.
             drop(begun(&mut connection, LARGE, limits).await?);
             connection.ask(&RawRequest::pong(5), &Expected::Pong(5)).await?;
         }
@@ -215,7 +214,7 @@ fn a_reset_stream_harms_nobody(bench: &mut Bench) -> Verdict {
     answers(&service, limits)
 }
 
-/// A reply of `size` bytes whose head has come.
+/// A reply of `size` bytes whose head has arrived.
 async fn begun(connection: &mut Http2, size: usize, limits: Limits) -> Result<h2::RecvStream, Shortfall> {
     let request = RawRequest::pong(size);
     let wrong = |came| differs(&request, "a reply that begins", came);
@@ -281,7 +280,7 @@ fn cut_and_padded_heads_are_read(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-/// Reads frames until stream 1 has ended and judges its body.
+/// Reads frames until stream 1 has ended and checks its body.
 fn read_pong(connection: &mut Connection) -> Result<(), String> {
     let mut body = Vec::new();
     loop {
@@ -309,7 +308,7 @@ fn wrong_prefaces_are_refused(bench: &mut Bench) -> Verdict {
         [&b"PRI * HTTP/2.0\r\n\r\nXM\r\n\r\n"[..], &RawRequest::pong(5).bytes(), b"\x16\x03\x01\x00\x05hello"]
     {
         let mut connection = service.connect()?;
-        // Where the service has closed already the write may fail, which is a refusal too.
+        // If the service has already closed, the write may fail, which is also a refusal.
         let _ = connection.send(&[wrong, &[b'\n'; 64]].concat());
         refused(&mut connection, &quoted(wrong))?;
         answers(&service, limits)?;
@@ -335,7 +334,7 @@ fn wrong_frames_are_refused(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-/// Waits for the end of the stream, or a GOAWAY, in time.
+/// Waits for the end of the stream or a GOAWAY within the limit.
 fn refused(connection: &mut Connection, what: &str) -> Verdict {
     let expected = "GOAWAY or the end of the stream within 2 s, and no reply";
     let deadline = connection.limits().within(STREAM_END);
@@ -367,7 +366,7 @@ fn idle_connections_end(bench: &mut Bench) -> Verdict {
     stopping.end()
 }
 
-/// Begins ten large replies on one connection and sends SIGTERM when their heads have come.
+/// Begins ten large replies on one connection and sends SIGTERM when their heads have arrived.
 async fn signal_amid_replies(
     service: Service,
     limits: Limits,
@@ -418,7 +417,7 @@ fn a_client_that_does_not_read_is_cut_off(bench: &mut Bench) -> Verdict {
     let (service, limits) = (start(bench)?, bench.limits());
     drive(async {
         let (stopping, connection, replies) = signal_amid_replies(service, limits).await?;
-        // The loop goes on meanwhile, so that the client answers what the protocol asks.
+        // The event loop must keep running, so that the client answers control frames.
         let end = tokio::task::spawn_blocking(move || stopping.end()).await;
         drop((connection, replies));
         end.map_err(|error| Shortfall::Skipped(error.to_string()))?

@@ -1,8 +1,9 @@
 //! `weigh verify` of one service: the table of `services/README.md`, tried from outside, row by row.
 //!
-//! It starts the built service, talks to it over loopback and judges what comes by the letter. It builds nothing,
-//! measures nothing (row H20 only advises) and knows no service by name. A service that hangs, dies or lies costs
-//! bounded time: every wait ends, every process is killed, and the row says what was expected and what came.
+//! It starts the built service, sends it requests over loopback and checks replies by the letter. It builds
+//! and measures nothing (row H20 only advises) and knows no service by name. A service that hangs, dies or
+//! sends wrong replies costs limited time: every wait ends, every process is killed, and the row says what
+//! was expected and what came.
 
 mod bench;
 mod calls;
@@ -39,7 +40,7 @@ use bench::Bench;
 use outcome::{Shortfall, Verdict};
 use sleepers::Sleepers;
 
-/// A service of the catalogue, already built.
+/// A built service of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// `name` of its `service.toml`.
@@ -48,7 +49,7 @@ pub struct Subject {
     pub language: String,
     /// The folder of its `service.toml`, in which it is started.
     pub folder: PathBuf,
-    /// `start.command`. A first word with a `/` is a path from the folder, any other is sought on `PATH`.
+    /// `start.command`. A first word with a `/` is a path from the folder, any other is searched in `PATH`.
     pub start: Vec<String>,
     /// `workloads` of its `service.toml`: each with the protocols over which it is offered.
     pub workloads: BTreeMap<String, Vec<String>>,
@@ -82,14 +83,15 @@ pub enum Depth {
     Quick,
 }
 
-/// One row of the table, tried. Serialises as `{"id", "stack", "claim", "result", "detail"}`, where `stack` is null
-/// for rows about the program, `result` is `passed`, `failed`, `skipped` or `warned`, and `detail` a text, or null
-/// where the row passed.
+/// The result of one row of the table. Serialises as `{"id", "stack", "claim", "result", "detail"}`, where
+/// `stack` is null for rows about the program, `result` is `passed`, `failed`, `skipped` or `warned`, and
+/// `detail` a text, or null if the row passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Its name in the table, such as `C1`.
     pub id: &'static str,
-    /// What it speaks to the service, such as `grpc` or `http1-json over TLS`; `None` where only to the program.
+    /// The stack used with the service, such as `grpc` or `http1-json over TLS`; `None` for rows about the
+    /// program.
     pub stack: Option<String>,
     /// What the service must do.
     pub claim: &'static str,
@@ -97,16 +99,16 @@ pub struct Row {
     pub result: RowResult,
 }
 
-/// How a row went.
+/// A row's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowResult {
-    /// The service keeps the contract here.
+    /// The service keeps this part of the contract.
     Passed,
-    /// It does not: what was expected, and what came.
+    /// It does not; the text says what was expected and what came.
     Failed(String),
-    /// The row was not tried: why.
+    /// The row was not tried; the text says why.
     Skipped(String),
-    /// The contract is kept, but measurements will suffer: how.
+    /// The contract is kept, but measurements will suffer; the text says how.
     Warned(String),
 }
 
@@ -121,7 +123,7 @@ impl RowResult {
         }
     }
 
-    /// What there is to say beside the word; `None` where the row passed.
+    /// The text, if any; `None` if the row passed.
     pub fn detail(&self) -> Option<&str> {
         match self {
             Self::Passed => None,
@@ -161,7 +163,7 @@ struct Test {
     run: fn(&mut Bench) -> Verdict,
 }
 
-/// A row as the table has it, without how it is tried: one line of data in the lists of rows.
+/// A row's data, without its check.
 struct RowLabel {
     id: &'static str,
     claim: &'static str,
@@ -172,20 +174,20 @@ const fn row(id: &'static str, claim: &'static str) -> RowLabel {
 }
 
 impl RowLabel {
-    /// The row with what it needs and its check.
+    /// The row with its requirement and its check.
     const fn tried(self, needs: Needs, run: fn(&mut Bench) -> Verdict) -> Test {
         Test { id: self.id, claim: self.claim, needs, run }
     }
 }
 
-/// What a row cannot do without.
+/// What a row requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
     /// A program that can be started.
     Program,
     /// A service that becomes ready and speaks `pingpong` over `http1-json`.
     Service,
-    /// The same, and so much time that a quick verification does without.
+    /// Like `Service`, and more time than a quick verification has.
     ServiceAndTime,
     /// A service that becomes ready and speaks `ping` over `http1-json`.
     Relay,
@@ -199,7 +201,7 @@ enum Needs {
 const SPOKEN: [Protocol; 3] = [Protocol::HTTP1_JSON, Protocol::HTTP2_JSON, Protocol::GRPC];
 
 impl Needs {
-    /// What is spoken; `None` where only the program is needed.
+    /// The protocol; `None` if only the program is needed.
     const fn protocol(self) -> Option<Protocol> {
         match self {
             Self::Program => None,
@@ -208,7 +210,7 @@ impl Needs {
         }
     }
 
-    /// The same for people.
+    /// The stack as text.
     fn stack(self) -> Option<String> {
         match self {
             Self::SpeaksTls(protocol) => Some(format!("{} over TLS", protocol.name())),
@@ -224,16 +226,16 @@ fn table() -> impl Iterator<Item = &'static Test> {
     plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS]).flatten()
 }
 
-/// The longest that the rows of a full and of a quick verification may take together; about ten times what a slow
-/// run-time needs.
+/// The longest time that all rows of a full and of a quick verification may take together; about ten times
+/// what a slow language runtime needs.
 const FULL_BUDGET: Duration = Duration::from_secs(600);
 const QUICK_BUDGET: Duration = Duration::from_secs(300);
 
-/// Verifies a service: tries each row in the order of the table, hands it to `on_row` when it is done, and returns
-/// them all. The service keeps the contract where no row failed.
+/// Verifies a service: tries each row in the order of the table, passes its result to `on_row`, and returns
+/// all results. The service keeps the contract if no row failed.
 ///
-/// It takes up to a minute for a service that keeps the contract, and at most 10 minutes (5 where quick) and one
-/// row for any other: the row that the time does not reach fails, those behind it are skipped.
+/// It takes up to a minute for a service that keeps the contract, and at most 10 minutes (5 if quick) and one
+/// row for any other. The first row beyond that time fails, and the rest is skipped.
 pub fn service(subject: &Subject, depth: Depth, on_row: &mut dyn FnMut(&Row)) -> Vec<Row> {
     let budget = match depth {
         Depth::Full => FULL_BUDGET,
@@ -261,7 +263,8 @@ fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn Fn
                     None => attempt(&mut bench, test, depth).into(),
                 }
             };
-            // The first row that a service passes shows that one can be started: several more at once then.
+            // The first row that a service passes shows that it starts; only then are several instances
+            // started at once.
             if test.needs == Needs::Service && result == RowResult::Passed {
                 sleepers.begin(scope, subject, depth);
             }
@@ -273,7 +276,7 @@ fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn Fn
     })
 }
 
-/// Tries a row, unless there is a reason not to.
+/// Tries a row, unless there is a reason to skip it.
 fn attempt(bench: &mut Bench, test: &Test, depth: Depth) -> Verdict {
     if let Some(reason) = obstacle(bench, test, depth) {
         return Err(Shortfall::Skipped(reason));
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_the_time_does_not_reach_fails_and_those_behind_it_are_skipped() {
+    fn the_first_row_beyond_the_time_limit_fails_and_later_rows_are_skipped() {
         let subject = Subject {
             name: "shell".to_owned(),
             language: "sh".to_owned(),

@@ -1,22 +1,22 @@
-//! How a row ends other than well, in words: what was expected and what came.
+//! How a row did not pass, as text: what was expected and what came.
 //!
-//! Foreign text is escaped and cut short before it enters a message; nothing here looks at a service.
+//! Foreign text is escaped and truncated before it enters a message; nothing here contacts a service.
 
 use std::fmt::Display;
 
 /// Why a row did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shortfall {
-    /// The service breaks the contract: what was expected, what came.
+    /// The service breaks the contract; the text says what was expected and what came.
     Failed(String),
-    /// The row could not be tried: why.
+    /// The row could not be tried; the text says why.
     Skipped(String),
-    /// The contract is kept, but figures will suffer: how.
+    /// The contract is kept, but measurements will suffer; the text says how.
     Warned(String),
 }
 
 impl Shortfall {
-    /// The same with a remark behind what failed.
+    /// Appends a remark to a failure.
     pub(super) fn behind(self, remark: impl Display) -> Self {
         match self {
             Self::Failed(text) => Self::Failed(format!("{text}{remark}")),
@@ -25,10 +25,10 @@ impl Shortfall {
     }
 }
 
-/// How a row ends.
+/// The result of a row.
 pub(super) type Verdict = Result<(), Shortfall>;
 
-/// A failure on doing `what`.
+/// A failure of `what`.
 pub(super) fn differs(what: impl Display, expected: impl Display, came: impl Display) -> Shortfall {
     Shortfall::Failed(format!("{what}: expected {expected}, came {came}"))
 }

@@ -1,8 +1,8 @@
-//! The peer of a relay, played by verify: a server of HTTP/1.1 on loopback that keeps the law of `pong`, or breaks off,
-//! refuses, waits, closes or hangs up as its row tells it.
+//! The peer of a relay, played by verify: a server of HTTP/1.1 on loopback that keeps the law of `pong`, or
+//! breaks off, refuses, waits, closes or hangs up as the row sets.
 //!
-//! It reads heads without a body only, answers in order, and remembers who asked what. It judges nothing: what the
-//! service asked and how often it connected is the row's to say. Dropping it closes all its connections.
+//! It reads only heads without a body, answers in order, and records requests and connections. It checks
+//! nothing; the rows do. Dropping it closes all its connections.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,15 +17,15 @@ use tokio::time::sleep;
 
 use super::sys;
 
-/// A head longer than this is no request of a relay.
+/// No relay sends a longer head.
 const LONGEST_HEAD: usize = 64 << 10;
 
-/// How the peer answers the requests that come from now on.
+/// How the peer answers requests from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
     /// `pong(n)`, the connection kept.
     Lawful,
-    /// The same after this time.
+    /// `pong(n)` after this time.
     After(Duration),
     /// This status with a body of `REFUSAL`.
     Refusing(u16),
@@ -35,18 +35,18 @@ pub(super) enum Manner {
     BreakingOff(Framing),
     /// Half of a head, then the end of the connection.
     HalfAHead,
-    /// The end of the connection in place of a reply, that many times; then `pong(n)`.
+    /// The end of the connection instead of a reply, that many times; then `pong(n)`.
     HangingUp(usize, Ending),
     /// `pong(n)` in chunks.
     Chunked,
 }
 
-/// How a body's end is known.
+/// How the end of a body is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// By `Content-Length`.
     Length,
-    /// By a chunk without bytes.
+    /// By an empty chunk.
     Chunks,
 }
 
@@ -63,14 +63,14 @@ pub(super) enum Ending {
 pub(super) enum Notice {
     /// `Connection: close` in the head.
     Given,
-    /// Nothing.
+    /// It is not announced.
     None,
 }
 
 /// The body of a refusal, ten bytes.
 pub(super) const REFUSAL: &[u8] = b"frobnicate";
 
-/// What the peer does and has seen since it was last told.
+/// What the peer does, and what it has seen since it was last set.
 #[derive(Debug)]
 struct PeerState {
     manner: Manner,
@@ -78,16 +78,16 @@ struct PeerState {
     accepted: usize,
 }
 
-/// A peer at work. Dropping it ends it.
+/// A running peer. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Peer {
     address: SocketAddr,
     state: Arc<Mutex<PeerState>>,
-    /// Dropped to end the thread that serves.
+    /// Dropped to end the serving thread.
     stop: Option<oneshot::Sender<()>>,
 }
 
-/// A port of loopback that is held, though nobody listens there yet: connecting is refused.
+/// A reserved port of loopback on which nothing listens yet, so that connecting is refused.
 #[derive(Debug)]
 pub(super) struct Absent {
     runtime: tokio::runtime::Runtime,
@@ -96,9 +96,9 @@ pub(super) struct Absent {
 }
 
 impl Absent {
-    /// Takes a free port.
+    /// Reserves a free port.
     ///
-    /// Errors: where the host has none, or no descriptors left.
+    /// Errors: the host has none, or no descriptors left.
     pub(super) fn new() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let socket = TcpSocket::new_v4()?;
@@ -111,7 +111,7 @@ impl Absent {
         self.address
     }
 
-    /// Begins to listen and to answer, by the law.
+    /// Listens and answers, by the law at first.
     pub(super) fn listen(self) -> io::Result<Peer> {
         let Self { runtime, socket, address } = self;
         let listener = runtime.block_on(async { socket.listen(1024) })?;
@@ -121,7 +121,7 @@ impl Absent {
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             runtime.spawn(accept(listener, shared));
-            // Told to stop, or its owner gone: both are the end of everything that was spawned.
+            // A message to stop and a dropped owner both end all spawned tasks.
             let _ = runtime.block_on(stopped);
         });
         Ok(Peer { address, state, stop: Some(stop) })
@@ -131,7 +131,7 @@ impl Absent {
 impl Peer {
     /// A peer on a free port of loopback.
     ///
-    /// Errors: where the host has none, or no descriptors left.
+    /// Errors: the host has none, or no descriptors left.
     pub(super) fn start() -> io::Result<Self> {
         Absent::new()?.listen()
     }
@@ -140,12 +140,12 @@ impl Peer {
         self.address
     }
 
-    /// Answers in this manner from now on and forgets what it saw before.
+    /// Answers in this manner from now on, and forgets what it saw before.
     pub(super) fn behave(&self, manner: Manner) {
         *lock(&self.state) = PeerState { manner, asked: Vec::new(), accepted: 0 };
     }
 
-    /// The methods and paths that it was asked for, such as `GET /pong/5`, in the order they came.
+    /// The methods and paths requested, such as `GET /pong/5`, in order.
     pub(super) fn asked(&self) -> Vec<String> {
         lock(&self.state).asked.clone()
     }
@@ -162,25 +162,25 @@ impl Drop for Peer {
     }
 }
 
-/// A thread that panicked while it held the state left it whole: each change is one assignment.
+/// The state is consistent even if a thread panicked while holding it, since each change is one assignment.
 fn lock(state: &Mutex<PeerState>) -> MutexGuard<'_, PeerState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn accept(listener: TcpListener, state: Arc<Mutex<PeerState>>) {
-    // An error of one connection is that connection's affair.
+    // An error of one connection does not affect the others.
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
         lock(&state).accepted += 1;
         let state = Arc::clone(&state);
         tokio::spawn(async move {
-            // A relay that goes away is no concern of the peer: the row sees what the relay answers.
+            // The peer ignores a relay that disconnects; the row checks what the relay answers.
             let _ = serve(stream, &state).await;
         });
     }
 }
 
-/// Answers the requests of one connection until either side ends it.
+/// Answers the requests of one connection until either side closes it.
 async fn serve(mut stream: TcpStream, state: &Mutex<PeerState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut unread = Vec::new();
@@ -208,7 +208,7 @@ async fn serve(mut stream: TcpStream, state: &Mutex<PeerState>) -> io::Result<()
     Ok(())
 }
 
-/// Ends a connection, which its owner drops then.
+/// Ends a connection, which its owner then drops.
 fn hang_up(stream: &TcpStream, ending: Ending) -> io::Result<()> {
     match ending {
         Ending::Close => Ok(()),
@@ -230,7 +230,7 @@ async fn read_head(stream: &mut TcpStream, unread: &mut Vec<u8>) -> io::Result<O
     }
 }
 
-/// The bytes of a reply; `None` stands for a request that the law refuses.
+/// The bytes of a reply; `None` as size is a request that the law refuses.
 fn reply(size: Option<usize>, manner: Manner) -> Vec<u8> {
     let (status, body) = match (manner, size) {
         (Manner::Refusing(status), _) => (status, REFUSAL.to_vec()),
@@ -264,7 +264,7 @@ fn whole(head: String, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Without the chunk that tells the end.
+/// A chunked body without the last chunk.
 fn chunks(head: String, body: &[u8]) -> Vec<u8> {
     let mut bytes = whole(head + "Transfer-Encoding: chunked\r\n", &[]);
     for chunk in body.chunks(300) {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn it_hangs_up_so_many_times() {
+    fn it_hangs_up_as_often_as_set() {
         let peer = Peer::start().expect("a peer");
         peer.behave(Manner::HangingUp(2, Ending::Close));
         assert_eq!((ask(&peer, "/pong/4"), ask(&peer, "/pong/5")), (String::new(), String::new()));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_held_before_anybody_listens_there() {
+    fn a_port_is_reserved_before_anything_listens_there() {
         let absent = Absent::new().expect("a port");
         let address = absent.address();
         let error = Stream::connect(address).expect_err("nobody listens");

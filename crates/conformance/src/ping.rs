@@ -1,7 +1,7 @@
 //! Rows R1 to R20: the workload `ping` over `http1-json`, with verify as the peer, and `NAGLE`.
 //!
-//! One instance of the relay is shared by the rows that need no peer of their own; the peer changes its manner from
-//! row to row. What the relay's client costs is measured elsewhere: here it need only be right.
+//! Rows that need no separate peer share one instance of the relay; the peer's behaviour changes from row to
+//! row. The cost of the relay's client is measured elsewhere; here it only has to be right.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,7 +18,6 @@ use super::reply::{Expected, RawRequest, ask, receive};
 use super::stopping::ends_idle_connections;
 use super::{Needs, Test, row};
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("R1", "a `PEER` that is missing or no address with a port is refused in one line, exit code 2")
         .tried(Needs::Relay, wrong_peers_are_refused),
@@ -67,7 +66,7 @@ pub(super) const ROWS: &[Test] = &[
 
 const LARGE: usize = 10_000_000;
 
-/// How long a relay may take until it has asked its peer, on any machine.
+/// How long a relay may take to ask its peer, on any machine.
 const ASKED_PATIENCE: Duration = Duration::from_secs(5);
 
 const SIZES: [usize; 8] = [4, 5, 6, 1000, 1460, 65_536, 87_380, 1_000_000];
@@ -80,7 +79,8 @@ fn mping(n: usize) -> RawRequest {
     RawRequest::get(format!("/mping/{n}"))
 }
 
-/// Asks `/mping/{n}` and returns the duration, which is above 0 and not above the time that was waited.
+/// Asks `/mping/{n}` and returns the duration, which must be above 0 and at most the time that the client
+/// waited.
 fn measured(connection: &mut Connection, n: usize, expected: &Expected) -> Result<Duration, Shortfall> {
     let request = mping(n);
     let begin = Instant::now();
@@ -96,7 +96,7 @@ fn measured(connection: &mut Connection, n: usize, expected: &Expected) -> Resul
     Ok(duration)
 }
 
-/// What `/mping/{n}` says of a lawful peer.
+/// The reply to `/mping/{n}` with a lawful peer.
 fn mpong(n: usize) -> Expected {
     Expected::Measured { length: n, code: 200, retries: 0..=0 }
 }
@@ -179,8 +179,8 @@ fn other_statuses_are_told(bench: &mut Bench) -> Verdict {
     for code in [404, 500] {
         let relay = bench.relay(Manner::Refusing(code))?;
         ask(&mut relay.service.connect()?, &ping(5), &Expected::Problem(502))?;
-        let told = Expected::Measured { length: REFUSAL.len(), code, retries: 0..=0 };
-        measured(&mut relay.service.connect()?, 5, &told)?;
+        let expected = Expected::Measured { length: REFUSAL.len(), code, retries: 0..=0 };
+        measured(&mut relay.service.connect()?, 5, &expected)?;
     }
     Ok(())
 }
@@ -258,15 +258,15 @@ fn half_a_body_is_502(bench: &mut Bench) -> Verdict {
 
 fn hang_ups_are_repeated(bench: &mut Bench) -> Verdict {
     for (ending, times) in [(Ending::Close, 1), (Ending::Close, 3), (Ending::Reset, 1), (Ending::Reset, 3)] {
-        // On a connection that was there before, which is where it happens in earnest.
+        // Uses a connection that was open before, since that is where it happens in practice.
         let relay = bench.relay(Manner::Lawful)?;
         let mut connection = relay.service.connect()?;
         measured(&mut connection, 5, &mpong(5))?;
         relay.peer.behave(Manner::HangingUp(times, ending));
-        // One may have been repeated by the client library, unseen.
-        let told = Expected::Measured { length: 5, code: 200, retries: times / 2..=times };
+        // The client library may have repeated one unnoticed.
+        let expected = Expected::Measured { length: 5, code: 200, retries: times / 2..=times };
         let remark = format!(" (the peer hangs up {times} times: {ending:?})");
-        measured(&mut connection, 5, &told).map_err(|shortfall| shortfall.behind(remark))?;
+        measured(&mut connection, 5, &expected).map_err(|shortfall| shortfall.behind(remark))?;
         relay.was_asked(
             &format!("`GET /mping/5` of a peer that hangs up {times} times"),
             &vec![5; times + 1],
@@ -291,7 +291,7 @@ fn half_a_head_is_502(bench: &mut Bench) -> Verdict {
     ask(&mut relay.service.connect()?, &ping(5), &Expected::Pong(5)).map(drop)
 }
 
-/// Checks that both paths are 502, and that the peer is asked at most so often for each.
+/// Checks that both paths are 502, and that the peer is asked at most `most` times for each.
 fn is_502_within(most: usize, relay: &RelayAndPeer, what: &str) -> Verdict {
     for request in [ping(5), mping(5)] {
         let before = relay.peer.asked().len();
@@ -306,13 +306,13 @@ fn is_502_within(most: usize, relay: &RelayAndPeer, what: &str) -> Verdict {
 }
 
 fn stop_while_the_peer_is_asked(bench: &mut Bench) -> Verdict {
-    // An instance of its own: it ends here.
+    // A separate instance, since it ends here.
     let RelayAndPeer { service, peer } = RelayAndPeer::start(bench)?;
     peer.behave(Manner::After(Duration::from_millis(500)));
     let mut connection = service.connect()?;
     let request = ping(5);
     connection.send(&request.bytes()).map_err(|error| differs(&request, "a write that is taken", error))?;
-    // However slow the machine is; one that never asks shows in what comes.
+    // Waits long enough for any machine; if the relay never asks, the reply shows it.
     let start = Instant::now();
     while peer.asked().is_empty() && start.elapsed() < ASKED_PATIENCE {
         thread::sleep(Duration::from_millis(5));

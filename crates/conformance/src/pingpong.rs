@@ -6,7 +6,6 @@ use super::outcome::{Verdict, differs};
 use super::reply::{Expected, RawRequest, ask};
 use super::{Needs, Test, row};
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("P1", "`/pong/4` is `pong`").tried(Needs::Service, |bench| pongs(bench, &[4])),
     row("P2", "`/pong/5` is `poong`").tried(Needs::Service, |bench| pongs(bench, &[5])),
@@ -40,7 +39,7 @@ pub(super) const ROWS: &[Test] = &[
         .tried(Needs::Service, replies_are_the_same),
 ];
 
-/// Sizes around the edges of digits, segments, pages and buffers.
+/// Sizes around limits of digits, segments, pages and buffers.
 pub(super) const SIZES: [usize; 22] = [
     6, 7, 8, 9, 10, 99, 100, 1000, 1459, 1460, 1461, 4095, 4096, 4097, 8192, 16_384, 65_535, 65_536, 65_537,
     87_380, 500_000, 1_000_000,
@@ -85,7 +84,7 @@ fn heads_have_no_body(bench: &mut Bench) -> Verdict {
         .try_for_each(|n| head_then_pong(bench, &format!("/pong/{n}"), &Expected::Pong(n)))
 }
 
-/// Asks the head, then row P2 on the same connection: a body behind the head would be in its way.
+/// Sends `HEAD`, then row P2 on the same connection; a body after the head would disturb the second reply.
 fn head_then_pong(bench: &mut Bench, path: &str, expected: &Expected) -> Verdict {
     let mut connection = bench.connect()?;
     ask(&mut connection, &RawRequest::head(path), expected)?;
@@ -94,7 +93,7 @@ fn head_then_pong(bench: &mut Bench, path: &str, expected: &Expected) -> Verdict
 
 fn replies_are_the_same(bench: &mut Bench) -> Verdict {
     let request = RawRequest::pong(1000);
-    // Both bodies keep the law, or asking would have failed.
+    // Both bodies keep the law, or `ask` would have failed.
     let first = bench.ask(&request, &Expected::Pong(1000))?.head.lasting_headers();
     let second = bench.ask(&request, &Expected::Pong(1000))?.head.lasting_headers();
     if first == second {

@@ -8,7 +8,6 @@ use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::running::{Ended, Patience};
 use super::{Needs, Protocol, Test, TlsOffer, row};
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row(
         "C1",
@@ -61,8 +60,8 @@ pub(super) fn version_line(bench: &Bench, environment: &[(&str, &str)]) -> Resul
     }
 }
 
-/// Whether `line` is words with one space between, the first the language: it, its version, then a library and its
-/// version once or more.
+/// Whether `line` has words with one space between them: the language, its version, then one or more
+/// libraries, each with its version.
 fn is_version(line: &str, language: &str) -> bool {
     let words: Vec<_> = line.split(' ').collect();
     let word = |word: &&str| !word.is_empty() && !word.contains(char::is_whitespace);
@@ -85,7 +84,7 @@ fn version_ignores_the_environment(bench: &mut Bench) -> Verdict {
     Err(differs("`--version` with `PORT=abc`", format_args!("`{plain}`"), came))
 }
 
-/// Checks that a start is refused with exit code 2 and one line that holds `words`.
+/// Checks that a start is refused with exit code 2 and one line that contains `words`.
 pub(super) fn refuses(
     bench: &Bench,
     arguments: &[&str],
@@ -115,7 +114,7 @@ fn check_refusal(ended: Result<Ended, String>, what: &str, code: i32, words: &[&
     }
 }
 
-/// Checks that a variable's value is refused in a line that holds both and `words`.
+/// Checks that a variable's value is refused with a line that contains its name, the value and `words`.
 pub(super) fn refuses_value(bench: &Bench, name: &str, value: &str, words: &[&str]) -> Verdict {
     let words: Vec<_> = [name, value].into_iter().chain(words.iter().copied()).collect();
     refuses(bench, &[], &[(name, value)], &words)
@@ -151,10 +150,10 @@ fn ready_is_true_and_alone(bench: &mut Bench) -> Verdict {
     Err(differs("start", "nothing on stdout behind `ready <port>`", quoted(&more)))
 }
 
-/// How often a row tries again where another process may have taken a port that was free a moment ago.
+/// How often a row is retried if another process may have taken a port that was just free.
 const ATTEMPTS: usize = 3;
 
-/// Starts the service on a port that was free a moment ago.
+/// Starts the service on a port that was just free.
 fn on_a_free_port(bench: &Bench) -> Result<Service, Shortfall> {
     let mut outcome = Err(Shortfall::Skipped("no port was tried".to_owned()));
     for _ in 0..ATTEMPTS {
@@ -208,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_pairs_of_words_with_one_space_between() {
+    fn a_version_line_is_pairs_of_words_separated_by_one_space() {
         assert!(is_version("Go 1.26.8 net/http 1.26.8", "Go"));
         assert!(is_version("Go 1.26.8 net/http 1.26.8 grpc 1.85.0", "Go"));
         for line in

@@ -1,7 +1,7 @@
-//! What a right reply is, by the letter of the contract: status, exact `Content-Type` and `Content-Length`, no
-//! `Transfer-Encoding`, the body byte for byte and nothing behind it.
+//! The right reply by the letter of the contract: status, exact `Content-Type` and `Content-Length`, no
+//! `Transfer-Encoding`, the body byte for byte and nothing after it.
 //!
-//! It sends one request at a time over a connection it is given and says what came instead of what was expected.
+//! It sends one request at a time over a given connection and reports what came instead of the right reply.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::client::{ClientError, Connection, Head, Quiet};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 
-/// An error reply longer than this is none.
+/// No error reply is longer.
 const LONGEST_PROBLEM: usize = 64 << 10;
 
 /// A request, to be sent in one write.
@@ -21,7 +21,7 @@ pub(super) struct RawRequest {
     method: &'static str,
     path: String,
     version: &'static str,
-    /// Header lines behind `Host`, each with its CR LF.
+    /// Header lines after `Host`, each with its CR LF.
     headers: String,
     /// Bytes of the body.
     length: usize,
@@ -42,25 +42,25 @@ impl RawRequest {
         Self { method: "HEAD", ..Self::get(path) }
     }
 
-    /// Another method with an empty body.
+    /// Another method without a body.
     pub(super) fn empty(method: &'static str, path: impl Into<String>) -> Self {
         Self { method, ..Self::get(path) }.with("Content-Length: 0")
     }
 
-    /// `POST path` with a body of that many bytes.
+    /// `POST path` with a body of `length` bytes.
     pub(super) fn post(path: impl Into<String>, length: usize) -> Self {
         let header = format!("Content-Length: {length}");
         Self { method: "POST", length, ..Self::get(path) }.with(&header)
     }
 
-    /// The same with one more header line.
+    /// Adds a header line.
     pub(super) fn with(mut self, header: &str) -> Self {
         self.headers.push_str(header);
         self.headers.push_str("\r\n");
         self
     }
 
-    /// The same in HTTP/1.0.
+    /// Changes the version to HTTP/1.0.
     pub(super) fn in_http10(self) -> Self {
         Self { version: "HTTP/1.0", ..self }
     }
@@ -74,7 +74,7 @@ impl RawRequest {
         &self.path
     }
 
-    /// What goes over the wire.
+    /// The bytes sent.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let Self { method, path, version, headers, length } = self;
         let head = format!("{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n");
@@ -91,14 +91,14 @@ impl fmt::Display for RawRequest {
     }
 }
 
-/// What the contract says to a request.
+/// The reply that the contract demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// 200 with the body of that many bytes; at least 4.
+    /// 200 with a body of that many bytes; at least 4.
     Pong(usize),
     /// 200 with this text.
     Version(String),
-    /// 200 with what a relay says of its peer's reply.
+    /// 200 with a relay's report of its peer's reply.
     Measured {
         /// Bytes of the peer's body.
         length: usize,
@@ -107,7 +107,7 @@ pub(super) enum Expected {
         /// How often the relay may have repeated its request.
         retries: RangeInclusive<usize>,
     },
-    /// This status and a body that says what was wrong.
+    /// This status, and a body that names the error.
     Problem(u16),
 }
 
@@ -139,7 +139,7 @@ impl Expected {
         }
     }
 
-    /// The length of the body, where it is known beforehand.
+    /// The length of the body, if it is known in advance.
     pub(super) fn length(&self) -> Option<usize> {
         match self {
             Self::Pong(n) => Some(*n),
@@ -148,10 +148,11 @@ impl Expected {
         }
     }
 
-    /// Judges the head of the reply to `request` and returns the length of the body that follows it.
+    /// Checks the head of the reply to `request` and returns the length of its body.
     pub(super) fn check_reply(&self, request: &RawRequest, head: &Head) -> Result<usize, String> {
         match (request.method, self) {
-            // Row P14 asks a length of no head of an error, since there is no body to compare it with.
+            // Row P14 does not check the length in an error's head, since there is no body to compare it
+            // with.
             ("HEAD", Self::Problem(status)) => {
                 if head.status != *status {
                     return Err(format!("status {}", head.status));
@@ -163,7 +164,7 @@ impl Expected {
         }
     }
 
-    /// Judges a head and returns the length of the body that belongs to it.
+    /// Checks a head and returns the length of its body.
     fn check_head(&self, head: &Head) -> Result<usize, String> {
         if head.status != self.status() {
             return Err(format!("status {}", head.status));
@@ -182,7 +183,7 @@ impl Expected {
         length.ok_or_else(|| "a head whose `Content-Length` is no number up to 64 KiB".to_owned())
     }
 
-    /// Judges a whole body.
+    /// Checks a whole body.
     pub(super) fn check_body(&self, body: &[u8]) -> Result<(), String> {
         match self {
             Self::Pong(n) => check_pong(body, *n),
@@ -203,7 +204,7 @@ fn check_header(head: &Head, name: &str, expected: &str) -> Result<(), String> {
     Err(format!("{came} as `{name}` instead of `{expected}`"))
 }
 
-/// The law of the body: byte 0 is `p`, the last two are `ng`, all between are `o`.
+/// Checks the law of the body: byte 0 is `p`, the last two are `ng`, all between are `o`.
 fn check_pong(body: &[u8], n: usize) -> Result<(), String> {
     let law = |index: usize| match index {
         0 => b'p',
@@ -220,7 +221,7 @@ fn check_pong(body: &[u8], n: usize) -> Result<(), String> {
     }
 }
 
-/// An object with `error` as its only key and a text that is not empty.
+/// Checks for an object whose only key is `error`, with a non-empty text.
 fn check_problem(body: &[u8]) -> Result<(), String> {
     let wrong = || format!("the body {} instead of {{\"error\": \"<text>\"}}", quoted(body));
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return Err(wrong()) };
@@ -228,13 +229,14 @@ fn check_problem(body: &[u8]) -> Result<(), String> {
     if said.is_some() && object.len() == 1 { Ok(()) } else { Err(wrong()) }
 }
 
-/// A range of counts for people.
+/// A range of counts, as text.
 fn counts(range: &RangeInclusive<usize>) -> String {
     let (least, most) = (range.start(), range.end());
     if least == most { most.to_string() } else { format!("from {least} to {most}") }
 }
 
-/// An object with the four keys of `mping` alone, each a whole number. How long the call took is not judged here.
+/// Checks for an object with exactly the four keys of `mping`, each a whole number. The duration is not
+/// checked here.
 fn check_measured(
     body: &[u8],
     length: usize,
@@ -245,14 +247,14 @@ fn check_measured(
     let wrong = || format!("the body {} instead of {{\"duration_ns\": <number>, {rest}}}", quoted(body));
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return Err(wrong()) };
     let number = |key: &str| usize::try_from(object.get(key)?.as_u64()?).ok();
-    let told = number("duration_ns").is_some()
+    let is_right = number("duration_ns").is_some()
         && number("length") == Some(length)
         && number("code") == Some(code.into())
         && number("retries").is_some_and(|number| retries.contains(&number));
-    if told && object.len() == 4 { Ok(()) } else { Err(wrong()) }
+    if is_right && object.len() == 4 { Ok(()) } else { Err(wrong()) }
 }
 
-/// A reply that was found right.
+/// A reply that was right.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) head: Head,
@@ -271,7 +273,7 @@ impl Reply {
     }
 }
 
-/// Sends a request, reads the right reply and checks that the connection stays open with nothing behind it.
+/// Sends a request, reads the right reply and checks that the connection stays open and silent.
 pub(super) fn ask(
     connection: &mut Connection,
     request: &RawRequest,
@@ -282,7 +284,7 @@ pub(super) fn ask(
     Ok(reply)
 }
 
-/// Sends a request and reads the right reply, whatever is behind it.
+/// Sends a request and reads the right reply, without checking what follows it.
 pub(super) fn exchange(
     connection: &mut Connection,
     request: &RawRequest,
@@ -313,7 +315,7 @@ fn read(connection: &mut Connection, request: &RawRequest, expected: &Expected) 
     Ok(Reply { head, body })
 }
 
-/// Checks that a connection is kept open after the reply to `request`, with nothing behind it.
+/// Checks that a connection is kept open after the reply to `request`, with nothing after it.
 pub(super) fn check_open(connection: &mut Connection, request: &RawRequest, reply: &Reply) -> Verdict {
     let expected = "a connection that stays open with nothing behind the reply";
     let announced = reply.head.values("connection").any(|value| value.eq_ignore_ascii_case("close"));

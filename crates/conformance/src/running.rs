@@ -1,8 +1,8 @@
-//! A process of the service under test: started in a process group of its own, listened to, and killed with all its
-//! group on every path.
+//! A process of the service under test: started in its own process group, its output read, and killed with
+//! the whole group on every path.
 //!
-//! What it says is kept up to a bound and read on threads, so that neither silence nor chatter can hold us up. A
-//! process that leaves the group (a daemon) is not followed.
+//! Threads read its output up to a limit, so that neither silence nor much output can block us. A process
+//! that leaves the group (a daemon) is not followed.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -24,10 +24,10 @@ const VARIABLES: [&str; 11] = [
     "HOST", "PORT", "WORKLOAD", "PROTOCOL", "PEER", "NAGLE", "TLS_CERT", "TLS_KEY", "DIRECT", "DATA", "STATE",
 ];
 
-/// How often a process is looked at while it is waited for.
+/// Pause between two checks of a process while waiting for it.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// For the last words of a process that has ended.
+/// Time to read the remaining output of a process that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A started process. Dropping it kills its group.
@@ -42,7 +42,7 @@ pub(super) struct Running {
     _state: TempDir,
 }
 
-/// Whether the number of the group is still its own.
+/// Whether the group's id still belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leader {
     Unreaped,
@@ -52,18 +52,18 @@ enum Leader {
 /// How a process ended by itself.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// `None` where the system would not tell.
+    /// `None` if the system does not report it.
     pub(super) status: Option<ExitStatus>,
-    /// What it wrote, without a `ready` line that was read before.
+    /// Its output, without a `ready` line that was read before.
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
 }
 
-/// When to lose patience with a process that should end.
+/// When to stop waiting for a process that should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
     UntilDeadline,
-    /// As soon as it says something on stdout, though it should be silent there.
+    /// As soon as it writes to stdout, which it should not.
     UntilItSpeaks,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn start(
     spawn(subject, arguments, environment, Stdio::null())
 }
 
-/// The same without arguments, and with a standard input to talk to it.
+/// Like [`start`], without arguments and with a pipe as standard input.
 pub(super) fn start_talking(subject: &Subject, environment: &[(&str, &str)]) -> Result<Running, Shortfall> {
     spawn(subject, &[], environment, Stdio::piped())
 }
@@ -114,13 +114,13 @@ fn spawn(
 impl Running {
     /// Waits for the `ready` line and returns its port.
     ///
-    /// Errors: where the process ends, says something else first, or says nothing until the deadline.
+    /// Errors: the process ends, writes something else first, or writes nothing until the deadline.
     pub(super) fn ready(&mut self, deadline: Instant) -> Result<u16, Shortfall> {
         let expected = "`ready <port>` and a line feed on stdout";
         let fail = |came: String| Err(differs("start", expected, came));
         let begin = Instant::now();
         loop {
-            // Asked before the last look at stdout: what a process says before its end is then seen.
+            // Asked before the last read of stdout, so that output before the end is not missed.
             let ended = self.has_ended();
             if ended {
                 self.stdout.take_rest()
@@ -140,7 +140,7 @@ impl Running {
         }
     }
 
-    /// Says a line to a process that was started to be talked to.
+    /// Writes a line to a process that has a pipe as standard input.
     pub(super) fn say(&mut self, line: &str) -> Result<(), Shortfall> {
         let said = self.input.as_mut().map(|input| input.write_all(format!("{line}\n").as_bytes()));
         match said {
@@ -149,17 +149,17 @@ impl Running {
         }
     }
 
-    /// Ends its standard input.
+    /// Closes its standard input.
     pub(super) fn end_input(&mut self) {
         self.input = None;
     }
 
     /// The next line on stdout, without its line feed.
     ///
-    /// Errors: where the process ends or says none until the deadline; `what` it was that should bring it.
+    /// Errors: the process ends or writes no line until the deadline; `what` names the request for messages.
     pub(super) fn line(&mut self, what: &str, deadline: Instant) -> Result<Vec<u8>, Shortfall> {
         loop {
-            // As in `ready`.
+            // Asked first, as in `ready`.
             let ended = self.has_ended();
             if ended {
                 self.stdout.take_rest()
@@ -180,7 +180,7 @@ impl Running {
         }
     }
 
-    /// Sends SIGTERM to the started process and returns when that was.
+    /// Sends SIGTERM to the started process and returns the time.
     pub(super) fn terminate(&self) -> Result<Instant, Shortfall> {
         let signalled = Instant::now();
         sys::terminate(&self.child).map_err(|error| differs("SIGTERM", "a process that takes it", error))?;
@@ -193,7 +193,10 @@ impl Running {
         while !self.has_ended() {
             self.stdout.take_in(LOOK);
             if patience == Patience::UntilItSpeaks && !self.stdout.bytes.is_empty() {
-                return Err(format!("{} on stdout of a process that goes on", quoted(&self.stdout.bytes)));
+                return Err(format!(
+                    "{} on stdout of a process that keeps running",
+                    quoted(&self.stdout.bytes)
+                ));
             }
             if Instant::now() >= deadline {
                 self.stderr.take_in(LOOK);
@@ -205,7 +208,7 @@ impl Running {
         Ok(self.reap())
     }
 
-    /// How the process ended, if it has or does within `patience`.
+    /// How the process ended, if it has ended or does within `patience`.
     pub(super) fn death(&mut self, patience: Duration) -> Option<Ended> {
         let deadline = Instant::now() + patience;
         while !self.has_ended() {
@@ -217,17 +220,18 @@ impl Running {
         Some(self.reap())
     }
 
-    /// Kills the process and returns what it had written on stdout behind the `ready` line.
+    /// Kills the process and returns what it wrote to stdout after the `ready` line.
     pub(super) fn kill(mut self) -> Vec<u8> {
         self.reap().stdout
     }
 
     fn has_ended(&self) -> bool {
-        // The call can fail only on a child that is not ours or was reaped: then there is nothing to wait for.
+        // The call fails only for a child that is not ours or was reaped; then there is nothing to wait for.
         sys::has_ended(&self.child).unwrap_or(true)
     }
 
-    /// Kills what is left of the group, then reaps its leader, in this order: afterwards the number may be another's.
+    /// Kills the rest of the group, then reaps its leader. The order matters: once reaped, the id may be
+    /// reused.
     fn reap(&mut self) -> Ended {
         self.kill_group();
         let status = self.child.wait().ok();
@@ -243,7 +247,7 @@ impl Running {
 
     fn kill_group(&self) {
         if self.leader == Leader::Unreaped {
-            // Nobody left to kill is what is wanted.
+            // An error means that no process is left, which is the goal.
             let _ = sys::kill_group(&self.child);
         }
     }
@@ -252,13 +256,13 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.kill_group();
-        // The standard library remembers the end of a child that was reaped before.
+        // The standard library remembers the status of a child that was reaped before.
         let _ = self.child.wait();
     }
 }
 
 impl Ended {
-    /// The exit code; `None` where a signal ended the process.
+    /// The exit code; `None` if a signal ended the process.
     pub(super) fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
     }
@@ -271,14 +275,14 @@ impl fmt::Display for Ended {
     }
 }
 
-/// The port of a `ready` line, from 1 on, in canonical digits.
+/// The port of a `ready` line, at least 1, in canonical digits.
 fn port_of(line: &[u8]) -> Option<u16> {
     let digits = std::str::from_utf8(line).ok()?.strip_prefix("ready ")?.strip_suffix('\n')?;
     let port: u16 = digits.parse().ok()?;
     (port > 0 && port.to_string() == digits).then_some(port)
 }
 
-/// One of the streams that a process writes, read on a thread of its own.
+/// One of a process's output streams, read on its own thread.
 #[derive(Debug)]
 struct Output {
     chunks: Receiver<Vec<u8>>,
@@ -286,7 +290,7 @@ struct Output {
 }
 
 impl Output {
-    /// More than any honest service says is read but not kept.
+    /// Further output is read but not kept; no correct service writes that much.
     const MOST: usize = 64 << 10;
 
     fn reading(pipe: Option<impl Read + Send + 'static>) -> Self {
@@ -298,7 +302,8 @@ impl Output {
                 while let Ok(length @ 1..) = pipe.read(&mut buffer) {
                     if kept < Self::MOST {
                         kept += length;
-                        // Nobody listens any more; the pipe is read on so that the process is not stopped by it.
+                        // If the receiver is gone, reading continues so that the process does not block on
+                        // the pipe.
                         let _ = sender.send(buffer[..length].to_vec());
                     }
                 }
@@ -307,18 +312,19 @@ impl Output {
         Self { chunks, bytes: Vec::new() }
     }
 
-    /// Takes in what there is, waiting for at most `wait` where there is nothing.
+    /// Takes the output read so far; waits for at most `wait` if there is none.
     fn take_in(&mut self, wait: Duration) {
         match self.chunks.recv_timeout(wait) {
             Ok(chunk) => self.bytes.extend(chunk),
             Err(RecvTimeoutError::Timeout) => {}
-            // A closed stream has nothing to wake us: without the sleep, waiting for the process would spin.
+            // A closed stream does not wake us; without the sleep, waiting for the process would spin.
             Err(RecvTimeoutError::Disconnected) => thread::sleep(wait),
         }
         self.bytes.extend(self.chunks.try_iter().flatten());
     }
 
-    /// Takes in all until the stream ends, for at most `LAST_WORDS`: who left the group may hold it open for ever.
+    /// Takes all output until the stream ends, for at most `LAST_WORDS`: a process that left the group may
+    /// hold it open.
     fn take_rest(&mut self) {
         let deadline = Instant::now() + LAST_WORDS;
         while let Ok(chunk) = self.chunks.recv_timeout(left(deadline)) {
@@ -384,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_and_death_before_ready_are_told_apart() {
+    fn silence_and_death_before_ready_are_different_failures() {
         let silent = shell("printf 'ready 1'; sleep 600").ready(soon()).expect_err("no line feed");
         assert!(text(&silent).contains("and nothing more within"), "{silent:?}");
         let dead = shell("echo oops >&2; exit 3").ready(later()).expect_err("no line");
@@ -399,14 +405,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_said_so() {
+    fn a_process_that_does_not_end_is_reported() {
         let came =
             shell("echo words >&2; sleep 600").end(soon(), Patience::UntilDeadline).expect_err("ten minutes");
         assert!(came.starts_with("no end within"), "{came}");
     }
 
     #[test]
-    fn chatter_is_neither_waited_for_nor_kept() {
+    fn excess_output_is_neither_awaited_nor_kept() {
         let mut running = shell("yes ready; true");
         let shortfall = running.ready(later()).expect_err("no port");
         assert!(text(&shortfall).contains("came `ready\\n`"), "{shortfall:?}");
@@ -416,12 +422,12 @@ mod tests {
 
     #[test]
     fn the_whole_group_dies_even_where_its_leader_has_ended() {
-        // The child holds stdout; the leader says its number and ends.
+        // The child holds stdout; the leader prints the child's id and ends.
         let ended = shell("sleep 600 & echo $!").end(later(), Patience::UntilDeadline).expect("it ends");
         let child = String::from_utf8(ended.stdout).expect("digits");
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
         let deadline = later();
-        // Whoever inherits the child reaps it in time of its own.
+        // The process that adopts the child may take a while to reap it.
         while !state().is_empty() && !state().contains(") Z ") {
             assert!(Instant::now() < deadline, "{}", state());
             thread::sleep(LOOK);

@@ -1,7 +1,6 @@
-//! What the rows about TLS need: a certificate of the moment for 127.0.0.1, and clients that trust it and nothing
-//! else.
+//! What the rows about TLS need: a new certificate for 127.0.0.1, and clients that trust only that one.
 //!
-//! The key never leaves a folder that only this user can read and that is gone with the row.
+//! The key stays in a folder that only this user can read and that is removed with the row.
 
 use std::fmt::Display;
 use std::fs;
@@ -22,7 +21,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// A new key and a certificate that it signs itself.
+    /// A new key and a self-signed certificate.
     pub(super) fn new() -> Result<Self, Shortfall> {
         let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
         let made = rcgen::generate_simple_self_signed(names).map_err(unable)?;
@@ -47,8 +46,8 @@ impl Identity {
         self.folder.path().join("key.pem")
     }
 
-    /// A client that trusts this certificate, speaks this version only and offers these protocols. Connections made
-    /// with the same one resume each other's sessions.
+    /// A client that trusts this certificate, uses only this version and offers these protocols. Connections
+    /// of the same client resume each other's sessions.
     pub(super) fn client(
         &self,
         version: &'static SupportedProtocolVersion,

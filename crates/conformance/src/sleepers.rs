@@ -1,7 +1,7 @@
-//! Rows that do little but wait, tried beside the others: each on a thread and on instances of its own.
+//! Rows that mostly wait, run in parallel with the others: each on a thread and with its own instances.
 //!
-//! They are reported in the table's order like all others; only the time that they take is not waited for twice. A row
-//! that asks much of the processor, or that looks at short times, does not belong here.
+//! They are reported in the table's order; running them in parallel only saves time. A row that needs much
+//! CPU time or checks short times does not belong here.
 
 use std::panic::resume_unwind;
 use std::thread::{Scope, ScopedJoinHandle};
@@ -10,17 +10,17 @@ use super::bench::Bench;
 use super::outcome::Verdict;
 use super::{Depth, Subject, attempt, table};
 
-/// Their names: a connection that is idle for 15 s; clients that keep a process to the end of its grace.
+/// Their names: a connection that is idle for 15 s; clients that keep a process until the end of its grace.
 const NAMES: [&str; 7] = ["H19", "S5", "S6", "S7", "F16", "G17", "T12"];
 
-/// Rows under way.
+/// The rows that run in parallel.
 #[derive(Debug, Default)]
 pub(super) struct Sleepers<'scope> {
     begun: Option<Vec<(&'static str, ScopedJoinHandle<'scope, Verdict>)>>,
 }
 
 impl<'scope> Sleepers<'scope> {
-    /// Begins all of them, once.
+    /// Starts all of them, once.
     pub(super) fn begin<'env>(
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
@@ -36,7 +36,7 @@ impl<'scope> Sleepers<'scope> {
         self.begun = Some(rows.collect());
     }
 
-    /// How a row ended that was begun, waited for; `None` of any other.
+    /// Waits for a started row's result; `None` for any other row.
     pub(super) fn verdict(&mut self, id: &str) -> Option<Verdict> {
         let begun = self.begun.as_mut()?;
         let place = begun.iter().position(|(name, _)| *name == id)?;

@@ -1,4 +1,4 @@
-//! Rows S1 to S9: what SIGTERM does. Each starts an instance of its own.
+//! Rows S1 to S9: the effect of SIGTERM. Each starts its own instance.
 
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,6 @@ use super::outcome::{Shortfall, Verdict, differs};
 use super::reply::{Expected, RawRequest, ask, receive};
 use super::{Needs, Test, row};
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("S1", "SIGTERM without connections: exit code 0 within 5 s, without a word")
         .tried(Needs::Service, |bench| bench.start()?.terminate()?.end()),
@@ -29,16 +28,16 @@ pub(super) const ROWS: &[Test] = &[
     row("S9", "SIGTERM is handled as soon as `ready` is said").tried(Needs::Service, sigterm_at_once),
 ];
 
-/// Between a signal or a connection and what is looked at next.
+/// Time between a signal or a connection and the next check.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// For the service to accept a connection that says nothing it could answer.
+/// Time for the service to accept a connection on which nothing can be answered.
 const ACCEPT: Duration = Duration::from_millis(50);
 
-/// Times that row S9 tries to hit the gap between `ready` and the handling of SIGTERM.
+/// How often row S9 tries to hit the gap between `ready` and the handling of SIGTERM.
 const TRIES: usize = 5;
 
-/// Times that row S8 tries, since another process may take the port meanwhile.
+/// How often row S8 tries, since another process may take the port meanwhile.
 const ATTEMPTS: usize = 3;
 
 const LARGE: usize = 10_000_000;
@@ -47,7 +46,7 @@ fn idle_connections_end(bench: &mut Bench) -> Verdict {
     ends_idle_connections(bench.start()?, &RawRequest::pong(5))
 }
 
-/// Gets pong(5) by this request on three connections, then SIGTERM.
+/// Gets pong(5) by this request on three connections, then sends SIGTERM.
 pub(super) fn ends_idle_connections(service: Service, request: &RawRequest) -> Verdict {
     let mut connections = Vec::new();
     for _ in 0..3 {
@@ -64,7 +63,7 @@ pub(super) fn ends_idle_connections(service: Service, request: &RawRequest) -> V
     stopping.end()
 }
 
-/// Starts an instance, asks a large reply, reads its beginning and sends SIGTERM.
+/// Starts an instance, asks for a large reply, reads its beginning and sends SIGTERM.
 fn signal_amid_a_reply(bench: &mut Bench) -> Result<(Stopping, Connection), Shortfall> {
     let service = bench.start()?;
     let mut connection = service.connect()?;

@@ -1,8 +1,8 @@
-//! A client for the rows about HTTP/2, gRPC and TLS: one connection, made by a library that shares no line with the
-//! generator's own, with a deadline on everything.
+//! A client for the rows about HTTP/2, gRPC and TLS: one connection, by a library that shares no code with
+//! the generator, with a deadline on everything.
 //!
-//! The runtime that the library wants lives and ends within one row. Nothing here says whether a reply is right; it
-//! says what came.
+//! The library's runtime starts and ends within one row. Nothing here checks whether a reply is right; it
+//! reports what came.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -28,12 +28,12 @@ use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::reply::{Expected, RawRequest};
 
-/// A head or an error longer than this is none.
+/// No valid head or error is longer.
 const LONGEST_HEAD: usize = 64 << 10;
 
-/// Carries out the part of a row that waits on several things at once.
+/// Runs the part of a row that waits for several things at once.
 ///
-/// Errors: what `work` says; skipped where this host has no descriptors left for a runtime.
+/// Errors: those of `work`; skipped if this host has no descriptors left for a runtime.
 pub(super) fn drive<T>(work: impl Future<Output = Result<T, Shortfall>>) -> Result<T, Shortfall> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
@@ -41,7 +41,7 @@ pub(super) fn drive<T>(work: impl Future<Output = Result<T, Shortfall>>) -> Resu
     runtime.block_on(work)
 }
 
-/// Waits for something until `deadline` at the latest.
+/// Waits for a future until `deadline` at the latest.
 pub(super) async fn timely<T, E: Display>(
     what: &str,
     deadline: Instant,
@@ -54,7 +54,7 @@ pub(super) async fn timely<T, E: Display>(
     }
 }
 
-/// A stream of bytes in both directions.
+/// A byte stream in both directions.
 pub(super) trait Bidirectional: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Bidirectional for T {}
@@ -67,9 +67,9 @@ pub(super) async fn connect(address: SocketAddr, limits: Limits) -> Result<TcpSt
     stream.map_err(|came| differs(format_args!("connecting to {address}"), "an accepted connection", came))
 }
 
-/// Connects and does the handshake of TLS.
+/// Connects and performs the TLS handshake.
 ///
-/// Errors: what came instead of the handshake's end, in words; a failure where nobody accepts.
+/// Errors: what came instead of the end of the handshake, as text; a failure if the connection is refused.
 pub(super) async fn handshake(
     address: SocketAddr,
     limits: Limits,
@@ -137,7 +137,7 @@ async fn fill(
     }
 }
 
-/// The windows that a connection announces, in bytes.
+/// The flow-control windows that a connection announces, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Windows {
     pub(super) stream: u32,
@@ -145,9 +145,9 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// What HTTP/2 begins with.
+    /// The initial windows of HTTP/2.
     pub(super) const DEFAULT: Self = Self { stream: 65_535, connection: 65_535 };
-    /// One stream's window leaves room for others on the connection.
+    /// The connection's window leaves room for other streams besides one that is full.
     pub(super) const ROOMY: Self = Self { stream: 65_535, connection: 16 << 20 };
 }
 
@@ -171,7 +171,7 @@ impl Http2 {
         Self::over(stream, "http", limits, windows).await
     }
 
-    /// Speaks over a stream that is there.
+    /// Uses an existing stream.
     pub(super) async fn over(
         stream: impl Bidirectional + 'static,
         scheme: &'static str,
@@ -192,7 +192,7 @@ impl Http2 {
         self.stream(method, request.path(), &[], true).await.map(|(response, _)| response)
     }
 
-    /// Begins a call of gRPC, whose messages are yet to be sent.
+    /// Begins a gRPC call, whose messages are still to be sent.
     pub(super) async fn call(&mut self, path: &str) -> Result<(ResponseFuture, SendStream<Bytes>), String> {
         let headers = [("content-type", "application/grpc"), ("te", "trailers")];
         self.stream(Method::POST, path, &headers, false).await
@@ -223,22 +223,22 @@ impl Http2 {
         receive(response, request, expected, self.limits).await
     }
 
-    /// Whether the other side takes no new stream.
+    /// Whether the other side accepts no new stream.
     pub(super) async fn is_going_away(&self) -> bool {
         self.driver.is_finished() || self.sender.clone().ready().await.is_err()
     }
 
     /// Waits for the end of the connection until `deadline`.
     pub(super) async fn end(self, deadline: Instant) -> Result<(), String> {
-        // The client's half is held: it is the other side that must end.
+        // Our half is kept, since the other side must close.
         let Self { sender, driver, .. } = self;
         let ended = timely("end of the connection", deadline, driver).await;
         drop(sender);
-        // How it ends, with an error or without, is the other side's affair: idle connections are cut.
+        // Either kind of end is allowed, with or without an error, since idle connections are cut.
         ended.map(drop)
     }
 
-    /// Waits for the end of the connection behind a last reply.
+    /// Waits for the end of the connection after a last reply.
     pub(super) async fn end_behind_reply(self) -> Result<(), String> {
         let deadline = self.limits.within(STREAM_END);
         self.end(deadline).await
@@ -278,7 +278,7 @@ async fn read(
     if request.method() == "HEAD" { Ok(()) } else { expected.check_body(&body) }
 }
 
-/// The next bytes of a body, whose room is given back; `None` at its end.
+/// The next bytes of a body, after giving back their window; `None` at its end.
 pub(super) async fn next_chunk(stream: &mut RecvStream, deadline: Instant) -> Result<Option<Bytes>, String> {
     let chunk = timely("more of the reply", deadline, async { stream.data().await.transpose() }).await?;
     if let Some(chunk) = &chunk {

@@ -1,6 +1,6 @@
-//! Rows T1 to T13: TLS on the listener, whatever is spoken inside.
+//! Rows T1 to T13: TLS on the listener, for any protocol inside.
 //!
-//! Each row makes a certificate of its own. Ciphers, curves and the order of messages are the library's affair.
+//! Each row makes its own certificate. Ciphers, curves and the order of messages are left to the library.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,6 @@ use super::{Needs, SPOKEN, Test, grpc, row};
 
 const HTTP1: Needs = Needs::SpeaksTls(Protocol::HTTP1_JSON);
 
-/// The group.
 pub(super) const ROWS: &[Test] = &[
     row("T1", "`TLS_CERT` without `TLS_KEY`, or the other way round, is refused in one line, exit code 2")
         .tried(HTTP1, one_without_the_other_is_refused),
@@ -54,12 +53,12 @@ pub(super) const ROWS: &[Test] = &[
         .tried(HTTP1, stop_amid_a_reply),
 ];
 
-/// Between a signal and what is looked at next.
+/// Time between a signal and the next check.
 const MOMENT: Duration = Duration::from_millis(200);
 
 const LARGE: usize = 10_000_000;
 
-/// A service that speaks TLS, and the certificate that it was given.
+/// A service that speaks TLS, and the certificate given to it.
 fn start(bench: &Bench, protocol: Protocol) -> Result<(Service, Identity), Shortfall> {
     let identity = Identity::new()?;
     let (certificate, key) = (identity.certificate(), identity.key());
@@ -71,7 +70,7 @@ fn start(bench: &Bench, protocol: Protocol) -> Result<(Service, Identity), Short
     Ok((service, identity))
 }
 
-/// A connection whose handshake is done, has this version and chose this protocol.
+/// A connection after a handshake, which must have chosen this version and protocol.
 async fn open(
     service: &Service,
     limits: Limits,
@@ -81,7 +80,7 @@ async fn open(
     let wrong = |came: String| differs("the handshake of TLS", "its end", came);
     let stream = handshake(service.address(), limits, config).await?.map_err(wrong)?;
     let came = stream.get_ref().1.alpn_protocol();
-    // A service need not speak ALPN where the client offers the only protocol there was before it.
+    // A service need not support ALPN for HTTP/1.1, which predates it.
     if came != chosen.map(str::as_bytes) {
         let expected =
             chosen.map_or("nothing chosen by ALPN".to_owned(), |name| format!("`{name}` chosen by ALPN"));
@@ -152,7 +151,7 @@ fn resumes(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Ver
     drive(async {
         for connection in ["the first connection", "the second connection", "the third connection"] {
             let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
-            // What resumption needs comes with the reply at the latest.
+            // The tickets for resumption arrive with the reply at the latest.
             ask_http1(&mut stream, limits, &RawRequest::pong(5), &Expected::Pong(5)).await?;
             let kind = stream.get_ref().1.handshake_kind();
             let resumed = kind == Some(HandshakeKind::Resumed);
@@ -238,7 +237,7 @@ fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
             match handshake(service.address(), limits, &config).await? {
                 Err(came) if came.starts_with("no end of the handshake") => Err(refused(&came)),
                 Err(_) => Ok(()),
-                // In TLS 1.3 a client may be done before the refusal reaches it.
+                // In TLS 1.3 the client's handshake may end before the refusal arrives.
                 Ok(mut stream) => match timely("end", limits.within(STREAM_END), stream.read_u8()).await {
                     Ok(_) => Err(refused("bytes")),
                     Err(came) if came.starts_with("no end within") => Err(refused(&came)),
@@ -273,7 +272,7 @@ fn silence_holds_nobody_up(bench: &mut Bench) -> Verdict {
     let limits = bench.limits();
     let silent = service.connect()?;
     let mut halved = service.connect()?;
-    // The head of a record that announces 512 bytes of a handshake, and the first of them (ClientHello).
+    // The header of a record that announces 512 bytes of a handshake, and the first of them (ClientHello).
     let half = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01];
     halved.send(&half).map_err(|error| differs("half a handshake", "a write that is taken", error))?;
     answers(&service, limits, &identity)?;

@@ -1,8 +1,8 @@
-//! The table of `services/README.md` against the real services, which keep it, and against versions of the Go
-//! service that break it in one place each: exactly the rows that speak of that place must fail.
+//! The table of `services/README.md` against the real services, and against versions of the Go service with
+//! one defect each: exactly the rows about that defect must fail.
 //!
-//! A service whose program is missing is built first, with its own `build.command`. All of it together takes minutes, most
-//! of them spent waiting: `cargo test -p weighbridge-conformance --test verify -- --ignored`.
+//! A service whose program is missing is built first by its own `build.command`. All tests together take
+//! minutes, mostly waiting: `cargo test -p weighbridge-conformance --test verify -- --ignored`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tempfile::TempDir;
 use weighbridge_conformance::{Depth, Row, RowResult, Subject, TlsOffer};
 
-/// What of a `service.toml` is needed here.
+/// The parts of a `service.toml` needed here.
 #[derive(Deserialize)]
 struct Manifest {
     name: String,
@@ -50,13 +50,13 @@ fn manifest(folder: &Path) -> Manifest {
 
 fn build(folder: &Path, command: &[String]) {
     let mut build = Command::new(&command[0]);
-    // Set by the cargo that runs this test, it would override the toolchain that the service pins.
+    // Cargo sets it for this test; it would override the toolchain that the service pins.
     build.env_remove("RUSTUP_TOOLCHAIN");
     let output = build.args(&command[1..]).current_dir(folder).output().expect("the toolchain is there");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether a command ends with 0.
+/// Whether a command exits with 0.
 fn succeeds(folder: &Path, command: &[String]) -> bool {
     let first = folder.join(&command[0]);
     let program = if command[0].contains('/') { first.as_os_str() } else { command[0].as_ref() };
@@ -93,20 +93,20 @@ fn row<'a>(rows: &'a [Row], id: &str) -> &'a Row {
     rows.iter().find(|row| row.id == id).expect("every row is reported")
 }
 
-/// All that is not passed, for the message of an assertion.
+/// All rows that did not pass, for an assertion's message.
 fn remarks(rows: &[Row]) -> String {
     let remark = |row: &Row| Some(format!("{} {}: {}\n", row.id, row.result.word(), row.result.detail()?));
     rows.iter().filter_map(remark).collect()
 }
 
-/// Every row passes, but those whose letter is one of `not_offered`: these are skipped.
+/// Every row passes, except those whose letter is in `not_offered`, which are skipped.
 fn keeps_the_contract(name: &str, not_offered: &str) {
     let subject = subject(&services().join(name));
     let mut seen = Vec::new();
     let rows = weighbridge_conformance::service(&subject, Depth::Full, &mut |row| seen.push(row.clone()));
     assert_eq!(rows, seen, "each row is told when it is done");
     assert_eq!(rows.len(), 134);
-    // H20 is advice about a time, which a busy host may miss; `::1` is the host's.
+    // H20 is advice about a time, which a busy host may exceed; `::1` depends on the host.
     let allowed = |row: &Row| match row.id {
         id if id.starts_with(|letter| not_offered.contains(letter)) => row.result.word() == "skipped",
         "H20" => matches!(row.result.word(), "passed" | "warned"),
@@ -134,7 +134,7 @@ fn the_java_service_keeps_the_contract() {
     keeps_the_contract("java", "DFGT");
 }
 
-/// Most of a table's time is waiting, so the services wait together.
+/// Most of a table's time is waiting, so the services are verified in parallel.
 #[test]
 #[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
@@ -145,7 +145,7 @@ fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
     });
 }
 
-/// The second JDK is no package of every system: where there is none the service is unavailable, and not looked at.
+/// Not every system has a package of the second JDK. Without it that service is unavailable and skipped.
 #[test]
 #[ignore = "minutes of waiting: `make test` has it beside the others"]
 #[allow(clippy::print_stderr)] // that something is not tested must be seen
@@ -163,13 +163,13 @@ fn the_services_on_netty_in_scala_dart_and_on_a_second_jdk_keep_the_contract() {
     });
 }
 
-/// The Go service with some of its text replaced, in a folder of its own.
+/// The Go service with some of its text replaced, in its own folder.
 struct Mutant {
     folder: TempDir,
     subject: Subject,
 }
 
-/// Keeps these tests short, and leaves time for ten times 1 MB beside whatever else the machine does.
+/// A shorter grace keeps these tests short, yet allows ten replies of 1 MB on a busy machine.
 const SHORTER_GRACE: (&str, &str) = ("grace = 4 * time.Second", "grace = 2500 * time.Millisecond");
 
 impl Mutant {
@@ -195,11 +195,11 @@ impl Mutant {
         Self { folder, subject }
     }
 
-    /// The service with nothing but its shorter grace: compiled once, a copy in a folder of its own for each.
+    /// The service with only the shorter grace: compiled once, and copied into a folder for each test.
     fn unpatched() -> Self {
         static BUILT: OnceLock<(PathBuf, Subject)> = OnceLock::new();
-        // Copied by processes of their own: what this one writes, a process that another test starts at that moment
-        // would hold open for writing, and it could not be executed.
+        // Separate processes copy it. A file that this process writes could be inherited, open for writing,
+        // by a process that another test starts meanwhile, and could then not be executed.
         let copy = |from: &Path, to: &Path| {
             let status = Command::new("cp").args([from, to]).status().expect("`cp` is there");
             assert!(status.success(), "{} to {}", from.display(), to.display());
@@ -224,7 +224,7 @@ impl Mutant {
         rows
     }
 
-    /// Waits until no process is left: those that were killed take a moment to end, one that was forgotten stays.
+    /// Waits until no process is left: killed ones take a moment to end, a forgotten one stays.
     fn is_gone(&self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(30);
         while !self.processes().is_empty() {
@@ -236,7 +236,7 @@ impl Mutant {
         true
     }
 
-    /// Processes whose program lies in the folder.
+    /// Processes whose program is in the folder.
     fn processes(&self) -> Vec<PathBuf> {
         let folder = self.folder.path().canonicalize().expect("it is there");
         let programs = fs::read_dir("/proc").expect("a /proc").flatten();
@@ -328,7 +328,7 @@ fn a_word_too_many_on_stdout_is_found() {
             "\tif err := serve(stop, s, listener)",
             "\tfmt.Println(\"listening\")\n\tif err := serve(stop, s, listener)",
         )],
-        // S4 does not wait for the end, T12 leaves open what is said.
+        // S4 does not wait for the end, and T12 does not check the output.
         &[
             "C12", "R15", "R17", "S1", "S2", "S3", "S5", "S6", "S7", "S8", "S9", "F14", "F15", "F16", "G16",
             "G17", "T13",
@@ -337,14 +337,14 @@ fn a_word_too_many_on_stdout_is_found() {
     says(&rows, "C12", "expected nothing on stdout behind `ready <port>`, came `listening\\n`");
 }
 
-/// Three slips that no row shares, in one program: each is found by its own rows.
+/// One program with three defects that no row shares: the rows of each must fail.
 #[test]
 #[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn a_short_body_a_size_that_is_not_canonical_and_a_wrong_exit_code_are_found() {
     let rows = fails_exactly(
         &[
             ("\tw.Write(body)", "\tif len(body) == 87380 {\n\t\tbody = body[1:]\n\t}\n\tw.Write(body)"),
-            // Base 0 takes underscores.
+            // Base 0 accepts underscores.
             ("strconv.ParseUint(text, 10, 63)", "strconv.ParseUint(text, 0, 63)"),
             ("exitConfiguration = 2", "exitConfiguration = 0"),
         ],
@@ -418,12 +418,12 @@ fn slips_of_a_relay_are_found() {
         &[
             // Its connections end after each request.
             ("MaxIdleConnsPerHost: math.MaxInt", "MaxIdleConnsPerHost: math.MaxInt, DisableKeepAlives: true"),
-            // The clock starts when the head is there.
+            // The clock starts only when the head has arrived.
             ("\t\tbody, err := io.ReadAll", "\t\tbegin = time.Now()\n\t\tbody, err := io.ReadAll"),
-            // Half a body is passed on as if it were one.
+            // Half a body is passed on as a whole one.
             ("time.Since(begin), retries}, err", "time.Since(begin), retries}, nil"),
             ("if a.code != http.StatusOK", "if a.code == http.StatusNotFound"),
-            // It repeats too often, and what had begun to be answered too.
+            // It repeats too often, even after part of the answer has arrived.
             ("mostRetries = 3", "mostRetries = 30"),
             ("errors.Is(err, io.EOF) ||", "err != nil ||"),
         ],
@@ -442,7 +442,7 @@ fn other_slips_of_a_relay_are_found() {
     let rows = fails_exactly(
         &[
             ("err != nil || peer.Port() == 0", "err != nil"),
-            // It asks the peer before it judges the size.
+            // It asks the peer before it checks the size.
             ("\tif !ok {\n\t\treturn", "\tif !ok {\n\t\tc.ask(size)\n\t\treturn"),
             ("`json:\"retries\"`", "`json:\"repeated\"`"),
             (r#"text != "off" && text != "default""#, r#"text != "off""#),
@@ -482,7 +482,7 @@ fn protocols_and_tls_that_are_not_offered_are_skipped() {
     mutant.subject.workloads = offers("pingpong", "http1-json");
     mutant.subject.tls = TlsOffer::Absent;
     let rows = mutant.verify();
-    // It accepts what its file does not offer.
+    // It accepts a protocol that its file does not offer.
     assert_eq!(failures(&rows), ["C10"], "{}", remarks(&rows));
     says(
         &rows,
@@ -498,8 +498,8 @@ fn protocols_and_tls_that_are_not_offered_are_skipped() {
     }
 }
 
-/// Verifies nothing but `direct` of the Rust service as `script` starts it, arguments in `$@`; exactly these rows of its group
-/// must fail. The program is the started process where the script ends with `exec`.
+/// Verifies only the rows about `direct` for the Rust service as `script` starts it (arguments in `$@`);
+/// exactly these rows must fail. The program is the started process if the script ends with `exec`.
 #[track_caller]
 fn direct_fails_exactly(script: &str, expected: &[&str]) -> Vec<Row> {
     let mut subject = subject(&services().join("rust"));
@@ -511,7 +511,7 @@ fn direct_fails_exactly(script: &str, expected: &[&str]) -> Vec<Row> {
     rows
 }
 
-/// A slip for each row: of one reply, of the time in all, of the seed, of what is refused.
+/// One defect for each row: in a reply, in the total time, in the seed, in what is refused.
 #[test]
 #[ignore = "minutes of waiting: `make test` has it beside the others"]
 fn slips_in_direct_calls_are_found() {

@@ -1,4 +1,4 @@
-//! What freezing costs here, both ways: the measurement behind the table in
+//! The cost of freezing on this host, by both methods: the measurement behind the table in
 //! `weighbridge_lab::process::freeze`.
 //!
 //! `cargo run --release -p weighbridge-lab --example freeze_cost`. It starts itself again as the role that is
@@ -23,7 +23,7 @@ fn main() {
     }
 }
 
-/// A process of `busy` threads that compute and `waiting` threads that wait for input, the first one
+/// A process with `busy` threads that compute and `waiting` threads that wait for input, the main thread
 /// included.
 fn role(busy: usize, waiting: usize) {
     for _ in 0..busy {
@@ -35,7 +35,7 @@ fn role(busy: usize, waiting: usize) {
     }
     let wait = || {
         let (reader, _writer) = io::pipe().expect("a pipe");
-        // It never comes, since the writer lives as long.
+        // Input never arrives, since the writer lives as long.
         let _ = io::copy(&mut &reader, &mut io::sink());
     };
     for _ in 1..waiting {
@@ -95,7 +95,7 @@ fn one(layout: &CoreLayout, method: FreezeMethod, busy: usize, waiting: usize) -
     (freezes, thaws)
 }
 
-/// Nearest rank.
+/// The nearest-rank quantile.
 fn quantile(times: &[f64], share: f64) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);

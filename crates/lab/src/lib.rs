@@ -1,11 +1,11 @@
 //! The bench top: host facts, service processes, layers, pinning, freezing, accounting, clean-up.
 //!
-//! The lab starts programs, keeps them where they belong, tells what they used, and sees that nothing
-//! outlives a run. It never sends a request, never estimates, and never prints; it freezes and kills only
+//! The lab starts programs, keeps them on their cores, reports what they used, and makes sure that nothing
+//! outlives a run. It never sends a request, never estimates, and never prints. It freezes and kills only
 //! what it started.
 //!
-//! From the ground up: [`host`], [`cleanup`], [`net`] and [`process`], [`service`], [`layers`], [`removal`],
-//! [`doctor`]; each uses only what comes before it.
+//! From the lowest to the highest: [`host`], [`cleanup`], [`net`] and [`process`], [`service`], [`layers`],
+//! [`removal`], [`doctor`]; each uses only those before it.
 #![cfg(target_os = "linux")]
 
 pub mod cleanup;

@@ -1,5 +1,5 @@
-//! Containers by the real runtimes: what is inside, that it is one unit with its runtime, and that nothing is
-//! left.
+//! Containers by the real runtimes: what is inside, that container and runtime are one unit, and that nothing
+//! is left.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -12,7 +12,7 @@ use weighbridge_lab::process::{Departure, Exit, GRACE};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::CpuQuota;
 
-/// Says who and where it is, tries what it should not be able to, and ends with code 7 when it is asked to.
+/// Prints its user and place, tries what it should not be able to do, and ends with code 7 on request.
 const PROGRAM: &str = r#"
 import os, signal, sys, time
 def status(name):
@@ -37,7 +37,7 @@ while True:
     time.sleep(0.001)
 "#;
 
-/// Sees a child of its own killed that wants more memory than there is, then computes without end.
+/// Has a child killed that wants more memory than there is, then computes without end.
 const GREEDY: &str = r#"
 import os, signal, subprocess, sys
 signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
@@ -127,7 +127,7 @@ fn a_container_is_confined_counted_frozen_and_leaves_nothing() {
         let members = running.members();
         assert!(members.contains(&first) && members.contains(&running.pid()), "{members:?}");
         running.freeze().expect("it stands still");
-        // A thread counts as frozen just before its last step off its core.
+        // A thread counts as frozen just before it leaves its core.
         std::thread::sleep(Duration::from_millis(5));
         let (service, wrapper) = (running.cpu_time(), running.wrapper_use().expect("a runtime"));
         std::thread::sleep(Duration::from_millis(20));
@@ -162,7 +162,7 @@ fn a_container_that_is_dropped_alive_is_killed_and_removed() {
             Container::around(&lab, id.clone(), bundle.clone(), settings, &mut launch).expect("a bundle");
         let mut running = lab.launch(&launch).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
         let first = container.pid().expect("its first process");
-        // As a guardian does: the container goes while its runtime still waits.
+        // As a guardian does: the container is removed while its runtime still waits.
         drop(container);
         assert!(!Path::new(&format!("/proc/{first}/root/usr")).exists(), "its process is gone");
         assert!((0..1_000).any(|_| {
@@ -189,7 +189,7 @@ fn limits_hold_what_is_inside_and_not_its_runtime() {
         let allowed = Allowed { quota: Some(HALF), memory: Some(LIMIT) };
         let mut running =
             lab.launch_within(&launch, allowed).unwrap_or_else(|error| panic!("{}: {error}", runtime.name()));
-        // Until both have been met, however busy the machine is; the time is only a limit.
+        // Until both limits have been hit, however busy the machine is; the time is only a limit.
         let began = Instant::now();
         let (quota, memory) = loop {
             let quota = running.quota().expect("it is limited");
@@ -202,7 +202,7 @@ fn limits_hold_what_is_inside_and_not_its_runtime() {
         };
         assert_eq!((quota.quota, memory.limit, memory.killed), (HALF, LIMIT, 1), "{}", runtime.name());
         assert!(running.is_alive(), "the kernel takes the largest");
-        // The first and the last period may have been cut; the kernel hands out slices of 5 ms to each core.
+        // The first and the last period may be partial; the kernel gives each core slices of 5 ms.
         let (before, since) = (running.cpu_time().time, Instant::now());
         std::thread::sleep(Duration::from_millis(500));
         let used = running.cpu_time().time.saturating_sub(before).as_secs_f64();

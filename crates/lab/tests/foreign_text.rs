@@ -1,4 +1,4 @@
-//! Parsers of text that others write never panic, and what is written is read again.
+//! Parsers of foreign text never panic, and what is written reads back as the same.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const TICK: Nanoseconds = Nanoseconds::from_millis(10);
 proptest! {
     #[test]
     fn any_text_is_parsed_or_refused(text in "(\\PC|\n|\t){0,200}") {
-        // What matters is that these return.
+        // The test is that these return.
         let _ = ProcessStat::parse(&text);
         let _ = parse_core_list(&text);
         let _ = CpuTimes::parse(&text, TICK);

@@ -1,6 +1,6 @@
-//! The packet relay between real network namespaces: what it carries, what it delays, what it loses.
+//! The packet relay between real network namespaces: what it carries, delays and loses.
 //!
-//! Needs root; without it each test says so and what needs no namespace is tried alone.
+//! Needs root. Without it each test says so, and tests only what needs no namespace.
 
 mod ground;
 
@@ -25,13 +25,13 @@ use weighbridge_model::relayed::Relayed;
 
 /// Long enough for a loaded machine, short enough to end.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// An ordinary segment's worth of packets for one frame: what TCP hands down unless told otherwise.
+/// Packets per frame up to the default limit of TCP's segmentation offload.
 const MANY: u32 = 65_535;
 
-/// The tests take turns: streams of one would be in the way of another's delays.
+/// Tests run one at a time, since the streams of one would affect another's delays.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A turn, where this process may make networks.
+/// Permission to run, if this process may make networks.
 fn turn() -> Option<MutexGuard<'static, ()>> {
     may_make_namespaces().then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -40,7 +40,7 @@ fn impairment(text: &str) -> Impairment {
     text.parse().expect("an impairment")
 }
 
-/// Sends `bytes` of a seeded stream and ends; the digest.
+/// Sends `bytes` of a seeded stream, then closes; returns the digest.
 fn pour(mut stream: TcpStream, seed: u64, bytes: usize) -> [u8; 32] {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut digest = Sha256::new();
@@ -54,7 +54,7 @@ fn pour(mut stream: TcpStream, seed: u64, bytes: usize) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// Reads to the end; the digest.
+/// Reads to the end; returns the digest.
 fn drink(mut stream: TcpStream) -> [u8; 32] {
     let mut digest = Sha256::new();
     let mut piece = vec![0; 65_536];
@@ -66,11 +66,12 @@ fn drink(mut stream: TcpStream) -> [u8; 32] {
     }
 }
 
-/// Both directions of one connection at a time; the digests of what each end sent and received.
+/// Sends in both directions of one connection at once; returns the digests of what each end sent and
+/// received.
 fn exchange(stream: TcpStream, seed: u64, bytes: usize) -> [[u8; 32]; 2] {
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let other = stream.try_clone().expect("a descriptor");
-    // A thread is where the one that starts it is; sockets stay where they were made anyway.
+    // A thread is in the namespace of the thread that starts it; sockets stay in theirs anyway.
     let sending = std::thread::spawn(move || pour(other, seed, bytes));
     let received = drink(stream);
     [sending.join().expect("it sends"), received]
@@ -94,11 +95,12 @@ fn stream_both_ways(ground: &Ground, hosts: [&'static str; 2], bytes: usize) {
     assert!(client_sent == server_received && server_sent == client_received, "{hosts:?}");
 }
 
-/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` of
-/// what came; the numbers that came, in their order, once as many as are `awaited` came or none for a while.
+/// Sends `count` numbered datagrams of `length` bytes from the first host to the second, at most `ahead` more
+/// than have arrived. Returns the numbers that arrived, in order, once `awaited` have arrived or none for a
+/// while.
 ///
-/// Where nothing bounds what is ahead, all of them together must fit into the buffer of a socket: who
-/// receives may not get a core meanwhile.
+/// With an unlimited `ahead` all datagrams together must fit into a socket's buffer, since the receiver may
+/// not get a core meanwhile.
 fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, ahead: usize) -> Vec<u32> {
     let (tell, port) = mpsc::channel();
     let received = Arc::new(AtomicUsize::new(0));
@@ -154,13 +156,13 @@ fn a_null_relay_carries_every_frame_as_it_came() {
             assert_eq!((way.came, way.waiting, way.lost, way.full), (way.sent, 0, 0, 0), "{report:?}");
             assert_eq!((way.refused, way.cut, way.overflowed), (0, 0, 0), "{report:?}");
             assert!(way.sent_bytes.get() > 8 << 20, "{report:?}");
-            // A packet that waits for nobody to cut it is one packet.
+            // A frame without segmentation is one packet.
             assert_eq!(way.whole > 0, segments > 1, "{report:?}");
         }
     }
 }
 
-/// Prints each frame with its tag in its place: the kernel takes it out before anybody sees the frame.
+/// Prints each frame with its tag in place; the kernel removes it before a socket receives the frame.
 const TAG_READER: &str = "
 import socket, struct
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
@@ -229,16 +231,16 @@ fn exactly_the_frames_that_the_seed_says_are_lost() {
     assert_eq!((report.back.came, report.back.lost), (0, 0), "{report:?}");
 }
 
-/// A socket at the first host and an echo at the second: datagrams there and back.
+/// A socket at the first host and an echo at the second, for datagrams there and back.
 struct Echo {
     socket: UdpSocket,
 }
 
 impl Echo {
-    /// Its second host is on this core.
+    /// Runs the second host's echo on this core.
     fn new(ground: &Ground, core: CoreId) -> Self {
         let (tell, port) = mpsc::channel();
-        // It ends with the test's process at the latest, or when it hears an empty datagram.
+        // It ends with the test's process at the latest, or when it receives an empty datagram.
         ground.at_host(1, move || {
             pin_current_thread(core).expect("a core that may be used");
             let socket = UdpSocket::bind((HOSTS[1], 0)).expect("an address of its own");
@@ -273,30 +275,30 @@ impl Drop for Echo {
     }
 }
 
-/// The value that a quarter of them are below. What a busy machine adds to some round trips it never takes
-/// away from others, so the quicker ones tell best how long the way is.
+/// The lower quartile. A busy machine only lengthens round trips, so the shorter ones are closest to the
+/// link's delay.
 fn quarter(times: &[f64]) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
     times[times.len() / 4]
 }
 
-/// Round trips by a null relay and by another one, in turn, in nanoseconds.
+/// Round trips by a null relay and by another one, alternately, in nanoseconds.
 struct Trips {
     null: Vec<f64>,
     other: Vec<f64>,
-    /// What the other relay tells of them.
+    /// The other relay's report of them.
     report: Relayed,
 }
 
-/// Round trips that are not counted, before the others.
+/// Round trips at the start that are not counted.
 const FIRST: usize = 20;
 const TRIPS: usize = 200;
 
 fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
     let grounds = [Ground::new(1500, 1), Ground::new(1500, 1)];
     grounds.iter().for_each(Ground::introduce);
-    // Waking somebody on another core takes longer than on the same: both ways lead over the same cores.
+    // Waking a thread on another core takes longer than on the same one, so both paths use the same cores.
     let cores = CoreLayout::detect().expect("two cores");
     let core = cores.service()[0];
     pin_current_thread(cores.client()).expect("a core that may be used");
@@ -307,7 +309,7 @@ fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
     });
     let echoes = grounds.each_ref().map(|ground| Echo::new(ground, core));
     let trip = |which: usize| {
-        // Everybody on the way has slept as long, whichever it is: who slept longer takes longer to wake.
+        // All threads on either path have slept equally long, since waking takes longer after a longer sleep.
         std::thread::sleep(Duration::from_millis(2));
         echoes[which].round_trip().as_nanos() as f64
     };
@@ -316,14 +318,14 @@ fn trips(change: impl FnOnce(&mut Settings)) -> Trips {
     Trips { null: null[FIRST..].to_vec(), other: other_times[FIRST..].to_vec(), report: other.stop() }
 }
 
-/// Keeps every processor awake with programs that give way to all others: one that sleeps takes tens of
-/// microseconds to wake on some hosts, longer the longer it slept, and a delay lets it sleep.
+/// Keeps every processor awake with programs of the lowest priority. On some hosts a sleeping processor takes
+/// tens of microseconds to wake, longer after a longer sleep, and a delay lets it sleep.
 struct Awake(Vec<Child>);
 
 impl Awake {
     fn all() -> Self {
-        // Each in a session of its own: where the kernel shares time among sessions first, its priority is
-        // theirs.
+        // Each in its own session: where the kernel first shares time among sessions, the session's priority
+        // counts.
         const SPIN: &str = "echo 19 > /proc/self/autogroup; while :; do :; done";
         let words = ["nice", "-n", "19", "sh", "-c", SPIN];
         let spin = || Command::new("setsid").args(words).stderr(Stdio::null()).spawn();
@@ -341,8 +343,8 @@ impl Drop for Awake {
     }
 }
 
-/// Tries a claim about times again where it does not hold: others, the hypervisor among them, may take the
-/// cores for longer than one try lasts. What they do to a try does not make a claim hold that is wrong.
+/// Repeats a claim about times if it does not hold, since other programs or the hypervisor may take the cores
+/// for longer than one try. A wrong claim does not hold in any of them.
 fn in_one_of_some_tries(claim: impl Fn() -> Result<(), String>) {
     let _awake = Awake::all();
     let begun = monotonic_now();
@@ -385,7 +387,7 @@ fn planted_jitter_is_recovered_frame_by_frame() {
         let Trips { null, other, report } =
             trips(|settings| (settings.forward, settings.seed) = (jittery, 11));
         let left: Vec<f64> = other.iter().zip(&drawn).map(|(time, drawn)| time - drawn).collect();
-        // What is left of each trip without its own delay is a trip by the null relay, to 2 % of the delay.
+        // Each trip without its own delay is a trip by the null relay, to 2 % of the delay.
         let off = quarter(&left) - quarter(&null);
         // One delay for all would leave a tenth of the trips within a tenth of the width.
         let near = left.iter().filter(|time| (*time - quarter(&left)).abs() < 40_000.0).count();
@@ -459,7 +461,7 @@ fn a_relay_says_what_keeps_it_from_carrying() {
         "interface `right` is down; bring it up with `ip link set right up`"
     );
     ground.ip_in_the_middle("link set right up mtu 1500");
-    // One that goes away meanwhile ends the relay.
+    // An interface that disappears meanwhile ends the relay.
     let relay = ground.relay(|_| {});
     ground.ip_in_the_middle("link delete right");
     let error = relay.fail().to_string();

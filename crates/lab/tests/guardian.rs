@@ -1,7 +1,7 @@
-//! The guardian against a run that is killed with signal 9, in real processes.
+//! The guardian of a run that is killed with signal 9, in real processes.
 //!
-//! A program of its own and no test harness: it plays the guardian and the victim too, by its first argument,
-//! as `weigh` does by its hidden verb.
+//! A program without a test harness: by its first argument it also plays the guardian and the victim, as
+//! `weigh` does by its hidden verb.
 
 mod roles;
 
@@ -65,7 +65,7 @@ fn stories() {
     }
 }
 
-/// Waits until something is so; the time is only a limit.
+/// Waits until a condition holds; the time is only a limit.
 #[track_caller]
 fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..30_000 {
@@ -86,7 +86,7 @@ fn launch(folder: &Path, name: &str, command: &[&str]) -> Launch {
     }
 }
 
-/// Starts two roles under guard, one of them frozen, tells their processes, and waits to be killed.
+/// Starts two guarded roles, one of them frozen, prints their processes, and waits to be killed.
 fn victim(folder: &Path, method: &str) {
     let method = if method == "cgroup" { FreezeMethod::Cgroup } else { FreezeMethod::Stop };
     let program = std::env::current_exe().expect("our own program");
@@ -106,7 +106,7 @@ fn victim(folder: &Path, method: &str) {
     std::thread::sleep(Duration::from_secs(600));
 }
 
-/// A victim at work.
+/// A running victim.
 struct Scene {
     method: &'static str,
     folder: tempfile::TempDir,
@@ -145,11 +145,11 @@ impl Scene {
         listed.iter().flat_map(|listed| listed.resources.iter().filter_map(group)).collect()
     }
 
-    /// Kills the victim with signal 9 and checks that nothing is left but a registry that says so.
+    /// Kills the victim with signal 9 and checks that only a registry is left, which says so.
     fn kill_and_check(mut self) {
         let groups = self.groups();
         let own = self.method == "cgroup" && Hierarchy::detect().is_some_and(|found| found.is_usable());
-        // A quota of version 2 is one of the role's own group, if it has one.
+        // A quota of version 2 belongs to the role's own group, if it has one.
         let limit = Controller::detect().is_ok_and(|found| !own || found.version() == Version::First);
         assert_eq!(groups.len(), if own { 2 } else { 0 } + usize::from(limit), "{groups:?}");
         assert!(groups.iter().all(|group| group.is_dir()));
@@ -186,7 +186,7 @@ fn signals_are_ignored() {
     scene.kill_and_check();
 }
 
-/// A process that no lab started, killed when the story ends.
+/// A process that no lab started, killed when the test ends.
 struct Sleeper(Child);
 
 impl Sleeper {
@@ -200,7 +200,7 @@ impl Sleeper {
 
 impl Drop for Sleeper {
     fn drop(&mut self) {
-        // It may have been killed by what is tested; it is reaped here either way.
+        // The tested code may have killed it; it is reaped here either way.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -218,7 +218,7 @@ fn dismissal() {
     let identity = sleeper.identity();
     guardian_of(identity).dismiss().expect("it goes");
     assert!(identity.is_alive());
-    // The same without a word ends it: so what was seen above was the dismissal's doing.
+    // Closing the pipe without dismissal ends it, so the dismissal above made the difference.
     drop(guardian_of(identity));
     assert!(!identity.is_alive());
 }

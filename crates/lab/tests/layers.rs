@@ -1,5 +1,5 @@
-//! Layers with real packets: hosts, a link with a rate, an overlay, in the kernel that is here. Whoever may
-//! not make networks is told what is missing, and that is then what is checked.
+//! Layers with real packets, in this kernel: hosts, a link with a rate, an overlay. Without the permission to
+//! make networks, the tests check the error that says what is missing.
 
 mod sites;
 
@@ -36,7 +36,7 @@ impl Bench {
         Some(Site::make(&self.lab, config, &layers).expect("the layers can be installed"))
     }
 
-    /// What is in the registry that is ours.
+    /// Our entries in the registry.
     fn listed(&self) -> Vec<String> {
         let listed = list(&self.folder.path().join("registry")).expect("registries");
         listed.iter().flat_map(|listed| &listed.resources).map(ToString::to_string).collect()
@@ -49,7 +49,7 @@ impl Bench {
     }
 }
 
-/// A listener inside the server's network, at the address where clients look for it.
+/// A listener inside the server's network, at the address that clients use.
 fn listener(site: &Site) -> (TcpListener, SocketAddr) {
     let listen = || TcpListener::bind((site.server_address(), 0));
     let listener = site.in_server(listen).expect("it can be entered").expect("it can be bound");
@@ -95,7 +95,7 @@ fn link<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkC
 fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
     let bench = Bench::new();
     let devices = || fs::read_to_string("/proc/net/dev").map(|text| text.lines().count());
-    // Other tests have networks of their own meanwhile.
+    // Other tests have their own networks meanwhile.
     let mounts = || {
         let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
         mounts.lines().filter(|line| !line.contains("/wb-")).map(str::to_owned).collect::<Vec<_>>()
@@ -120,7 +120,7 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
         (nothing.unproved, nothing.mtu, nothing.congestion_control.as_deref()),
         (None, Some(1280), Some("reno"))
     );
-    // Without packets the answers cannot have come this way.
+    // Without packets the answers cannot have passed the link.
     let why = site.facts(ONE).unproved.expect("no packet passed");
     assert!(why.contains("layer `veth`") && why.contains("took another way"), "{why}");
 
@@ -135,7 +135,7 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
     let peer = client.join().expect("accepted");
     assert_eq!(peer, stream.local_addr().expect("connected"));
     assert_eq!(site.facts(ONE).unproved, None);
-    // What opening a connection sends is far from what these would have.
+    // Opening a connection sends much less than these requests would.
     let many = Answered { requests: 1_000, bytes: 100_000 };
     let why = site.facts(many).unproved.expect("so much did not pass");
     assert!(why.contains("with 100000 bytes in all") && why.contains("took another way"), "{why}");
@@ -145,7 +145,7 @@ fn packets_take_the_way_of_the_hosts_and_nothing_is_left_behind() {
     assert_eq!((devices().expect("devices"), mounts()), before);
 }
 
-/// How TCP of the client's end and of the service's adapts to the way between them, as their sockets say.
+/// The congestion control of the client's and of the service's socket.
 fn controls(site: &Site) -> [String; 2] {
     let (listener, address) = listener(site);
     let accepted = std::thread::spawn(move || listener.accept().expect("a client").0);
@@ -154,9 +154,9 @@ fn controls(site: &Site) -> [String; 2] {
     [client, server].map(|stream| rustix::net::sockopt::tcp_congestion(stream).expect("the kernel says"))
 }
 
-/// What the host lets its namespaces take for a default says nothing of what a route may have.
+/// A route may use a congestion control that the host does not allow as a namespace's default.
 #[test]
-fn tcp_adapts_to_the_link_as_it_is_told_whatever_carries_the_packets() {
+fn tcp_uses_the_configured_congestion_control_whatever_carries_the_packets() {
     let bench = Bench::new();
     let setting =
         |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}")).expect("a setting");
@@ -195,16 +195,17 @@ fn a_link_is_as_fast_as_it_is_told_in_bytes_of_whole_frames() {
     };
     let (_, address) = listener(&site);
     site.start_proxy(&bench.lab, address).expect("nothing in front");
-    // What a frame carries beside 1448 bytes of data: Ethernet, IP, TCP with its time stamps.
+    // A frame's overhead for 1448 bytes of data: Ethernet, IP, TCP with its time stamps.
     let wire = |bytes: usize| bytes as f64 * (1500.0 + 14.0) / 1448.0;
-    // A host that is busy elsewhere makes the link no faster: one try of several shows what it is.
+    // A busy host does not make the link faster, so the best of several tries shows its rate.
     let tries = (0..6).map(|_| {
         let (bytes, took) = download(&site, 2_000_000);
         wire(bytes) * 8.0 / took.as_secs_f64()
     });
     let found: Vec<f64> = tries.collect();
     assert!(found.iter().any(|found| (found / rate - 1.0).abs() <= 0.02), "{found:?}");
-    // Whatever waited in front of the reader comes at once: a little more than the rate, never much.
+    // Data that waited before the reader arrives at once, so the rate may be slightly, but never much,
+    // higher.
     assert!(found.iter().all(|found| *found < rate * 1.1), "{found:?}");
 }
 
@@ -223,7 +224,7 @@ fn an_overlay_is_proved_by_the_packets_below_it() {
         let (above, below) = (link(&facts.links, "server", &device), link(&facts.links, "server", "eth0"));
         assert!(above.sent_bytes > 300_000 && below.sent_bytes > above.sent_bytes, "{layout}: {facts:?}");
         assert!(below.sent_packets >= above.sent_packets, "{layout}: {facts:?}");
-        // Who does not use the overlay is found out.
+        // Traffic beside the overlay is detected.
         let mut elsewhere = facts.links.clone();
         for link in &mut elsewhere {
             if link.device == device {
@@ -243,7 +244,7 @@ fn what_a_dead_run_left_is_removed_and_only_that() {
     let registry = bench.folder.path().join("registry");
     let file = fs::read_dir(&registry).expect("a folder").next().expect("one").expect("readable").path();
     let text = fs::read_to_string(&file).expect("a registry");
-    // The same lines under an owner that is dead: none has the number of a process and starts at boot.
+    // The same lines under a dead owner: no process has its id and starts at boot.
     let dead = registry.join("dead.jsonl");
     let own = std::process::id();
     let changed = text.replacen(&format!("\"pid\":{own}"), "\"pid\":1999999", 1);

@@ -1,5 +1,5 @@
-//! Limits of memory on real processes: what they hold is told, what is killed is told by name, and no group
-//! is left.
+//! Limits of memory on real processes: what they use is reported, what is killed is reported by name, and no
+//! group is left.
 
 mod roles;
 
@@ -14,7 +14,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 const LIMIT: Bytes = Bytes::new(64 << 20);
 const GRACE: Nanoseconds = Nanoseconds::from_secs(60);
-/// Holds so many MiB, touched, before it is ready; then a child wants 300 more.
+/// Uses some MiB, touched, before it is ready; then a child wants 300 more.
 const CHILD: &str = "\
 import subprocess, sys, time
 held = bytearray(20 << 20)
@@ -27,8 +27,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
     role(folder, &["python3", "-c", script])
 }
 
-/// Whether memory can be limited here; where it cannot, a role that asks for it must be refused with the
-/// remedy.
+/// Whether memory can be limited here. If not, a role with a limit must be refused with the remedy.
 fn can_limit() -> bool {
     let Err(refusal) = Controller::detect() else { return true };
     assert!(refusal.to_string().contains("Delegate=yes"), "{refusal}");
@@ -63,7 +62,7 @@ fn what_a_role_holds_is_told_and_a_child_that_wants_more_is_killed() {
     assert_eq!((facts.limit, facts.killed), (LIMIT, 1), "{facts:?}");
     assert!(facts.peak.is_none_or(|peak| peak > Bytes::new(20 << 20) && peak <= LIMIT), "{facts:?}");
     assert!(role.is_alive(), "the kernel takes the largest");
-    // Standing still and going on are as ever.
+    // Freezing and thawing work as without a limit.
     role.freeze().expect("it can be frozen");
     role.thaw().expect("it can be thawed");
     role.stop(GRACE);

@@ -1,6 +1,5 @@
-//! Overlays whose programs are in user space, with real packets: alone, on each other, and with what a link
-//! does to packets. Where they are not installed, or no network may be made, that is said and nothing is
-//! checked.
+//! Overlays whose programs are in user space, with real packets: alone, stacked, and with layers of the link.
+//! If they are not installed, or no network may be made, the test says so and checks nothing.
 
 mod sites;
 
@@ -26,7 +25,7 @@ impl Bench {
     fn site(&self, text: &str) -> Option<Site> {
         let layers = layers(text);
         if let Err(why) = probe(&layers) {
-            // Of the kernel's own nobody can say that it is installed.
+            // The kernel's own implementation may be missing even where everything is installed.
             let must = std::env::var_os("WEIGH_LAYERS").is_some_and(|value| value == "all");
             assert!(!must || text.contains("'kernel'"), "what it needs is installed, and yet: {text}: {why}");
             writeln!(std::io::stderr(), "skipped: {text}: {why}").expect("it can be said");
@@ -69,14 +68,14 @@ fn link<'c>(counters: &'c [LinkCounters], host: &str, device: &str) -> &'c LinkC
     counters.iter().find(|link| link.host == host && link.device == device).expect("the link is there")
 }
 
-/// Who counts packets of each kind where they cross the switch, without knowing what the layers say: the
-/// firewall of its network, which a run never has.
+/// Counts packets of each kind at the switch, independently of the layers, by the firewall of the switch's
+/// network (which runs never use).
 struct Witness {
     network: String,
 }
 
 impl Witness {
-    /// Kinds of packets, as the firewall knows them.
+    /// Kinds of packets, as firewall rules.
     const KINDS: [(&'static str, &'static str); 6] = [
         ("UDP 4789", "udp dport 4789"),
         ("UDP 8472", "udp dport 8472"),
@@ -127,8 +126,8 @@ impl Witness {
         sum
     }
 
-    /// Whether what crossed the switch was of the outermost tunnel's kind, as much as it says, and nothing
-    /// else.
+    /// Whether all packets that crossed the switch were of the outermost tunnel's kind, and as many as it
+    /// says.
     fn agrees(&self, text: &str, facts: &NetworkFacts) {
         let Some(outer) = facts.tunnels.iter().find(|end| end.host == "client") else { return };
         let (_, rule) =
@@ -141,12 +140,12 @@ impl Witness {
     }
 }
 
-/// Whether packets pass a daemon that may hand several down as one.
+/// Whether packets pass a daemon that may merge several.
 fn has_tunnel(text: &str) -> bool {
     text.contains("wireguard")
 }
 
-/// What a layer adds to every packet, and that its packets took that way.
+/// What a layer adds to every packet, and that its packets passed it.
 fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     let Some(mut site) = bench.site(text) else { return };
     let address = SocketAddr::new(site.server_address(), 1);
@@ -155,7 +154,7 @@ fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     download(&site, 300_000);
     let device = site.ends().expect("hosts").overlay.clone().expect("an overlay");
     let mut facts = site.facts(DOWNLOADED);
-    // A switch in user space may still hold the last acknowledgements.
+    // A user-space switch may still hold the last acknowledgements.
     for _ in 0..40 {
         let packets = |device| link(&facts.links, "server", device).sent_packets;
         if has_tunnel(text) || packets("eth0") >= packets(&device) {
@@ -169,21 +168,21 @@ fn assert_carries(bench: &Bench, text: &str, mtu: u32) {
     let (above, below) = (link(&facts.links, "server", &device), link(&facts.links, "server", "eth0"));
     assert!(above.sent_bytes > 300_000 && below.sent_bytes >= above.sent_bytes, "{text}: {facts:?}");
     assert!(has_tunnel(text) || below.sent_packets >= above.sent_packets, "{text}: {facts:?}");
-    // A device of the kernel's or a tunnel's daemon hands down several packets as one; a switch's never does.
+    // The kernel's device or a tunnel's daemon may merge several packets; a switch never does.
     let mean = above.sent_bytes as f64 / above.sent_packets as f64;
     let is_handed_whole = ["vxlan", "flannel", "wg"].iter().any(|name| device.starts_with(name));
     assert!(
         is_handed_whole || mean <= f64::from(mtu) + 14.0,
         "{text}: longer than the link carries: {facts:?}"
     );
-    // Who does not use the overlay is found out.
+    // Traffic beside the overlay is detected.
     let mut elsewhere = facts.links.clone();
     for link in elsewhere.iter_mut().filter(|link| link.device == device) {
         (link.sent_packets, link.received_packets) = (0, 0);
     }
     let why = site.unproved(&elsewhere, ONE).expect("no packet passed the overlay");
     assert!(why.contains("took another way"), "{why}");
-    // A switch would be waited for until it has added up what never passed.
+    // With a switch this would wait until it has counted what never passed.
     if !text.contains("ovs") {
         let more = Answered { requests: 1, bytes: 3_000_000 };
         let why = site.facts(more).unproved.expect("so much did not pass");
@@ -218,10 +217,10 @@ fn overlays_stand_on_each_other_and_on_what_a_link_does_to_packets() {
     }
 }
 
-/// Kernels owe each other acknowledgements when every reply has come, and what is not acknowledged is sent
-/// again.
+/// Kernels still exchange acknowledgements after every reply has arrived, and repeat what is not
+/// acknowledged.
 #[test]
-fn who_carries_packets_goes_on_while_its_variant_stands_still() {
+fn programs_that_carry_packets_run_on_while_their_variant_is_frozen() {
     let bench = Bench::new();
     for (text, roles) in [
         (
@@ -249,7 +248,7 @@ fn who_carries_packets_goes_on_while_its_variant_stands_still() {
     }
 }
 
-/// UDP packets that came in on the server's host, whatever carried them.
+/// UDP packets that arrived at the server's host, whatever carried them.
 fn datagrams(site: &Site) -> u64 {
     let read = || fs::read_to_string("/proc/thread-self/net/snmp").expect("the kernel's counters");
     let text = site.in_server(read).expect("entered");
@@ -300,7 +299,7 @@ fn both_ends_of_a_tunnel_agree_on_keys_before_anything_is_asked_and_keep_them_to
     download(&site, 300_000);
     assert!(datagrams(&site) > before, "what passed came as UDP packets");
     assert_eq!(site.facts(DOWNLOADED).unproved, None);
-    // One device and one name of a socket on either host, which do not meet.
+    // Both hosts have a device and a socket of the same name, which do not conflict.
     let mut programs = site.take_programs();
     let roles: Vec<&str> = programs.iter().map(|(role, _)| role.as_str()).collect();
     assert!(roles.is_empty() || roles == ["wireguard-client", "wireguard-server"], "{roles:?}");

@@ -1,5 +1,4 @@
-//! Roles as real processes: they start or say why not, stand still, go on, are accounted for, and stop as
-//! one.
+//! Roles as real processes: they start or report why not, freeze, thaw, are accounted for, and stop as one.
 
 mod roles;
 
@@ -19,7 +18,7 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
 /// Uses its core without end.
 const BUSY: &str = "echo ready 1; while :; do :; done";
-/// Long enough for anything that happens at all, on however busy a machine.
+/// Long enough for anything that happens at all, however busy the machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const GRACE: Nanoseconds = Nanoseconds::from_secs(60);
 
@@ -56,7 +55,7 @@ impl Bench {
     }
 }
 
-/// Waits until something is so; the time is only a limit.
+/// Waits until a condition holds; the time is only a limit.
 #[track_caller]
 fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let pause = Duration::from_millis(2);
@@ -79,8 +78,7 @@ fn status_line(pid: Pid, key: &str) -> String {
     line.trim().to_owned()
 }
 
-/// The CPU time of a frozen role once its threads, counted as frozen, have made their last step off their
-/// cores.
+/// The CPU time of a frozen role after its threads, which count as frozen just before, have left their cores.
 fn settled(role: &mut Running) -> CpuReading {
     let mut last = role.cpu_time();
     eventually("a standstill", || {
@@ -182,7 +180,7 @@ fn a_frozen_role_is_thawed_to_be_stopped_and_may_finish_its_work() {
 #[test]
 fn stopping_kills_grandchildren_that_ignore_the_request() {
     let bench = Bench::new();
-    // A child with a child of its own, and one without.
+    // A child that has a child, and one that has none.
     let mut role = bench.start(
         "trap '' TERM; (trap '' TERM; sleep 1000; sleep 1000)& sleep 1000& echo ready 1; wait; sleep 1000",
     );
@@ -276,7 +274,7 @@ fn a_role_has_its_own_session_its_cores_and_nothing_to_read() {
     assert_eq!(status_line(role.pid(), "Cpus_allowed_list:"), core.to_string());
     assert_eq!(role.port(), 4711);
     assert!(role.ready_after() > Nanoseconds::ZERO);
-    // `cat` met the end of its input, or the loop would not use CPU.
+    // `cat` reached the end of its input, or the loop would not use CPU.
     let before = role.cpu_time();
     eventually("CPU time", || role.cpu_time().time > before.time + Nanoseconds::from_millis(20));
     assert!(role.memory_peak() > Bytes::new(4096));
@@ -302,8 +300,7 @@ fn cpu_time_grows_and_agrees_with_the_control_group() {
     role.freeze().expect("it can be frozen");
     let by_clocks = role.cpu_time().time;
     if let Some(by_group) = role.group_cpu_time() {
-        // The shell was forked outside of the group, and the kernel brings the two up to date at different
-        // moments.
+        // The shell was forked outside the group, and the kernel updates both counters at different times.
         let apart = by_clocks.saturating_sub(by_group) + by_group.saturating_sub(by_clocks);
         assert!(apart < enough / 4, "clocks {by_clocks}, group {by_group}");
     }
@@ -381,7 +378,8 @@ fn a_role_that_is_never_ready_is_killed_with_its_children() {
     let error = bench.fail(&launch);
     assert!(matches!(error, LaunchError::NeverReady { .. }), "{error:?}");
     assert!(error.to_string().contains("it did not print `ready <port>`"), "{error}");
-    // On a machine so busy that the shell did not get as far within a second there is no child to look for.
+    // On a machine so busy that the shell did not write its child's id within a second there is no child to
+    // check.
     if let Ok(text) = fs::read_to_string(bench.folder.path().join("pid")) {
         let child: i32 = text.trim().parse().expect("a number");
         assert!(!is_our_sleep(Pid::new(child)), "the child outlived its role");

@@ -1,6 +1,6 @@
-//! Quotas of CPU time on real processes: one that the lab sets holds and goes with its role, and one that
-//! somebody else set is found. Where this host has no way to set one, that is said, and the rest has nothing
-//! to try.
+//! Quotas of CPU time on real processes: one that the lab sets is in force and removed with its role, and one
+//! that another program set is found. On a host where no quota can be set, the tests check the error and skip
+//! the rest.
 
 mod roles;
 
@@ -26,7 +26,7 @@ fn launch(folder: &Path, script: &str) -> Launch {
     role(folder, &["sh", "-c", script])
 }
 
-/// The way to set quotas here; where there is none, a role that asks for one must be refused with the remedy.
+/// How to set quotas here. If there is no way, a role with a quota must be refused with the remedy.
 fn controller() -> Option<Controller> {
     let refusal = match Controller::detect() {
         Ok(controller) => return Some(controller),
@@ -50,7 +50,8 @@ fn a_role_is_held(method: FreezeMethod) {
     let listed = Registry::create(&base, "run").expect("a registry");
     let lab = Lab::with_method(&folder.path().display().to_string(), None, Some(listed), method);
     let mut role = lab.launch_within(&launch(folder.path(), SPIN), Some(HALF)).expect("it starts");
-    // Until the quota has ended some periods early, however busy the machine is; the time is only a limit.
+    // Runs until the quota has ended some periods early, however busy the machine is; the time is only a
+    // limit.
     let (began, before) = (Instant::now(), role.cpu_time().time);
     let held = loop {
         let facts = role.quota().expect("it is limited");
@@ -65,11 +66,11 @@ fn a_role_is_held(method: FreezeMethod) {
     };
     assert!(held.time > Nanoseconds::ZERO, "{held:?}");
     let used = role.cpu_time().time.saturating_sub(before).as_secs_f64();
-    // At most 50 ms of each period, of which the first and the last may have been cut; the kernel hands out
-    // slices of 5 ms to each core.
+    // At most 50 ms of each period, of which the first and the last may be partial; the kernel gives each
+    // core slices of 5 ms.
     let most = 0.5 * began.elapsed().as_secs_f64() + 0.12;
     assert!(used <= most, "{used} s of CPU time, at most {most} s");
-    // Standing still and going on are as ever.
+    // Freezing and thawing work as without a quota.
     role.freeze().expect("it can be frozen");
     role.thaw().expect("it can be thawed");
     let groups = groups_in(&base);
@@ -103,17 +104,17 @@ fn a_role_without_a_limit_has_none_of_ours() {
     let folder = tempfile::tempdir().expect("a folder");
     let lab = Lab::new(&folder.path().display().to_string(), None, None);
     let mut role = lab.launch(&launch(folder.path(), "echo ready 1; sleep 600")).expect("it starts");
-    // This test itself may run under somebody's quota.
+    // This test itself may run under another program's quota.
     assert_ne!(role.quota().map(|facts| facts.origin), Some(QuotaOrigin::Experiment));
     role.stop(GRACE);
 }
 
-/// A group that is gone when the test ends.
+/// A group that is removed when the test ends.
 struct Group(PathBuf);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Its members have been stopped; the kernel may take a moment to let them go.
+        // Its members have been stopped; the kernel may take a moment to remove them from the group.
         for _ in 0..1_000 {
             if fs::remove_dir(&self.0).is_ok() {
                 return;
@@ -131,7 +132,7 @@ fn a_quota_that_the_command_brings_itself_is_found() {
     fs::create_dir(&group.0).expect("a group of our own");
     let quota = CpuQuota { time: Nanoseconds::from_millis(30), period: Nanoseconds::from_millis(60) };
     controller.write(&group.0, quota).expect("it is ours");
-    // What `docker run --cpus` or a unit of systemd comes to.
+    // Has the same effect as `docker run --cpus` or a systemd unit.
     let script = format!("echo $$ > {}/cgroup.procs; echo ready 1; exec sleep 600", group.0.display());
     let lab = Lab::new(&folder.path().display().to_string(), None, None);
     let mut role = lab.launch(&launch(folder.path(), &script)).expect("it starts");

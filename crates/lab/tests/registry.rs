@@ -1,5 +1,5 @@
-//! The registry with real processes: it lists what lives, cleaning ends what a dead owner left, and nothing
-//! else.
+//! The registry with real processes: it lists what exists, and cleaning ends what a dead owner left and
+//! nothing else.
 
 mod roles;
 
@@ -18,7 +18,7 @@ use weighbridge_lab::process::launch::Lab;
 use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
 use weighbridge_model::quantity::Nanoseconds;
 
-/// A process of another's, killed when the test ends however it ends.
+/// A process of another program, killed when the test ends in any way.
 struct Sleeper(Child);
 
 impl Sleeper {
@@ -34,7 +34,7 @@ impl Sleeper {
 
 impl Drop for Sleeper {
     fn drop(&mut self) {
-        // It may have been killed by what is tested; it is reaped here either way.
+        // The tested code may have killed it; it is reaped here either way.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -80,7 +80,7 @@ fn a_run_lists_what_lives_and_takes_its_registry_away() {
     let identity = ProcessIdentity::read(role.pid()).expect("it runs");
     assert!(listed[0].resources.contains(&OwnedResource::Process(identity)), "{:?}", listed[0].resources);
 
-    // The owner lives: nothing is done, nothing is even mentioned.
+    // The owner lives, so nothing is done or mentioned.
     assert_eq!(stale::clean(&base, CleanMode::Remove).expect("cleaning"), []);
     assert!(role.is_alive());
 
@@ -143,7 +143,7 @@ fn a_process_id_that_was_used_again_is_left_alone() {
 #[test]
 fn under_a_dead_leaders_number_only_what_was_there_when_the_run_last_wrote_is_ended() {
     let folder = tempfile::tempdir().expect("a folder");
-    // As a daemon does: its leader makes a session and ends, its child stays in it.
+    // Like a daemon: its leader makes a session and ends, its child stays in it.
     let script = "sleep 1000 >/dev/null & echo $$ $!; read -r _";
     let mut command = Command::new("setsid");
     command.args(["--wait", "sh", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());

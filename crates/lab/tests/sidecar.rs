@@ -1,5 +1,5 @@
-//! Sidecars: what is written for each program, byte for byte, and real traffic through each that is
-//! installed. `UPDATE_GOLDEN=1` writes the golden files anew.
+//! Sidecars: the configuration written for each program, byte for byte, and real traffic through each
+//! installed program. `UPDATE_GOLDEN=1` rewrites the golden files.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -38,7 +38,7 @@ fn configurations_are_as_kept() {
     }
 }
 
-/// Answers every request on one connection after the other, until the listener's other owner is gone.
+/// Answers every request, one connection after the other, until the listener's other owner is gone.
 fn answer(listener: TcpListener) {
     let mut threads = Vec::new();
     for stream in listener.incoming() {
@@ -46,7 +46,7 @@ fn answer(listener: TcpListener) {
         threads.push(std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(length) = stream.read(&mut chunk) {
-                // Requests here are short and one at a time, so that each comes in one piece.
+                // Requests here are short and sent one at a time, so that each arrives in one piece.
                 if length == 0 || stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err()
                 {
                     return;

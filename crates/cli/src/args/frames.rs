@@ -1,4 +1,4 @@
-//! What may be typed after the hidden verb `frames`.
+//! Arguments of the hidden verb `frames`.
 
 use clap::Args;
 use weighbridge_model::quantity::Nanoseconds;

@@ -1,4 +1,4 @@
-//! Flags of `weigh load` that turn the request into a call over gRPC.
+//! Flags of `weigh load` that turn the request into a gRPC call.
 
 use std::path::PathBuf;
 

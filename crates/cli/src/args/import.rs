@@ -1,4 +1,4 @@
-//! What may be typed behind `weigh import`.
+//! Arguments of `weigh import`.
 
 use std::path::PathBuf;
 

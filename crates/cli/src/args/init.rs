@@ -1,4 +1,4 @@
-//! What may be typed of `weigh init`.
+//! Arguments of `weigh init`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What may be typed of `weigh plot`.
+//! Arguments of `weigh plot`.
 
 use std::path::PathBuf;
 
@@ -161,16 +161,16 @@ pub struct Over {
     pub y_title: Option<String>,
 }
 
-/// An end of an axis as it was typed.
+/// The end of an axis, as typed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AxisEnd {
-    /// The figure: bytes, nanoseconds, bytes or requests in a second, or a ratio.
+    /// The value: bytes, nanoseconds, bytes or requests per second, or a ratio.
     pub figure: f64,
-    /// What it is of; absent for a plain number.
+    /// Its quantity; absent for a plain number.
     pub of: Option<EndOf>,
 }
 
-/// What a figure with a unit is of.
+/// The quantity of a value with a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOf {
     /// `100 us`
@@ -230,7 +230,7 @@ fn factor(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// A band of which the run's curves hold the quantiles.
+/// Parses a band whose quantiles the run's curves contain.
 fn band(text: &str) -> Result<u32, String> {
     match text.trim().trim_end_matches('%').trim() {
         "50" => Ok(50),
@@ -246,7 +246,7 @@ fn guide(text: &str) -> Result<(String, u64), String> {
     Ok((name.trim().to_owned(), size.get()))
 }
 
-/// An end of an axis with its unit.
+/// Parses an end of an axis with its unit.
 fn end(text: &str) -> Result<AxisEnd, String> {
     let text = text.trim();
     let size = |text: &str| text.trim().parse::<Bytes>().ok().map(|size| size.get() as f64);
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_of_axes_keep_what_they_are_of() {
+    fn ends_of_axes_keep_their_quantity() {
         let read = |text: &str| end(text).map(|end| (end.figure, end.of));
         assert_eq!(read("0.5"), Ok((0.5, None)));
         assert_eq!(read("100 us"), Ok((100_000.0, Some(EndOf::Time))));

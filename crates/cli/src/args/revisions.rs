@@ -1,4 +1,4 @@
-//! What may be typed about revisions of one program.
+//! Arguments about revisions of one program.
 
 use clap::Args;
 

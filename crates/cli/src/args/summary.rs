@@ -1,4 +1,4 @@
-//! What may be typed behind `weigh summary` and `weigh cite`.
+//! Arguments of `weigh summary` and `weigh cite`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! How the generator waits, and how idle cores do.
+//! Arguments about how the generator and idle cores wait.
 
 use clap::ValueEnum;
 use weighbridge_model::idle::Idle;

@@ -1,6 +1,6 @@
-//! How much is done, as a bar.
+//! A progress bar.
 
-/// A bar of so many columns, `done` (0 to 1) of it filled.
+/// A bar of `columns` columns, `done` (0 to 1) of it filled.
 pub fn bar(done: f64, columns: usize) -> String {
     let filled = (done.clamp(0.0, 1.0) * columns as f64).round() as usize;
     format!("{}{}", "━".repeat(filled), "╌".repeat(columns - filled))

@@ -1,18 +1,18 @@
-//! How long a run may still take, from what was seen of it so far.
+//! Forecasts how long a run may still take, from its progress so far.
 //!
-//! An estimate for a person who waits; the judge alone decides when a run ends.
+//! It is an estimate for a waiting person; only the judge decides when a run ends.
 
 use weighbridge_model::quantity::Nanoseconds;
 
-/// Blocks whose length tells that of the next.
+/// Number of latest blocks whose length predicts that of the next.
 const LATEST: usize = 3;
 
-/// A run's blocks as they went.
+/// The progress of a run's blocks.
 #[derive(Debug, Clone, Default)]
 pub struct Forecast {
-    /// Fewest blocks that a run has, and so the fewest before it may end.
+    /// Fewest blocks of a run, and so the fewest before it may end.
     pub fewest: u32,
-    /// Blocks planned by now.
+    /// Number of blocks planned now.
     pub planned: u32,
     /// Blocks that count.
     pub done: u32,
@@ -21,21 +21,21 @@ pub struct Forecast {
     /// How long each block took, void ones included.
     lengths: Vec<Nanoseconds>,
     began: Option<Nanoseconds>,
-    /// Measuring of the present point: when it began, rounds done and planned.
+    /// Measurement of the current point: when it began, rounds done and planned.
     rounds: Option<(Nanoseconds, u32, u32)>,
 }
 
-/// What may still come.
+/// The remaining time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
-    /// Where it ends as soon as it may.
+    /// If it ends as early as allowed.
     pub least: Nanoseconds,
-    /// Where every planned block is run.
+    /// If every planned block runs.
     pub most: Nanoseconds,
 }
 
 impl Forecast {
-    /// Of a run of at least so many blocks within so much time.
+    /// For a run of at least `fewest` blocks within `budget`.
     pub fn new(fewest: u32, budget: Nanoseconds) -> Self {
         Self { fewest, budget, ..Self::default() }
     }
@@ -45,19 +45,19 @@ impl Forecast {
         (self.began, self.rounds) = (Some(at), None);
     }
 
-    /// Measuring of a point begins.
+    /// The measurement of a point begins.
     pub fn measure(&mut self, at: Nanoseconds) {
         self.rounds = Some((at, 0, 0));
     }
 
-    /// So many rounds of it are done.
+    /// `done` of `of` rounds are complete.
     pub fn round(&mut self, done: u32, of: u32) {
         if let Some(rounds) = &mut self.rounds {
             (rounds.1, rounds.2) = (done, of);
         }
     }
 
-    /// The block is over.
+    /// The block has ended.
     pub fn end(&mut self, at: Nanoseconds) {
         if let Some(began) = self.began.take() {
             self.lengths.push(at.saturating_sub(began));
@@ -65,7 +65,7 @@ impl Forecast {
         self.rounds = None;
     }
 
-    /// What is left at a moment; `None` before the first block.
+    /// The time left; `None` before the first block.
     pub fn left(&self, now: Nanoseconds) -> Option<Left> {
         if self.planned == 0 {
             return None;
@@ -81,7 +81,7 @@ impl Forecast {
         Some(Left { least: more(self.fewest.min(self.planned)).min(most), most })
     }
 
-    /// About how long a block takes: as the last ones, before them its share of the budget.
+    /// The predicted length of a block: as the latest ones, or its share of the budget if there are none.
     fn block(&self) -> Nanoseconds {
         let latest = &self.lengths[self.lengths.len().saturating_sub(LATEST)..];
         match latest.len() as u64 {
@@ -90,7 +90,7 @@ impl Forecast {
         }
     }
 
-    /// What the rounds of the present point will still take, at the pace of those done.
+    /// The time for the remaining rounds of the current point, at the pace of those done.
     fn rounds_left(&self, now: Nanoseconds) -> Nanoseconds {
         match self.rounds {
             Some((since, done, of)) if done > 0 => {
@@ -102,14 +102,14 @@ impl Forecast {
 }
 
 impl Left {
-    /// `about 1:20 left`, or `0:50 to 4:10 left` where it may end early.
+    /// `about 1:20 left`, or `0:50 to 4:10 left` if it may end early.
     pub fn words(self) -> String {
         let (least, most) = (clock(self.least), clock(self.most));
         if least == most { format!("about {most} left") } else { format!("{least} to {most} left") }
     }
 }
 
-/// A time for somebody who waits: `0:07`, `12:40`, `1:02:03`.
+/// A time in the form `0:07`, `12:40`, `1:02:03`.
 pub fn clock(time: Nanoseconds) -> String {
     let seconds = (time.as_nanos() + 500_000_000) / 1_000_000_000;
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn before_anything_was_seen_the_budget_is_shared_out() {
+    fn before_the_first_block_the_budget_is_divided() {
         let mut forecast = Forecast::new(6, secs(120));
         assert_eq!(forecast.left(secs(0)), None);
         forecast.planned = 6;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_were_seen_tell_of_those_to_come() {
+    fn past_blocks_predict_later_ones() {
         let mut forecast = Forecast { planned: 30, ..Forecast::new(6, secs(600)) };
         forecast.begin(secs(0));
         forecast.end(secs(10));
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(forecast.left(secs(10)), left(50, 290), "it may end after six blocks, or run all thirty");
         forecast.begin(secs(10));
         assert_eq!(forecast.left(secs(14)), left(46, 286));
-        // One that takes longer than the one before is not said to be over.
+        // A block that takes longer than the one before still has time left.
         forecast.measure(secs(14));
         forecast.round(9, 30);
         assert_eq!(forecast.left(secs(23)), left(61, 301));
@@ -165,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_as_clocks_tell_them() {
-        let told: Vec<_> = [0, 7, 60, 759, 3_600, 3_723].map(|s| clock(secs(s))).into();
-        assert_eq!(told, ["0:00", "0:07", "1:00", "12:39", "1:00:00", "1:02:03"]);
+    fn times_are_shown_as_on_a_clock() {
+        let shown: Vec<_> = [0, 7, 60, 759, 3_600, 3_723].map(|s| clock(secs(s))).into();
+        assert_eq!(shown, ["0:00", "0:07", "1:00", "12:39", "1:00:00", "1:02:03"]);
         assert_eq!(clock(Nanoseconds::from_millis(1_500)), "0:02");
         assert_eq!(left(50, 290).expect("one").words(), "0:50 to 4:50 left");
         assert_eq!(left(50, 50).expect("one").words(), "about 0:50 left");

@@ -1,9 +1,9 @@
-//! One line of a view: pieces of text with their meaning, cut to a width before they are coloured.
+//! One line of a view: pieces of text with a tone, cut to a width before they are coloured.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use weighbridge_report::{Style, Tone};
 
-/// Pieces that stand beside each other.
+/// Pieces of text in a row.
 #[derive(Debug, Clone, Default)]
 pub struct StyledLine(Vec<(Tone, String)>);
 
@@ -18,7 +18,7 @@ impl StyledLine {
         self.0.push((tone, text.into()));
     }
 
-    /// The same as text of at most so many columns; what is cut off at the end is marked by `…`.
+    /// The line as text of at most `columns` columns; `…` marks a cut.
     pub fn fitted(&self, columns: usize, style: Style) -> String {
         let whole: usize = self.0.iter().map(|(_, text)| text.width()).sum();
         let mut left = if whole <= columns { columns } else { columns.saturating_sub(1) };
@@ -38,7 +38,7 @@ impl StyledLine {
     }
 }
 
-/// The longest beginning of `text` that takes at most so many columns.
+/// The longest prefix of `text` that takes at most `columns` columns.
 fn head(text: &str, columns: usize) -> &str {
     let mut width = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_cut_where_the_terminal_ends_and_says_so() {
+    fn a_line_is_cut_at_the_terminals_width_with_a_mark() {
         let mut line = StyledLine::new(Tone::Strong, "pong: ");
         line.push(Tone::Plain, "Rust against Go");
         assert_eq!(line.fitted(40, Style::Plain), "pong: Rust against Go");

@@ -1,6 +1,6 @@
-//! What is seen of a load on one URL: how far it is, how fast, how long replies take, what failed.
+//! The view of a load on one URL: its progress, rate, response times and errors.
 //!
-//! Times are those of the live counts, to 1.6 %; the result is made of better ones.
+//! Times come from the live counts and are accurate to 1.6 %; the result uses more accurate ones.
 
 use std::io;
 use std::time::Duration;
@@ -20,36 +20,36 @@ use super::spark;
 use crate::printer::{Liveliness, Printer};
 use crate::terminal::size_of_stderr;
 
-/// In plain lines something is said so often.
+/// Interval of plain progress lines.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Recent times have a bar of their own for so long each.
+/// Time that each bar of recent times covers.
 const EACH: Nanoseconds = Nanoseconds::from_millis(500);
-/// Bars that are remembered.
+/// Number of bars remembered.
 const REMEMBERED: usize = 200;
 
-/// A load as far as it was seen.
+/// A load, as observed so far.
 #[derive(Debug)]
 pub struct LoadView {
     url: String,
     stop: Stop,
     seen: Option<Seen>,
-    /// What was seen when the latest bar was made.
+    /// The counts at the time of the latest bar.
     before: (Nanoseconds, LiveCounts),
     medians: Vec<Nanoseconds>,
 }
 
 impl LoadView {
-    /// Nothing seen yet.
+    /// Nothing observed yet.
     pub fn new(url: &str, stop: Stop) -> Self {
         let before = (Nanoseconds::ZERO, LiveCounts::default());
         Self { url: clean(url), stop, seen: None, before, medians: Vec::new() }
     }
 
-    /// Takes in what was seen.
+    /// Updates the view with new counts.
     pub fn see(&mut self, seen: &Seen) {
         let now = seen.progress.elapsed;
         if self.seen.as_ref().is_some_and(|earlier| now < earlier.progress.elapsed) {
-            // It was begun anew.
+            // The load was restarted.
             (self.before, self.medians) = ((Nanoseconds::ZERO, LiveCounts::default()), Vec::new());
         }
         if now.saturating_sub(self.before.0) >= EACH {
@@ -61,7 +61,7 @@ impl LoadView {
         self.seen = Some(seen.clone());
     }
 
-    /// The view on a terminal of so many columns; nothing before anything was seen.
+    /// The view for a terminal of this width; empty before the first counts.
     pub fn lines(&self, columns: usize) -> Vec<StyledLine> {
         let Some(seen) = &self.seen else { return Vec::new() };
         let errors = seen.progress.errors.total();
@@ -77,7 +77,7 @@ impl LoadView {
         vec![StyledLine::new(Tone::Strong, &*self.url), self.bar(seen, columns), counts, times]
     }
 
-    /// The same in one plain line.
+    /// The view as one plain line.
     pub fn line(&self) -> Option<String> {
         let seen = self.seen.as_ref()?;
         let (_, extent) = self.extent(seen);
@@ -97,7 +97,7 @@ impl LoadView {
         line
     }
 
-    /// The share that is done, and how far it is in words.
+    /// The share that is done, and the progress as text.
     fn extent(&self, seen: &Seen) -> (f64, String) {
         let elapsed = seen.progress.elapsed;
         match self.stop {
@@ -154,7 +154,7 @@ fn failed(errors: u64) -> String {
     }
 }
 
-/// A load that is shown as this process's stderr allows.
+/// Shows a load as this process's stderr allows.
 #[derive(Debug)]
 pub struct LoadProgress<'a> {
     view: LoadView,
@@ -164,13 +164,13 @@ pub struct LoadProgress<'a> {
 }
 
 impl<'a> LoadProgress<'a> {
-    /// Before anything was seen.
+    /// Before the first counts.
     pub fn new(url: &str, stop: Stop, printer: &'a Printer) -> Self {
         let screen = (printer.liveliness() == Liveliness::Live).then(|| Screen::new(io::stderr()));
         Self { view: LoadView::new(url, stop), printer, screen, said: Nanoseconds::ZERO }
     }
 
-    /// Shows what was seen.
+    /// Shows new counts.
     pub fn see(&mut self, seen: &Seen) {
         self.view.see(seen);
         let elapsed = seen.progress.elapsed;
@@ -182,7 +182,7 @@ impl<'a> LoadProgress<'a> {
                 let style = self.printer.style_of_notes();
                 let lines: Vec<String> =
                     lines.iter().map(|line| line.fitted(columns.saturating_sub(1), style)).collect();
-                // A terminal that is gone has nobody before it.
+                // If the terminal is gone, nobody reads it.
                 let _ = screen.draw(&lines);
             }
             None if elapsed.saturating_sub(self.said).as_nanos() >= SILENCE.as_nanos() as u64 => {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_tells_what_is_left_and_failures_are_told() {
+    fn the_remaining_count_and_failures_are_shown() {
         let mut view = LoadView::new("http://h/", Stop::Count(3_000));
         let times = LiveTimes::default();
         (0..990).for_each(|_| times.record(Nanoseconds::from_micros(24)));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_is_begun_anew_forgets_what_was_seen() {
+    fn a_restarted_load_forgets_earlier_counts() {
         let mut view = LoadView::new("http://h/", Stop::Count(3_000));
         let times = LiveTimes::default();
         (0..990).for_each(|_| times.record(Nanoseconds::from_micros(24)));

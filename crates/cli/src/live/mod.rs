@@ -1,9 +1,8 @@
-//! What a person sees while something is measured: a few lines at a terminal that are drawn over and over, or plain lines
-//! where nobody looks at one.
+//! What a person sees during a measurement: redrawn lines at a terminal, or plain lines elsewhere.
 //!
-//! Nothing here measures, and nothing is drawn while a window runs: whoever carries a run out hands over an event between
-//! windows and waits, briefly, until it is on the screen. The views are functions of events; only [`painter`] and
-//! [`screen`] know of threads and terminals.
+//! Nothing here measures, and nothing is drawn while a window runs. The runner passes an event between
+//! windows and waits briefly until it is on the screen. The views are functions of events; only [`painter`]
+//! and [`screen`] use threads and terminals.
 
 mod bar;
 mod forecast;

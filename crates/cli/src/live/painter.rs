@@ -1,8 +1,8 @@
-//! The thread that draws: off the client's core, and only when it is told of something between two windows, or while
-//! nothing is measured.
+//! The thread that draws. It runs on another core than the client, and draws only on an event between two
+//! windows or while nothing is measured.
 //!
-//! Whoever tells it waits until it has drawn, so that drawing never falls into a window. A terminal that does not take
-//! what is written (Ctrl-S) holds up nobody for longer than a moment.
+//! The sender of an event waits until it is drawn, so that drawing never overlaps a window. A terminal that
+//! accepts no output (Ctrl-S) delays the sender only briefly.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -17,20 +17,20 @@ use super::run::{RunView, Shown};
 use super::screen::Screen;
 use crate::terminal::size_of_stderr;
 
-/// Drawings are at least so far apart, unless a new phase begins.
+/// Shortest time between drawings, unless a new phase begins.
 const APART: Duration = Duration::from_millis(200);
-/// While nothing is measured the clock on the screen goes on.
+/// Interval at which the clock on the screen advances while nothing is measured.
 const TICK: Duration = Duration::from_secs(1);
 /// Longest wait for the terminal.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The handle of the thread. Dropping it takes the view away.
+/// The handle of the thread. Dropping it erases the view.
 #[derive(Debug)]
 pub struct Painter {
     events: Option<Sender<TimedEvent>>,
     drawn: Receiver<()>,
     thread: Option<JoinHandle<()>>,
-    /// Events that were not yet answered: the terminal is slow.
+    /// Events that the thread has not confirmed, because the terminal is slow.
     owed: u32,
 }
 
@@ -41,7 +41,7 @@ impl Painter {
         let (answer, drawn) = channel();
         let aside = CoreLayout::detect().ok().filter(|layout| layout.sharing() == Sharing::Apart);
         let thread = std::thread::Builder::new().name("painter".to_owned()).spawn(move || {
-            // Where it cannot be pinned it still draws between windows only.
+            // Without pinning it still draws only between windows.
             let _ = aside.map(|layout| pin_current_thread(layout.service()[0]));
             Easel::new(style).paint(&inbox, &answer);
         })?;
@@ -65,21 +65,21 @@ impl Drop for Painter {
     fn drop(&mut self) {
         self.events = None;
         if let Some(thread) = self.thread.take() {
-            // Its panic has been told already.
+            // Its panic has already been printed.
             let _ = thread.join();
         }
     }
 }
 
-/// What the thread works with.
+/// The thread's state.
 struct Easel {
     view: RunView,
     screen: Screen<io::Stderr>,
     style: Style,
-    /// The moment of the latest event: by the run's clock, and by ours.
+    /// Time of the latest event: by the run's clock, and by ours.
     latest: (weighbridge_model::quantity::Nanoseconds, Instant),
     painted: Option<Instant>,
-    /// Something is not on the screen yet.
+    /// Whether something is not on the screen yet.
     stale: bool,
 }
 
@@ -119,7 +119,7 @@ impl Easel {
         let printed = !above.is_empty();
         for text in above {
             let (columns, _) = size_of_stderr();
-            // A terminal that is gone has nobody before it.
+            // If the terminal is gone, nobody reads it.
             let _ = self.screen.print(&text.folded(columns, self.style));
         }
         self.stale = true;

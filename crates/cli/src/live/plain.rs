@@ -1,4 +1,5 @@
-//! A run in plain lines, for a log: one a block, and one every ten seconds of a long block. No line is ever rewritten.
+//! A run in plain lines, for a log: one per block, and one every ten seconds of a long block. No line is
+//! rewritten.
 
 use weighbridge_model::event::{Event, Interim, Phase, TimedEvent};
 use weighbridge_model::quantity::Nanoseconds;
@@ -7,20 +8,20 @@ use weighbridge_report::point_words;
 use super::forecast::Forecast;
 use super::run::{Said, remarks};
 
-/// Something is said at least so often.
+/// The longest time without a line.
 const SILENCE: Nanoseconds = Nanoseconds::from_secs(10);
 
-/// A run as far as its events tell.
+/// A run, as far as its events report it.
 #[derive(Debug, Default)]
 pub struct PlainRun {
     forecast: Forecast,
-    /// The block under way, from 1.
+    /// The current block, from 1.
     block: u32,
     said: Nanoseconds,
 }
 
 impl PlainRun {
-    /// What there is to say of an event.
+    /// The lines for an event.
     pub fn event(&mut self, timed: &TimedEvent) -> Vec<Said> {
         let said = self.line(timed);
         let said: Vec<Said> = said.map(Said::note).into_iter().chain(remarks(&timed.event)).collect();
@@ -83,7 +84,7 @@ impl PlainRun {
         }
     }
 
-    /// A sign of life, where there was none for long.
+    /// A progress line, if there was none for [`SILENCE`].
     fn meanwhile(&self, at: Nanoseconds, what: &str) -> Option<String> {
         (at.saturating_sub(self.said) >= SILENCE).then(|| {
             let left = self.forecast.left(at).map(|left| format!("; {}", left.words())).unwrap_or_default();
@@ -92,7 +93,7 @@ impl PlainRun {
     }
 }
 
-/// `6 to 30`, or `6` where both are the same.
+/// `6 to 30`, or `6` if both are the same.
 pub fn span(least: u32, most: u32) -> String {
     if least == most { least.to_string() } else { format!("{least} to {most}") }
 }
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_a_block_and_one_every_ten_seconds() {
+    fn one_line_per_block_and_one_every_ten_seconds() {
         let mut plain = PlainRun::default();
         let mut lines = Vec::new();
         let mut tell =
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_takes_longer_than_its_share_tells_what_its_rounds_will_take() {
+    fn a_block_longer_than_its_share_is_forecast_from_its_rounds() {
         let forecast = Forecast::new(1, Nanoseconds::from_secs(10));
         let mut plain = PlainRun { forecast, ..PlainRun::default() };
         assert!(plain.event(&at(0, Event::BlockStarted { block: 0, of: 1 })).is_empty());

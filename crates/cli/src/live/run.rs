@@ -1,8 +1,8 @@
-//! What is seen of a run at a terminal: how far it is, how long it may take, and each variant's recent windows with the
-//! headline so far.
+//! The view of a run at a terminal: its progress, the time it may still take, and each variant's recent
+//! windows with the headline so far.
 //!
-//! A function of events. It judges nothing: an interval is shown as it was told, before four blocks there is only a point,
-//! and no verdict is given before the end.
+//! It is a function of events and judges nothing. Intervals are shown as reported, before four blocks there
+//! is only a point, and no verdict is shown before the end.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ use super::line::StyledLine;
 use super::plain::span;
 use super::spark;
 
-/// Medians that are remembered of each variant.
+/// Medians remembered for each variant.
 const REMEMBERED: usize = 200;
-/// From this width on requests per second and errors have columns of their own.
+/// From this width on requests per second and errors have their own columns.
 const WIDE: usize = 76;
 /// Lines around the variants' rows: title, block, bar, blank, heading.
 const AROUND: usize = 5;
 
-/// A run as far as its events tell.
+/// A run, as far as its events report it.
 #[derive(Debug, Default)]
 pub struct RunView {
     title: String,
@@ -33,7 +33,7 @@ pub struct RunView {
     variants: Vec<Variant>,
     points: usize,
     point: PointLabel,
-    /// The block under way, from 1.
+    /// The current block, from 1.
     block: u32,
     void: u32,
     most: u32,
@@ -47,32 +47,32 @@ pub struct RunView {
 #[derive(Debug, Default)]
 struct Variant {
     name: String,
-    /// Median of each window told of at the present point, the oldest first.
+    /// Median of each reported window at the current point, the oldest first.
     medians: Vec<Nanoseconds>,
     rate: Option<f64>,
     errors: u64,
 }
 
-/// What an event puts on the screen.
+/// What an event shows on the screen.
 #[derive(Debug, Default)]
 pub struct Shown {
-    /// What stays there, above the view.
+    /// Lines that stay, above the view.
     pub above: Vec<Said>,
-    /// Whether the view changes so much that it is drawn at once.
+    /// Whether the view must be redrawn at once.
     pub at_once: bool,
 }
 
-/// A remark that stays.
+/// A remark that stays on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// `warning`, or nothing.
+    /// `warning`, if it is one.
     pub word: Option<&'static str>,
-    /// What is said.
+    /// The text.
     pub text: String,
 }
 
 impl Said {
-    /// A remark.
+    /// A remark without a word.
     pub fn note(text: impl Into<String>) -> Self {
         Self { word: None, text: text.into() }
     }
@@ -81,7 +81,7 @@ impl Said {
         Self { word: Some("warning"), text: text.into() }
     }
 
-    /// As lines of at most so many columns.
+    /// The remark in lines of at most `columns` columns.
     pub fn folded(&self, columns: usize, style: Style) -> String {
         let text = clean(&self.text);
         match self.word {
@@ -95,7 +95,7 @@ impl Said {
 }
 
 impl RunView {
-    /// Takes an event in.
+    /// Updates the view with an event.
     pub fn event(&mut self, timed: &TimedEvent) -> Shown {
         let at = timed.at;
         match &timed.event {
@@ -191,13 +191,13 @@ impl RunView {
         (self.measuring, self.doing) = (false, "stopping".to_owned());
     }
 
-    /// Whether windows are measured, so that nothing may be drawn but between them.
+    /// Whether windows are being measured, so that drawing is allowed only between them.
     pub fn is_measuring(&self) -> bool {
         self.measuring
     }
 
-    /// The view at a moment of the run's clock, on a terminal of so many columns and rows; nothing before there is something
-    /// to see.
+    /// The view at a time of the run's clock, for a terminal of this size; empty before there is anything to
+    /// show.
     pub fn lines(&self, now: Nanoseconds, columns: usize, rows: usize) -> Vec<StyledLine> {
         if self.variants.is_empty() {
             return if self.doing.is_empty() {
@@ -231,7 +231,7 @@ impl RunView {
             return StyledLine::new(Tone::Plain, &*self.doing);
         }
         let planned = self.forecast.planned;
-        // In the first stage nobody knows yet how many the goal takes.
+        // In the first stage the number of blocks for the goal is not known yet.
         let of = span(self.forecast.fewest.min(planned), planned);
         let of = if self.block > self.forecast.fewest { planned.to_string() } else { of };
         let mut parts = vec![format!("block {} of {of}", self.block)];
@@ -247,7 +247,7 @@ impl RunView {
         StyledLine::new(Tone::Plain, parts.join(" · "))
     }
 
-    /// How much is done and what is left.
+    /// The progress and the remaining time.
     fn bar(&self, now: Nanoseconds, columns: usize) -> StyledLine {
         let left = self.forecast.left(now);
         let done = left.map_or(0.0, |left| {
@@ -265,7 +265,7 @@ impl RunView {
         line
     }
 
-    /// The headline of a variant so far, at the present point.
+    /// A variant's headline so far, at the current point.
     fn so_far(&self, at: usize, variant: &Variant, wide: bool) -> (Tone, String) {
         if at == 0 {
             return (Tone::Secondary, "baseline".to_owned());
@@ -283,7 +283,7 @@ impl RunView {
     }
 }
 
-/// What stays on the screen of an event.
+/// The remarks about an event.
 pub fn remarks(event: &Event) -> Vec<Said> {
     match event {
         Event::Divided { blocks, run } => {
@@ -305,19 +305,19 @@ pub fn remarks(event: &Event) -> Vec<Said> {
     }
 }
 
-/// How wide the columns of the variants' rows are.
+/// Widths of the columns in the variants' rows.
 struct Layout {
     name: usize,
     spark: usize,
     wide: bool,
 }
 
-/// Columns of a median, of requests per second, of errors, and of the headline where it has its interval.
+/// Columns of a median, of requests per second, of errors, and of the headline with its interval.
 const MEDIAN: usize = 8;
 const RATE: usize = 8;
 const ERRORS: usize = 6;
 const HEADLINE: usize = 25;
-/// The same of the headline where there is little room.
+/// Columns of the headline on a narrow terminal.
 const HEADLINE_SHORT: usize = 14;
 
 impl Layout {
@@ -329,7 +329,8 @@ impl Layout {
             false => MEDIAN + HEADLINE_SHORT + 3,
         };
         let left = columns.saturating_sub(fixed + 1);
-        // Names have what the least row of bars leaves, the bars what names leave.
+        // Names get what remains beside the narrowest row of bars, and bars get what remains beside the
+        // names.
         let name = longest.unwrap_or_default().min(left.saturating_sub(4)).max(1);
         Self { name, spark: left.saturating_sub(name).clamp(1, 40), wide }
     }
@@ -427,7 +428,7 @@ mod tests {
         lines.iter().map(|line| line.fitted(size.0 - 1, Style::Plain).trim_end().to_owned()).collect()
     }
 
-    /// The line with `#` for every little bar: their heights have a test of their own.
+    /// The line with `#` for every bar, since another test checks their heights.
     fn without_bars(line: &str) -> String {
         line.chars().map(|c| if ('▁'..='█').contains(&c) { '#' } else { c }).collect()
     }
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_has_the_same_with_less() {
+    fn a_narrow_terminal_shows_less_of_the_same() {
         let lines = drawn(&fifth(), 18, (40, 24));
         assert!(lines.iter().all(|line| line.chars().count() < 40), "{lines:#?}");
         assert!(lines.iter().any(|line| line.contains("+72.6 % ±0.4")), "{lines:#?}");
@@ -499,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_stay_and_nothing_foreign_moves_the_cursor() {
+    fn warnings_stay_and_foreign_text_cannot_move_the_cursor() {
         let mut view = RunView::default();
         view.event(&at(0, started(&["a", "b\x1b[2J"])));
         assert!(drawn(&view, 0, (80, 24)).iter().all(|line| !line.contains('\x1b')));
@@ -509,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn only_while_windows_are_measured_nothing_may_be_drawn() {
+    fn drawing_is_forbidden_only_while_windows_are_measured() {
         let mut view = RunView::default();
         assert!(!view.is_measuring());
         view.event(&at(0, started(&["a", "b"])));

@@ -1,7 +1,8 @@
-//! A few lines at a terminal that are drawn over and over, and what is printed above them for good.
+//! Some lines at a terminal that are redrawn repeatedly, and text printed above them for good.
 //!
-//! Between two drawings the cursor is hidden and stands at the first column of the first line. So one fixed text takes all
-//! of it away again, whoever writes it: the end of a view, a panic, or a signal handler that stops this process.
+//! Between two drawings the cursor is hidden and at the first column of the first line. One constant text
+//! therefore erases the view, whether its end, a panic, or a signal handler that stops this process writes
+//! it.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,26 +11,26 @@ use crossterm::cursor::{Hide, MoveToColumn, MoveUp};
 use crossterm::queue;
 use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
 
-/// Takes the lines away and shows the cursor: to the first column, clear all below, show.
+/// Erases the lines and shows the cursor: to the first column, clear all below, show.
 pub const ERASE: &[u8] = b"\r\x1b[J\x1b[?25h";
 
-/// Whether lines are on the screen of stderr.
+/// Whether lines are drawn on stderr's screen.
 static DRAWN: AtomicBool = AtomicBool::new(false);
 
-/// Whether nothing may be drawn: this process is about to stop.
+/// Whether drawing is forbidden because this process is about to stop.
 static HELD: AtomicBool = AtomicBool::new(false);
 
-/// Whether lines are on the screen, so that [`ERASE`] is due.
+/// Whether lines are drawn, so that [`ERASE`] is needed.
 pub fn is_drawn() -> bool {
     DRAWN.load(Ordering::SeqCst)
 }
 
-/// Nothing is drawn from here on, until [`release`].
+/// Forbids drawing until [`release`].
 pub fn hold() {
     HELD.store(true, Ordering::SeqCst);
 }
 
-/// Drawing goes on.
+/// Allows drawing again.
 pub fn release() {
     HELD.store(false, Ordering::SeqCst);
 }
@@ -42,13 +43,13 @@ pub struct Screen<W: Write> {
 }
 
 impl<W: Write> Screen<W> {
-    /// Nothing drawn yet; `out` writes through at once.
+    /// A screen without lines; `out` must be unbuffered.
     pub fn new(out: W) -> Self {
         Self { out, drawn: false }
     }
 
-    /// Draws these lines instead of those drawn before, in one write. None of them may be as wide as the terminal, nor they
-    /// together as high.
+    /// Draws these lines instead of the previous ones, in one write. Each must be narrower than the terminal,
+    /// and all together lower.
     pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
         if HELD.load(Ordering::SeqCst) {
             return Ok(());
@@ -70,7 +71,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Prints lines for good, where the drawn ones stood; those are gone until they are drawn again.
+    /// Prints lines for good in place of the drawn ones, which are gone until the next drawing.
     pub fn print(&mut self, text: &str) -> io::Result<()> {
         let mut whole = self.taken_away();
         whole.extend_from_slice(text.replace('\n', "\r\n").as_bytes());
@@ -79,7 +80,7 @@ impl<W: Write> Screen<W> {
         self.out.flush()
     }
 
-    /// Takes the drawn lines away.
+    /// Erases the drawn lines.
     pub fn erase(&mut self) -> io::Result<()> {
         let whole = self.taken_away();
         self.out.write_all(&whole)?;
@@ -100,12 +101,12 @@ impl<W: Write> Screen<W> {
 
 impl<W: Write> Drop for Screen<W> {
     fn drop(&mut self) {
-        // A terminal that is gone needs no tidying.
+        // A terminal that is gone needs no clean-up.
         let _ = self.erase();
     }
 }
 
-/// Has a panic take the lines away before it says what happened.
+/// Erases the lines before a panic prints its message.
 pub fn tidy_up_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {
@@ -121,7 +122,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// What is on the screen is one for the whole process.
+    /// Tests run one at a time, since the process has only one screen state.
     static TURN: Mutex<()> = Mutex::new(());
 
     /// A terminal of 6 rows and 20 columns that shows what was written to it.
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_drawn_over_and_end_without_a_trace() {
+    fn lines_are_redrawn_and_erased_without_a_trace() {
         let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut terminal = Terminal(vt100::Parser::new(6, 20, 0));
         terminal.0.process(b"$ weigh run\r\n");
@@ -158,7 +159,7 @@ mod tests {
         assert!(screen.out.0.screen().hide_cursor() && is_drawn());
         screen.print("warning: a\n  b").expect("printed");
         screen.draw(&lines(&["3", "4", "5"])).expect("drawn");
-        // Six rows are full: what was above has moved up, and the lines stand once.
+        // Six rows are full, so the earlier text has scrolled up, and the lines are there once.
         assert_eq!(shown(screen.out), ["$ weigh run", "warning: a", "  b", "3", "4", "5"]);
         screen.draw(&lines(&["6", "7", "8", "9"])).expect("drawn");
         assert_eq!(shown(screen.out), ["warning: a", "  b", "6", "7", "8", "9"]);
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_handler_can_take_the_lines_away_and_nothing_is_drawn_while_held() {
+    fn a_signal_handler_can_erase_the_lines_and_nothing_is_drawn_while_held() {
         let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut terminal = Terminal(vt100::Parser::new(6, 20, 0));
         let mut screen = Screen::new(&mut terminal);

@@ -1,14 +1,15 @@
-//! A row of little bars: how a figure went of late.
+//! A row of small bars that shows the recent course of a figure.
 
 use weighbridge_model::quantity::Nanoseconds;
 
-/// The bars, from least to most.
+/// The bars, from lowest to highest.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The least span that a row shows, as a share of its middle: below it everything is noise and should look like it.
+/// The least span that a row shows, as a share of its middle, so that noise looks small.
 const SPAN_LEAST: f64 = 0.2;
 
-/// The last `columns` of `times` as bars between the shortest and the longest of them, blank where there are none yet.
+/// The last `columns` of `times` as bars between the shortest and the longest of them, blank if there are
+/// none yet.
 pub fn row(times: &[Nanoseconds], columns: usize) -> String {
     let shown = &times[times.len().saturating_sub(columns)..];
     let seconds: Vec<f64> = shown.iter().map(|time| time.as_secs_f64()).collect();
@@ -34,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_times_stand_at_the_right() {
+    fn the_last_times_are_at_the_right() {
         assert_eq!(drawn(&[], 3), "   ");
         assert_eq!(drawn(&[10, 20], 4), "  ▁█");
         assert_eq!(drawn(&[900, 10, 20, 16], 3), "▁█▅");

@@ -1,4 +1,4 @@
-//! `weigh calibrate`: how good the measurements on this host are.
+//! `weigh calibrate`: the quality of measurements on this host.
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::Options;
@@ -72,7 +72,7 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The experiment with the variants that are calibrated: those named, else the baseline.
+/// The experiment with the variants to calibrate: the named ones, else the baseline.
 fn chosen(mut experiment: Experiment, only: &[String]) -> anyhow::Result<Experiment> {
     select(&mut experiment, only)?;
     if only.is_empty() {
@@ -81,7 +81,7 @@ fn chosen(mut experiment: Experiment, only: &[String]) -> anyhow::Result<Experim
     Ok(experiment)
 }
 
-/// The point of that number, from 1.
+/// The point with that number, from 1.
 fn chosen_point(experiment: &Experiment, number: usize) -> anyhow::Result<PointId> {
     let mut points = (0..).map(PointId).zip(&experiment.points);
     if let Some((point, _)) = number.checked_sub(1).and_then(|before| points.nth(before)) {
@@ -99,7 +99,7 @@ fn layout(printer: &Printer) -> TextOptions<'static> {
     TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true }
 }
 
-/// This program and the word by which it becomes a part of itself.
+/// This program with the hidden verb that makes it one of its own helpers.
 fn own_program(word: &str) -> anyhow::Result<Vec<String>> {
     let program = std::env::current_exe().context("could not find this program's own file")?;
     Ok(vec![program.display().to_string(), word.to_owned()])

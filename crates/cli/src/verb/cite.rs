@@ -11,7 +11,6 @@ use crate::args::{Cite, CiteFormat};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Prints the citation.
 pub fn run(arguments: &Cite, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.format == CiteFormat::Cff && arguments.run.is_some() {
         bail!("`cff` is of the program alone; use `text`, `bibtex` or `json` for a run");

@@ -1,4 +1,4 @@
-//! `weigh compare`: two variants of one run with full verdicts; two runs as far as they may be compared.
+//! `weigh compare`: two variants of one run with full verdicts, or two runs as far as they are comparable.
 
 use std::path::Path;
 

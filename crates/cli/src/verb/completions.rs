@@ -1,7 +1,7 @@
-//! `weigh completions`: a completion script for a shell, and the answers to what such a script asks.
+//! `weigh completions`: a completion script for a shell, and the answers to its requests.
 //!
-//! The script asks this program for what may stand where the cursor is, so that runs, services and variants are completed
-//! as they are now.
+//! The script asks this program for completions at the cursor, so that runs, services and variants are up to
+//! date.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -37,18 +37,18 @@ pub fn run(arguments: &Completions, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Answers a script, where one asks; whether one did.
+/// Answers a script's request, if this is one; returns whether it was.
 pub fn answered() -> bool {
     if std::env::var_os(ASKED_BY).is_none() {
         return false;
     }
     let folder = std::env::current_dir().ok();
     let asked = CompleteEnv::with_factory(command).var(ASKED_BY);
-    // A shell that asks amiss is told nothing: a message would land in somebody's command line.
+    // An invalid request gets no message, which would appear in the user's command line.
     asked.try_complete(std::env::args_os(), folder.as_deref()).unwrap_or(true)
 }
 
-/// The command with what may stand for its values.
+/// The command with completers for its values.
 fn command() -> Command {
     let candidates = |values: fn() -> Vec<String>| {
         ArgValueCandidates::new(move || values().into_iter().map(CompletionCandidate::new).collect())
@@ -79,7 +79,7 @@ fn command() -> Command {
         .mut_subcommand("man", |verb| verb.mut_arg("verb", |arg| arg.add(candidates(verbs))))
 }
 
-/// Run folders, the newest first, where none was begun yet; else paths.
+/// Completes run folders, the newest first, if nothing is typed yet; else paths.
 struct Runs;
 
 impl ValueCompleter for Runs {

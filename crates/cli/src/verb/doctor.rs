@@ -16,10 +16,10 @@ use crate::args::Doctor;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// How long the host is watched: the kernel counts in ticks of 10 ms.
+/// How long to watch the host: the kernel counts in ticks of 10 ms.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// Looks, or cleans.
+/// Diagnoses or cleans.
 pub fn run(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.clean { clean(arguments, printer) } else { look(arguments, printer) }
 }
@@ -39,11 +39,16 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn lines(findings: &[Finding], style: Style, columns: usize) -> String {
-    let told = |finding: &&Finding| finding.level > Level::Fine || finding.subject.is_told_when_fine();
-    findings.iter().filter(told).map(|finding| line(finding, style, columns)).collect::<Vec<_>>().join("\n")
+    let is_shown = |finding: &&Finding| finding.level > Level::Fine || finding.subject.is_told_when_fine();
+    findings
+        .iter()
+        .filter(is_shown)
+        .map(|finding| line(finding, style, columns))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-/// A finding in lines of the terminal's width, what to do about it under what was seen.
+/// A finding in lines of the terminal's width, with the remedy below the evidence.
 fn line(finding: &Finding, style: Style, columns: usize) -> String {
     let (word, tone) = match finding.level {
         Level::Fine => ("fine", Tone::Secondary),
@@ -62,7 +67,7 @@ fn line(finding: &Finding, style: Style, columns: usize) -> String {
     lines
 }
 
-/// Whether there is a calibration of this host for reports to quote.
+/// The finding about a calibration of this host that reports could quote.
 fn calibration(kept: StoredCalibration) -> Finding {
     let (level, evidence, remedy) = match kept {
         StoredCalibration::Nothing => {
@@ -131,7 +136,7 @@ mod tests {
     };
     use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 
-    /// A host with nothing to complain about.
+    /// A host without defects.
     fn quiet() -> Observation {
         let cores: Vec<CoreId> = (0..4).map(CoreId::new).collect();
         let frequency = Frequency { governors: vec!["performance".to_owned()], ..Frequency::default() };
@@ -166,7 +171,7 @@ mod tests {
         }
     }
 
-    /// One on which hardly anything is as it should be.
+    /// A host with many defects.
     fn troubled() -> Observation {
         let mut seen = quiet();
         let facts = &mut seen.facts;
@@ -194,7 +199,7 @@ mod tests {
         seen
     }
 
-    /// None of them as it should be.
+    /// Settings that all deserve a finding.
     fn settings() -> KernelSettings {
         let steering = PacketSteering { loopback: vec![CoreId::new(3)], new_interfaces: None };
         KernelSettings {

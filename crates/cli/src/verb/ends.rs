@@ -1,5 +1,5 @@
-//! Ends of the axes of charts over message size: whether what was typed is of what an axis shows. Knows no data: whether
-//! something lies between them the chart says.
+//! Ends of the axes of charts over message size: checks that the typed quantity is the axis's. It sees no
+//! data; the chart reports if nothing is between the ends.
 
 use anyhow::bail;
 use weighbridge_report::plot::Kind;
@@ -11,11 +11,11 @@ use crate::args::{AxisEnd, EndOf, Over};
 pub struct Ends {
     /// Of the axis of sizes.
     pub x: [Option<f64>; 2],
-    /// Of the upright axis.
+    /// Of the vertical axis.
     pub y: [Option<f64>; 2],
 }
 
-/// What an upright axis shows: how it is called, an end of it, and what a figure with a unit may be of.
+/// What a vertical axis shows: its name, an example of an end, and the quantities allowed.
 fn upright(kind: Kind) -> Option<(&'static str, &'static str, &'static [EndOf])> {
     match kind {
         Kind::Latency => Some(("a time", "100 us", &[EndOf::Time])),
@@ -32,7 +32,7 @@ fn fits(end: Option<&AxisEnd>, allowed: &[EndOf]) -> bool {
     end.and_then(|end| end.of).is_none_or(|of| allowed.contains(&of))
 }
 
-/// The ends of a chart's axes; those of the upright one only where they are of what it shows.
+/// The ends of a chart's axes; those of the vertical one only if they have its quantity.
 pub fn ends(kind: Kind, typed: &Over) -> Ends {
     let allowed = upright(kind).map_or(&[][..], |(_, _, allowed)| allowed);
     let y = [&typed.y_min, &typed.y_max].map(Option::as_ref);
@@ -44,8 +44,8 @@ pub fn ends(kind: Kind, typed: &Over) -> Ends {
     }
 }
 
-/// Ends that no chart could have are an error: the lower above the upper, or of something else than the axis of each kind
-/// that was named, or of every kind where none was.
+/// Refuses ends that no chart can have: the lower above the upper, or of another quantity than the axis of
+/// every named kind, or of all kinds if none is named.
 pub fn check(kinds: &[Kind], typed: &Over) -> anyhow::Result<()> {
     for (axis, what, low, high) in
         [("x", "a size", &typed.x_min, &typed.x_max), ("y", "a figure", &typed.y_min, &typed.y_max)]
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_of_what_its_axis_shows() {
+    fn an_end_has_the_quantity_of_its_axis() {
         let said = |kinds: &[Kind], line: &str| check(kinds, &typed(line)).map_err(|error| error.to_string());
         assert_eq!(said(&[Kind::Latency], "--y-max|100 us|--x-max|500 kB"), Ok(()));
         assert_eq!(said(&[Kind::Transfer], "--y-max|10 MB/s"), Ok(()));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_without_the_unit_keeps_its_own_ends() {
+    fn a_chart_of_another_quantity_ignores_the_ends() {
         let own = |kind: Kind| ends(kind, &typed("--y-max|100 us|--x-min|1 kB"));
         assert_eq!(own(Kind::Latency), Ends { x: [Some(1000.0), None], y: [None, Some(100_000.0)] });
         assert_eq!(own(Kind::Transfer), Ends { x: [Some(1000.0), None], y: [None, None] });

@@ -19,7 +19,6 @@ use crate::args::Export;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Prints the run.
 pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
     let format = arguments.format;
     if !format.is_built() {
@@ -49,7 +48,8 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// A stored run in a format, and what the format leaves out of it; the records are read only where it needs them.
+/// A stored run in a format, and what the format leaves out. The records are read only if the format needs
+/// them.
 pub fn exported(
     folder: &RunFolder,
     stored: &Stored,
@@ -74,7 +74,7 @@ pub fn exported(
     Ok((export(format, table, &run, options)?, left_out))
 }
 
-/// The gates of the experiment and those of flags, judged.
+/// The gates of the experiment and of the flags, judged.
 fn cases(folder: &RunFolder, summary: &Summary, extra: &[Gate]) -> anyhow::Result<Vec<GateCase>> {
     let own = Experiment::parse("experiment.toml", &folder.experiment()?)?.gates;
     let case = |gate: &Gate| GateCase {

@@ -1,4 +1,5 @@
-//! The hidden verb that the lab starts between two hosts of its own: see `weighbridge_lab::layers::frames`.
+//! The hidden verb of the packet relay, which the lab starts in a switch: see
+//! `weighbridge_lab::layers::frames`.
 
 use std::fs::File;
 use std::os::fd::AsFd;

@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 
-/// Stands guard until told to go, or until the run is gone.
+/// Guards until dismissed, or until the run has ended.
 pub fn run() -> anyhow::Result<Exit> {
     weighbridge_lab::removal::guard::run(std::io::stdin().lock(), std::io::stdout().lock())?;
     Ok(Exit::Fine)

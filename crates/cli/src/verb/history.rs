@@ -12,7 +12,6 @@ use crate::args::History;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Lists them.
 pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     let runs = RunFolder::list(&arguments.folder)?;
     let rows: Vec<_> = runs.iter().map(|run| (run, run.summary().ok())).collect();
@@ -47,7 +46,7 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// A run with its headlines, or how to go on with it.
+/// A run with its headlines, or how to resume it.
 fn entry(run: &RunFolder, summary: Option<&Summary>, style: Style, columns: usize) -> String {
     let path = clean(&run.path().display().to_string());
     let Some(summary) = summary else {
@@ -71,7 +70,7 @@ fn entry(run: &RunFolder, summary: Option<&Summary>, style: Style, columns: usiz
     text
 }
 
-/// Each line by itself, so that none carries its colour over to the next.
+/// Paints each line separately, so that no colour continues in the next.
 fn paint_lines(style: Style, tone: Tone, text: &str) -> String {
     text.lines().map(|line| style.paint(tone, line)).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! `weigh hostile`: a server that misbehaves in a way that has a name, on loopback.
+//! `weigh hostile`: a server with a named misbehaviour, on loopback.
 
 use std::fs;
 

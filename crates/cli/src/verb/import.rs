@@ -1,4 +1,4 @@
-//! `weigh import`: what another program measured, as a run that can be shown. It has no verdicts.
+//! `weigh import`: turns another program's measurements into a run that can be shown. It has no verdicts.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,10 +24,10 @@ use crate::args::{Import, ImportFormat};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// The rows in the run's folder, as they were read.
+/// The file with the imported rows, in the run's folder.
 pub const ROWS: &str = "imported.csv";
 
-/// Reads all files before anything is written.
+/// Reads all files before it writes anything.
 pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     let ImportFormat::Ppbench = arguments.format;
     let Logs { rows, condition } = logs(&arguments.files)?;
@@ -35,10 +35,10 @@ pub fn run(arguments: &Import, printer: &Printer) -> anyhow::Result<Exit> {
     let started = utc_now();
     let writer = RunWriter::create(&arguments.out, "imported", started)?;
     let folder = writer.folder().path().to_owned();
-    // Half a run would be the newest that other verbs find.
+    // An incomplete run would be the newest one that other verbs find.
     write(writer, arguments, &rows, &series, condition, started)
         .inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
-    printer.note(format_args!("{}; `weigh report {}` shows them", told(&series), folder.display()));
+    printer.note(format_args!("{}; `weigh report {}` shows them", counts(&series), folder.display()));
     printer.data(&format!("{}\n", folder.display()))?;
     Ok(Exit::Fine)
 }
@@ -73,8 +73,8 @@ fn write(
     Ok(())
 }
 
-/// How many rows there are, and how many of them are in no figure, by why.
-fn told(series: &[Series<'_>]) -> String {
+/// The number of rows, and of those in no figure by reason, as text.
+fn counts(series: &[Series<'_>]) -> String {
     let rows: u64 = series.iter().map(Series::count).sum();
     let noun = if rows == 1 { "row" } else { "rows" };
     let mut words = vec![format!("imported {rows} {noun} in {} series", series.len())];
@@ -89,13 +89,13 @@ fn told(series: &[Series<'_>]) -> String {
     words.join("; ")
 }
 
-/// The tags of each series, as the log has them.
+/// The tags of each series, from the log.
 fn tags(series: &[Series<'_>]) -> Tags {
     let variants = series.iter().map(|series| (series.name.clone(), series.tags().tags()));
     Tags { variants: variants.collect(), ..Tags::default() }
 }
 
-/// The series of an imported run's rows, by the names that the run has for them.
+/// The series of an imported run's rows, by their names in the run.
 pub fn series_of<'a>(rows: &'a [Row], summary: &Summary) -> Vec<Series<'a>> {
     let mut all = ppbench::series(rows, &Naming::default());
     for series in &mut all {
@@ -106,10 +106,10 @@ pub fn series_of<'a>(rows: &'a [Row], summary: &Summary) -> Vec<Series<'a>> {
     all
 }
 
-/// What files hold.
+/// The content of the files.
 struct Logs {
     rows: Vec<Row>,
-    /// Who measured what, and how.
+    /// Which program measured what, and how.
     condition: String,
 }
 
@@ -117,7 +117,7 @@ fn logs(files: &[PathBuf]) -> anyhow::Result<Logs> {
     let mut rows = Vec::new();
     let (mut conditions, mut seen) = (BTreeSet::new(), BTreeSet::new());
     for file in files {
-        // By another path it is the same file too; what cannot be found is told below.
+        // This also finds the same file under another path. A missing file is reported below.
         if !seen.insert(file.canonicalize().unwrap_or_else(|_| file.clone())) {
             bail!("`{}` is given twice: its rows would count twice; name each file once", file.display());
         }
@@ -134,7 +134,7 @@ fn logs(files: &[PathBuf]) -> anyhow::Result<Logs> {
     Ok(Logs { rows, condition: format!("pingpong, {}", conditions.join("; ")) })
 }
 
-/// Who measured a file's rows, and how; `None` of a file without any.
+/// Which program measured a file's rows, and how; `None` for a file without rows.
 fn condition(table: &Table) -> Option<String> {
     let first = table.rows.first()?;
     Some(match table.requests {
@@ -150,25 +150,26 @@ fn condition(table: &Table) -> Option<String> {
     })
 }
 
-/// ppbench's naming file, where one is given.
+/// ppbench's naming file, if one is given.
 pub fn naming(file: Option<&PathBuf>) -> anyhow::Result<Naming> {
     let Some(file) = file else { return Ok(Naming::default()) };
     let (name, text) = read_text(file, "write one with `weigh summary --naming-template`")?;
     Naming::parse(&text).map_err(|problem| anyhow::anyhow!("`{name}`: {problem}"))
 }
 
-/// An experiment's tag with the point behind, so that one curve is of one point: ppbench knows no other column for it.
+/// An experiment's tag followed by the point, so that each curve is of one point: ppbench has no other column
+/// for it.
 fn tag_at(experiment: &str, label: &PointLabel) -> String {
     let factors = label.iter().map(|(factor, value)| format!(", {factor}={value}"));
     std::iter::once(experiment.to_owned()).chain(factors).collect()
 }
 
-/// The rows of a run, and its requests that are none of them.
+/// The rows of a run, and which requests are not among them.
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// In the order of the record.
+    /// The rows in the order of the record.
     pub rows: Vec<Row>,
-    /// What is not among them, one sentence each.
+    /// What is missing, one sentence each.
     pub left_out: Vec<String>,
 }
 
@@ -215,7 +216,7 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
     Ok(Rows { rows, left_out })
 }
 
-/// What ppbench would have asked for, up to the size.
+/// The path that ppbench would have requested, without the size.
 fn path_of(point: &Point, variant: &Variant) -> &'static str {
     let asked = point.workload.asked_of(variant);
     asked.as_pingpong().map_or(PingpongOperation::Pong, |spec| spec.operation).path()
@@ -229,7 +230,7 @@ fn row(machine: &str, experiment: &str, path: &str, load: &LoadSpec, sample: &Sa
         path: format!("/{path}/{size}"),
         size,
         failed: u64::from(!sample.is_good()),
-        // As many threads of ppbench would have as many requests outstanding.
+        // ppbench would need this many threads for as many outstanding requests.
         concurrency: u64::from(load.connections) * u64::from(load.in_flight),
         length: relayed.map_or(sample.length, |relayed| relayed.length).get(),
         time_ns: relayed.map_or(sample.service(), |relayed| relayed.duration).as_nanos(),

@@ -1,4 +1,4 @@
-//! `weigh init`: a commented experiment file to start from.
+//! `weigh init`: writes a commented experiment file to start from.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -12,7 +12,6 @@ use crate::args::{Curl, Init, TakenAs};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Writes the file.
 pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
     let draft = draft(arguments)?;
     let text = draft.as_ref().map_or_else(|| SERVICES.to_owned(), Draft::to_file);
@@ -26,7 +25,7 @@ pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
         printer.note(format_args!("wrote `{name}`; edit it, then `weigh run {name}`"));
     }
     for note in draft.iter().flat_map(|draft| &draft.notes) {
-        // Names in a file of somebody else's may hold what a terminal obeys.
+        // Names in a foreign file may contain control characters for a terminal.
         let plain: String = note.chars().filter(|c| !c.is_control()).collect();
         printer.note(format_args!("note: {plain}"));
     }
@@ -49,7 +48,7 @@ fn write(arguments: &Init, text: &str) -> anyhow::Result<()> {
     file.write_all(text.as_bytes()).with_context(|| format!("could not write `{path}`"))
 }
 
-/// What is asked for; nothing for the reference services.
+/// The requested draft; `None` for the reference services.
 fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
     let chosen = draft_of_files(arguments)?;
     if let Some(draft) = chosen {
@@ -57,7 +56,9 @@ fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
     }
     if let Some(Curl::Curl(line)) = &arguments.curl {
         if arguments.source.is_some() || arguments.command.is_some() {
-            bail!("a command line of curl stands alone; give options of `init` before it");
+            bail!(
+                "a command line of curl cannot be combined with a source or `--command`; leave one of them out"
+            );
         }
         let words: Vec<String> =
             std::iter::once("curl".to_owned()).chain(line.words.iter().cloned()).collect();
@@ -80,7 +81,7 @@ fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
     Ok(Some(draft))
 }
 
-/// Files that are named by an option.
+/// The draft from files that options name.
 fn draft_of_files(arguments: &Init) -> anyhow::Result<Option<Draft>> {
     if let Some(path) = &arguments.har {
         return Ok(Some(draft_of_har(&path.display().to_string(), &read(path)?, arguments)?));
@@ -91,7 +92,7 @@ fn draft_of_files(arguments: &Init) -> anyhow::Result<Option<Draft>> {
     Ok(None)
 }
 
-/// Whether a word names a file rather than an address: it is there, or ends as those do that are read.
+/// Whether a word names a file instead of an address: the file exists, or has one of the accepted extensions.
 fn is_file(word: &str) -> bool {
     let ending = Path::new(word).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let known = ["har", "json", "yaml", "yml"].contains(&ending.to_ascii_lowercase().as_str());
@@ -113,7 +114,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("`{name}` is no text in UTF-8"))
 }
 
-/// A recording, a description, a command line or a URL, by what stands in it.
+/// The draft from a recording, a description, a command line or a URL, recognised by its content.
 fn draft_of_text(name: &str, text: &str, arguments: &Init) -> anyhow::Result<Draft> {
     if curl::is_curl(text) {
         return Ok(curl::parse_line(text, &mut read_bytes)?);
@@ -162,7 +163,7 @@ fn draft_of_openapi(name: &str, text: &str, arguments: &Init) -> anyhow::Result<
     Ok(draft)
 }
 
-/// Options that mean nothing here.
+/// Refuses options that have no meaning here.
 fn refuse(given: &[(&str, bool)], belongs_to: &str) -> anyhow::Result<()> {
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => bail!("`{option}` belongs to {belongs_to}; leave it out"),
@@ -178,7 +179,7 @@ fn draft_of_url(text: &str) -> anyhow::Result<Draft> {
     Ok(Draft::of_url(&url))
 }
 
-/// A program of the user's own and the path that is asked for.
+/// The draft for a program of the user and the path to request.
 pub(super) fn draft_of_command(command: &str, path: &str) -> anyhow::Result<Draft> {
     if !path.starts_with('/') {
         bail!("`{path}` is no path; with `--command` say what is fetched from the program, such as `/items`");
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_from_addresses() {
+    fn files_are_distinguished_from_addresses() {
         for (word, is) in
             [("a.har", true), ("api/openapi.YAML", true), ("http://h/a.json", false), ("h:80", false)]
         {

@@ -1,4 +1,4 @@
-//! `weigh load`: one URL under load, or several weighed against each other.
+//! `weigh load`: puts load on one URL, or compares several.
 
 mod target;
 
@@ -36,14 +36,13 @@ use crate::live::load::LoadProgress;
 use crate::printer::{Liveliness, Printer};
 use crate::signals;
 
-/// How long one URL is loaded where nothing is said.
+/// Default duration for one URL.
 const DURATION: Nanoseconds = Nanoseconds::from_secs(10);
-/// Blocks of several URLs.
+/// Number of blocks for several URLs.
 const BLOCKS: u32 = 6;
-/// Warm-up of several URLs in each block.
+/// Warm-up in each block for several URLs.
 const WARMUP: Nanoseconds = Nanoseconds::from_millis(200);
 
-/// Carries the verb out.
 pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
     let asked = target::Target::read(arguments)?;
     let gates = gates(&arguments.fail_if, &arguments.require)?;
@@ -54,7 +53,7 @@ pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
     }
 }
 
-/// `host:port`, the host possibly an IPv6 address in brackets.
+/// Parses `host:port`, where the host may be an IPv6 address in brackets.
 fn parse_address(text: &str) -> anyhow::Result<(String, u16)> {
     let url = Url::parse(&format!("http://{text}")).map_err(anyhow::Error::msg);
     let url = url.with_context(|| format!("`--connect-to {text}` is not `host:port`"))?;
@@ -107,7 +106,7 @@ fn one(
     }
     let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
     let mut summary = summary_of(&job, &record, &figures);
-    // What was measured until then is shown, and says itself that it is not what was asked for.
+    // What was measured so far is shown, and the output says that it is not all that was requested.
     let cut = match (record.ending, &record.trouble) {
         (Ending::Interrupted, _) => Some(format!("interrupted after {} of {}", figures.took, extent(&job))),
         (Ending::Complete, Some(trouble)) => Some(format!("given up: {trouble}")),
@@ -125,7 +124,7 @@ fn one(
     }
 }
 
-/// Refuses a high rate against somebody else's server.
+/// Refuses a high rate against a public server.
 fn refuse_remote(arguments: &Load, url: &Url, shape: &Shape) -> anyhow::Result<()> {
     if let Some(rate) = shape.peak_rate()
         && rate.get() > REMOTE_RATE
@@ -141,7 +140,7 @@ fn refuse_remote(arguments: &Load, url: &Url, shape: &Shape) -> anyhow::Result<(
     Ok(())
 }
 
-/// When one URL has been loaded enough.
+/// When to stop loading one URL.
 fn stop(arguments: &Load, shape: &Shape) -> Stop {
     match arguments.requests {
         Some(count) => Stop::Count(count),
@@ -149,7 +148,7 @@ fn stop(arguments: &Load, shape: &Shape) -> Stop {
     }
 }
 
-/// How one URL is waited for.
+/// How the generator waits with one URL.
 fn waiting(asked: Option<Wait>) -> Waiting {
     match asked {
         Some(Wait::Asleep) => Waiting::Asleep,
@@ -179,7 +178,7 @@ fn extent(job: &LoadJob) -> String {
     }
 }
 
-/// Judges gates and says which failed. An invalid result is worse than a failed gate.
+/// Judges gates and reports those that failed. An invalid result takes precedence over a failed gate.
 fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit {
     let mut exit = Exit::Fine;
     for gate in gates {
@@ -191,7 +190,7 @@ fn exit_of(gates: &[Gate], figures: &judged::Single, printer: &Printer) -> Exit 
     if figures.validity == Validity::Invalid { Exit::Invalid } else { exit }
 }
 
-/// How requests were issued, in the form that is printed.
+/// How requests were issued, for output.
 fn shown_model(job: &LoadJob, figures: &judged::Single) -> ShownModel {
     let Some(flow) = job.load.model.flow() else { return ShownModel::Closed };
     let (arrivals, profile) = match flow {
@@ -211,7 +210,7 @@ fn shown_model(job: &LoadJob, figures: &judged::Single) -> ShownModel {
     }
 }
 
-/// The figures in the form that is printed.
+/// The figures, for output.
 fn summary_of(job: &LoadJob, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
     let messages = messages(&record.tallies, &job.workload.streams(), figures.took);
     let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
@@ -258,7 +257,7 @@ fn summary_of(job: &LoadJob, record: &SingleRecord, figures: &judged::Single) ->
     }
 }
 
-/// Messages under names of their own; where the client alone streams, the call has none for them.
+/// The times of messages. A message whose time is a share of its call gets its own name, `… message sent`.
 fn shown_messages(job: &LoadJob, messages: &[MessageTimes]) -> Vec<Messages> {
     let names = job.workload.operations();
     let shown = |of: &MessageTimes| {
@@ -300,7 +299,7 @@ fn shown_handshakes(times: &judged::HandshakeTimes) -> Handshakes {
     Handshakes { kind, count, mean, max }
 }
 
-/// How connections to a URL are secured: the scheme says whether, the flags how.
+/// The TLS settings for a URL: its scheme says whether to use TLS, the flags say how.
 fn tls_spec(flags: &TlsFlags, url: &Url) -> anyhow::Result<Option<TlsSpec>> {
     let given = TlsSpec {
         ca: flags.cacert.clone(),
@@ -361,7 +360,7 @@ fn several(
     super::run::carry_out(checked, &options, destination, arguments.output.format, printer)
 }
 
-/// The experiment that a command line with several URLs stands for.
+/// The experiment for a command line with several URLs.
 fn experiment(
     arguments: &Load,
     asked: &target::Target,
@@ -408,7 +407,7 @@ fn experiment(
     })
 }
 
-/// URLs as names; the same URL twice gets a number, so that a server can be weighed against itself.
+/// The URLs as names. A repeated URL gets a number, so that a server can be compared with itself.
 fn names(urls: &[Url]) -> Vec<String> {
     let shown: Vec<String> = urls.iter().map(|url| shown_path(&url.to_string())).collect();
     let name = |(index, url): (usize, &String)| {
@@ -432,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_wait_has_the_name_that_it_is_shown_by() {
+    fn every_way_to_wait_has_its_displayed_name() {
         use clap::ValueEnum;
         for wait in Wait::value_variants() {
             let typed = wait.to_possible_value().unwrap();

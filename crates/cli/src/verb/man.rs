@@ -1,4 +1,4 @@
-//! `weigh man`: the manual, one page for each verb and one for all, made from the same words as `--help`.
+//! `weigh man`: the manual, one page for each verb and an overview, from the texts of `--help`.
 
 use std::io;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::args::{Arguments, Man};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// What stands before the examples of a verb's help.
+/// The line before the examples in a verb's help.
 const EXAMPLES: &str = "Examples:\n";
 
-/// Prints a page, or writes all.
+/// Prints one page, or writes all.
 pub fn run(arguments: &Man, printer: &Printer) -> anyhow::Result<Exit> {
     let whole = whole();
     if let Some(folder) = &arguments.out {
@@ -50,7 +50,7 @@ fn write_all(whole: &Command, folder: &Path, printer: &Printer) -> anyhow::Resul
     Ok(Exit::Fine)
 }
 
-/// The command, with the flags of all verbs at each.
+/// The command, with the global flags at every verb.
 fn whole() -> Command {
     let mut whole = Arguments::command().disable_help_subcommand(true);
     whole.build();
@@ -83,7 +83,7 @@ fn overview(whole: &Command) -> io::Result<String> {
     text(out)
 }
 
-/// The page of one verb, with those of its own verbs in it.
+/// The page of one verb, including its subcommands.
 fn verb_page(verb: &Command) -> io::Result<String> {
     let name = verb.get_name();
     let page = Page::new(named(verb, format!("weigh-{name}")));
@@ -100,7 +100,7 @@ fn verb_page(verb: &Command) -> io::Result<String> {
         roff.text([roman(action.get_about().map(ToString::to_string).unwrap_or_default())]);
         roff.to_writer(&mut out)?;
         let mut options = Vec::new();
-        // The flags of all verbs stand above already.
+        // The global flags are listed above already.
         let own = named(action, title).disable_help_flag(true);
         let own = own.mut_args(|flag| if flag.is_global_set() { flag.hide(true) } else { flag });
         Page::new(own).render_options_section(&mut options)?;
@@ -111,13 +111,13 @@ fn verb_page(verb: &Command) -> io::Result<String> {
     text(out)
 }
 
-/// The command under the name of its page. Such a name lives as long as the program, which makes a manual once.
+/// The command under the name of its page. The name is leaked, since a program makes the manual only once.
 fn named(command: &Command, name: String) -> Command {
     let name: &'static str = name.leak();
     command.clone().name(name).display_name(name).after_help("")
 }
 
-/// Examples, exit codes, environment and where to read on.
+/// Examples, exit codes, environment and references.
 fn closing(examples: Option<&str>, verb: &str, out: &mut Vec<u8>) -> io::Result<()> {
     let mut roff = Roff::new();
     if let Some(examples) = examples {
@@ -147,7 +147,7 @@ fn closing(examples: Option<&str>, verb: &str, out: &mut Vec<u8>) -> io::Result<
     roff.to_writer(out)
 }
 
-/// Variables that any verb obeys.
+/// Variables that every verb uses.
 const ENVIRONMENT: [(&str, &str); 4] = [
     (
         "WEIGH_SERVICES",
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use clap::Parser;
 
-    /// Every flag of a command and of its own commands, as typed.
+    /// Every flag of a command and of its subcommands, as typed.
     fn flags(command: &Command) -> Vec<String> {
         let own = command.get_arguments().filter(|flag| !flag.is_hide_set());
         let own = own.filter_map(|flag| Some(format!("--{}", flag.get_long()?)));
@@ -179,7 +179,7 @@ mod tests {
         let whole = whole();
         for verb in verbs(&whole) {
             let (name, page) = (verb.get_name(), verb_page(verb).expect("a page"));
-            // In pages a hyphen that is typed is written so.
+            // In pages hyphens are escaped.
             let plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "");
             let missing: Vec<_> = flags(verb).into_iter().filter(|flag| !plain.contains(flag)).collect();
             assert!(missing.is_empty(), "`weigh-{name}` says nothing of {missing:?}:\n{plain}");

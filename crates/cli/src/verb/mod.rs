@@ -1,4 +1,5 @@
-//! One file per verb, each with one public `run`. A verb loads, calls a library and hands values to a renderer.
+//! One file per verb, each with one public `run`. A verb loads, calls a library and passes values to a
+//! renderer.
 
 pub mod calibrate;
 pub mod cite;

@@ -22,7 +22,6 @@ use crate::exit::Exit;
 use crate::live::plain::span;
 use crate::printer::Printer;
 
-/// Prints the plan.
 pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     let mut experiment = read_experiment(&arguments.experiment)?;
     if arguments.quick {
@@ -53,10 +52,10 @@ pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Columns of the word that begins a line.
+/// Columns of the label at the beginning of a line.
 const LABEL: usize = 9;
 
-/// The plan with lines of the terminal's width: what a line goes on with stands below its beginning.
+/// The plan in lines of the terminal's width; continuation lines are indented by the label.
 fn fitted(text: &str, columns: usize) -> String {
     let line = |line: &str| {
         let at = line.char_indices().nth(LABEL).map_or(line.len(), |(at, _)| at);
@@ -111,7 +110,7 @@ fn describe(experiment: &Experiment) -> String {
     text
 }
 
-/// The batches, where there are several, and the first block.
+/// The batches, if there are several, and the first block.
 fn describe_batches(text: &mut String, experiment: &Experiment) {
     let name = |id: &VariantId| experiment.variants[id.index()].name.as_str();
     let names = |ids: &[VariantId]| ids.iter().map(name).collect::<Vec<_>>().join(", ");
@@ -171,7 +170,7 @@ fn pairing(choice: PairingChoice) -> &'static str {
     }
 }
 
-/// The length of windows as far as the experiment tells: services and hosts have time constants of their own.
+/// The length of windows as far as the experiment gives it; services and hosts may add time constants.
 fn window(experiment: &Experiment) -> String {
     let quota =
         experiment.variants.iter().any(|variant| variant.limits.cpu.is_some()).then_some(CpuLimit::PERIOD);

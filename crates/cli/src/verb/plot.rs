@@ -17,12 +17,11 @@ use crate::args::{self, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Drawings of a kind that are made without being asked for by point: of a matrix there may be hundreds.
+/// The most drawings of one kind without a selected point, since a matrix may have hundreds.
 const MOST_OF_A_KIND: usize = 6;
-/// The folder in the run's that charts go to by default.
+/// Default folder for charts, inside the run's folder.
 const FOLDER: &str = "charts";
 
-/// Draws.
 pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let (run, kinds) = run_and_kinds(arguments)?;
     ends::check(&kinds, &arguments.over)?;
@@ -56,7 +55,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let output = ChartOutput::choose(arguments, &folder, &chosen)?;
     for drawing in &chosen {
         let svg = match plotter.svg(drawing.kind, &options(arguments, drawing, &names)) {
-            // Nobody named it, and of what was chosen it has nothing.
+            // The user did not name this kind, and the selection has no data for it.
             Err(PlotError::Nothing(_)) if kinds.is_empty() => continue,
             Err(PlotError::Refused(why)) if kinds.is_empty() => {
                 printer.note(format_args!("left out `{}`: {why}", drawing.kind));
@@ -78,7 +77,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Characters that a picture may lack.
+/// Reports characters that the shipped font lacks.
 fn note_lacking(svg: &str, printer: &Printer) {
     let lacking: String = plot::lacking(svg).into_iter().collect();
     if !lacking.is_empty() {
@@ -88,7 +87,7 @@ fn note_lacking(svg: &str, printer: &Printer) {
     }
 }
 
-/// A first word that is a kind and no folder means the newest run.
+/// The run folder and the kinds. A first word that is a kind and not a folder means the newest run.
 fn run_and_kinds(arguments: &Plot) -> anyhow::Result<(Option<PathBuf>, Vec<Kind>)> {
     let Some(first) = &arguments.run else { return Ok((None, Vec::new())) };
     let kind = first.to_str().and_then(|text| text.parse::<Kind>().ok());
@@ -99,7 +98,7 @@ fn run_and_kinds(arguments: &Plot) -> anyhow::Result<(Option<PathBuf>, Vec<Kind>
     })
 }
 
-/// Names that were asked for must be the run's.
+/// Refuses names that the run does not have.
 fn check_names(arguments: &Plot, summary: &Summary) -> anyhow::Result<()> {
     let variants = summary.variants.iter().map(|variant| variant.name.as_str());
     check_known("variant", &arguments.variants, variants.clone().collect())?;
@@ -160,7 +159,7 @@ fn choose(
         bail!("this run has nothing to draw; `weigh report` shows why");
     }
     let wanted = |drawing: &&Drawing| {
-        // Where a drawing shows one point, it is that one; where it shows all, the drawing looks for itself.
+        // A drawing of one point must be of the selected point; a drawing of all points selects data itself.
         let fits = |(key, value): &(String, String)| {
             drawing.point.get(key).map_or(drawing.point.is_empty(), |own| own == value)
         };
@@ -179,7 +178,7 @@ fn choose(
     Ok((kept, left))
 }
 
-/// The format asked for, or the one that the output's name ends with.
+/// The requested format, or the one that matches the output's extension.
 fn format(arguments: &Plot) -> anyhow::Result<PlotFormat> {
     if let Some(format) = arguments.format {
         return Ok(format);
@@ -199,7 +198,7 @@ fn format(arguments: &Plot) -> anyhow::Result<PlotFormat> {
     }
 }
 
-/// Names of variants, as they are drawn.
+/// Display names of variants.
 struct VariantNames {
     variants: Option<Vec<String>>,
     reference: Option<String>,
@@ -228,7 +227,7 @@ fn options(arguments: &Plot, drawing: &Drawing, names: &VariantNames) -> Options
     }
 }
 
-/// Two flags of which at most one was given.
+/// The value of two opposite flags, of which at most one was given.
 fn either(yes: bool, no: bool) -> Option<bool> {
     match (yes, no) {
         (true, _) => Some(true),
@@ -245,7 +244,7 @@ fn over(kind: Kind, typed: &args::Over, reference: Option<String>) -> plot::Over
     };
     let mut more_guides: Vec<Guide> =
         typed.guides.iter().map(|(name, bytes)| guide(name, *bytes, false)).collect();
-    // As ppbench has it, 0 is none.
+    // As in ppbench, 0 means none.
     let window = typed.receive_window.filter(|window| window.get() > 0);
     more_guides.extend(window.map(|window| guide("receive window", window.get(), true)));
     plot::Over {
@@ -306,7 +305,7 @@ fn pdf(_: &str) -> anyhow::Result<Vec<u8>> {
     bail!("this `weigh` was built without pdf; build it with `--features pdf`, or use `--format svg`")
 }
 
-/// Where drawings go.
+/// Destination of drawings.
 enum ChartOutput {
     Stdout,
     File(PathBuf),
@@ -339,7 +338,7 @@ impl ChartOutput {
         }
     }
 
-    /// `percentiles-64-B.svg`: the kind, and the point where the kind has several.
+    /// `percentiles-64-B.svg`: the kind, and the point if the kind has several.
     fn path(&self, drawing: &Drawing, all: &[Drawing], format: PlotFormat) -> PathBuf {
         let ending = match format {
             PlotFormat::Svg => "svg",
@@ -369,7 +368,7 @@ impl ChartOutput {
     }
 }
 
-/// Letters, digits and dots of a value; everything else becomes a dash.
+/// The value with everything but letters, digits and dots replaced by dashes.
 fn file_name(value: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
     value.chars().map(kept).collect::<String>().trim_matches(['-', '.']).to_owned()

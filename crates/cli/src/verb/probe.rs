@@ -1,4 +1,4 @@
-//! `weigh probe`: a server whose truth is known, on loopback.
+//! `weigh probe`: a server with known response times, on loopback.
 
 use anyhow::{Context, bail};
 use weighbridge_lab::host::resource_limits;
@@ -26,7 +26,7 @@ pub fn run(arguments: &Probe, printer: &Printer) -> anyhow::Result<Exit> {
     }
     options.record_folder.clone_from(&arguments.record);
     options.keep_alive = KeepAlive { idle: arguments.close_idle, requests: arguments.close_after };
-    // For as many connections as a probe takes, or as this process may have; others wait to be accepted.
+    // For as many connections as a probe accepts, or this process may have; others wait to be accepted.
     let files = CONNECTION_LIMIT as u64;
     let _ = resource_limits::make_files(resource_limits::most_connections().min(files));
     let mut said = Ok(());
@@ -43,7 +43,7 @@ pub fn run(arguments: &Probe, printer: &Printer) -> anyhow::Result<Exit> {
     }
 }
 
-/// Ends with what kept a probe from serving; a port in use has the contract's exit code.
+/// Ends with the error of a probe that cannot serve; a port in use has the contract's exit code.
 pub(super) fn refused(error: ServeError, printer: &Printer) -> anyhow::Result<Exit> {
     if let ServeError::PortInUse { .. } = error {
         printer.error(&error.into());
@@ -52,7 +52,7 @@ pub(super) fn refused(error: ServeError, printer: &Printer) -> anyhow::Result<Ex
     Err(error.into())
 }
 
-/// What a variable of the environment says, if it says anything.
+/// The value of an environment variable, if it is set.
 pub(super) fn environment<T: std::str::FromStr<Err: std::fmt::Display>>(
     name: &str,
 ) -> anyhow::Result<Option<T>> {
@@ -66,7 +66,7 @@ pub(super) fn environment<T: std::str::FromStr<Err: std::fmt::Display>>(
     }
 }
 
-/// The law in the words of the probe.
+/// The law in the probe's syntax.
 fn law_text(law: &ProbeLaw) -> String {
     let nanos = |time: &weighbridge_model::quantity::Nanoseconds| format!("{} ns", time.as_nanos());
     match law {
@@ -75,7 +75,7 @@ fn law_text(law: &ProbeLaw) -> String {
         ProbeLaw::Delay { law, .. } if law.starts_with(|c: char| c.is_ascii_digit()) => {
             format!("constant:time={law}")
         }
-        // A constant draws nothing, and a seed in the law itself is meant.
+        // A constant draws no random numbers, and a seed inside the law takes precedence.
         ProbeLaw::Delay { law, .. } if law.contains("seed=") || law.starts_with("constant") => law.clone(),
         ProbeLaw::Delay { law, seed } => format!("{law},seed={seed}"),
         ProbeLaw::Stall { at, length } => {
@@ -101,7 +101,7 @@ fn law_text(law: &ProbeLaw) -> String {
     }
 }
 
-/// Whether the text is a bare number: a count of requests, where a time has a unit.
+/// Whether the text is a bare number: a count of requests, while a time has a unit.
 fn is_count(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }

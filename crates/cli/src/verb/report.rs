@@ -1,4 +1,4 @@
-//! `weigh report`: the page of a stored run, of several beside each other, or of a suite.
+//! `weigh report`: the page of a stored run, of several runs, or of a suite.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,9 @@ use crate::args::{Output, Report};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Where the page of several runs goes if nothing else is said: it is no single run's.
+/// Default page of several runs, in the current folder since it belongs to no single run.
 const OF_SEVERAL: &str = "report.html";
 
-/// Writes the page.
 pub fn run(arguments: &Report, printer: &Printer) -> anyhow::Result<Exit> {
     let folders = folders(&arguments.runs)?;
     let stored = folders.iter().map(Stored::read).collect::<anyhow::Result<Vec<_>>>()?;
@@ -46,7 +45,7 @@ fn write(path: &Path, page: &str, printer: &Printer) -> anyhow::Result<PathBuf> 
     Ok(path.to_owned())
 }
 
-/// The runs, each once; the newest where none is named.
+/// The runs, each once; the newest if none is named.
 fn folders(paths: &[PathBuf]) -> anyhow::Result<Vec<RunFolder>> {
     if paths.is_empty() {
         return Ok(vec![open_run(None)?]);
@@ -62,14 +61,14 @@ fn folders(paths: &[PathBuf]) -> anyhow::Result<Vec<RunFolder>> {
     paths.iter().map(|path| open_run(Some(path))).collect()
 }
 
-/// Whether runs are of different experiments, of which none says anything about another: then each is read by itself.
+/// Whether runs are of different experiments that cannot be compared, so that each is shown separately.
 fn is_suite(stored: &[Stored], comparisons: &[Comparison]) -> bool {
     let titles: BTreeSet<&str> = stored.iter().map(|stored| &*stored.summary().title).collect();
     let apart = comparisons.iter().all(|said| matches!(said, Comparison::Refused(_)));
     stored.len() > 1 && titles.len() == stored.len() && apart
 }
 
-/// What may be said of each later run against the first.
+/// The comparison of each later run with the first.
 fn comparisons(folders: &[RunFolder]) -> Vec<Comparison> {
     let Some((first, later)) = folders.split_first() else { return Vec::new() };
     let calibrations = if later.is_empty() { None } else { calibrations() };
@@ -84,7 +83,7 @@ fn comparisons(folders: &[RunFolder]) -> Vec<Comparison> {
     said.collect()
 }
 
-/// Why no cost of a comparison may be used, where none may.
+/// Why no cost of a comparison may be used, if none may.
 fn refusal(summary: &Summary) -> Option<String> {
     let mut usable = summary.costs.iter().filter(|cost| cost.verdict != Verdict::Invalid);
     if usable.next().is_some() {

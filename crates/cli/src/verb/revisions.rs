@@ -1,4 +1,4 @@
-//! `weigh run --revisions`: one program becomes as many variants as there are revisions.
+//! `weigh run --revisions`: replaces one program by one variant per revision.
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::{NamedRevision, look_up};
@@ -8,13 +8,13 @@ use super::init;
 use crate::args::Revisions;
 use crate::printer::Printer;
 
-/// The experiment of a program that is named without a file.
+/// The experiment of a program that is given without a file.
 pub fn experiment_of_command(command: &str, path: Option<&str>) -> anyhow::Result<Experiment> {
     let text = init::draft_of_command(command, path.unwrap_or("/"))?.to_file();
     Experiment::parse("--command", &text).with_context(|| format!("`{command}` cannot be run"))
 }
 
-/// Puts a variant for each revision in the place of the experiment's only one.
+/// Replaces the experiment's only variant by one for each revision.
 pub fn expand(experiment: &mut Experiment, asked: &Revisions, printer: &Printer) -> anyhow::Result<()> {
     if asked.revisions.is_empty() {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn expand(experiment: &mut Experiment, asked: &Revisions, printer: &Printer)
     Ok(())
 }
 
-/// What one should know of the revisions before they are weighed.
+/// Prints what the user should know about the revisions before they are compared.
 fn tell(found: &[NamedRevision], printer: &Printer) {
     for one in found {
         match one.uncommitted_files {
@@ -74,7 +74,7 @@ fn tell(found: &[NamedRevision], printer: &Printer) {
 fn variant_at(variant: &Variant, at: usize, found: &[NamedRevision], asked: &Revisions) -> Variant {
     let one = &found[at];
     let mut variant = variant.clone();
-    // Of the same name twice the later ones are numbered.
+    // Later revisions of the same name are numbered.
     let before = found[..at].iter().filter(|other| other.name == one.name).count();
     variant.name = if before == 0 { one.name.clone() } else { format!("{}#{}", one.name, before + 1) };
     if let Target::Command(program) = &mut variant.target {

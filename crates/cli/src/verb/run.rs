@@ -21,7 +21,6 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::progress::Progress;
 
-/// Carries the verb out.
 pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     let extra = gates(&arguments.fail_if, &arguments.require)?;
     if let Some(folder) = &arguments.resume {
@@ -33,11 +32,12 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
         ..options(arguments.out.clone())?
     };
     let mut read = Vec::new();
-    // All files are read before anything is measured: a mistake in the last must not cost the first's time.
+    // All files are read before anything is measured, so that an error in the last does not waste the first's
+    // time.
     for (file, mut experiment) in chosen(arguments)? {
         select(&mut experiment, &arguments.only)?;
         if arguments.quick {
-            // Before revisions give variants other names.
+            // Counted before revisions replace variants.
             let all = experiment.variants.len();
             keep_quick(&mut experiment);
             let kept = experiment.variants.len();
@@ -73,13 +73,13 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     }
 }
 
-/// The experiments that are asked for, with their files.
+/// The requested experiments, with their files.
 fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
     if let Some(command) = &arguments.revisions.command {
         let experiment = revisions::experiment_of_command(command, arguments.revisions.url_path.as_deref())?;
         return Ok(vec![(PathBuf::from("--command"), experiment)]);
     }
-    // Without revisions the arguments are refused before.
+    // Without `--revisions`, a missing experiment was refused earlier.
     let path = arguments.experiment.as_deref().context(
         "`--revisions` wants a program: name it with `--command './server --port {port}'`, or an experiment file that has one",
     )?;
@@ -87,7 +87,7 @@ fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
     experiments(path)?.into_iter().map(read).collect()
 }
 
-/// Goes on with an interrupted run; of one that had ended, only the verdicts are printed.
+/// Resumes an interrupted run. For a run that had ended, only prints the verdicts.
 fn resume(folder: &Path, extra: Vec<Gate>, output: &Output, printer: &Printer) -> anyhow::Result<Exit> {
     let options = options(PathBuf::from("runs"))?;
     let destination = Destination::open(output)?;
@@ -152,13 +152,13 @@ fn show(
     Ok(pass_gates(stored.summary(), gates, printer))
 }
 
-/// The HTML page, in the run folder.
+/// Writes the HTML page into the run folder.
 fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<PathBuf> {
     let page = render(Format::Html, &stored.report(), &TextOptions::default());
     Ok(folder.write_derived("report.html", page.as_bytes())?)
 }
 
-/// Several experiments one after another; the worst outcome is the exit code.
+/// Runs several experiments one after another; the worst outcome is the exit code.
 fn suite(
     experiments: Vec<(Checked, Options)>,
     destination: Destination,
@@ -189,9 +189,9 @@ fn suite(
     let text =
         TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: false };
     let all: Vec<_> = ended.iter().map(|(stored, _)| stored.report()).collect();
-    // What was measured before an interruption is worth showing.
+    // What was measured before an interruption is still shown.
     destination.write(&render_suite(format, &all, &text), printer)?;
-    // Beside run folders there is no place for a page of several; the first of them is as good as any.
+    // A page of several runs belongs to no single run folder, so the first one gets it.
     if let Some((_, first)) = ended.first() {
         let page = first.write_derived("suite.html", render_suite(Format::Html, &all, &text).as_bytes())?;
         printer.progress(format_args!("wrote `{}`", page.display()));
@@ -199,7 +199,7 @@ fn suite(
     interrupted.map_or(Ok(exit), Err)
 }
 
-/// The file itself, or the experiments of a folder by name.
+/// The file itself, or a folder's experiments in order of name.
 fn experiments(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -214,7 +214,7 @@ fn experiments(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Keeps the variants named, in the order named.
+/// Keeps the named variants, in the given order.
 pub(super) fn select(experiment: &mut Experiment, only: &[String]) -> anyhow::Result<()> {
     if only.is_empty() {
         return Ok(());
@@ -232,7 +232,7 @@ pub(super) fn select(experiment: &mut Experiment, only: &[String]) -> anyhow::Re
         }
     }
     experiment.variants = kept;
-    // Whoever names variants means these, with `--quick` too.
+    // Named variants take precedence over those for `--quick`.
     experiment.plan.quick.clear();
     Ok(())
 }

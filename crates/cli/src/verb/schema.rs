@@ -8,7 +8,6 @@ use crate::args::SchemaOf;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Prints one schema, or the names of all.
 pub fn run(arguments: &SchemaOf, printer: &Printer) -> anyhow::Result<Exit> {
     match arguments.name {
         Some(schema) => printer.data(&schema.text())?,

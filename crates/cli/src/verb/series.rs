@@ -1,5 +1,5 @@
-//! Which machine and experiment tag each variant of a run has, and what a naming file calls it. Only looks up: tags are those of
-//! the run's summary, of an imported run those of its log.
+//! The machine and experiment tags of each variant of a run, and its name from a naming file. Tags come from
+//! the run's summary; for an imported run they come from its log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub struct Tags {
     all: Vec<Series>,
 }
 
-/// The tags of a run, and its variants' names by the naming file where there is one.
+/// The tags of a run, and its variants' names by the naming file, if there is one.
 pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> anyhow::Result<Tags> {
     let is_imported = folder.path().join(ROWS).exists();
     let mut seen = BTreeSet::new();
@@ -35,7 +35,7 @@ pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> 
         variant: name.to_owned(),
         machine: summary.tags.machine(name).map(str::to_owned),
         experiment: match is_imported {
-            // Of a log without this tag the name says nothing.
+            // An imported variant's name is no substitute for a missing tag.
             true => summary.tags.get(name, EXPERIMENT).unwrap_or_default().to_owned(),
             false => summary.tags.experiment(name),
         },
@@ -48,7 +48,7 @@ pub fn tags(folder: &RunFolder, summary: &Summary, naming: Option<&PathBuf>) -> 
     Ok(Tags { all })
 }
 
-/// Names variants by their tags. No two are called the same: charts tell them apart by name.
+/// Names variants by their tags. Names are made unique, since charts distinguish variants by name.
 fn rename(all: &mut [Series], naming: &Naming, is_imported: bool) {
     let tagged = all.iter().map(|series| Tagged {
         machine: series.machine.as_deref(),
@@ -67,7 +67,7 @@ fn rename(all: &mut [Series], naming: &Naming, is_imported: bool) {
 }
 
 impl Tags {
-    /// The variants to show by the name they are shown by; `None` for all.
+    /// The display names of the variants to show; `None` for all.
     pub fn chosen(&self, arguments: &Plot) -> anyhow::Result<Option<Vec<String>>> {
         let (machines, experiments) = (&arguments.machines, &arguments.experiments);
         if machines.is_empty() && experiments.is_empty() && arguments.variants.is_empty() {
@@ -105,13 +105,13 @@ impl Tags {
         }
     }
 
-    /// What variants are called, where it is not their own name.
+    /// Display names of variants, if they differ from their own names.
     pub fn names(&self) -> BTreeMap<String, String> {
         let other = self.all.iter().filter(|series| series.shown != series.variant);
         other.map(|series| (series.variant.clone(), series.shown.clone())).collect()
     }
 
-    /// The name by which a variant is shown.
+    /// The display name of a variant.
     pub fn name_of(&self, variant: Option<&str>) -> Option<String> {
         let variant = variant?;
         let series = self.all.iter().find(|series| series.variant == variant);

@@ -1,4 +1,4 @@
-//! `weigh serve`: the runs of a folder in a browser, on loopback.
+//! `weigh serve`: shows the runs of a folder in a browser, on loopback.
 
 mod feed;
 mod runs;
@@ -30,13 +30,13 @@ pub fn run(arguments: &Serve, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Shows the address in the user's browser, which is none of ours to end.
+/// Opens the address in the user's browser, which this program does not end.
 fn open(address: &str, printer: &Printer) {
     let mut command = Command::new("xdg-open");
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
         Ok(mut child) => {
-            // It hands the address on and ends; somebody has to ask for its status.
+            // `xdg-open` passes the address on and ends; its status must be collected.
             std::thread::spawn(move || child.wait());
         }
         Err(error) => {

@@ -22,7 +22,6 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::signals;
 
-/// Carries the action out.
 pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
     match &arguments.action {
         ServicesAction::List { format, no_start } => list(*format, *no_start, printer),
@@ -47,7 +46,7 @@ fn list(format: Format, no_start: bool, printer: &Printer) -> anyhow::Result<Exi
     Ok(Exit::Fine)
 }
 
-/// Each service is started for as long as it takes to ask it.
+/// Starts each service briefly to ask it.
 fn asked_while_running(catalog: &Catalog) -> anyhow::Result<Vec<Listing>> {
     let options = options("runs".into())?;
     let inquiry = Inquiry::open(&options)?;
@@ -59,7 +58,7 @@ fn asked_while_running(catalog: &Catalog) -> anyhow::Result<Vec<Listing>> {
     Ok(rows)
 }
 
-/// The list as a table; where a line does not hold it, what a service speaks and its version stand below its name.
+/// The list as a table. If a line is too narrow, protocols and version are below the name.
 fn listed(rows: &[Listing], style: Style, columns: usize) -> String {
     const HEADS: [&str; 5] = ["name", "language", "status", "protocols", "version"];
     let cells = |row: &Listing| {
@@ -93,7 +92,7 @@ fn listed(rows: &[Listing], style: Style, columns: usize) -> String {
     narrow.lines(style, columns).join("\n")
 }
 
-/// Its version and whether it was not the running service that told it; or why there is none.
+/// A service's version, marked if it did not come from the running service; or why there is none.
 fn version(row: &Listing) -> String {
     match (&row.version, row.asked, &row.reason) {
         (Some(version), Some(Asked::Running), _) => version.clone(),
@@ -103,7 +102,7 @@ fn version(row: &Listing) -> String {
     }
 }
 
-/// What a service speaks, in one cell.
+/// A service's protocols, in one cell.
 fn offer(row: &Listing) -> String {
     if row.protocols.is_empty() {
         return "-".to_owned();
@@ -117,8 +116,8 @@ fn build(names: &[String], printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Builds the services named, or all whose toolchain is there, and hands over each that is built. One that is not holds
-/// up no other: why is said at once, and which these were, is the error in the end.
+/// Builds the named services, or all whose toolchain is installed, and passes on each that is built. A
+/// failure does not stop the others: it is reported at once, and the final error lists the failed services.
 pub fn each_built(
     names: &[String],
     control: &Control,
@@ -126,7 +125,7 @@ pub fn each_built(
     act: &mut dyn FnMut(&Service) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let catalog = find_catalog(None)?;
-    // A wrong name is told before anything is built.
+    // A wrong name is an error before anything is built.
     for name in names {
         catalog.get(name)?;
     }
@@ -149,7 +148,7 @@ pub fn each_built(
     Ok(())
 }
 
-/// A service, built; none where its toolchain is missing and may be.
+/// A built service; `None` if its toolchain is missing and that is allowed.
 fn built(
     catalog: &Catalog,
     name: &str,
@@ -166,7 +165,7 @@ fn built(
     Ok(Some(service))
 }
 
-/// Builds a service, saying so.
+/// Builds a service, with a message.
 fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow::Result<()> {
     printer.progress(format_args!("building `{}`", service.name()));
     let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));

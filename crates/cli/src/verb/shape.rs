@@ -1,4 +1,4 @@
-//! The shape of load that a command line asks for. Combinations that mean nothing are refused.
+//! The load model of a command line. Meaningless combinations are refused.
 
 use std::num::NonZeroU32;
 
@@ -9,10 +9,10 @@ use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 
 use crate::args::{ArrivalLaw, Load};
 
-/// Connections where requests or sessions arrive by a schedule.
+/// Connections if requests or sessions arrive by a schedule.
 const CONNECTIONS_OPEN: u32 = 16;
 
-/// The load that was asked for.
+/// The requested load.
 pub fn load_spec(arguments: &Load, warmup: Nanoseconds) -> anyhow::Result<LoadSpec> {
     let times = [("--timeout", Some(arguments.timeout)), ("--duration", arguments.duration)];
     if let Some((flag, _)) = times.iter().find(|(_, time)| *time == Some(Nanoseconds::ZERO)) {

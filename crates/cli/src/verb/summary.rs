@@ -1,4 +1,4 @@
-//! `weigh summary`: runs in one row a variant, imported ones beside measured ones, chosen by their tags.
+//! `weigh summary`: runs with one row per variant, imported and measured ones together, chosen by tags.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,6 @@ use crate::args::Summary;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Prints them.
 pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
     let naming = import::naming(arguments.naming.as_ref())?;
     let folders = match &arguments.runs[..] {
@@ -59,7 +58,7 @@ fn name(rows: &mut [OverviewRow], naming: &Naming) {
     }
 }
 
-/// Writes the naming file of what is shown; names that there are already are kept.
+/// Writes a naming file for the shown variants; existing names are kept.
 fn template(
     rows: &[OverviewRow],
     mut naming: Naming,
@@ -85,7 +84,7 @@ fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<OverviewRow>> {
     Ok(imported(&import::series_of(&rows, &summary), &summary.run))
 }
 
-/// Keeps what every filter wants.
+/// Keeps the rows that match every filter.
 fn choose(rows: &mut Vec<OverviewRow>, arguments: &Summary) -> anyhow::Result<()> {
     let machine = |row: &OverviewRow| row.machine.clone();
     let experiment = |row: &OverviewRow| Some(row.experiment.clone());
@@ -110,7 +109,7 @@ fn choose(rows: &mut Vec<OverviewRow>, arguments: &Summary) -> anyhow::Result<()
     Ok(())
 }
 
-/// Refuses a tag that nothing has.
+/// Refuses a tag that no row has.
 fn known(
     flag: &str,
     wanted: &[String],

@@ -1,4 +1,4 @@
-//! What several verbs need: reading an experiment, finding a run, writing output, gates on a result.
+//! Shared by several verbs: reading an experiment, finding a run, writing output, gates on a result.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,13 +21,13 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::signals;
 
-/// The blocks of a quick run: the fewest that give an interval.
+/// Blocks of a quick run: the fewest that give an interval.
 const QUICK_BLOCKS: u32 = 4;
-/// The most time a quick run takes.
+/// The longest time of a quick run.
 const QUICK_BUDGET: weighbridge_model::quantity::Nanoseconds =
     weighbridge_model::quantity::Nanoseconds::from_secs(60);
 
-/// A file's text and name; `-` is stdin. `remedy` says what to give instead of one that cannot be read.
+/// A file's text and name; `-` is stdin. `remedy` says what to give instead of an unreadable file.
 pub fn read_text(path: &Path, remedy: &str) -> anyhow::Result<(String, String)> {
     if path == Path::new("-") {
         let mut text = String::new();
@@ -39,7 +39,7 @@ pub fn read_text(path: &Path, remedy: &str) -> anyhow::Result<(String, String)> 
     Ok((name, text))
 }
 
-/// A file's bytes and name; `-` is stdin. `remedy` says what to give instead of one that cannot be read.
+/// A file's bytes and name; `-` is stdin. `remedy` says what to give instead of an unreadable file.
 pub fn read_bytes(path: &Path, remedy: &str) -> anyhow::Result<(String, Vec<u8>)> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -51,7 +51,7 @@ pub fn read_bytes(path: &Path, remedy: &str) -> anyhow::Result<(String, Vec<u8>)
     Ok((name, bytes))
 }
 
-/// The folder of an experiment file, where services are sought first; none of stdin.
+/// The folder of an experiment file, where services are searched first; `None` for stdin.
 pub fn folder_of(file: &Path) -> Option<PathBuf> {
     let file = file.canonicalize().ok()?;
     file.parent().map(Path::to_owned)
@@ -66,7 +66,7 @@ pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
     Ok(experiment)
 }
 
-/// Leaves of the variants those that the experiment names for `--quick`; all where it names none.
+/// Keeps only the variants that the experiment names for `--quick`, or all if it names none.
 pub fn keep_quick(experiment: &mut Experiment) {
     let kept = std::mem::take(&mut experiment.plan.quick);
     if !kept.is_empty() {
@@ -74,8 +74,8 @@ pub fn keep_quick(experiment: &mut Experiment) {
     }
 }
 
-/// The experiment as `--quick` does it: 4 blocks, a shorter warm-up, no goal, at most a minute, and the variants that it
-/// keeps for this.
+/// Changes the experiment for `--quick`: 4 blocks, a shorter warm-up, no goal, at most a minute, and only the
+/// variants meant for it.
 pub fn quicken(experiment: &mut Experiment) {
     keep_quick(experiment);
     let plan = &mut experiment.plan;
@@ -86,12 +86,12 @@ pub fn quicken(experiment: &mut Experiment) {
     }
 }
 
-/// The folder of the calibrations of hosts; none where there is no home.
+/// The folder of host calibrations; `None` without a home folder.
 pub fn calibrations() -> Option<PathBuf> {
     weighbridge_lab::cleanup::registry::state_folder().map(|folder| folder.join("calibration"))
 }
 
-/// Options of a run, with the signals caught from here on.
+/// Options of a run. Installs the signal handlers.
 pub fn options(out: PathBuf) -> anyhow::Result<Options> {
     Ok(Options {
         out,
@@ -111,7 +111,7 @@ pub fn options(out: PathBuf) -> anyhow::Result<Options> {
     })
 }
 
-/// Somewhere to write, opened before anything is measured.
+/// Where output goes, opened before anything is measured.
 pub enum Destination {
     /// Standard output.
     Stdout,
@@ -119,12 +119,12 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Opens the destination that was asked for.
+    /// Opens the requested destination.
     pub fn open(output: &Output) -> anyhow::Result<Self> {
         Self::at(output.output.as_deref())
     }
 
-    /// Opens a file, or standard output where there is none or it is `-`.
+    /// Opens a file; standard output if there is none or it is `-`.
     pub fn at(output: Option<&Path>) -> anyhow::Result<Self> {
         match output {
             None => Ok(Self::Stdout),
@@ -155,14 +155,14 @@ impl Destination {
     }
 }
 
-/// Gates from flags.
+/// Parses gates from flags.
 pub fn gates(fail_if: &[String], require: &[String]) -> anyhow::Result<Vec<Gate>> {
     let parse = |kind: GateKind| move |text: &String| Gate::parse(kind, text);
     let fail = fail_if.iter().map(parse(GateKind::FailIf));
     Ok(fail.chain(require.iter().map(parse(GateKind::Require))).collect::<Result<_, _>>()?)
 }
 
-/// Judges gates and says which failed. An invalid result is worse than a failed gate.
+/// Judges gates and reports those that failed. An invalid result takes precedence over a failed gate.
 pub fn pass_gates(summary: &Summary, gates: &[Gate], printer: &Printer) -> Exit {
     let mut exit = Exit::Fine;
     for gate in gates {
@@ -174,7 +174,7 @@ pub fn pass_gates(summary: &Summary, gates: &[Gate], printer: &Printer) -> Exit 
     if summary.validity == Validity::Invalid { Exit::Invalid } else { exit }
 }
 
-/// A run folder by path, or the newest in `runs`.
+/// The run folder at a path, or the newest in `runs`.
 pub fn open_run(path: Option<&Path>) -> anyhow::Result<RunFolder> {
     match path {
         Some(path) => Ok(RunFolder::open(path)?),
@@ -208,7 +208,7 @@ impl Stored {
         })
     }
 
-    /// A run that just ended.
+    /// The stored content of a run that has just ended.
     pub fn just_ended(finished: &Finished) -> anyhow::Result<Self> {
         Ok(Self {
             summary: finished.summary.clone(),
@@ -223,7 +223,7 @@ impl Stored {
         &self.summary
     }
 
-    /// What a renderer takes.
+    /// The input of a renderer.
     pub fn report(&self) -> Report<'_> {
         Report {
             summary: &self.summary,
@@ -238,7 +238,7 @@ fn how_to_repeat(folder: &RunFolder, summary: &Summary) -> anyhow::Result<HowToR
     let text = folder.experiment()?;
     let path = folder.path().display().to_string();
     let quick = if summary.quick { " --quick" } else { "" };
-    // `--quick` is already part of the stored experiment; the flag only labels the result again.
+    // The stored experiment already includes the effect of `--quick`; the flag only labels the result.
     let seed = Experiment::parse("experiment.toml", &text).map(|e| e.plan.seed).unwrap_or_default();
     Ok(HowToRepeat {
         command: format!("weigh run {path}/experiment.toml{quick}"),

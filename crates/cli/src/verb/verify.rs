@@ -27,7 +27,7 @@ pub fn run(arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::Result<Exit> {
-    // Without handlers of ours Ctrl-C ends this process at once, and the kernel ends the service with it.
+    // Without our handlers Ctrl-C ends this process at once, and the kernel ends the service with it.
     let control = Control::default();
     let mut all = Vec::new();
     let mut failed = 0;
@@ -51,7 +51,7 @@ fn services(names: &[String], arguments: &Verify, printer: &Printer) -> anyhow::
     Ok(if failed > 0 { Exit::GateFailed } else { Exit::Fine })
 }
 
-/// Verifies a service, telling each row as it is tried where the format is text.
+/// Verifies a service; with text format, prints each row once it is tried.
 fn table(service: &Service, arguments: &Verify, printer: &Printer) -> anyhow::Result<Vec<Row>> {
     let depth = if arguments.quick { Depth::Quick } else { Depth::Full };
     let text = arguments.format == Format::Text;

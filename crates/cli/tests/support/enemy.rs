@@ -1,4 +1,4 @@
-//! Hostile servers, and `weigh load` against one: what every case is held to.
+//! Hostile servers, and `weigh load` against one: the requirements for every case.
 
 use std::time::{Duration, Instant};
 
@@ -8,19 +8,19 @@ use weighbridge_probe::hostile::{self, Case, Expected, Needs, Protocol};
 
 use super::{Ended, Weigh, World};
 
-/// More than any of these loads may take on a slow machine. Those that hang are killed, and fail.
+/// More time than any of these loads needs on a slow machine. A load that hangs is killed and fails.
 pub const ON_TIME: Duration = Duration::from_secs(60);
 
-/// What the client may hold at once. A flood fills as much in less than the time that a request has.
+/// The most memory that the client may use. A flood exceeds it in less time than a request may take.
 const MEMORY_LIMIT_KIB: u64 = 100 * 1024;
 
 /// Requests of each load.
 const REQUESTS: u64 = 8;
 
-/// Where the probe's authority writes its certificate.
+/// Where the probe writes the certificate of its authority.
 const AUTHORITY: &str = "authority.pem";
 
-/// A hostile server in a world of its own.
+/// A running hostile server.
 pub struct Enemy<'a> {
     pub process: Weigh<'a>,
     pub port: u16,
@@ -40,13 +40,13 @@ impl<'a> Enemy<'a> {
         Self { process, port }
     }
 
-    /// SIGTERM ends it in order, whatever its connections are doing.
+    /// SIGTERM stops it cleanly, in whatever state its connections are.
     pub fn stop(self) {
         self.process.end_by("TERM").assert_code(0);
     }
 }
 
-/// Whether waiting until time is out is among what a good client may do.
+/// Whether a time-out is allowed for a good client.
 fn may_time_out(expected: Expected) -> bool {
     match expected {
         Expected::Every(kind) | Expected::Some(kind) => kind == ErrorKind::Timeout,
@@ -55,13 +55,13 @@ fn may_time_out(expected: Expected) -> bool {
     }
 }
 
-/// What a gRPC case is asked for.
+/// The interface of the gRPC cases.
 const PROTO: &str = "syntax = \"proto3\";\npackage hostile;\nmessage Text { string text = 1; }\n\
                      service Echo { rpc Call(Text) returns (Text); }\n";
 
 /// The load that shows the case.
 fn load(world: &World, case: &Case, port: u16) -> Ended {
-    // Short only where it must run out: elsewhere a busy host must not look like a late reply.
+    // Short only where it must expire; elsewhere a busy host must not look like a late reply.
     let timeout = if may_time_out(case.expected) { "300ms" } else { "30s" };
     let path = if case.protocol == Protocol::Grpc { "/hostile.Echo/Call" } else { "/" };
     let url = format!("{}://127.0.0.1:{port}{path}", case.protocol.scheme());
@@ -91,7 +91,7 @@ fn load(world: &World, case: &Case, port: u16) -> Ended {
     world.weigh(&arguments).end()
 }
 
-/// Errors by kind, those that occurred.
+/// Errors by kind, without kinds that did not occur.
 pub fn errors(figures: &Value) -> Vec<(String, u64)> {
     let counts = figures["errors_by_kind"].as_object().expect("counts");
     let counts = counts.iter().filter_map(|(kind, count)| Some((kind.clone(), count.as_u64()?)));
@@ -123,14 +123,14 @@ fn assert_expected(case: &Case, ended: &Ended) {
     }
 }
 
-/// Whether the client does not even come to a session: it says so before any request, as with a refused connection.
+/// Whether the client gets no session and reports that before any request, as with a refused connection.
 fn refuses_session(case: &Case) -> bool {
     case.protocol == Protocol::Tls
         && case.expected != Expected::Ok
         && case.needs != Some(Needs::NoVerification)
 }
 
-/// One case, from start to end.
+/// Runs one case.
 pub fn met(name: &str) {
     let case = hostile::find(name).expect("it is declared");
     let world = World::idle();
@@ -148,7 +148,7 @@ pub fn met(name: &str) {
     world.assert_nothing_left();
 }
 
-/// Fails unless `met` holds the name of every case of these protocols, in their order.
+/// Fails unless `met` names every case of these protocols, in order.
 #[track_caller]
 pub fn assert_all_met(met: &[&str], protocols: &[Protocol]) {
     let met: Vec<String> = met.iter().map(|name| name.replace('_', "-")).collect();
@@ -157,7 +157,7 @@ pub fn assert_all_met(met: &[&str], protocols: &[Protocol]) {
     assert_eq!(met, declared);
 }
 
-/// One test for each case, by its name, and one that no case of the protocols is left out.
+/// Defines one test per case, by its name, and one that checks that no case of the protocols is missing.
 macro_rules! met {
     ([$($protocol:ident),*] $($name:ident)*) => {
         $(#[test]

@@ -1,8 +1,8 @@
-//! What whole-program stories share: a folder to play in, the built binary, little servers, and the question what is
-//! left when it is over.
+//! What whole-program stories share: a folder, the built binary, small servers, and the check that nothing is
+//! left at the end.
 //!
-//! A story starts `weigh` in a world of its own (folder, state, home) whose processes all carry one marker in their
-//! environment, so that nothing of another story is ever taken for its own.
+//! A story starts `weigh` in its own world (folder, state, home). All processes of a world carry one marker
+//! in their environment, so that no story mistakes another's processes for its own.
 
 // Each story file uses its own part of this.
 #![allow(dead_code, unused_macros)]
@@ -27,20 +27,21 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-/// The binary under test: the one built with the tests, or another that `WEIGH_BINARY` names while they are compiled.
-/// Tests that measure want one that is optimised, and their own code need not be.
+/// The binary under test: the one built with the tests, or the one that `WEIGH_BINARY` names at compile time.
+/// Tests that measure need an optimised one, while their own code need not be.
 pub const WEIGH: &str = match option_env!("WEIGH_BINARY") {
     Some(path) => path,
     None => env!("CARGO_BIN_EXE_weigh"),
 };
 
-/// Names the world in the environment of every process that belongs to it.
+/// Environment variable that names the world of a process.
 const MARKER: &str = "WEIGH_STORY";
 
-/// What does not happen in this time will not happen. No story waits so long unless it fails.
+/// The longest wait for anything. No story waits so long unless it fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Stories that measure take turns: two generators on one core would call each other's figures invalid.
+/// Stories that measure run one at a time, since two generators on one core would invalidate each other's
+/// figures.
 static MEASURING: Mutex<()> = Mutex::new(());
 
 /// A folder with an experiment, its runs and its state, and everything that was started in it.
@@ -51,34 +52,34 @@ pub struct World {
     _turn: Option<MutexGuard<'static, ()>>,
 }
 
-/// How the program is started.
+/// How to start the program.
 pub struct Start<'a> {
     world: &'a World,
     command: Command,
 }
 
-/// The program, running.
+/// The running program.
 pub struct Weigh<'a> {
     world: &'a World,
     child: Child,
     output: [PathBuf; 2],
 }
 
-/// What the program left behind.
+/// The result of a program that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Exit code; `None` where a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
     /// From the start, or the last signal, to the end.
     pub took: Duration,
-    /// The most memory it was seen to hold at once, in KiB.
+    /// The most memory seen in use at once, in KiB.
     pub memory_peak_kib: u64,
 }
 
 impl World {
-    /// A world whose story measures: it waits for its turn.
+    /// A world for a story that measures; waits for its turn.
     pub fn new() -> Self {
         let turn = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut world = Self::idle();
@@ -86,7 +87,7 @@ impl World {
         world
     }
 
-    /// A world whose story only waits, or needs no good figures.
+    /// A world for a story that only waits, or needs no good figures.
     pub fn idle() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -110,7 +111,7 @@ impl World {
         path
     }
 
-    /// Writes a shell script that can be executed, and returns it as TOML's words of a command.
+    /// Writes an executable shell script, and returns its command as words in TOML.
     pub fn script(&self, name: &str, text: &str) -> String {
         let path = self.write(name, &format!("#!/bin/sh\n{text}\n"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
@@ -122,7 +123,7 @@ impl World {
         self.experiment_with("", variants)
     }
 
-    /// The same with more tables or a changed plan: `more` stands before the variants.
+    /// Like [`Self::experiment`], with more tables or a changed plan: `more` comes before the variants.
     pub fn experiment_with(&self, more: &str, variants: &[&str]) -> PathBuf {
         self.write("experiment.toml", &experiment(more, variants))
     }
@@ -136,7 +137,7 @@ impl World {
         for name in ["WEIGH_SERVICES", "NO_COLOR", "PORT", "HOST"] {
             command.env_remove(name);
         }
-        // A service that is built anew is built from what was compiled before, not from nothing.
+        // A service that is rebuilt uses Go's cache instead of compiling everything.
         if let Some(cache) = go_cache() {
             command.env("GOCACHE", cache);
         }
@@ -159,7 +160,7 @@ impl World {
         entries(&self.path("runs")).into_iter().filter(|path| path.join("run.json").exists()).collect()
     }
 
-    /// The events of the only run, as far as there are any.
+    /// The events of the only run, so far.
     pub fn events(&self) -> Vec<Value> {
         let Some(run) = self.run_folders().pop() else { return Vec::new() };
         let text = fs::read_to_string(run.join("events.jsonl")).unwrap_or_default();
@@ -171,7 +172,7 @@ impl World {
         self.events().iter().filter(|line| line["event"] == event).count()
     }
 
-    /// Whole blocks that the only run holds.
+    /// Complete blocks of the only run.
     pub fn blocks(&self) -> usize {
         entries(&self.run_folder().join("blocks")).len()
     }
@@ -183,7 +184,7 @@ impl World {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    /// Process ids of the world whose command line holds `text`, zombies apart.
+    /// Process ids of the world whose command line contains `text`, without zombies.
     pub fn processes(&self, text: &str) -> Vec<u32> {
         let marker = format!("{MARKER}={}", self.marker);
         let is_ours = |pid: &u32| {
@@ -195,20 +196,21 @@ impl World {
         pids.filter(is_ours).filter(|pid| command_line(*pid).contains(text)).collect()
     }
 
-    /// The control groups that runs of this world made and that are still there.
+    /// Existing control groups of this world's runs.
     pub fn groups(&self) -> Vec<PathBuf> {
-        // Version 2 of control groups lies at the root, or beside the hierarchies of version 1, a folder each.
+        // Version 2 of control groups is mounted at the root, or beside the hierarchies of version 1 in its
+        // own folder.
         let root = Path::new("/sys/fs/cgroup");
         let hierarchies = entries(root).into_iter().filter(|path| path.is_dir());
         self.made_in(&hierarchies.chain([root.to_owned()]).collect::<Vec<_>>())
     }
 
-    /// The network namespaces that runs of this world made and that are still there.
+    /// Existing network namespaces of this world's runs.
     pub fn networks(&self) -> Vec<PathBuf> {
         self.made_in(&[PathBuf::from("/run/netns")])
     }
 
-    /// What lies in one of these folders under a name that a run of this world gives.
+    /// Entries of these folders with a name that a run of this world gives.
     fn made_in(&self, folders: &[PathBuf]) -> Vec<PathBuf> {
         let pids = self.pids.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let runs = self.run_folders();
@@ -227,7 +229,7 @@ impl World {
         folders.iter().flat_map(|folder| entries(folder)).filter(is_ours).collect()
     }
 
-    /// Registries of runs that have not ended, or that nobody has cleaned up after.
+    /// Registries of runs that have not ended or have not been cleaned up.
     pub fn registries(&self) -> Vec<PathBuf> {
         entries(&self.path("state/weighbridge/registry"))
     }
@@ -238,7 +240,7 @@ impl World {
         repositories.iter().flat_map(|repository| entries(repository)).collect()
     }
 
-    /// Fails unless no process, no control group, no network, no revision and no registry of this world is left.
+    /// Fails if any process, control group, network, revision or registry of this world is left.
     pub fn assert_nothing_left(&self) {
         eventually("no process is left", || self.processes("").is_empty());
         eventually("no control group is left", || self.groups().is_empty());
@@ -249,7 +251,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// Ends what a failed story would leave; only what carries this world's marker.
+    /// Ends what a failed story left, only processes with this world's marker.
     fn drop(&mut self) {
         for pid in self.processes("") {
             send("CONT", pid);
@@ -281,7 +283,7 @@ impl<'a> Start<'a> {
         self
     }
 
-    /// As the leader of a process group of its own, as a shell starts it at a terminal.
+    /// Makes it the leader of its own process group, as a shell at a terminal does.
     pub fn leading(mut self) -> Self {
         std::os::unix::process::CommandExt::process_group(&mut self.command, 0);
         self
@@ -293,7 +295,7 @@ impl<'a> Start<'a> {
         self
     }
 
-    /// Has another program execute it, which takes it as its last words.
+    /// Starts it through another program, which takes it as its last arguments.
     pub fn through(mut self, program: &str, words: &[&str]) -> Self {
         let mut outer = Command::new(program);
         outer.args(words).arg(self.command.get_program()).args(self.command.get_args());
@@ -310,7 +312,7 @@ impl<'a> Start<'a> {
         self
     }
 
-    /// Starts it, its output in files, so that nobody has to read on.
+    /// Starts it with its output in files, so that nobody has to drain it.
     pub fn start(mut self) -> Weigh<'a> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -326,7 +328,7 @@ impl<'a> Start<'a> {
         self.start().end()
     }
 
-    /// The command itself, for a story that connects it otherwise.
+    /// The command itself, for a story that connects it in another way.
     pub fn command(self) -> Command {
         self.command
     }
@@ -345,7 +347,7 @@ impl Weigh<'_> {
         fs::read_to_string(&self.output[1]).unwrap_or_default()
     }
 
-    /// Waits until something holds, and fails with what the program said if it ends before.
+    /// Waits until a condition holds; fails with the program's output if it ends before.
     pub fn until(&mut self, what: &str, holds: impl Fn(&World) -> bool) {
         let start = Instant::now();
         while !holds(self.world) {
@@ -367,8 +369,8 @@ impl Weigh<'_> {
         send(name, self.pid());
     }
 
-    /// Sends a signal to all processes of its group, as a terminal does, and waits for the end. It must lead one: see
-    /// [`Start::leading`].
+    /// Sends a signal to all processes of its group, as a terminal does, and waits for the end. It must lead
+    /// a group: see [`Start::leading`].
     pub fn group_ends_by(self, signal: &str) -> Ended {
         let group = format!("-{}", self.pid());
         let sent = Command::new("kill").args([&format!("-{signal}"), "--", &group]).status();
@@ -407,15 +409,14 @@ impl Weigh<'_> {
 }
 
 impl Ended {
-    /// Fails unless it ended with this code; the error line, if there has to be one, otherwise nothing.
+    /// Fails unless it ended with this code.
     #[track_caller]
     pub fn assert_code(&self, code: i32) -> &Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
     }
 
-    /// Fails unless it could not be done (exit code 2) and says so in exactly one line, which holds every one of
-    /// `words`.
+    /// Fails unless it ended with exit code 2 and exactly one error line, which contains all of `words`.
     #[track_caller]
     pub fn assert_error(&self, words: &[&str]) -> &Self {
         self.assert_code(2);
@@ -428,8 +429,8 @@ impl Ended {
         self
     }
 
-    /// Fails unless it measured to the end. A disturbed host may make figures invalid (code 3), which is not what
-    /// these stories are about.
+    /// Fails unless it measured to the end. A disturbed host may make figures invalid (code 3), which these
+    /// stories do not test.
     #[track_caller]
     pub fn assert_measured(&self) -> &Self {
         assert!(matches!(self.code, Some(0 | 3)), "{self}");
@@ -437,9 +438,8 @@ impl Ended {
         self
     }
 
-    /// Fails unless every variant of the run counts. A generator that came late, of a hundred requests with two, does not
-    /// show whether packets took their way: that a figure is not to be used is then said, as it must be, and it is all
-    /// that may be said against one.
+    /// Fails unless every variant of the run counts. The only allowed reason for an invalid variant is a late
+    /// generator (two late requests of a hundred suffice), since that does not concern the path of packets.
     #[track_caller]
     pub fn assert_counts(&self) {
         const INVALID: [&str; 6] =
@@ -455,8 +455,8 @@ impl Ended {
         }
     }
 
-    /// Fails unless this gate failed, which is said on stderr. Figures that a disturbed host made invalid are worse
-    /// (code 3).
+    /// Fails unless this gate failed with a message on stderr. Figures that a disturbed host made invalid are
+    /// also accepted (code 3).
     #[track_caller]
     pub fn assert_gate_failed(&self, gate: &str) -> &Self {
         assert!(matches!(self.code, Some(1 | 3)), "{self}");
@@ -469,7 +469,7 @@ impl Ended {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {self}"))
     }
 
-    /// Whether stderr has this text.
+    /// Whether stderr contains this text.
     pub fn says(&self, text: &str) -> bool {
         self.stderr.contains(text)
     }
@@ -485,12 +485,12 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// Tells a story that measures, and tells it again where the hypervisor took the host's time in the middle of it: then
-/// blocks are void, as they must be, and there are other numbers of them than the story tells of.
+/// Runs a story that measures, and repeats it if the hypervisor took CPU time meanwhile: then some blocks are
+/// void, as they must be, and the story's expected numbers of blocks do not hold.
 pub fn told<T>(story: impl Fn() -> T) -> T {
     for _ in 0..3 {
         DISTURBED.set(false);
-        // A story makes its world itself: what a panic leaves behind is seen by nobody.
+        // A story makes its own world, so state that a panic leaves inconsistent is not used again.
         match catch_unwind(AssertUnwindSafe(&story)) {
             Ok(end) => return end,
             Err(failure) if !DISTURBED.get() => resume_unwind(failure),
@@ -500,7 +500,8 @@ pub fn told<T>(story: impl Fn() -> T) -> T {
     story()
 }
 
-/// Waits until the hypervisor leaves the host its time again, at most a minute, and two of them in one test program.
+/// Waits until the hypervisor gives the host its time again, at most a minute, and two minutes in one test
+/// program.
 fn wait_for_the_hypervisor() {
     static WAITED: AtomicU32 = AtomicU32::new(0);
     for _ in 0..60 {
@@ -511,7 +512,8 @@ fn wait_for_the_hypervisor() {
     }
 }
 
-/// The share of the time that this thread wanted and the hypervisor took, over 300 ms: it takes nothing from who sleeps.
+/// The share of CPU time that this thread wanted and the hypervisor took, over 300 ms. It must run, since a
+/// sleeping thread loses nothing.
 fn share_taken() -> Option<f64> {
     let ticks = || -> Option<(f64, f64)> {
         let stat = fs::read_to_string("/proc/stat").ok()?;
@@ -535,7 +537,7 @@ thread_local! {
     static DISTURBED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Notes what a run says of its void blocks, for the story that it is part of.
+/// Records a run's messages about void blocks for its story.
 pub fn note_disturbance(said: &str) {
     if said.contains("the hypervisor took") {
         DISTURBED.set(true);
@@ -555,7 +557,7 @@ pub fn experiment(more: &str, variants: &[&str]) -> String {
     format!("title = \"story\"\n{workload}{load}{plan}{more}\n{}", variants.join(""))
 }
 
-/// A probe of the binary's own as a variant.
+/// A probe of the binary under test as a variant.
 pub fn probe(name: &str, law: &str) -> String {
     let words: Vec<_> = law.split(' ').map(|word| format!(", \"{word}\"")).collect();
     format!("name = \"{name}\"\ncommand = [\"{WEIGH}\", \"probe\"{}]", words.concat())
@@ -568,7 +570,7 @@ pub fn send(signal: &str, pid: u32) {
         Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).stderr(Stdio::null()).status();
 }
 
-/// The letter of a process's state: `T` stopped, `S` asleep …
+/// A process's state letter: `T` stopped, `S` asleep …
 pub fn state(pid: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(") ").next()?.chars().next()
@@ -585,26 +587,26 @@ pub fn is_frozen(pid: u32) -> bool {
     frozen || state(pid) == Some('T')
 }
 
-/// Says loudly that a story cannot be told here.
+/// Prints that a story is skipped.
 #[allow(clippy::print_stderr)]
 pub fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }
 
-/// Says loudly that a story of layers cannot be told here; fails where it must be told (see [`must_have_layers`]).
+/// Prints that a story of layers is skipped; fails if it must run (see [`must_have_layers`]).
 #[track_caller]
 pub fn skipped_layers(why: &str) {
     assert!(!must_have_layers(), "everything that layers need is installed, and yet: {why}");
     skipped(why);
 }
 
-/// Whether all layers must be runnable: `scripts/test` says so where it runs as root and has installed what they need, so that a
-/// probe that is wrong does not leave out what would fail.
+/// Whether all layers must be available. `scripts/test` sets this when it runs as root and has installed what
+/// they need, so that a wrong probe does not silently skip tests.
 pub fn must_have_layers() -> bool {
     std::env::var_os("WEIGH_LAYERS").is_some_and(|value| value == "all")
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 #[track_caller]
 pub fn eventually(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
@@ -614,7 +616,7 @@ pub fn eventually(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// The most memory a process has held at once so far, in KiB; 0 where it is gone.
+/// The most memory that a process has used at once so far, in KiB; 0 if it has ended.
 fn peak_kib(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -633,7 +635,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Where Go keeps what it compiled, by its own rules; it would look in the folder that a world has for its home.
+/// Go's cache of compiled code, by Go's own rules, which would otherwise use the world's home.
 fn go_cache() -> Option<PathBuf> {
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let cache = || path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")));

@@ -1,4 +1,4 @@
-//! Little servers that behave badly, on loopback, for as long as the story lasts.
+//! Small misbehaving servers on loopback, for the duration of a story.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A whole good reply.
+/// A complete good reply.
 pub const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A server whose every connection is handed to a function, each on its own thread.
+/// A server that calls a function for each connection, on its own thread.
 pub struct Server {
     pub address: SocketAddr,
     over: Arc<AtomicBool>,
@@ -47,7 +47,7 @@ impl Server {
         })
     }
 
-    /// Accepts, reads and says nothing.
+    /// Accepts and reads, but never answers.
     pub fn silent() -> Self {
         Self::start(|mut stream, _| while read_head(&mut stream) {})
     }
@@ -60,12 +60,12 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then goes.
+        // Wakes the listener, which then ends.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
     }
 }
 
-/// Reads to the end of a request's head; false where the client has gone.
+/// Reads to the end of a request's head; false if the client has disconnected.
 pub fn read_head(stream: &mut TcpStream) -> bool {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -78,12 +78,12 @@ pub fn read_head(stream: &mut TcpStream) -> bool {
     true
 }
 
-/// Ends a connection without a word, leaving what was sent unread: the client sees a reset.
+/// Closes a connection with unread input, so that the client sees a reset.
 pub fn reset(stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-/// The body of the reply to a GET on a connection of its own.
+/// The body of the reply to a GET on a new connection.
 pub fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
@@ -93,7 +93,7 @@ pub fn get(address: &str, path: &str) -> String {
     reply.split_once("\r\n\r\n").expect("a head and a body").1.to_owned()
 }
 
-/// A port on which nobody listens.
+/// A port on which nothing listens.
 pub fn refusing() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port")
 }

@@ -1,4 +1,4 @@
-//! The reference services, built once and started by themselves, for stories that put load on them.
+//! The reference services, built once and started directly, for stories that put load on them.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services").canonicalize().expect("there are services")
 }
 
-/// What of a `service.toml` is needed here.
+/// The parts of a `service.toml` needed here.
 #[derive(Deserialize)]
 struct Manifest {
     build: Step,
@@ -25,11 +25,11 @@ struct Step {
     command: Vec<String>,
 }
 
-/// A running service. It ends with this value.
+/// A running service. Dropping it stops it.
 pub struct Service {
     child: Child,
     pub port: u16,
-    /// What a client must trust, where it is secured.
+    /// The certificates that a client must trust, with TLS.
     pub certificates: Option<Certificates>,
 }
 
@@ -43,13 +43,13 @@ pub fn build(name: &str) {
     }
     let command = &manifest.build.command;
     let mut build = Command::new(&command[0]);
-    // Set by the cargo that runs this test, it would override the toolchain that the service pins.
+    // Cargo sets it for this test; it would override the toolchain that the service pins.
     build.env_remove("RUSTUP_TOOLCHAIN");
     let output = build.args(&command[1..]).current_dir(folder).output().expect("the toolchain is there");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether its program is there: a file in its folder, or what an interpreter or a virtual machine starts.
+/// Whether its program exists: a file in its folder, or what an interpreter or a virtual machine starts.
 fn is_built(folder: &Path, start: &[String]) -> bool {
     let program = folder.join(&start[0]);
     let says_version =
@@ -64,12 +64,12 @@ fn manifest(name: &str) -> (PathBuf, Manifest) {
 }
 
 impl Service {
-    /// Starts a service that speaks this protocol in plain text.
+    /// Starts a service that uses this protocol in plain text.
     pub fn start(name: &str, protocol: &str) -> Self {
         Self::start_with(name, protocol, None)
     }
 
-    /// The same with TLS.
+    /// Like [`Self::start`], with TLS.
     pub fn start_secured(name: &str, protocol: &str) -> Self {
         Self::start_with(name, protocol, Some(Certificates::make().expect("certificates")))
     }
@@ -89,7 +89,7 @@ impl Service {
         Self { child, port: port.unwrap_or_else(|| panic!("`ready <port>`, not `{line}`")), certificates }
     }
 
-    /// The file that a client must trust.
+    /// The file of the authority that a client must trust.
     pub fn authority(&self) -> String {
         let certificates = self.certificates.as_ref().expect("it is secured");
         certificates.authority().to_str().expect("a plain path").to_owned()

@@ -1,8 +1,8 @@
-//! The guardian: a second process of our own program that ends what a run started when the run itself cannot,
-//! `kill -9` included.
+//! The guardian: a second process of our own program that ends what a run started if the run itself cannot,
+//! even after `kill -9`.
 //!
-//! This is the run's end of the pipe on which it tells what it takes and releases. What the guardian does at
-//! the other end is in `crate::removal::guard`.
+//! This is the run's end of the pipe on which it reports what it takes and releases. `crate::removal::guard`
+//! is the guardian's side.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -16,11 +16,11 @@ use crate::cleanup::owned_resource::Change;
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys;
 
-/// What it says on its standard output once it stands guard.
+/// What it prints on its standard output once it is ready.
 pub(crate) const READY: &str = "guarding";
-/// What sends it away with nothing to do.
+/// The line that ends it without removing anything.
 pub(crate) const BYE: &str = "bye";
-/// Starting our own program again takes milliseconds; a loaded machine gets three orders of magnitude more.
+/// Starting our own program again takes milliseconds; a loaded machine gets a thousand times as long.
 const START_PATIENCE: Duration = Duration::from_secs(10);
 /// Killing and removing takes milliseconds.
 pub(crate) const END_PATIENCE: Nanoseconds = Nanoseconds::from_secs(10);
@@ -43,7 +43,7 @@ pub enum GuardianError {
     Gone(#[source] io::Error),
 }
 
-/// The run's end of the pipe. Dropped, it makes the guardian end everything still held.
+/// The run's end of the pipe. Dropping it makes the guardian end everything still listed.
 #[derive(Debug)]
 pub struct Guardian {
     child: Child,
@@ -52,7 +52,7 @@ pub struct Guardian {
 
 impl Guardian {
     /// Starts `program argument` (our own executable and its hidden verb, which calls
-    /// [`crate::removal::guard::run`]) and waits until it stands guard.
+    /// [`crate::removal::guard::run`]) and waits until it is ready.
     pub fn start(program: &Path, argument: &str) -> Result<Self, GuardianError> {
         let name = program.display().to_string();
         let mut command = Command::new(program);
@@ -72,25 +72,25 @@ impl Guardian {
         match answer.recv_timeout(START_PATIENCE) {
             Ok(Some(line)) if line == READY => Ok(guardian),
             _ => {
-                // It is our child and has been told nothing yet.
+                // It is our child and knows of no resources yet.
                 let _ = guardian.child.kill();
                 Err(GuardianError::NotReady { program: name })
             }
         }
     }
 
-    /// Who it is, for whoever would clean up after both of us.
+    /// Its identity, for a process that cleans up after both of us.
     pub fn identity(&self) -> Option<ProcessIdentity> {
         ProcessIdentity::read(Pid::new(i32::try_from(self.child.id()).ok()?))
     }
 
-    /// Tells of one change. The line lies in the pipe when this returns, so it counts even if we end at once.
+    /// Reports one change. The line is in the pipe when this returns, so it counts even if we end at once.
     pub fn tell(&mut self, change: &Change) -> Result<(), GuardianError> {
         let line = serde_json::to_string(change).map_err(|error| GuardianError::Gone(error.into()))?;
         self.write(&line)
     }
 
-    /// Sends the guardian away; it leaves everything as it is.
+    /// Ends the guardian without removing anything.
     pub fn dismiss(mut self) -> Result<(), GuardianError> {
         self.write(BYE)
     }
@@ -107,7 +107,7 @@ impl Drop for Guardian {
     fn drop(&mut self) {
         self.pipe = None;
         let start = sys::monotonic();
-        // Once it is gone, everything that it was told of is too: callers rely on that order.
+        // Callers rely on everything listed being gone once the guardian has ended.
         while matches!(self.child.try_wait(), Ok(None)) && sys::monotonic().since(start) < END_PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }

@@ -1,7 +1,7 @@
-//! Nothing outlives a run: what it owns is listed in a registry and told to a guardian before it is made.
+//! Makes sure that nothing outlives a run: what it owns is listed in a registry and reported to a guardian
+//! before it is made.
 //!
-//! Nothing here removes anything; that is done by those who made it or, where they cannot any more, by
-//! [`crate::removal`].
+//! Nothing here removes resources; their makers do, or [`crate::removal`] if the makers no longer can.
 
 pub mod guardian;
 pub mod owned_resource;

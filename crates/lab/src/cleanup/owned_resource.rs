@@ -1,7 +1,6 @@
-//! What a run makes and must not leave behind, as data: what it is, and that it was taken or released.
+//! What a run makes and must not leave behind, as data: the resource, and whether it was taken or released.
 //!
-//! Nothing here finds, removes or orders anything; how each kind is removed is known by `crate::removal`
-//! alone.
+//! Nothing here finds, removes or orders resources; only `crate::removal` knows how to remove each kind.
 
 use std::path::PathBuf;
 
@@ -9,26 +8,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::procfs::ProcessIdentity;
 
-/// Every control group, network namespace and container that we make has a name that begins so.
+/// Prefix of the names of all control groups, network namespaces and containers that we make.
 pub const PREFIX: &str = "wb-";
 
-/// Something that must not outlive the run. Further kinds are further variants: a registry
-/// line of a kind that a program does not know is kept and reported, never removed.
+/// Something that must not outlive the run. A further kind is a further variant. A registry line of an
+/// unknown kind is kept and reported, never removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum OwnedResource {
-    /// The leader of a session; all of its session belongs to it.
+    /// The leader of a session, with the whole session.
     Process(ProcessIdentity),
     /// A control group of version 2.
     Cgroup {
         /// Its directory.
         path: PathBuf,
     },
-    /// A network namespace that has a name, with every link, address and queue in it.
+    /// A network namespace with a name, and all its links, addresses and queues.
     Namespace {
         /// The file that it is mounted on.
         path: PathBuf,
-        /// Whether the folder of names was made for it or for one before it, and goes with the last.
+        /// Whether the folder of names was made for it or an earlier one, and is removed with the last name.
         #[serde(default)]
         with_folder: bool,
     },
@@ -56,7 +55,7 @@ pub enum OwnedResource {
 }
 
 impl OwnedResource {
-    /// Whether it lies on a disk, and so outlives a boot; it goes after what runs, which may write there.
+    /// Whether it is on a disk, and so outlives a boot. It is removed after processes, which may write there.
     pub(crate) fn is_on_disk(&self) -> bool {
         matches!(self, Self::Worktree { .. } | Self::StateFolder { .. })
     }

@@ -1,7 +1,7 @@
-//! The registry: one file per run that lists, before it is made, each resource that must not outlive the run.
+//! The registry: one file per run that lists each resource that must not outlive the run, before it is made.
 //!
-//! It is for the case that both the run and its guardian are gone (a power cut, `kill -9` of both):
-//! `crate::removal::stale` cleans up by it then.
+//! It serves the case that both the run and its guardian have ended (a power cut, `kill -9` of both):
+//! `crate::removal::stale` then cleans up what it lists.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -23,20 +23,20 @@ const GUARDIAN_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
 pub struct Owner {
     #[serde(flatten)]
     pub process: ProcessIdentity,
-    /// The boot in which it ran, since ids and start times begin anew with each.
+    /// The boot in which it ran, since ids and start times restart with each boot.
     pub boot: String,
-    /// Its guardian, which outlives it by as long as it takes to end what is listed.
+    /// Its guardian, which outlives it until everything listed has been ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guardian: Option<ProcessIdentity>,
 }
 
 impl Owner {
-    /// This process, now.
+    /// This process.
     pub fn own() -> Option<Self> {
         Some(Self { process: ProcessIdentity::own()?, boot: boot_id()?, guardian: None })
     }
 
-    /// Whether the owner still runs. A stopped one does.
+    /// Whether the owner still runs; a stopped process counts as running.
     pub fn is_alive(&self) -> bool {
         self.is_of_this_boot() && self.process.is_alive()
     }
@@ -45,7 +45,7 @@ impl Owner {
         boot_id().is_some_and(|boot| boot == self.boot)
     }
 
-    /// Lets its guardian do its work first: two that remove the same resources would be in each other's way.
+    /// Waits until the guardian has finished, so that two processes do not remove the same resources at once.
     pub(crate) fn wait_for_guardian(&self) {
         let Some(guardian) = self.guardian.filter(|_| self.is_of_this_boot()) else { return };
         let start = sys::monotonic();
@@ -94,14 +94,13 @@ pub enum RegistryError {
 }
 
 /// The folder of registries: `$XDG_STATE_HOME/weighbridge/registry`, by default below `~/.local/state`;
-/// `None` where there is no home either. A relative `XDG_STATE_HOME` counts as not set, as its specification
-/// says.
+/// `None` if there is no home either. A relative `XDG_STATE_HOME` counts as unset, as its specification
+/// requires.
 pub fn default_base() -> Option<PathBuf> {
     state_folder().map(|folder| folder.join("registry"))
 }
 
-/// Where this program keeps what outlives a run: `$XDG_STATE_HOME/weighbridge`, by default below
-/// `~/.local/state`.
+/// The folder for what outlives a run: `$XDG_STATE_HOME/weighbridge`, by default below `~/.local/state`.
 pub fn state_folder() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
     base_from(folder("XDG_STATE_HOME"), folder("HOME"))
@@ -113,7 +112,7 @@ fn base_from(state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     state.or(home).map(|path| path.join("weighbridge"))
 }
 
-/// The registry of this run, open for writing.
+/// A run's registry, open for writing.
 #[derive(Debug)]
 pub struct Registry {
     path: PathBuf,
@@ -121,12 +120,12 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Makes the file `<base>/<run>.jsonl`, with this process as its owner and without a guardian.
+    /// Makes the file `<base>/<run>.jsonl`, with this process as its owner and no guardian.
     pub fn create(base: &Path, run: &str) -> Result<Self, RegistryError> {
         Self::create_guarded(base, run, None)
     }
 
-    /// The same beside a guardian.
+    /// Like [`Self::create`], with a guardian.
     pub fn create_guarded(
         base: &Path,
         run: &str,
@@ -140,8 +139,8 @@ impl Registry {
         let path = base.join(format!("{run}.jsonl"));
         let failed = |source| RegistryError::Write { path: path.clone(), source };
         fs::create_dir_all(base).map_err(failed)?;
-        // It gets its name once its owner stands in it: a cleaner never meets a registry without one by
-        // chance.
+        // The file gets its final name only once it names its owner, so that a cleaner never finds one
+        // without.
         let draft = base.join(format!("{run}.draft"));
         let file = OpenOptions::new().append(true).create(true).open(&draft).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
@@ -150,17 +149,17 @@ impl Registry {
         let named = fs::hard_link(&draft, &path);
         fs::remove_file(&draft).map_err(failed)?;
         named.map_err(failed)?;
-        // The name must be on the disk too, not only the content.
+        // The directory entry must be on the disk too, not only the content.
         File::open(base).and_then(|folder| folder.sync_all()).map_err(failed)?;
         Ok(registry)
     }
 
-    /// Where it is.
+    /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes one change, and returns when it is on the disk.
+    /// Writes one change, and returns once it is on the disk.
     pub fn note(&mut self, change: &Change) -> Result<(), RegistryError> {
         self.append(&RegistryEntry::Change(change.clone()))
     }
@@ -184,9 +183,9 @@ pub struct Listed {
     /// The file.
     pub path: PathBuf,
     pub run: String,
-    /// Its owner; `None` where even the first line is not whole, so that nothing had been made yet.
+    /// Its owner; `None` if even the first line is incomplete, in which case nothing had been made yet.
     pub owner: Option<Owner>,
-    /// What it took and did not release, in the order of taking.
+    /// What it took and did not release, in order of taking.
     pub resources: Vec<OwnedResource>,
     /// Whole lines that this program does not understand (a newer program's kinds).
     pub unknown: Vec<String>,
@@ -202,7 +201,7 @@ impl Listed {
         let run = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let mut listed =
             Self { path: path.to_owned(), run, owner: None, resources: Vec::new(), unknown: Vec::new() };
-        // Only whole lines count: one that the crash cut off told of a resource that was then never made.
+        // Only whole lines count: the crash cut off the last line before its resource was made.
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             match serde_json::from_str::<RegistryEntry>(line) {
                 Ok(RegistryEntry::Owner(owner)) => listed.owner = Some(owner),
@@ -214,7 +213,7 @@ impl Listed {
     }
 }
 
-/// All registries in `base`, by name; none where the folder does not exist.
+/// All registries in `base`, by name; empty if the folder does not exist.
 pub fn list(base: &Path) -> Result<Vec<Listed>, RegistryError> {
     let failed = |source| RegistryError::Read { path: base.to_owned(), source };
     let entries = match fs::read_dir(base) {

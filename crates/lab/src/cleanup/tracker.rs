@@ -1,7 +1,9 @@
-//! The list of what a run must clean up: each resource is written into the run's registry and told to the
-//! guardian before it exists (a process: before it executes its program), and struck out when it is gone.
+//! The list of what a run must clean up. Each resource is written to the run's registry and reported to the
+//! guardian before it exists (a process: before it executes its program), and removed from the list when it
+//! is gone.
 //!
-//! Both are optional, so that a short command or a test can do without; the tracker itself removes nothing.
+//! Both are optional, so that a short command or a test needs neither. The tracker itself removes no
+//! resource.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +11,7 @@ use crate::cleanup::guardian::{Guardian, GuardianError};
 use crate::cleanup::owned_resource::{Change, OwnedResource};
 use crate::cleanup::registry::{Registry, RegistryError};
 
-/// Why a resource could not be written down; it was then not made.
+/// Why a resource could not be recorded; it was then not made.
 #[derive(Debug, thiserror::Error)]
 pub enum CleanupTrackerError {
     #[error(transparent)]
@@ -32,27 +34,28 @@ struct Inner {
 }
 
 impl CleanupTracker {
-    /// A tracker that tells the guardian and the registry that are given.
+    /// A tracker that reports to the given guardian and registry.
     pub fn new(guardian: Option<Guardian>, registry: Option<Registry>) -> Self {
         Self { inner: Mutex::new(Inner { guardian, registry, held: Vec::new() }) }
     }
 
-    /// Writes down a resource that is about to be made.
+    /// Records a resource that is about to be made.
     ///
-    /// Errors: where it could not be written down; then do not make it.
+    /// Errors: it could not be recorded, and must not be made.
     pub fn track(&self, resource: OwnedResource) -> Result<(), CleanupTrackerError> {
         self.change(Change::Taken(resource))
     }
 
-    /// Strikes out a resource that is gone.
+    /// Removes a resource that is gone from the list.
     ///
-    /// Errors: where that could not be written down; the guardian finds nothing there later, which is harmless.
+    /// Errors: that could not be recorded; the guardian later finds nothing, which is harmless.
     pub fn release(&self, resource: OwnedResource) -> Result<(), CleanupTrackerError> {
         self.change(Change::Released(resource))
     }
 
     fn change(&self, change: Change) -> Result<(), CleanupTrackerError> {
-        // A panic elsewhere leaves lists of plain values, which are whole.
+        // After a panic elsewhere the lists are still consistent, since each update of their plain values is
+        // complete.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         change.clone().apply(&mut inner.held);
         if let Some(registry) = &mut inner.registry {
@@ -64,8 +67,9 @@ impl CleanupTracker {
         Ok(())
     }
 
-    /// Ends tracking. Where everything is gone, the guardian is dismissed and the registry removed; what is
-    /// left is returned, and the guardian ends it (its pipe closes) while the registry stays.
+    /// Ends tracking. If everything is gone, the guardian is dismissed and the registry removed. Otherwise
+    /// the remaining resources are returned, the guardian ends them once its pipe closes, and the registry
+    /// stays.
     pub fn close(&self) -> Result<Vec<OwnedResource>, CleanupTrackerError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let (guardian, registry) = (inner.guardian.take(), inner.registry.take());
@@ -81,10 +85,10 @@ impl CleanupTracker {
 }
 
 impl Drop for CleanupTracker {
-    /// An owner that went on an error's path leaves nothing either; after [`CleanupTracker::close`] there is
-    /// nothing to do.
+    /// Closes the tracker when its owner returns early with an error. After [`CleanupTracker::close`] it does
+    /// nothing.
     fn drop(&mut self) {
-        // Whoever wants to know closes it: here nobody is left to be told.
+        // Callers that need the result call `close` themselves.
         let _ = self.close();
     }
 }
@@ -95,7 +99,7 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    fn what_was_released_is_no_longer_held() {
+    fn a_released_resource_is_no_longer_listed() {
         let resource = |name: &str| OwnedResource::Cgroup { path: PathBuf::from(name) };
         let tracker = CleanupTracker::default();
         tracker.track(resource("a")).expect("nothing to write to");

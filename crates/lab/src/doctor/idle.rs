@@ -2,8 +2,8 @@
 
 use super::{Finding, Level, Observation, Subject};
 
-/// A core that sleeps is woken for each request of a lightly loaded service: a host on which that cannot be
-/// kept from being measured gives other figures than one on which it can.
+/// A sleeping core must be woken for each request of a lightly loaded service. Results therefore differ
+/// between hosts whose cores can be kept awake and others.
 pub(super) fn idle_states(seen: &Observation) -> Option<Finding> {
     let states = seen.facts.idle.in_words();
     match &seen.awake {

@@ -1,7 +1,7 @@
-//! What on this host spoils measurements, with the evidence and what to do about it.
+//! Conditions on this host that spoil measurements, with evidence and remedies.
 //!
-//! [`Observation::take`] looks; [`diagnose`] judges, as a pure function of what was seen. It changes nothing:
-//! the one remedy that is ours to carry out is [`crate::removal::stale::clean`].
+//! [`Observation::take`] reads the host. [`diagnose`] judges what it read and is a pure function. Neither
+//! changes anything; [`crate::removal::stale::clean`] carries out the one remedy that this program can.
 
 mod idle;
 pub mod noise;
@@ -36,32 +36,30 @@ use crate::removal::stale::stale_summary;
 
 pub use settings::CoreInterrupts;
 
-// Every threshold, with its reason.
+// Thresholds, each with its reason.
 
 /// Stolen share of CPU time that shows in tail percentiles.
 const STEAL_WARNING: f64 = 0.01;
 /// Stolen share at which a block is invalid (METHODOLOGY, self-check).
 const STEAL_PROBLEM: f64 = 0.10;
-/// Cores' worth of CPU time that the generator uses by itself while it waits awake: with no more, services
-/// get none.
+/// CPU time, in cores, that the generator alone uses while it polls. A smaller quota leaves nothing for
+/// services.
 const GENERATOR_CORES: f64 = 1.0;
-/// Runnable tasks per core, over a minute, beyond what an idle desktop has.
+/// Runnable tasks per core, averaged over a minute, that exceed those of an idle desktop.
 const LOAD_WARNING: f64 = 0.25;
-/// Share of one core at which a process competes with a measurement.
+/// Share of one core from which a process competes with a measurement.
 const BUSY_WARNING: f64 = 0.05;
-/// Reads of the clock dearer than this are system calls, at three per request some percent of a short
-/// request.
+/// A slower clock read is a system call. At three reads per request that is some percent of a short request.
 const CLOCK_WARNING: Nanoseconds = Nanoseconds::from_nanos(250);
-/// Dearer than this the generator measures its clock.
+/// A slower clock read makes the generator measure its own clock.
 const CLOCK_PROBLEM: Nanoseconds = Nanoseconds::from_micros(1);
-/// Connections that one process is meant to hold; with fewer open files than those need, a large load is
-/// refused.
+/// Connections that one process should be able to hold. Too few open files for them make a large load fail.
 const CONNECTIONS_WARNING: u64 = 10_000;
 /// A closed connection holds its port for a minute; below this 250 new connections a second exhaust them.
 const PORTS_WARNING: u32 = 16_384;
 /// A few virtual machines of six variants do not fit into less.
 const MEMORY_WARNING: Bytes = Bytes::new(1 << 30);
-/// Less does not hold a run's own records.
+/// A run's own records do not fit into less.
 const MEMORY_PROBLEM: Bytes = Bytes::new(256 << 20);
 
 /// How bad a finding is.
@@ -132,7 +130,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Whether a person is told of it even where all is as it should be.
+    /// Whether the finding is printed even where all is as it should be.
     pub const fn is_told_when_fine(self) -> bool {
         !matches!(self, Self::Interrupts | Self::PacketSteering | Self::HugePages | Self::AddressLayout)
     }
@@ -195,51 +193,49 @@ impl Finding {
 /// A process that used CPU while we looked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BusyProcess {
-    /// Its id.
     pub pid: Pid,
     pub name: String,
     /// Share of one core.
     pub share: Ratio,
 }
 
-/// Everything that is judged.
+/// Everything that [`diagnose`] judges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
     pub facts: HostFacts,
-    /// Who would run where; `None` where the cores are unknown.
+    /// Which cores client and services would use; `None` where the cores are unknown.
     pub layout: Option<CoreLayout>,
-    /// The tightest quota of CPU time that this process is under, and what it did so far.
+    /// The tightest quota of CPU time on this process, and how often it throttled so far.
     pub quota: Option<(CpuQuota, Option<Throttling>)>,
-    /// By which version of control groups CPU time and memory of a variant can be limited, or why they
-    /// cannot.
+    /// Which version of control groups can limit a variant's CPU time and memory, or why none can.
     pub limits: [(&'static str, Result<quota::Version, String>); 2],
-    /// Whether idle cores can be kept awake, or why not and what would let them.
+    /// Whether idle cores can be kept awake; otherwise the reason and the remedy.
     pub awake: Result<(), (String, String)>,
-    /// Stolen share since boot.
+    /// Share of CPU time stolen since boot.
     pub steal_since_boot: Option<Ratio>,
-    /// Stolen share while we looked.
+    /// Share of CPU time stolen during the observation.
     pub steal_now: Option<Ratio>,
     /// Load average over one minute.
     pub load: Option<f64>,
-    /// Processes that used CPU while we looked, ourselves not counted, the busiest first.
+    /// Other processes that used CPU during the observation, the busiest first.
     pub busy: Vec<BusyProcess>,
-    /// How often devices interrupted each core while we looked.
+    /// How often devices interrupted each core during the observation.
     pub interrupts: Vec<CoreInterrupts>,
-    /// How a lab would freeze.
+    /// How a lab would freeze variants.
     pub freezing: FreezeMethod,
     /// Cost of one read of the monotonic clock.
     pub clock_cost: Nanoseconds,
-    /// Memory that can be had without swapping.
+    /// Memory available without swapping.
     pub memory_available: Option<Bytes>,
-    /// Which layers can be run.
+    /// Which layers can run here.
     pub layers: Vec<LayerReport>,
-    /// How many registries have dead owners, and what they list that still exists.
+    /// Number of registries whose owners are dead, and a description of what they list that still exists.
     pub stale: Option<(usize, String)>,
 }
 
 impl Observation {
-    /// Looks at the host for `interval` (half a second shows what counts in 10 ms ticks), and at the
-    /// registries in `base`. Call it before pinning anything.
+    /// Observes the host for `interval` (half a second is enough for counters in 10 ms ticks) and reads the
+    /// registries in `base`. Call it before pinning any thread.
     pub fn take(interval: Duration, base: Option<&Path>) -> Self {
         let boot = CpuTimes::default();
         let before = CpuTimes::read();
@@ -310,7 +306,7 @@ pub(crate) fn busy_processes(first: &Ticks, passed: Nanoseconds) -> Vec<BusyProc
     busy
 }
 
-/// The cheapest of several series: an interruption can only make a series dearer.
+/// The cheapest of several series, since an interruption only makes a series slower.
 fn clock_cost() -> Nanoseconds {
     const READS: u64 = 1_000;
     let series = || {
@@ -321,7 +317,7 @@ fn clock_cost() -> Nanoseconds {
     (0..20).map(|_| series()).min().unwrap_or_default()
 }
 
-/// Judges what was seen: one finding a subject, as far as it could be seen, in the order of [`Subject`].
+/// Judges the observation: at most one finding per subject, in the order of [`Subject`].
 pub fn diagnose(seen: &Observation) -> Vec<Finding> {
     let judges = [
         cores,
@@ -362,7 +358,8 @@ fn cores(seen: &Observation) -> Option<Finding> {
     Some(if level == Level::Problem { finding.with_remedy(remedy) } else { finding })
 }
 
-/// Services inherit what we are under, and the generator, which waits awake, uses up a whole core in windows.
+/// Services inherit this process's quota, and the generator polls through windows and so uses a whole core of
+/// it.
 fn cpu_quota(seen: &Observation) -> Option<Finding> {
     let layout = seen.layout.as_ref()?;
     let cores = match layout.sharing() {
@@ -533,7 +530,7 @@ fn local_ports(seen: &Observation) -> Option<Finding> {
 
 fn congestion_control(seen: &Observation) -> Option<Finding> {
     let name = seen.facts.congestion_control.as_deref()?;
-    // The kernel's own default needs no explanation beside a result; another does.
+    // Only a value other than the kernel's default needs an explanation beside results.
     let level = if name == "cubic" { Level::Fine } else { Level::Note };
     Some(Finding::new(level, Subject::CongestionControl, format!("`{name}`")))
 }
@@ -548,16 +545,16 @@ fn freezing(seen: &Observation) -> Option<Finding> {
     })
 }
 
-/// What cannot be limited here is no defect of the host: an experiment that asks for it says so again.
+/// A missing limit is not a defect of the host: an experiment that needs it reports that itself.
 fn limits(seen: &Observation) -> Option<Finding> {
-    let told = seen.limits.iter().map(|(key, found)| match found {
+    let kinds = seen.limits.iter().map(|(key, found)| match found {
         Ok(quota::Version::First) => format!("{key} by version 1 of control groups"),
         Ok(quota::Version::Second) => format!("{key} by version 2 of control groups"),
         Err(why) => format!("not {key}: {why}"),
     });
     let all = seen.limits.iter().all(|(_, found)| found.is_ok());
     let level = if all { Level::Fine } else { Level::Note };
-    Some(Finding::new(level, Subject::Limits, told.collect::<Vec<_>>().join("; ")))
+    Some(Finding::new(level, Subject::Limits, kinds.collect::<Vec<_>>().join("; ")))
 }
 
 fn memory(seen: &Observation) -> Option<Finding> {
@@ -573,7 +570,7 @@ fn memory(seen: &Observation) -> Option<Finding> {
     Some(if level > Level::Fine { finding.with_remedy(remedy) } else { finding })
 }
 
-/// What cannot be run here is no defect of the host: an experiment that asks for it says so again.
+/// A missing layer is not a defect of the host: an experiment that needs it reports that itself.
 fn runnable_layers(seen: &Observation) -> Option<Finding> {
     let named = |names: &[&str]| names.join(", ");
     let runnable: Vec<&str> =

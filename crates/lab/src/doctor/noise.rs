@@ -1,8 +1,8 @@
-//! What of the host gets into figures: stolen time, interrupts, context switches, neighbours, frequency, core
-//! latency, gaps. Looked at while nothing is measured, and over a whole calibration.
+//! Noise from the host that affects measurements: stolen time, interrupts, context switches, other processes,
+//! frequency, core latency, gaps. Observed while nothing is measured, and over a whole calibration.
 //!
-//! [`Quiet::watch`] and [`NoiseWatch`] look, [`sources`] puts it in words as a pure function of what was
-//! seen. A source that cannot be read says so with the reason; nothing is guessed.
+//! [`Quiet::watch`] and [`NoiseWatch`] observe; [`sources`] describes what they saw and is a pure function. A
+//! source that cannot be read is reported with the reason; nothing is guessed.
 
 use std::fs;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use crate::host::cores::CoreLayout;
 use crate::host::cputime::{CpuTimes, steal_share};
 use crate::host::scheduler_jitter::{self, SchedulerJitter};
 
-/// Distances within this factor are one: cores that share a cache repeat to some ten percent, and others are
-/// twice as far and more.
+/// Core latencies within this factor count as equal: those of cores that share a cache repeat to some ten
+/// percent, others are at least twice as long.
 const ALIKE: f64 = 1.6;
 
-/// Share of CPU time stolen that shows in 99th percentiles, and gaps that do.
+/// Share of stolen CPU time, or of gaps, that affects 99th percentiles.
 const IN_A_P99: f64 = 0.01;
 
 /// Counts of `/proc/stat` since boot.
@@ -47,20 +47,20 @@ pub fn parse_counts(text: &str) -> Option<Counts> {
 pub struct Quiet {
     /// How long it was watched.
     pub watched: Nanoseconds,
-    /// Interrupts in a second.
+    /// Interrupts per second.
     pub interrupts: Option<f64>,
-    /// Context switches in a second.
+    /// Context switches per second.
     pub switches: Option<f64>,
-    /// Processes that used CPU, ourselves not counted.
+    /// Other processes that used CPU.
     pub busy: Option<Vec<BusyProcess>>,
     /// Load average over one minute.
     pub load: Option<f64>,
-    /// SchedulerJitter of the client's core; the services' cores were kept busy meanwhile.
+    /// Scheduler jitter of the client's core, with the services' cores kept busy.
     pub jitter: Option<SchedulerJitter>,
 }
 
 impl Quiet {
-    /// Watches the host for `time`, and the client's core for as long again.
+    /// Watches the host for `time`, and then the client's core for as long.
     pub fn watch(cores: &CoreLayout, time: Duration) -> Self {
         let read = || parse_counts(&fs::read_to_string("/proc/stat").ok()?);
         let (before, ticks, began) = (read(), cpu_ticks(), monotonic_now());
@@ -81,7 +81,7 @@ impl Quiet {
     }
 }
 
-/// What is watched over a whole calibration.
+/// Observations over a whole calibration.
 #[derive(Debug)]
 pub struct NoiseWatch {
     began: Option<CpuTimes>,
@@ -101,7 +101,7 @@ impl NoiseWatch {
         }
     }
 
-    /// Measures the core latency and reads their frequency: between runs, when nothing else is measured.
+    /// Measures the core latency and reads the frequency. Call it between runs, when nothing is measured.
     pub fn sample(&mut self, cores: &CoreLayout) {
         match core_latency::round_trip(cores.client(), cores.service()[0]) {
             Ok(latency) => self.core_latencies.push(latency),
@@ -112,7 +112,7 @@ impl NoiseWatch {
             .extend(fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok()));
     }
 
-    /// What was seen until now.
+    /// What was seen so far.
     pub fn seen(&self, quiet: Quiet) -> Seen {
         let now = CpuTimes::read();
         Seen {
@@ -125,18 +125,18 @@ impl NoiseWatch {
     }
 }
 
-/// Everything that is put in words.
+/// Everything that [`sources`] describes.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// Stolen share over the calibration.
+    /// Share of CPU time stolen over the calibration.
     pub steal: Option<Ratio>,
-    /// While nothing was measured.
+    /// Observations while nothing was measured.
     pub quiet: Quiet,
-    /// Round trips of a cache line, one a run.
+    /// Round trips of a cache line, one per run.
     pub core_latencies: Vec<Nanoseconds>,
-    /// Why there is none, where there is none.
+    /// Why there is no core latency, if there is none.
     pub no_core_latency: Option<String>,
-    /// Frequencies of the client's core, one a run.
+    /// Frequencies of the client's core, one per run.
     pub frequencies_khz: Vec<u64>,
 }
 
@@ -144,7 +144,7 @@ fn source(name: &str, unit: &str, value: Option<f64>, evidence: String, effect: 
     NoiseSource { source: name.to_owned(), value, unit: unit.to_owned(), evidence, effect: effect.to_owned() }
 }
 
-/// The sources with their figures and what they do.
+/// The sources of noise with their values and effects.
 pub fn sources(seen: &Seen) -> Vec<NoiseSource> {
     vec![
         steal(seen.steal),
@@ -224,7 +224,7 @@ fn core_latency(seen: &Seen) -> NoiseSource {
     source("core latency", "ns", Some(median.as_nanos() as f64), evidence, effect)
 }
 
-/// How often neighbours in a series differ by more than a factor.
+/// How often neighbours in a series differ by more than [`ALIKE`].
 fn flips(series: &[Nanoseconds]) -> usize {
     let differ = |pair: &&[Nanoseconds]| {
         let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_core_latency_that_moves_is_told_apart_from_one_that_wavers() {
+    fn large_changes_of_core_latency_are_distinguished_from_small_ones() {
         assert_eq!(flips(&nanos(&[60, 65, 70, 66])), 0);
         assert_eq!(flips(&nanos(&[60, 400, 420, 61, 60])), 2);
         assert_eq!(flips(&nanos(&[60])), 0);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_say_what_they_do_to_figures() {
+    fn sources_describe_their_effect() {
         let busy = |share| BusyProcess {
             pid: crate::host::procfs::Pid::own(),
             name: "cc".into(),

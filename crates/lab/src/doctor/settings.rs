@@ -1,5 +1,5 @@
-//! Findings about the kernel's settings. What each costs was measured: METHODOLOGY, "What else of the host
-//! moves a figure".
+//! Findings about the kernel's settings. METHODOLOGY has the measured effect of each ("What else of the host
+//! moves a figure").
 
 use weighbridge_model::environment::AddressLayout;
 
@@ -7,17 +7,17 @@ use super::{Finding, Level, Observation, Subject};
 use crate::host::cores::{CoreId, core_list};
 use crate::host::{InterruptLine, parse_interrupts};
 
-/// Interrupts of devices a second on one core, from which they are told. So many on the client's moved p50 by
-/// less than 0.5 %, and what caused them the mean by 9 %.
+/// Device interrupts per second on one core from which they are reported. This many on the client's core
+/// changed p50 by less than 0.5 %, and their cause changed the mean by 9 %.
 const INTERRUPTS_NOTE: f64 = 1_000.0;
 
-/// How often devices interrupted one core while we looked.
+/// How often devices interrupted one core during the observation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoreInterrupts {
     pub core: CoreId,
-    /// How often in a second.
+    /// Interrupts per second.
     pub per_second: f64,
-    /// The device that did so most often.
+    /// The device with most of them.
     pub device: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn read_interrupts() -> Vec<InterruptLine> {
         .unwrap_or_default()
 }
 
-/// By core, what came between two readings; cores on which nothing came are left out.
+/// Interrupts between two readings by core, without cores that had none.
 pub(super) fn interrupts_between(
     before: &[InterruptLine],
     after: &[InterruptLine],
@@ -76,12 +76,12 @@ pub(super) fn interrupts(seen: &Observation) -> Option<Finding> {
 pub(super) fn packet_steering(seen: &Observation) -> Option<Finding> {
     let steering = seen.facts.settings.packet_steering.as_ref()?;
     let fresh = steering.new_interfaces.as_deref().unwrap_or_default();
-    let told = |cores: &[CoreId], of: &str| {
+    let handed = |cores: &[CoreId], of: &str| {
         let noun = if cores.len() == 1 { "core" } else { "cores" };
         (!cores.is_empty()).then(|| format!("packets of {of} are handed to {noun} {}", core_list(cores)))
     };
     let evidence: Vec<String> =
-        [told(&steering.loopback, "`lo`"), told(fresh, "new interfaces")].into_iter().flatten().collect();
+        [handed(&steering.loopback, "`lo`"), handed(fresh, "new interfaces")].into_iter().flatten().collect();
     if evidence.is_empty() {
         return Some(Finding::new(
             Level::Fine,

@@ -1,4 +1,4 @@
-//! Each finding of the doctor on a host made up for it, and none on a healthy one.
+//! Each finding of the doctor on an artificial host, and no finding on a healthy one.
 
 use weighbridge_model::environment::{
     AddressLayout, Frequency, HugePages, KernelSettings, Limit, PacketSteering, PortRange, Switch,
@@ -12,7 +12,7 @@ fn core_ids(numbers: &[u32]) -> Vec<CoreId> {
     numbers.iter().copied().map(CoreId::new).collect()
 }
 
-/// A host with nothing to complain about.
+/// A host without defects.
 fn healthy() -> Observation {
     let all = core_ids(&[0, 1, 2, 3]);
     Observation {
@@ -59,7 +59,7 @@ fn found(seen: &Observation, subject: Subject) -> Finding {
     finding
 }
 
-/// Changes a healthy host, and expects that just one subject is no longer fine.
+/// Changes a healthy host, and expects that exactly one subject is no longer fine.
 #[track_caller]
 fn expect(subject: Subject, level: Level, change: impl FnOnce(&mut Observation)) -> Finding {
     let mut seen = healthy();
@@ -183,7 +183,7 @@ fn many_interrupts_on_a_core_that_measures_are_noted() {
     let evidence = "1000 a second on service core 1, most by `disk`; 2346 a second on the client's core 3, most by `disk`";
     assert_eq!(finding.evidence, evidence);
     assert!(finding.remedy.is_some_and(|remedy| remedy.contains("`IRQBALANCE_BANNED_CPULIST=1,3`")));
-    // Core 9 is nobody's.
+    // Core 9 belongs neither to the client nor to services.
     let fine = Observation { interrupts: vec![interrupts(9, 1e5), interrupts(2, 999.0)], ..healthy() };
     let finding = found(&fine, Subject::Interrupts);
     assert_eq!(
@@ -208,7 +208,7 @@ fn interrupts_are_counted_between_two_readings_by_core() {
     let found = settings::interrupts_between(&text([5, 100], [5, 0]), &text([5, 150], [5, 200]), 0.5);
     assert_eq!(found, [CoreInterrupts { core: CoreId::new(1), per_second: 500.0, device: "net".to_owned() }]);
     assert_eq!(settings::interrupts_between(&[], &[], 0.5), []);
-    // A line that was not there before counts from none.
+    // A line that is new in the second reading counts from zero.
     let fresh = settings::interrupts_between(&[], &text([1, 0], [0, 0]), 1.0);
     assert_eq!(fresh, [CoreInterrupts { core: CoreId::new(0), per_second: 1.0, device: "disk".to_owned() }]);
 }

@@ -1,7 +1,7 @@
-//! Asking a program one short question (`cargo --version`) without being stuck with it.
+//! Runs a program for one short answer (`cargo --version`), with a time limit.
 //!
-//! The program runs in a process group of its own with nothing to read; what takes too long is killed. Not
-//! for services and builds.
+//! The program runs in its own process group with empty input, and is killed if it takes too long. Not for
+//! services and builds.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::host::procfs::Pid;
 use crate::host::sys::{self, Signal, SignalTarget};
 
-/// More output than this is no answer to a short question; the rest is not kept.
+/// Output beyond this length is not kept; a short answer has less.
 const MOST: u64 = 1 << 20;
 
 /// Why there was no answer.
@@ -43,7 +43,7 @@ pub enum AskError {
     TooSlow {
         /// The whole command.
         command: String,
-        /// How long was waited.
+        /// How long we waited.
         patience: Duration,
     },
 }
@@ -52,9 +52,9 @@ fn quoted(said: &Option<String>) -> String {
     said.as_ref().map(|line| format!(": {line}")).unwrap_or_default()
 }
 
-/// Runs `command` in `folder` and returns what it wrote to its standard output, trimmed.
+/// Runs `command` in `folder` and returns its standard output, trimmed.
 ///
-/// Errors: where it cannot be executed, ends with another code than 0, or takes longer than `patience`.
+/// Errors: it cannot be executed, ends with a code other than 0, or takes longer than `patience`.
 pub fn ask(command: &[String], folder: Option<&Path>, patience: Duration) -> Result<String, AskError> {
     let (program, arguments) = command.split_first().ok_or(AskError::Empty)?;
     let mut prepared = Command::new(program);
@@ -71,7 +71,7 @@ pub fn ask(command: &[String], folder: Option<&Path>, patience: Duration) -> Res
         return Err(AskError::TooSlow { command: command.join(" "), patience });
     };
     let text = |from: Option<Receiver<String>>| {
-        // A child left in the background may keep the pipe open; what it has not said by then is not the
+        // A background child may keep the pipe open; what it has not written by now is not part of the
         // answer.
         from.and_then(|receiver| receiver.recv_timeout(Duration::from_secs(1)).ok()).unwrap_or_default()
     };
@@ -86,10 +86,10 @@ fn collect(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is the answer as far as it goes.
+        // What was read before an error is kept as the answer.
         let _ = pipe.by_ref().take(MOST).read_to_end(&mut bytes);
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
-        // Reading on keeps a talkative program from waiting for us.
+        // Draining the pipe keeps a program with much output from blocking.
         let _ = io::copy(&mut pipe, &mut io::sink());
     });
     receiver
@@ -103,7 +103,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
             return Some(status);
         }
         if sys::monotonic().since(start) > patience {
-            // The group is its own and its leader not yet reaped, so the number is still its.
+            // The leader of the group is not yet reaped, so the id is not reused.
             let _ = sys::signal(SignalTarget::Group(Pid::new(child.id() as i32)), Signal::KILL);
             let _ = child.wait();
             return None;
@@ -134,13 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_killed() {
+    fn a_program_that_does_not_end_is_killed() {
         let error = shell("sleep 600", Duration::from_millis(20)).expect_err("ten minutes");
         assert!(matches!(error, AskError::TooSlow { .. }), "{error}");
     }
 
     #[test]
-    fn a_missing_program_and_an_empty_command_are_told_apart() {
+    fn a_missing_program_and_an_empty_command_are_different_errors() {
         let error = ask(&["wb-no-such-program".to_owned()], None, LONG).expect_err("no such program");
         assert!(matches!(error, AskError::NotExecutable { .. }), "{error}");
         assert!(matches!(ask(&[], None, LONG), Err(AskError::Empty)));

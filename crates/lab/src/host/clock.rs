@@ -1,18 +1,19 @@
-//! A watch over the host's clocks: a step of the wall clock or a suspended machine voids what was being
-//! measured.
+//! Watches the host's clocks: a step of the wall clock or a suspended machine makes the current measurement
+//! void.
 //!
-//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC` are slewed together and so keep their distance; only a step (a set
-//! clock, a resumed or migrated machine) changes it. The watch compares two distances. It corrects nothing.
+//! `CLOCK_REALTIME` and `CLOCK_MONOTONIC` are slewed together, so their difference stays constant; only a
+//! step (a set clock, a resumed or migrated machine) changes it. The watch compares the difference at two
+//! times. It corrects nothing.
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp, display_nanos};
 
 use crate::host::sys;
 
-/// A change of the distance above this is a jump. Time services slew below about 0.1 s and step above; a read
-/// that was interrupted costs at most [`ClockReading`]'s own uncertainty, which is added.
+/// A larger change of the difference is a jump. Time services slew below about 0.1 s and step above. A read
+/// that was interrupted adds at most [`ClockReading`]'s own uncertainty, which is added.
 const TOLERANCE: Nanoseconds = Nanoseconds::from_millis(10);
 
-/// Readings closer together than this are good enough to stop trying.
+/// Readings within this time are close enough to stop trying.
 const CLOSE: Nanoseconds = Nanoseconds::from_micros(100);
 
 /// The monotonic clock now.
@@ -20,19 +21,19 @@ pub fn monotonic_now() -> Timestamp {
     sys::monotonic()
 }
 
-/// Both clocks at one moment.
+/// Both clocks at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockReading {
     /// `CLOCK_MONOTONIC`.
     pub monotonic: Timestamp,
     /// `CLOCK_REALTIME`, since 1970.
     pub realtime: Nanoseconds,
-    /// How far apart in time the two may have been read.
+    /// The longest time between the two readings.
     pub uncertainty: Nanoseconds,
 }
 
 impl ClockReading {
-    /// Reads both clocks, the wall clock between two readings of the other, until these lie close together.
+    /// Reads the wall clock between two readings of the other, repeatedly until these are close together.
     pub fn take() -> Self {
         let attempt = || {
             let before = sys::monotonic();
@@ -59,10 +60,11 @@ impl ClockReading {
     }
 }
 
-/// The clocks moved apart.
+/// A change of the clocks' difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockJump {
-    /// How far the wall clock went ahead of the monotonic one, in nanoseconds; negative where it fell behind.
+    /// By how much the wall clock went ahead of the monotonic one, in nanoseconds; negative if it fell
+    /// behind.
     pub nanos: i64,
 }
 
@@ -73,19 +75,19 @@ impl std::fmt::Display for ClockJump {
     }
 }
 
-/// Remembers the distance of the clocks.
+/// Remembers the clocks' difference.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockWatch {
     last: ClockReading,
 }
 
 impl ClockWatch {
-    /// Begins with a reading.
+    /// Starts from a reading.
     pub const fn start(reading: ClockReading) -> Self {
         Self { last: reading }
     }
 
-    /// The jump since the last reading, if there was one; each jump is told once.
+    /// The jump since the last reading, if any; each jump is reported once.
     pub fn check(&mut self, reading: ClockReading) -> Option<ClockJump> {
         let moved = reading.distance() - self.last.distance();
         let allowed = TOLERANCE + reading.uncertainty + self.last.uncertainty;
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_either_way_is_told_once_with_its_size() {
+    fn a_step_in_either_direction_is_reported_once_with_its_size() {
         let mut watch = ClockWatch::start(reading(1_000, 500_000));
         let jump = watch.check(reading(2_000, 561_000)).expect("a minute ahead");
         assert_eq!(jump.nanos, 60_000_000_000);
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hosts_clocks_can_be_read_and_go_on() {
+    fn the_hosts_clocks_can_be_read_and_advance() {
         let first = ClockReading::take();
         let second = ClockReading::take();
         assert!(second.monotonic > first.monotonic);

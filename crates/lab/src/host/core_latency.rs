@@ -1,9 +1,9 @@
-//! How far apart two cores are: the time a cache line takes from one to the other and back.
+//! Core latency: the time that a cache line takes from one core to another and back.
 //!
-//! On a virtual machine this changes under way: the hypervisor may run two virtual cores on neighbours that
+//! On a virtual machine it changes over time: the hypervisor may run two virtual cores on neighbours that
 //! share a cache and, seconds later, on cores that do not. A request over loopback moves dozens of lines
-//! between client and service, so its cost changes with it. Two pinned threads pass one line to and fro;
-//! nothing is said of what the hypervisor does.
+//! between client and service, so its cost changes too. Two pinned threads pass one line to and fro to
+//! measure it.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,27 +13,27 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::host::clock::monotonic_now;
 use crate::host::cores::{CoreId, pin_current_thread};
 
-/// How much is measured: batches, whose median counts since an interruption spoils some of them, and round
-/// trips of each.
+/// How much to measure: the number of batches, whose median counts since interruptions spoil some, and round
+/// trips per batch.
 #[derive(Debug, Clone, Copy)]
 struct Effort {
     batches: usize,
     trips: u32,
 }
 
-/// For one figure that is to be told.
+/// For a figure that is reported.
 const THOROUGH: Effort = Effort { batches: 15, trips: 500 };
 
-/// Between windows. Levels of a virtual machine are far enough apart for it.
+/// For use between windows. The levels of a virtual machine differ enough for it.
 const BRIEF: Effort = Effort { batches: 5, trips: 60 };
 
-/// A batch that takes longer than this ends the measurement: the other core does not run.
+/// A longer batch ends the measurement, since the other core does not run.
 const PATIENCE: Nanoseconds = Nanoseconds::from_millis(500);
 
-/// Looks between two readings of the clock while a line is waited for.
+/// Polls between two readings of the clock while waiting for a line.
 const LOOKS: u32 = 65_536;
 
-/// A number on a cache line of its own (and its neighbour's, which some processors fetch along).
+/// A number alone on its cache line and on the neighbouring one, which some processors prefetch.
 #[repr(align(128))]
 struct CacheLine(AtomicU32);
 
@@ -42,7 +42,7 @@ pub fn round_trip(here: CoreId, there: CoreId) -> io::Result<Nanoseconds> {
     measure(here, there, THOROUGH)
 }
 
-/// The same within some tenths of a millisecond, to within a fifth.
+/// Like [`round_trip`], within some tenths of a millisecond and accurate to a fifth.
 pub fn glance(here: CoreId, there: CoreId) -> io::Result<Nanoseconds> {
     measure(here, there, BRIEF)
 }
@@ -62,7 +62,7 @@ fn measure(here: CoreId, there: CoreId, effort: Effort) -> io::Result<Nanosecond
         });
         let ended = |_| io::Error::other("a thread ended before its time");
         let (returned, measured) = (returning.join().map_err(ended)?, measured.join().map_err(ended)?);
-        // A core that could not be had is the cause; that nobody answered is what came of it.
+        // If a core was not available, that is the cause, and the missing answer its effect.
         returned.and(measured)
     })
 }
@@ -78,7 +78,7 @@ fn give_back(core: CoreId, ball: &AtomicU32, over: &AtomicBool) -> io::Result<()
 }
 
 fn trips(ball: &AtomicU32, effort: Effort) -> io::Result<Nanoseconds> {
-    // While the first is under way the other thread is still starting.
+    // The first batch runs while the other thread is still starting, so it is discarded.
     batch(ball, effort.trips)?;
     let times = (0..effort.batches).map(|_| batch(ball, effort.trips));
     let mut times = times.collect::<io::Result<Vec<_>>>()?;
@@ -108,7 +108,7 @@ mod tests {
     use crate::host::cores::CoreLayout;
 
     #[test]
-    fn a_line_goes_to_another_core_and_back() {
+    fn a_cache_line_goes_to_another_core_and_back() {
         let cores = CoreLayout::detect().expect("cores");
         let (here, there) = (cores.client(), cores.service()[0]);
         if here == there {
@@ -117,14 +117,14 @@ mod tests {
         }
         // On a loaded machine the other core may not run for half a second.
         let trip = (0..20).find_map(|_| round_trip(here, there).ok()).expect("measured");
-        // No faster than light crosses a chip; no claim is made of the other end.
+        // It cannot be faster than light crosses a chip; there is no upper bound to test.
         assert!(trip >= Nanoseconds::from_nanos(1), "{trip}");
         let glance = (0..20).find_map(|_| glance(here, there).ok()).expect("measured");
         assert!(glance >= Nanoseconds::from_nanos(1), "{glance}");
     }
 
     #[test]
-    fn a_core_that_is_not_there_is_an_error_and_not_a_wait() {
+    fn a_missing_core_is_an_error_at_once() {
         let nowhere = CoreId::new(u32::from(u16::MAX));
         let here = CoreLayout::detect().expect("cores").client();
         round_trip(here, nowhere).expect_err("no such core");

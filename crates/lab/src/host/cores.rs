@@ -1,8 +1,7 @@
 //! Which cores the client has and which the variants' roles share, and pinning to them.
 //!
-//! The last core is the client's alone, so that generator and service never take time from each other; it
-//! refuses to be clever about more than that. Where there is one core only they share it, and the layout says
-//! so.
+//! The last core is the client's alone, so that generator and service do not compete for CPU time. Nothing
+//! more is decided here. On one core they share it, and the layout says so.
 
 use std::fmt;
 use std::io;
@@ -48,7 +47,7 @@ pub enum CoreError {
     Pin {
         /// What was to be pinned.
         what: String,
-        /// Where to.
+        /// The intended cores.
         cores: String,
         /// The system's reason.
         #[source]
@@ -58,12 +57,12 @@ pub enum CoreError {
 
 impl CoreLayout {
     /// The layout of the cores that this process may use. Call it before pinning anything: a pinned process
-    /// sees only its own core. Cores that are offline are never in an affinity mask that the kernel reports.
+    /// sees only its own core. The kernel reports no offline cores in an affinity mask.
     pub fn detect() -> Result<Self, CoreError> {
         Self::from_allowed(&sys::affinity(Some(Pid::own())).map_err(CoreError::Unknown)?)
     }
 
-    /// The layout of a given set of cores: the last is the client's, the rest are the services'.
+    /// The layout of a given set of cores: the last is the client's, the others are the services'.
     pub fn from_allowed(allowed: &[CoreId]) -> Result<Self, CoreError> {
         let mut service = allowed.to_vec();
         service.sort_unstable();
@@ -75,7 +74,7 @@ impl CoreLayout {
         Ok(Self { client, service, sharing: Sharing::Apart })
     }
 
-    /// Cores that are shared with somebody.
+    /// A layout whose client's core is shared.
     pub(crate) const fn shared(client: CoreId, service: Vec<CoreId>) -> Self {
         Self { client, service, sharing: Sharing::Shared }
     }
@@ -95,7 +94,7 @@ impl CoreLayout {
         self.sharing
     }
 
-    /// The service cores that are SMT siblings of the client's core, given the groups of siblings: what runs
+    /// The service cores that are SMT siblings of the client's core, given all groups of siblings. What runs
     /// there slows the generator.
     pub fn siblings_of_client(&self, groups: &[Vec<CoreId>]) -> Vec<CoreId> {
         let with_client = groups.iter().filter(|group| group.contains(&self.client)).flatten();
@@ -119,7 +118,7 @@ impl fmt::Display for CoreLayout {
     }
 }
 
-/// Cores as the kernel lists them: `0-2,5`. They must ascend.
+/// Formats ascending cores as the kernel lists them: `0-2,5`.
 pub fn core_list(cores: &[CoreId]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for core in cores {
@@ -134,7 +133,7 @@ pub fn core_list(cores: &[CoreId]) -> String {
     ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// Reads a list such as `0-2,5`; `None` where it is not one. Ranges end at 65535, far above any machine.
+/// Parses a list such as `0-2,5`; `None` if it is invalid. Ranges end at 65535, far above any machine.
 pub fn parse_core_list(text: &str) -> Option<Vec<CoreId>> {
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|n| *n <= u32::from(u16::MAX));
     let mut cores = Vec::new();
@@ -154,7 +153,7 @@ pub fn pin_current_thread(core: CoreId) -> Result<(), CoreError> {
     })
 }
 
-/// A thread that is pinned as long as this lives.
+/// A thread that is pinned as long as this value lives.
 #[derive(Debug)]
 #[must_use = "the thread is let go when this is dropped"]
 pub struct Pinned {
@@ -162,8 +161,8 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Lets the calling thread run on `core` only, until this is dropped on the same thread. Who looks for
-    /// cores meanwhile sees but this one; who looks afterwards sees all there were.
+    /// Pins the calling thread to `core` until the value is dropped on the same thread. Until then, code that
+    /// lists the available cores sees only this one.
     pub fn current_thread(core: CoreId) -> Result<Self, CoreError> {
         let before = sys::affinity(None).map_err(CoreError::Unknown)?;
         pin_current_thread(core)?;
@@ -173,13 +172,13 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // A core that went offline meanwhile is no loss: the rest of the list still holds.
+        // If a core went offline meanwhile, the rest of the list still applies.
         let _ = sys::set_affinity(None, &self.before);
     }
 }
 
-/// Lets every thread of a process run on `cores` only. Threads that are born meanwhile inherit from a thread
-/// that may not be pinned yet, so the list is read again until it shows nobody new.
+/// Pins every thread of a process to `cores`. New threads inherit from threads that may not be pinned yet, so
+/// the list is read again until it shows no new one.
 pub fn pin_process(pid: Pid, cores: &[CoreId]) -> Result<(), CoreError> {
     let fail = |source| CoreError::Pin {
         what: format!("process {pid}"),
@@ -198,7 +197,7 @@ pub fn pin_process(pid: Pid, cores: &[CoreId]) -> Result<(), CoreError> {
         }
         for thread in fresh {
             match sys::set_affinity(Some(thread), cores) {
-                // A thread that ended meanwhile needs no core.
+                // A thread that has ended meanwhile needs no pinning.
                 Err(error) if error.raw_os_error() != Some(libc::ESRCH) => return Err(fail(error)),
                 _ => pinned.push(thread),
             }

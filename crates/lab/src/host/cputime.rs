@@ -1,7 +1,6 @@
-//! The machine's CPU time by `/proc/stat`: what was used, what was stolen.
+//! The machine's CPU time from `/proc/stat`: used and stolen.
 //!
-//! The kernel counts in ticks (10 ms as a rule), so these are figures for a block or a run, never for a short
-//! window.
+//! The kernel counts in ticks (usually 10 ms), so these figures serve a block or a run, never a short window.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,17 +34,18 @@ pub struct CoreTimes {
 }
 
 impl CoreTimes {
-    /// Time in which the core worked: everything but idle, iowait and steal.
+    /// Time in which the core worked: all but idle, iowait and steal.
     pub fn busy(&self) -> Nanoseconds {
         self.user + self.nice + self.system + self.irq + self.softirq
     }
 
-    /// All of it.
+    /// All time.
     pub fn total(&self) -> Nanoseconds {
         self.busy() + self.idle + self.iowait + self.steal
     }
 
-    /// What passed since `earlier`. A counter that fell (the kernel corrects iowait and idle) counts zero.
+    /// The difference to `earlier`. A counter that decreased (the kernel corrects iowait and idle) counts as
+    /// zero.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             user: self.user.saturating_sub(earlier.user),
@@ -70,7 +70,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Reads them now; `None` where `/proc` is not mounted or not as expected.
+    /// Reads them now; `None` if `/proc` is not mounted or not as expected.
     pub fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?, sys::tick())
     }
@@ -95,7 +95,7 @@ impl CpuTimes {
 
 fn core_times<'a>(fields: impl Iterator<Item = &'a str>, tick: Nanoseconds) -> Option<CoreTimes> {
     let ticks: Vec<u64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;
-    // Guest time (fields 9 and 10) is in user and nice already.
+    // Guest time (fields 9 and 10) is already included in user and nice.
     let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = ticks[..] else { return None };
     let time = |count: u64| tick * count;
     Some(CoreTimes {
@@ -110,7 +110,7 @@ fn core_times<'a>(fields: impl Iterator<Item = &'a str>, tick: Nanoseconds) -> O
     })
 }
 
-/// The share of all the machine's CPU time between two readings that the hypervisor gave to others.
+/// The share of the machine's CPU time between two readings that the hypervisor gave to others.
 pub fn steal_share(before: &CpuTimes, after: &CpuTimes) -> Ratio {
     let passed = after.machine.since(&before.machine);
     passed.steal.share_of(passed.total())
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_is_no_reading() {
+    fn unexpected_text_gives_no_reading() {
         for text in ["", "cpu  1 2 3\n", "cpu  a b c d e f g h\n", "cpu0 1 2 3 4 5 6 7 8\n"] {
             assert_eq!(CpuTimes::parse(text, TICK), None, "{text:?}");
         }
@@ -171,7 +171,8 @@ mod tests {
     fn the_hosts_own_times_sum_over_its_cores() {
         let times = CpuTimes::read().expect("/proc/stat");
         assert!(!times.cores.is_empty());
-        // The kernel sums in nanoseconds and rounds once per line, so cores may miss a tick each and kind.
+        // The kernel sums in nanoseconds and rounds once per line, so each core and kind may differ by one
+        // tick.
         let cores: Nanoseconds = times.cores.values().map(|core| core.user).sum();
         let slack = sys::tick() * (times.cores.len() as u64 + 1);
         assert!(times.machine.user + slack >= cores, "{:?} against {cores:?}", times.machine.user);

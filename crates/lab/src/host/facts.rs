@@ -1,7 +1,7 @@
-//! What this host is: the facts without which a figure cannot be understood or repeated.
+//! Facts about this host without which results cannot be understood or repeated.
 //!
-//! Each fact is missing where the host does not tell it; nothing is guessed. The host's name is kept as a
-//! hash only. What the facts mean for measurements is said by [`crate::doctor`], not here.
+//! A fact that the host does not report is missing; nothing is guessed. Of the host's name only a hash is
+//! kept. [`crate::doctor`] says what the facts mean for measurements.
 
 mod frequency;
 mod interrupts;
@@ -28,10 +28,10 @@ use crate::host::sys;
 
 pub use interrupts::{InterruptLine, parse_lines as parse_interrupts};
 
-/// Version questions are answered at once; a wrapper that first fetches a toolchain is not waited for.
+/// Toolchains report their version at once. A wrapper that downloads a toolchain first is not awaited.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Toolchains that are asked for their version.
+/// Toolchains whose version is recorded.
 const TOOLCHAINS: [(&str, &[&str]); 7] = [
     ("rust", &["rustc", "--version"]),
     ("go", &["go", "version"]),
@@ -139,7 +139,7 @@ fn cpuinfo_field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
 }
 
 fn parse_processor(cpuinfo: &str) -> Option<String> {
-    // x86 has the first; others have one of the rest, or a number that only a table could name.
+    // x86 has the first key. Others have one of the rest, or only a number that would need a table.
     ["model name", "Processor", "cpu model", "cpu", "uarch"]
         .iter()
         .find_map(|key| cpuinfo_field(cpuinfo, key))
@@ -147,7 +147,7 @@ fn parse_processor(cpuinfo: &str) -> Option<String> {
 }
 
 fn parse_hypervisor(cpuinfo: &str) -> Option<Hypervisor> {
-    // Only x86 has this flag; on others its absence says nothing.
+    // Only x86 has this flag; elsewhere its absence means nothing.
     let flags = cpuinfo_field(cpuinfo, "flags")?;
     let present = flags.split_ascii_whitespace().any(|flag| flag == "hypervisor");
     Some(if present { Hypervisor::Present } else { Hypervisor::Absent })
@@ -186,13 +186,13 @@ fn parse_cgroups(mountinfo: &str, own: &str) -> Option<CgroupFacts> {
         (false, true) => CgroupVersion::Two,
         (false, false) => return None,
     };
-    // A process without a group of version 2 cannot use what is mounted.
+    // A process that is in no group of version 2 cannot use the mounted hierarchy.
     let in_group = own.lines().any(|line| line.starts_with("0::"));
     let mount = Cgroup2Mount::find(mountinfo).filter(|_| in_group).map(|found| found.at);
     Some(CgroupFacts { version, mount })
 }
 
-/// Cores by physical core, as far as the kernel tells it of every one of these.
+/// Cores grouped by physical core; `None` unless the kernel reports it for all of them.
 pub(crate) fn siblings(cores: &[CoreId], read: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Vec<CoreId>>> {
     let mut groups = Vec::new();
     for core in cores {
@@ -214,7 +214,7 @@ pub fn toolchains() -> BTreeMap<String, String> {
     TOOLCHAINS.iter().filter_map(version).collect()
 }
 
-/// The revision of a folder; `None` where it is not under git, or git is not there.
+/// The revision of a folder; `None` if it is not under git or git is not installed.
 pub fn git_revision(folder: &Path) -> Option<GitRevision> {
     let git = |arguments: &[&str]| {
         let command: Vec<String> = ["git"].iter().chain(arguments).map(|word| (*word).to_owned()).collect();
@@ -226,13 +226,12 @@ pub fn git_revision(folder: &Path) -> Option<GitRevision> {
     Some(GitRevision { commit, tree })
 }
 
-/// Memory that can still be had without anything being swapped out (`MemAvailable`); `None` where it is not
-/// told.
+/// Memory available without swapping (`MemAvailable`); `None` if the kernel does not report it.
 pub fn memory_available() -> Option<Bytes> {
     kib_field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// All memory of this machine that the kernel gives out; `None` where it is not told.
+/// All memory that the kernel manages; `None` if it does not report it.
 pub fn memory_total() -> Option<Bytes> {
     kib_field(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
 }
@@ -298,7 +297,7 @@ mod tests {
         assert_eq!(facts.clock_sources, Some(vec!["tsc".to_owned(), "kvm-clock".to_owned()]));
         assert_eq!(facts.loopback_mtu, Some(Bytes::new(65536)));
         assert_eq!(facts.local_ports.map(PortRange::count), Some(28_232));
-        // 32768, 32769, 40000 and 60999; the others lie outside.
+        // 32768, 32769, 40000 and 60999; the others are outside the range.
         assert_eq!(facts.reserved_ports, Some(4));
         assert_eq!(facts.receive_buffer.map(|sizes| sizes.most), Some(Bytes::new(33_554_432)));
         assert_eq!(facts.receive_buffer_limit, Some(Bytes::new(4_194_304)));
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_without_flags_says_nothing_of_a_hypervisor() {
+    fn without_flags_of_the_processor_the_hypervisor_is_unknown() {
         assert_eq!(parse_hypervisor("processor: 0\nFeatures: fp asimd\n"), None);
         assert_eq!(parse_hypervisor("flags : fpu vme\n"), Some(Hypervisor::Absent));
     }

@@ -1,6 +1,6 @@
-//! The numbers by which the kernel names cores and processes.
+//! The kernel's numbers for cores and processes.
 //!
-//! They lie below the system calls, which take them; who a number is at the moment is asked elsewhere.
+//! The system calls take them, so they are defined below those. `procfs` tells which process has an id.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! Which host this is: the facts that make figures of another host incomparable, as a key, and those that may
-//! change on one and the same host.
+//! The identity of this host: the facts that make results of another host incomparable, as a key, and those
+//! that may change on the same host.
 //!
-//! The boot is not in the key: the same machine started again is the same host. Neither is its name, which
-//! containers get anew each time; whoever needs the very same machine compares that too.
+//! The boot is not in the key: a rebooted machine is the same host. The host's name is not either, since
+//! containers get a new one each time; callers that need the very same machine also compare the name.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use weighbridge_model::reliability::HostIdentity;
 
 use crate::host::cores::{CoreId, core_list};
 
-/// The identity of the host with these facts. `weigh` is the digest of this program, where it is known.
+/// The identity of the host with these facts. `weigh` is the digest of this program, if known.
 pub fn identity(facts: &HostFacts, weigh: Option<&str>) -> HostIdentity {
     let lasting = lasting(facts);
     HostIdentity { key: key(&lasting), lasting, passing: passing(facts, weigh) }
@@ -72,11 +72,11 @@ fn passing(facts: &HostFacts, weigh: Option<&str>) -> BTreeMap<String, String> {
     ])
 }
 
-/// By weakness, what is done about it; where the kernel tells nothing at all it is unknown.
+/// The mitigation of each vulnerability; `None` if the kernel reports none at all.
 fn mitigations(settings: &KernelSettings) -> Option<String> {
-    let told: Vec<String> =
+    let known: Vec<String> =
         settings.mitigations.iter().map(|(weakness, done)| format!("{weakness}: {done}")).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    (!known.is_empty()).then(|| known.join("; "))
 }
 
 fn word_of_switch(switch: Switch) -> String {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_about_weaknesses_is_of_the_key_and_what_may_be_set_is_not() {
+    fn mitigations_are_in_the_key_and_changeable_settings_are_not() {
         let plain = identity(&facts(), None);
         let mitigations = [("retbleed", "Mitigation: IBPB"), ("l1tf", "Vulnerable")];
         let mitigated = KernelSettings {

@@ -1,11 +1,11 @@
-//! Idle states: how a core waits that has nothing to do, and keeping idle cores awake.
+//! Idle states: how an idle core waits, and keeping idle cores awake.
 //!
 //! The kernel stops an idle core in one of the states of its cpuidle driver, and waking it takes up to that
-//! state's latency; on a virtual machine also a way through the hypervisor, which no table tells. Whoever
-//! holds `/dev/cpu_dma_latency` open says how long waking may take at most on all cores (the kernel's PM QoS,
-//! `Documentation/power/pm_qos_interface.rst`): with 0 an idle core polls for work. The kernel forgets the
-//! request when the descriptor is closed, so that nothing is left behind however a run ends. Nothing else of
-//! the host is touched.
+//! state's latency. On a virtual machine it also takes an exit to the hypervisor, of unknown length. A
+//! process that holds `/dev/cpu_dma_latency` open sets the longest latency of waking for all cores (the
+//! kernel's PM QoS, `Documentation/power/pm_qos_interface.rst`); with 0 an idle core polls for work. The
+//! kernel drops the request when the descriptor is closed, so nothing is left behind however a run ends.
+//! Nothing else on the host is changed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,16 +16,16 @@ use weighbridge_model::environment::{IdleFacts, IdleState};
 use weighbridge_model::idle::Idle;
 use weighbridge_model::quantity::Nanoseconds;
 
-/// Where the kernel takes the longest latency of waking that somebody can bear.
+/// Where the kernel accepts requests for the longest latency of waking.
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// What the kernel takes for "any": `PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, 2,000 s.
+/// The kernel's value for "any": `PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, 2,000 s.
 const ANY_LATENCY: i32 = 2_000_000_000;
 
-/// Where drivers, governors and states are listed.
+/// Where the kernel lists drivers, governors and states.
 const CPUIDLE: &str = "/sys/devices/system/cpu/cpuidle";
 
-/// What the kernel was started with.
+/// The kernel's command line.
 const COMMAND_LINE: &str = "/proc/cmdline";
 
 /// Reads the facts by a function that gives a file's text.
@@ -60,7 +60,7 @@ fn state(number: usize, word: &dyn Fn(String) -> Option<String>) -> Option<IdleS
     })
 }
 
-/// The longest latency of waking that the kernel allows at present, by all that asked.
+/// The longest latency of waking that the kernel allows now, over all requests.
 pub fn latency_limit() -> Option<Nanoseconds> {
     let mut bytes = [0; 4];
     File::open(DEVICE).and_then(|mut file| file.read_exact(&mut bytes)).ok()?;
@@ -88,7 +88,7 @@ impl IdleError {
         self.to_string()
     }
 
-    /// What would let them be kept awake.
+    /// What would allow keeping them awake.
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Refused(_) => {
@@ -106,14 +106,13 @@ impl IdleError {
     }
 }
 
-/// Whether a kernel started with these words has its idle cores poll; the last of them that says how they
-/// wait counts.
+/// Whether a kernel with this command line has its idle cores poll; the last parameter about idling counts.
 fn always_polls(command_line: &str) -> bool {
     command_line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("idle=")).next_back()
         == Some("poll")
 }
 
-/// Whether idle cores can be kept awake here, or are without us.
+/// Whether idle cores can be kept awake here, or always are.
 pub fn can_be_kept_awake() -> Result<(), IdleError> {
     match IdleHold::open() {
         Err(IdleError::AlwaysPolled) => Ok(()),
@@ -121,7 +120,7 @@ pub fn can_be_kept_awake() -> Result<(), IdleError> {
     }
 }
 
-/// A request to keep idle cores awake, or not, for as long as it lives.
+/// A request to keep idle cores awake, or not, in force until it is dropped.
 #[derive(Debug)]
 pub struct IdleHold {
     device: File,
@@ -129,12 +128,12 @@ pub struct IdleHold {
 }
 
 impl IdleHold {
-    /// Opens the device and asks for nothing yet.
+    /// Opens the device without a request.
     pub fn open() -> Result<Self, IdleError> {
         if fs::read_to_string(COMMAND_LINE).is_ok_and(|line| always_polls(&line)) {
             return Err(IdleError::AlwaysPolled);
         }
-        // Rust closes it in programs that are started: a service must not hold it when we are gone.
+        // Rust closes it in the programs that we start; a service must not hold it after our end.
         let device = OpenOptions::new().write(true).open(DEVICE).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => IdleError::Missing,
             _ => IdleError::Refused(error),
@@ -148,12 +147,12 @@ impl IdleHold {
             return Err(IdleError::NoPolling(state.name));
         }
         let hold = Self { device, now: Mutex::new(Idle::Polled) };
-        // An open descriptor asks for any latency until told otherwise; whether it can be told is seen here.
+        // A newly opened descriptor requests any latency. Writing that shows whether writing is permitted.
         hold.ask(Idle::Host).map_err(IdleError::Refused)?;
         Ok(hold)
     }
 
-    /// Has idle cores wait this way from now on.
+    /// Sets how idle cores wait from now on.
     pub fn ask(&self, idle: Idle) -> io::Result<()> {
         let mut now = self.now.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if *now != idle {
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_virtual_machine_tells_how_long_it_polls() {
+    fn the_polling_time_of_a_virtual_machine_is_read() {
         let known = [
             ("/sys/devices/system/cpu/cpuidle/current_driver", "haltpoll"),
             ("/sys/devices/system/cpu/cpuidle/current_governor_ro", "haltpoll"),
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_whose_cores_always_poll_is_known_by_its_command_line() {
+    fn always_polling_is_recognised_by_the_kernels_command_line() {
         assert!(always_polls("ro quiet idle=poll mitigations=off\n"));
         for other in ["ro quiet", "ro idle=halt", "xidle=poll", "idle=poll idle=nomwait", "ro cpuidle.off=1"]
         {
@@ -227,10 +226,10 @@ mod tests {
         }
     }
 
-    /// Reads back what the kernel makes of all requests: others may hold theirs, so only a tighter limit is
-    /// looked for.
+    /// Reads back the limit that results from all requests. Other processes may hold some, so only a tighter
+    /// limit is expected.
     #[test]
-    fn the_kernel_heeds_the_request_and_forgets_it() {
+    fn the_kernel_applies_the_request_and_drops_it() {
         let Ok(hold) = IdleHold::open() else { return };
         hold.ask(Idle::Polled).expect("an open device takes it");
         assert_eq!(latency_limit(), Some(Nanoseconds::ZERO));

@@ -1,9 +1,9 @@
-//! Two sets of cores for two variants that run at the same time: each has a client's core and services' cores
-//! of its own.
+//! Two sets of cores for two variants that run at the same time, each with a client's core and services'
+//! cores.
 //!
-//! Both lanes have as many cores, or one variant would be favoured, and SMT siblings stay in one lane where
-//! that can be, so that neither lane takes time from the other. It refuses to make lanes of fewer than four
-//! cores. Who is in which lane, and when, is decided elsewhere.
+//! Both lanes have equally many cores, so that neither variant has an advantage. SMT siblings stay in one
+//! lane where possible, so that the lanes do not compete. A lane needs two cores. Other modules decide which
+//! variant is in which lane, and when.
 
 use std::fs;
 
@@ -15,20 +15,20 @@ use crate::host::sys;
 /// Fewest cores of a lane: one for the client, one for a service.
 const LEAST: usize = 2;
 
-/// One of the two.
+/// One of the two lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// The one with the lowest core.
+    /// The lane with the lowest core.
     First,
-    /// The other.
+    /// The other lane.
     Second,
 }
 
 impl Lane {
-    /// Both, in their order.
+    /// Both, in order.
     pub const BOTH: [Self; 2] = [Self::First, Self::Second];
 
-    /// Its place in that order.
+    /// Its position in that order.
     pub const fn index(self) -> usize {
         match self {
             Self::First => 0,
@@ -51,7 +51,7 @@ pub enum LaneError {
     Cores(#[from] CoreError),
 }
 
-/// Who runs where, when two variants run at the same time.
+/// Which cores each lane has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lanes {
     lanes: [CoreLayout; 2],
@@ -66,9 +66,8 @@ impl Lanes {
         Self::split(&allowed, &siblings.unwrap_or_default())
     }
 
-    /// The lanes of a given set of cores, whose SMT siblings are in `siblings`: the lower half and the upper
-    /// half, siblings next to each other. Of each the last core is the client's. A core that is left over
-    /// belongs to nobody measured.
+    /// The lanes of a given set of cores with these SMT siblings: the lower half and the upper half, siblings
+    /// next to each other. The last core of each is the client's. A left-over core is in neither lane.
     pub fn split(allowed: &[CoreId], siblings: &[Vec<CoreId>]) -> Result<Self, LaneError> {
         let first_sibling = |core: CoreId| {
             let group = siblings.iter().find(|group| group.contains(&core));
@@ -87,9 +86,9 @@ impl Lanes {
         Ok(Self { lanes, own })
     }
 
-    /// Lanes of any cores, also of cores that they share: client and services of each. What is measured so is
-    /// worth nothing, and the layouts say so, but a machine that is too small for a duet can do all that one
-    /// does. For tests; nothing that a user writes leads here.
+    /// Lanes of any cores, even shared ones: client and services of each. Measurements in them are worthless,
+    /// and the layouts say so, but a duet can run on a machine that is too small for it. For tests; users
+    /// cannot ask for it.
     pub fn sharing(lanes: [(CoreId, Vec<CoreId>); 2]) -> Self {
         let lanes = lanes.map(|(client, service)| CoreLayout::shared(client, service));
         Self { own: lanes[1].client(), lanes }
@@ -99,7 +98,7 @@ impl Lanes {
         &self.lanes[lane.index()]
     }
 
-    /// The core of everything that is not measured: one that is left over, or else a client's.
+    /// The core of everything that is not measured: a left-over core, or else a client's.
     pub const fn own(&self) -> CoreId {
         self.own
     }
@@ -118,7 +117,7 @@ mod tests {
         Lanes::split(&cores(allowed), &siblings.iter().map(|group| cores(group)).collect::<Vec<_>>())
     }
 
-    /// Client and services of either lane, and the core of the rest.
+    /// Client and services of both lanes, and the core of the rest.
     fn placed(lanes: &Lanes) -> ([(u32, Vec<u32>); 2], u32) {
         let cores_of_lane = |lane| {
             let layout = lanes.get(lane);

@@ -1,7 +1,7 @@
-//! The whole machine's CPU time over a stretch, beside this program's own.
+//! The whole machine's CPU time over an interval, and this program's own.
 //!
-//! The kernel tells the machine's in ticks (10 ms as a rule), one rounding for each kind of time and reading:
-//! a figure for seconds, never for a short window. This program's is by its own clock, in nanoseconds.
+//! The kernel reports the machine's in ticks (usually 10 ms), rounded for each kind of time and reading, so
+//! it serves intervals of seconds, never a short window. This program's is by its own clock, in nanoseconds.
 
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
@@ -10,10 +10,10 @@ use crate::host::cputime::{CpuTimes, machine_busy};
 use crate::host::procfs::Pid;
 use crate::host::sys;
 
-/// Kinds of time that a busy core's is the sum of, each rounded down to a tick by itself.
+/// Kinds of time that add up to a core's busy time; each is rounded down to a tick separately.
 const BUSY_KINDS: u64 = 5;
 
-/// A stretch that has begun.
+/// An interval that has begun.
 #[derive(Debug)]
 pub struct MachineWatch {
     began: Timestamp,
@@ -21,27 +21,27 @@ pub struct MachineWatch {
     own: Nanoseconds,
 }
 
-/// What was used in a stretch.
+/// CPU time used in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MachineUse {
-    /// How long it was.
+    /// Length of the interval.
     pub span: Nanoseconds,
-    /// What all cores worked.
+    /// Busy time of all cores.
     pub busy: Nanoseconds,
-    /// By so much `busy` may be off by rounding, either way.
+    /// Largest rounding error of `busy`, either way.
     pub resolution: Nanoseconds,
-    /// What this program used of it, all its threads together.
+    /// CPU time of all threads of this program, included in `busy`.
     pub own: Nanoseconds,
 }
 
 impl MachineWatch {
-    /// Begins now; `None` where `/proc` does not tell.
+    /// Begins an interval; `None` if `/proc` does not report the times.
     pub fn start() -> Option<Self> {
         let machine = CpuTimes::read()?;
         Some(Self { began: monotonic_now(), machine, own: own_clock()? })
     }
 
-    /// Ends now.
+    /// Ends the interval.
     pub fn end(&self) -> Option<MachineUse> {
         let (machine, own) = (CpuTimes::read()?, own_clock()?);
         Some(MachineUse {
@@ -61,8 +61,8 @@ fn own_clock() -> Option<Nanoseconds> {
 mod tests {
     use super::*;
 
-    /// Fields 14 and 15 of `/proc/self/stat`: this process's ticks, which the kernel counts apart from its
-    /// CPU clock.
+    /// Fields 14 and 15 of `/proc/self/stat`: this process's ticks, which the kernel counts separately from
+    /// its CPU clock.
     fn own_ticks() -> u64 {
         let stat = std::fs::read_to_string("/proc/self/stat").expect("/proc");
         let fields: Vec<&str> = stat.rsplit(") ").next().expect("fields").split(' ').collect();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_burnt_is_seen_by_the_clock_and_by_the_machine() {
+    fn used_cpu_time_is_counted_by_the_clock_and_by_the_machine() {
         let (watch, ticks) = (MachineWatch::start().expect("/proc/stat"), own_ticks());
         let goal = own_clock().expect("a clock") + Nanoseconds::from_millis(400);
         while own_clock().expect("a clock") < goal {
@@ -78,10 +78,11 @@ mod tests {
         }
         let (used, ticks) = (watch.end().expect("/proc/stat"), sys::tick() * (own_ticks() - ticks));
         assert!(used.own >= Nanoseconds::from_millis(400), "{used:?}");
-        // Other tests of this process may burn meanwhile; both counts see them. Reading comes a moment apart.
+        // Other tests of this process may use CPU meanwhile. Both counts include that, but are read at
+        // different times.
         let apart = used.own.as_nanos().abs_diff(ticks.as_nanos());
         assert!(apart <= Nanoseconds::from_millis(80).as_nanos(), "{used:?} against {ticks}");
-        // Where the kernel samples by ticks a stretch this short may be off by some of them.
+        // A kernel that samples by ticks may be off by some ticks in so short an interval.
         assert!(used.busy + used.resolution + Nanoseconds::from_millis(150) >= used.own, "{used:?}");
         let cores = CpuTimes::read().expect("/proc/stat").cores.len() as u64;
         assert!(used.busy <= used.span * cores + used.resolution + Nanoseconds::from_millis(100), "{used:?}");

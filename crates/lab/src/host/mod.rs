@@ -1,7 +1,7 @@
-//! This host: what it is and does, read from the kernel, and the system calls by which it is read.
+//! This host: its facts and state, read from the kernel, and the system calls for that.
 //!
-//! Of processes only what the kernel tells of any; the lowest floor of the lab, on which everything else
-//! stands.
+//! Of processes it reads only what the kernel reports of any. The lowest module of the lab; all others depend
+//! on it.
 
 pub mod ask;
 pub mod clock;

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 /// A mounted hierarchy of version 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cgroup2Mount {
-    /// The group that is seen at the mount point.
+    /// The group that is mounted at the mount point.
     pub root: PathBuf,
     /// The mount point.
     pub at: PathBuf,
 }
 
 impl Cgroup2Mount {
-    /// The first in the text of `/proc/self/mountinfo`; `None` where there is none.
+    /// The first in the text of `/proc/self/mountinfo`; `None` if there is none.
     pub fn find(mountinfo: &str) -> Option<Self> {
         mountinfo.lines().find_map(Self::parse)
     }
 
-    /// Reads a `cgroup2` line: `id parent dev root mount options … - type source …`.
+    /// Parses a `cgroup2` line: `id parent dev root mount options … - type source …`.
     fn parse(line: &str) -> Option<Self> {
         let (left, right) = line.split_once(" - ")?;
         if right.split(' ').next()? != "cgroup2" {

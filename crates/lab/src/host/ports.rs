@@ -1,6 +1,6 @@
-//! Local TCP ports: one that is free, and which process listens on a given one.
+//! Local TCP ports: a free one, and the process that listens on a given one.
 //!
-//! Only the network namespace of the calling thread is looked at, and only what `/proc` shows to this user.
+//! Only the network namespace of the calling thread is examined, and only what `/proc` shows to this user.
 
 use std::fs;
 use std::io;
@@ -11,25 +11,25 @@ use crate::host::procfs::{self, Pid};
 /// State `LISTEN` in `/proc/net/tcp`.
 const LISTEN: &str = "0A";
 
-/// A TCP port of the loopback address that nobody listens on now. Another process may take it before it is
-/// used; whoever starts a service on it checks for that.
+/// A TCP port of the loopback address on which nothing listens now. Another process may take it before it is
+/// used; the code that starts a service on it checks for that.
 ///
-/// Errors: the system's, when no port is left.
+/// Errors: the system's, if no port is left.
 pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// Who listens on a port.
+/// The process that listens on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listener {
     Nobody,
     Process(Pid),
-    /// Someone whose descriptors this user may not see.
+    /// A process whose descriptors this user may not see.
     Hidden,
 }
 
 impl Listener {
-    /// The process, where it can be seen.
+    /// The process, if visible.
     pub const fn pid(self) -> Option<Pid> {
         match self {
             Self::Process(pid) => Some(pid),
@@ -38,7 +38,7 @@ impl Listener {
     }
 }
 
-/// The process that listens on local TCP port `port`, on whatever address. Where several share the port
+/// The process that listens on local TCP port `port`, on any address. If several share the port
 /// (`SO_REUSEPORT`, or a parent and its workers), the one with the lowest id: usually the parent.
 pub fn listener_of(port: u16) -> Listener {
     let table = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
@@ -96,7 +96,7 @@ mod tests {
         let port = listener.local_addr().expect("bound").port();
         assert_eq!(listener_of(port), Listener::Process(Pid::own()));
         drop(listener);
-        // A child that another test forks at this moment holds a copy of the descriptor until it executes.
+        // A child that another test forks now holds a copy of the descriptor until it executes.
         let gone = (0..10_000).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(1));
             listener_of(port) == Listener::Nobody

@@ -1,8 +1,7 @@
-//! What `/proc` says of processes: who they are, who belongs to a session, whether their threads have
+//! What `/proc` says of processes: their identity, the members of a session, and whether their threads have
 //! stopped.
 //!
-//! Reads only; it never signals anything. A process is named by id *and* start time, since ids are used
-//! again.
+//! It only reads, and never signals. A process is identified by id *and* start time, since ids are reused.
 
 use std::fs;
 use std::io;
@@ -26,7 +25,7 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
-    /// Who `pid` is now; `None` where there is no such process.
+    /// The current process with id `pid`; `None` if there is none.
     pub fn read(pid: Pid) -> Option<Self> {
         ProcessStat::read(pid).map(|stat| Self { pid, start_time: stat.start_time })
     }
@@ -34,7 +33,7 @@ impl ProcessIdentity {
     pub fn own() -> Option<Self> {
         Self::read(Pid::own())
     }
-    /// Whether this very process exists and is not merely waiting to be reaped.
+    /// Whether this very process exists and is not a zombie.
     pub fn is_alive(self) -> bool {
         ProcessStat::read(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.is_gone())
     }
@@ -61,7 +60,7 @@ pub struct ProcessStat {
 }
 
 impl ProcessStat {
-    /// Reads a process's line; `None` where it is gone or unreadable.
+    /// Reads a process's line; `None` if it has ended or is unreadable.
     pub fn read(pid: Pid) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
@@ -89,13 +88,13 @@ impl ProcessStat {
         })
     }
 
-    /// Whether nothing of it runs any more: a zombie, or dead.
+    /// Whether it has ended: a zombie, or dead.
     pub const fn is_gone(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 }
 
-/// Every process that can be seen, gone ones included.
+/// Every visible process, ended ones included.
 pub fn processes() -> Vec<ProcessStat> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
@@ -104,27 +103,27 @@ pub fn processes() -> Vec<ProcessStat> {
         .collect()
 }
 
-/// The processes of a session or process group that still run. A session holds its groups, so a shell with
-/// job control keeps its children in it; only a child that calls `setsid` itself escapes.
+/// The processes of a session or process group that still run. A session includes its groups, so children of
+/// a shell with job control are found; only a child that calls `setsid` itself is not.
 pub fn session_members(session: Pid) -> Vec<ProcessStat> {
     let belongs = |stat: &ProcessStat| stat.session == session || stat.group == session;
     processes().into_iter().filter(|stat| belongs(stat) && !stat.is_gone()).collect()
 }
 
-/// How long ago a process started; `None` where the kernel does not tell the time since boot.
+/// How long ago a process started; `None` if the kernel does not report the time since boot.
 pub(crate) fn age(stat: &ProcessStat) -> Option<Nanoseconds> {
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
     let seconds: f64 = uptime.split_ascii_whitespace().next()?.parse().ok()?;
     Some(Nanoseconds::from_secs_f64(seconds).saturating_sub(sys::tick() * stat.start_time))
 }
 
-/// The threads of a process; empty where it is gone.
+/// The threads of a process; empty if it has ended.
 pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().map(Pid::new)).collect()
 }
 
-/// Whether every thread of a process is stopped or gone.
+/// Whether every thread of a process is stopped or has ended.
 pub(crate) fn all_threads_stopped(pid: Pid) -> bool {
     threads(pid).into_iter().all(|thread| {
         let line = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
@@ -132,7 +131,7 @@ pub(crate) fn all_threads_stopped(pid: Pid) -> bool {
     })
 }
 
-/// The id that the kernel gave out last: while it stays the same no process or thread was born.
+/// The last id that the kernel assigned: while it stays the same, no process or thread has started.
 pub(crate) fn last_pid() -> Option<Pid> {
     parse_last_pid(&fs::read_to_string("/proc/loadavg").ok()?)
 }
@@ -141,8 +140,8 @@ fn parse_last_pid(loadavg: &str) -> Option<Pid> {
     loadavg.split_ascii_whitespace().nth(4)?.parse().ok().map(Pid::new)
 }
 
-/// The largest resident size a process ever had (`VmHWM`); `None` where it is gone or has no memory of its
-/// own.
+/// The largest resident size that a process ever had (`VmHWM`); `None` if it has ended or has no memory of
+/// its own.
 pub(crate) fn peak_memory(pid: Pid) -> Option<Bytes> {
     parse_peak_memory(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
 }
@@ -158,7 +157,7 @@ pub(crate) fn kib_field(text: &str, name: &str) -> Option<Bytes> {
     Some(Bytes::new(kib.checked_mul(1024)?))
 }
 
-/// The inodes of the sockets that a process has open; an error where its descriptors may not be seen.
+/// The inodes of the sockets that a process has open; an error if its descriptors are not visible.
 pub(crate) fn socket_inodes(pid: Pid) -> io::Result<Vec<u64>> {
     let inode = |path: PathBuf| {
         let link = fs::read_link(path).ok()?;
@@ -167,8 +166,8 @@ pub(crate) fn socket_inodes(pid: Pid) -> io::Result<Vec<u64>> {
     Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.filter_map(|entry| inode(entry.ok()?.path())).collect())
 }
 
-/// Which namespace numbers a process: two of the same one know each other by the same numbers. `None` where
-/// it is gone.
+/// The namespace of a process's id: processes of the same namespace see each other by the same ids. `None` if
+/// it has ended.
 pub fn numbering(pid: Pid) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }

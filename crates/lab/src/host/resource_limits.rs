@@ -1,11 +1,10 @@
-//! Whether the limits of this host allow so many connections: open files and local ports.
+//! Whether this host's limits allow a number of connections: open files and local ports.
 //!
-//! Asked before the first connection is opened, so that a load is refused in one sentence instead of breaking
-//! off in the middle of its connections. Files are made room for: the soft limit is raised as far as the
-//! connections need, and no further, within the hard limit. Services that are started afterwards inherit the
-//! raised limit, because each of them holds the other end of its connections; a limit without need would be
-//! no favour, since some programs set aside memory for every file that they may open, or close each of them
-//! one by one. Ports are only counted: no system setting is ever changed.
+//! This is checked before the first connection is opened, so that a load is refused with one message instead
+//! of failing half way. The soft limit of open files is raised as far as the connections need, within the
+//! hard limit. Services that start afterwards inherit it, because each holds the other end of its
+//! connections. It is not raised further, since some programs allocate memory for every possible file, or
+//! close each one by one. Ports are only counted; no system setting is changed.
 
 use std::io;
 
@@ -15,25 +14,25 @@ use crate::host::facts;
 use crate::host::sys;
 
 /// Open files of a generator's thread besides its connections: standard streams, event queue, timer, and the
-/// few that verification and the system's own libraries open for a moment.
+/// few that verification and the system's libraries open briefly.
 pub const OWN_FILES: u64 = 64;
 
 /// Open files of a service besides its connections: what an ordinary runtime has open (libraries, archives,
-/// logs) with room to spare.
+/// logs), with a reserve.
 pub const SERVICE_FILES: u64 = 512;
 
-/// Why so many connections cannot be opened here.
+/// Why this many connections cannot be opened here.
 #[derive(Debug, thiserror::Error)]
 pub enum ResourceLimitError {
     #[error(
         "{connections} connections need {needed} open files, and this process may have {hard}; raise the hard limit (`ulimit -Hn {needed}` as root, `LimitNOFILE={needed}` of a unit, `--ulimit nofile={needed}:{needed}` of a container), or use fewer connections"
     )]
     Files {
-        /// Connections of one table of files.
+        /// Connections in one table of files.
         connections: u64,
         /// Files that they need.
         needed: u64,
-        /// Files that the process may have at most.
+        /// The most files that the process may have.
         hard: u64,
     },
     #[error(
@@ -42,7 +41,7 @@ pub enum ResourceLimitError {
     Raise {
         /// The limit in force.
         soft: u64,
-        /// What was asked for.
+        /// What was requested.
         wanted: u64,
         /// The kernel's reason.
         source: io::Error,
@@ -55,38 +54,38 @@ pub enum ResourceLimitError {
         connections: u64,
         /// The address.
         peer: String,
-        /// Ports that can be had.
+        /// Available ports.
         available: u32,
-        /// The range that they are taken from.
+        /// The range of local ports.
         range: PortRange,
-        /// Ports of the range that are kept for other uses.
+        /// Ports of the range that are reserved for other uses.
         reserved: u32,
     },
 }
 
-/// `32768 to 60999`, and how many of them are reserved, if any are.
+/// `32768 to 60999`, with the number of reserved ports if there are any.
 pub(crate) fn range_text(range: PortRange, reserved: u32) -> String {
     let kept = if reserved > 0 { format!(", {reserved} of them reserved") } else { String::new() };
     format!("{} to {}{kept}", range.first, range.last)
 }
 
-/// Connections that one thread of the generator can hold with this limit of open files, its soft part raised.
+/// Connections that one thread of the generator can hold with this limit of open files, its soft limit
+/// raised.
 pub fn connections_with(files: Limit) -> u64 {
     files.hard.max(files.soft).saturating_sub(OWN_FILES)
 }
 
-/// Connections that one thread, or a server, of this process can hold once its soft limit is raised.
+/// Connections that one thread, or one server, of this process can hold once its soft limit is raised.
 pub fn most_connections() -> u64 {
     connections_with(sys::open_file_limit())
 }
 
-/// Connections that can be held to one address with these local ports, `reserved` of them being kept for
-/// other uses.
+/// Connections to one address that these local ports allow, `reserved` of which have other uses.
 pub fn connections_over(ports: PortRange, reserved: u32) -> u32 {
     ports.count().saturating_sub(reserved)
 }
 
-/// What the soft limit should be for so many connections in one table of files; `None` where it is already.
+/// The soft limit needed for this many connections in one table of files; `None` if it is high enough.
 fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLimitError> {
     let needed = connections.saturating_add(OWN_FILES);
     let hard = files.hard.max(files.soft);
@@ -97,18 +96,18 @@ fn soft_limit(files: Limit, connections: u64) -> Result<Option<u64>, ResourceLim
     Ok((wanted > files.soft).then_some(wanted))
 }
 
-/// Whether a process of this host may have the files for so many connections in one table. Changes nothing.
+/// Whether a process of this host may have the files for this many connections in one table. Changes nothing.
 pub fn check_files(connections: u64) -> Result<(), ResourceLimitError> {
     soft_limit(sys::open_file_limit(), connections).map(drop)
 }
 
-/// Raises this process's soft limit of open files to what so many connections in one table need, where it is
+/// Raises this process's soft limit of open files to what this many connections in one table need, if it is
 /// lower.
 pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
     let Limit { soft, hard } = sys::open_file_limit();
     let Some(wanted) = soft_limit(Limit { soft, hard }, connections)? else { return Ok(()) };
     match sys::set_open_file_limit(Limit { soft: wanted, hard }) {
-        // What a service may want besides is no reason to refuse a load that fits.
+        // Files that only a service may want are no reason to refuse a load that fits.
         Err(source) if soft < connections.saturating_add(OWN_FILES) => {
             Err(ResourceLimitError::Raise { soft, wanted, source })
         }
@@ -116,9 +115,9 @@ pub fn make_files(connections: u64) -> Result<(), ResourceLimitError> {
     }
 }
 
-/// Whether there are local ports for so many connections to one address. Connections to different addresses
-/// can have the same local port. Ports that other programs use at the moment, or that closed connections
-/// still hold, are not seen beforehand.
+/// Whether there are local ports for this many connections to one address. Connections to different addresses
+/// can share a local port. Ports that other programs use now, or that closed connections still hold, are not
+/// considered.
 pub fn check_ports(peer: &str, connections: u64) -> Result<(), ResourceLimitError> {
     let facts = facts::ports();
     let Some(range) = facts.local_ports else { return Ok(()) };
@@ -144,12 +143,12 @@ mod tests {
     #[test]
     fn the_soft_limit_is_raised_as_far_as_connections_need_and_no_further() {
         let wanted = |files, connections| soft_limit(files, connections).expect("fits");
-        // The usual limit has room for the usual load, and nothing is touched.
+        // The usual limit is enough for the usual load, so nothing changes.
         assert_eq!(wanted(limit(1024, 524_288), 16), None);
         assert_eq!(wanted(limit(1024, 524_288), 512), None);
         assert_eq!(wanted(limit(1024, 524_288), 513), Some(1025));
         assert_eq!(wanted(limit(1024, 1 << 30), 10_000), Some(10_512));
-        // The service's own files are wished for, the connections' are needed.
+        // Files for the service are optional, files for connections are required.
         assert_eq!(wanted(limit(1024, 10_064), 10_000), Some(10_064));
         assert_eq!(wanted(limit(10_064, 10_064), 10_000), None);
     }
@@ -188,7 +187,7 @@ mod tests {
         let Limit { soft: before, hard } = sys::open_file_limit();
         make_files(1).expect("a connection fits");
         assert_eq!(sys::open_file_limit(), Limit { soft: before.max(513.min(hard)), hard });
-        // No further than this: what other tests start would inherit it.
+        // Not raised further, since processes that other tests start would inherit it.
         let most = connections_with(limit(before, hard));
         let some = most.min(4_000);
         make_files(some).expect("they fit");

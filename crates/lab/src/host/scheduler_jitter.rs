@@ -1,8 +1,9 @@
-//! How much of a core's time others take: the gaps that a thread sees which never gives its core up.
+//! Scheduler jitter: how much of a core's time others take, as gaps seen by a thread that never gives up its
+//! core.
 //!
 //! Hypervisor, interrupts and other programs take cores away for tens of microseconds to tens of
-//! milliseconds. Where that is more than one part in a hundred of the time, a 99th percentile is theirs and
-//! not the server's. It watches; it neither prevents nor names who it was.
+//! milliseconds. If that is more than a hundredth of the time, a 99th percentile shows them and not the
+//! server. This only measures: it neither prevents gaps nor finds their cause.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,13 +13,13 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use crate::host::clock::monotonic_now;
 use crate::host::cores::{CoreId, CoreLayout, pin_current_thread};
 
-/// A shorter time between two looks at the clock is no gap: an interrupt's work takes a few microseconds.
+/// A shorter time between two clock reads is not a gap: handling an interrupt takes a few microseconds.
 pub const GAP: Nanoseconds = Nanoseconds::from_micros(50);
 
 /// The gaps that were seen on one core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SchedulerJitter {
-    /// How long it was watched.
+    /// How long the core was watched.
     pub watched: Nanoseconds,
     /// The sum of the gaps.
     pub away: Nanoseconds,
@@ -28,7 +29,7 @@ pub struct SchedulerJitter {
 }
 
 impl SchedulerJitter {
-    /// Takes note of two looks at the clock in a row.
+    /// Counts the time between two consecutive clock reads if it is a gap.
     fn between(&mut self, earlier: Timestamp, later: Timestamp) {
         let gap = later.since(earlier);
         self.watched += gap;
@@ -39,7 +40,7 @@ impl SchedulerJitter {
         }
     }
 
-    /// The part of the time that the core was away, 0 to 1.
+    /// The share of time that gaps took, 0 to 1.
     pub fn share(&self) -> f64 {
         if self.watched == Nanoseconds::ZERO {
             0.0
@@ -48,20 +49,20 @@ impl SchedulerJitter {
         }
     }
 
-    /// SchedulerJitter in a second.
+    /// Gaps per second.
     pub fn per_second(&self) -> f64 {
         if self.watched == Nanoseconds::ZERO { 0.0 } else { self.count as f64 / self.watched.as_secs_f64() }
     }
 }
 
-/// Watches the client's core for `time` while the services' cores are kept busy, as they are under load.
+/// Watches the client's core for `time` while the services' cores are kept busy, as under load.
 pub fn watch(cores: &CoreLayout, time: Nanoseconds) -> io::Result<SchedulerJitter> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for core in cores.service().iter().filter(|core| **core != cores.client()) {
             let over = &over;
             scope.spawn(move || {
-                // A core that cannot be kept busy leaves the watch a little too good.
+                // If a core cannot be kept busy, the watch sees somewhat fewer gaps than under load.
                 let pinned = pin_current_thread(*core).is_ok();
                 while pinned && !over.load(Ordering::Relaxed) {
                     std::hint::black_box(monotonic_now());
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_are_times_between_looks_that_are_too_long() {
+    fn gaps_are_long_times_between_two_clock_reads() {
         let mut jitter = SchedulerJitter::default();
         let looks = [0, 49_999, 100_000, 1_100_000, 1_100_100, 2_000_000].map(Timestamp::from_nanos);
         looks.windows(2).for_each(|two| jitter.between(two[0], two[1]));

@@ -1,7 +1,7 @@
-//! System calls behind functions of this crate's types, most of them by rustix: signals, affinity, CPU clocks, sessions,
+//! System calls with this crate's types, most of them by rustix: signals, affinity, CPU clocks, sessions,
 //! namespaces, and what a child does between fork and exec.
 //!
-//! The only module with `unsafe`. It decides nothing: no policy, no retries, no state.
+//! Apart from the packet relay's, the only module with `unsafe`. It holds no policy, retries or state.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -27,14 +27,15 @@ use weighbridge_model::environment::Limit;
 
 pub(crate) use rustix::process::Signal;
 
-/// Whom a signal goes to.
+/// Receiver of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignalTarget {
     Process(Pid),
     Group(Pid),
 }
 
-/// A child's preparations, in their order; the step that failed is told to the parent as a negative number.
+/// Steps of a child before exec, in their order. The child reports a failed step to its parent as a negative
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SetupStep {
     Session = 1,
@@ -63,13 +64,13 @@ impl SetupStep {
     }
 }
 
-/// What spawning says of a child that was not let through its gate.
+/// The error of spawning a child that was not let through its gate.
 pub(crate) const ENDED_AT_GATE: i32 = libc::ECANCELED;
 
-/// Descriptors by which a forked child waits until its parent has written down that it exists.
+/// Descriptors by which a forked child waits until its parent has recorded it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gate<'a> {
-    /// The child reads one byte here; end of file means that the parent is gone or has changed its mind.
+    /// The child reads one byte here; end of file means that the parent has ended or gave up.
     pub(crate) wait: BorrowedFd<'a>,
     /// The parent's end. The child closes its copy, or it would never see end of file.
     pub(crate) release: BorrowedFd<'a>,
@@ -77,7 +78,8 @@ pub(crate) struct Gate<'a> {
     pub(crate) report: BorrowedFd<'a>,
 }
 
-/// Sends a signal. Ids below 2 (init, "every process", "my own group") are refused: no caller can mean them.
+/// Sends a signal. Ids below 2 (init, "every process", "my own group") are refused, since no caller can
+/// intend them.
 pub(crate) fn signal(target: SignalTarget, signal: Signal) -> io::Result<()> {
     let (SignalTarget::Process(pid) | SignalTarget::Group(pid)) = target;
     if pid.get() < 2 {
@@ -101,7 +103,7 @@ pub(crate) enum Ended {
     Signal(i32),
 }
 
-/// How a child of ours ended, `None` while it runs. It is not reaped: its number stays its own.
+/// How our child ended; `None` while it runs. It is not reaped, so its id is not reused.
 pub(crate) fn peek_exit(child: Pid) -> io::Result<Option<Ended>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let status = waitid(WaitId::Pid(known(child)?), options)?;
@@ -110,13 +112,13 @@ pub(crate) fn peek_exit(child: Pid) -> io::Result<Option<Ended>> {
     }))
 }
 
-/// Ignores a signal for the rest of this process's life.
+/// Makes this process ignore a signal from now on.
 pub(crate) fn ignore(signal: Signal) {
     // SAFETY: SIG_IGN installs no handler, so no code of ours can run in signal context.
     unsafe { libc::signal(signal.as_raw(), libc::SIG_IGN) };
 }
 
-/// Moves this process into a session of its own; an error where it leads a group already.
+/// Makes this process a session leader; fails if it leads a process group already.
 pub(crate) fn new_session() -> io::Result<()> {
     rustix::process::setsid()?;
     Ok(())
@@ -136,7 +138,7 @@ pub(crate) fn realtime() -> Nanoseconds {
     nanoseconds(clock_gettime(ClockId::Realtime))
 }
 
-/// CPU time that a process has used, all its threads together, as its own CPU clock has it.
+/// CPU time of all threads of a process, by its CPU clock.
 pub(crate) fn process_cpu_clock(pid: Pid) -> io::Result<Nanoseconds> {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: the pointer is valid for one clockid_t.
@@ -157,8 +159,8 @@ pub(crate) fn tick() -> Nanoseconds {
     Nanoseconds::from_secs(1) / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// Makes sure that so many bytes can be written to a file, without changing its length. File systems that
-/// cannot tell are taken at their silence.
+/// Reserves space for writing this many bytes to a file, without changing its length. Does nothing on file
+/// systems that cannot reserve space.
 pub(crate) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes).map_err(io::Error::from) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
@@ -171,14 +173,13 @@ pub(crate) fn open_file_limit() -> Limit {
     Limit { soft: current.unwrap_or(u64::MAX), hard: maximum.unwrap_or(u64::MAX) }
 }
 
-/// Sets the limit of open files, of this process and of what it starts from here on.
+/// Sets the limit of open files of this process and of what it starts from now on.
 pub(crate) fn set_open_file_limit(limit: Limit) -> io::Result<()> {
     let bound = |files: u64| (files != u64::MAX).then_some(files);
     Ok(setrlimit(Resource::Nofile, Rlimit { current: bound(limit.soft), maximum: bound(limit.hard) })?)
 }
 
-/// What can be gone on with: something can be read from the one, or written to the other. So it is where the
-/// other side is gone.
+/// Which of the two descriptors is ready. One whose other side is closed also counts as ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Open {
     pub readable: bool,
@@ -216,12 +217,12 @@ fn core_set(cores: &[CoreId]) -> io::Result<CpuSet> {
     Ok(set)
 }
 
-/// Lets a thread run on `cores` only; `None` is the calling thread. Cores from 1024 on are refused.
+/// Pins a thread to `cores`; `None` is the calling thread. Cores from 1024 on are refused.
 pub(crate) fn set_affinity(thread: Option<Pid>, cores: &[CoreId]) -> io::Result<()> {
     Ok(sched_setaffinity(thread.map(known).transpose()?, &core_set(cores)?)?)
 }
 
-/// Adds to `command` that its child gets SIGTERM when the thread that starts it ends, even by SIGKILL.
+/// Makes the child of `command` get SIGTERM when the thread that starts it ends, even by SIGKILL.
 pub(crate) fn terminate_with_us(command: &mut Command) {
     let child = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?);
     // SAFETY: between fork and exec the closure makes one async-signal-safe system call and never allocates
@@ -236,21 +237,19 @@ pub(crate) fn affinity(thread: Option<Pid>) -> io::Result<Vec<CoreId>> {
     Ok((0..CpuSet::MAX_CPU as u32).filter(allowed).map(CoreId::new).collect())
 }
 
-/// What the kernel gives a process for whom nobody has asked for anything else (`PR_SET_TIMERSLACK` of
-/// `prctl(2)`).
+/// The kernel's default for processes that set no timer slack (`PR_SET_TIMERSLACK` of `prctl(2)`).
 const USUAL_TIMER_SLACK: Nanoseconds = Nanoseconds::from_micros(50);
 
-/// Lets timers of the calling thread, and of what it starts, end so much later than they are due.
+/// Sets the timer slack of the calling thread and of what it starts.
 pub(crate) fn set_timer_slack(time: Nanoseconds) {
-    // It cannot fail: above zero every slack is allowed.
+    // It cannot fail: every slack above zero is allowed.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(time.as_nanos()));
 }
 
-/// Adds to `command` what its child does before exec: a session of its own, its cgroups (by their
-/// `cgroup.procs`), its cores, the usual timer slack whatever we were started with, then the gate.
+/// Sets up what the child of `command` does before exec: it starts a session, enters its cgroups (by their
+/// `cgroup.procs`), pins itself to its cores, resets the timer slack to the default, then waits at the gate.
 ///
-/// The descriptors must stay open until `command` has been spawned; an error where a core number is
-/// impossible.
+/// The descriptors must stay open until `command` has been spawned. Fails for an impossible core number.
 pub(crate) fn prepare_child(
     command: &mut Command,
     cgroups: &[BorrowedFd<'_>],
@@ -258,7 +257,7 @@ pub(crate) fn prepare_child(
     gate: Gate<'_>,
 ) -> io::Result<()> {
     let cores = cores.map(core_set).transpose()?;
-    // Made before the fork; the child only reads it.
+    // Allocated before the fork; the child only reads it.
     let cgroups: Vec<RawFd> = cgroups.iter().map(AsRawFd::as_raw_fd).collect();
     let (wait, release, report) = (gate.wait.as_raw_fd(), gate.release.as_raw_fd(), gate.report.as_raw_fd());
     let child = move || {
@@ -306,50 +305,49 @@ fn set_up(cgroups: &[RawFd], cores: Option<&CpuSet>) -> Result<(), (SetupStep, i
 
 fn send(report: RawFd, value: i32) {
     let bytes = value.to_ne_bytes();
-    // A parent that cannot be told sees end of file instead, and reports that.
+    // If the report fails, the parent sees end of file and reports that.
     // SAFETY: the pointer is valid for four bytes.
     unsafe { libc::write(report, bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Puts the calling thread into a network namespace of its own that nobody has a name for; it goes with what
-/// is in it.
+/// Moves the calling thread into a new, unnamed network namespace, which ends with its last user.
 pub(crate) fn leave_network() -> io::Result<()> {
-    // SAFETY: a namespace leaves descriptors as they are.
+    // SAFETY: a new namespace does not affect descriptors.
     Ok(unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?)
 }
 
-/// Puts the calling thread into the network namespace that `namespace` is open on.
+/// Moves the calling thread into the network namespace that `namespace` refers to.
 pub(crate) fn enter_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
     Ok(rustix::thread::move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?)
 }
 
-/// Gives the network namespace of the calling thread a name: the file `path`, which must exist.
+/// Names the network namespace of the calling thread: mounts it on the file `path`, which must exist.
 pub(crate) fn name_own_network(path: &CStr) -> io::Result<()> {
     Ok(mount_bind(c"/proc/thread-self/ns/net", path)?)
 }
 
-/// Gives the calling thread mounts of its own, in which the folder `path` is an empty one in memory. What it
-/// starts has the same; nobody else sees a difference.
+/// Gives the calling thread a mount namespace in which the folder `path` is an empty one in memory. Its
+/// children share the namespace; other processes see no difference.
 pub(crate) fn hide_folder(path: &Path) -> io::Result<()> {
-    // SAFETY: a namespace leaves descriptors as they are.
+    // SAFETY: a new namespace does not affect descriptors.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }?;
-    // What is mounted here is not to be passed on.
+    // Mounts made here must not propagate to the host.
     mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(mount(c"tmpfs", path, c"tmpfs", flags, c"mode=0700,size=1m")?)
 }
 
-/// Takes away what is mounted on `path` itself, in use or not.
+/// Unmounts what is mounted on `path` itself, even if in use.
 pub(crate) fn unmount(path: &CStr) -> io::Result<()> {
     Ok(rustix::mount::unmount(path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?)
 }
 
-/// Whether `path` is a namespace, and not a plain file.
+/// Whether `path` is a namespace rather than a plain file.
 pub(crate) fn is_namespace(path: &CStr) -> bool {
     statfs(path).is_ok_and(|facts| facts.f_type == libc::NSFS_MAGIC)
 }
 
-/// A socket of TCP over IPv4 in the network namespace of the calling thread: non-blocking, without Nagle's
+/// A TCP socket over IPv4 in the network namespace of the calling thread: non-blocking, without Nagle's
 /// algorithm.
 pub(crate) fn tcp_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -358,12 +356,12 @@ pub(crate) fn tcp_socket() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Takes away the mount that a path of `/proc/self/fd` is open on, if it is still there.
+/// Unmounts the mount that a path of `/proc/self/fd` is open on, if it still exists.
 pub(crate) fn unmount_open(path: &CStr) -> io::Result<()> {
     Ok(rustix::mount::unmount(path, UnmountFlags::DETACH)?)
 }
 
-/// The largest packet that the kernel sends to where the socket is connected.
+/// The largest packet that the kernel sends to the socket's peer.
 pub(crate) fn path_mtu(socket: &impl AsFd) -> io::Result<u32> {
     Ok(sockopt::ip_mtu(socket)?)
 }

@@ -1,9 +1,9 @@
-//! The relay of ours in the switch's place: started there before the service, asked at the end of a trial
-//! what it carried.
+//! Our packet relay in the switch: started there before the service, and asked for its counters at the end of
+//! a trial.
 //!
-//! What it does to frames is in [`crate::layers::frames`]; which layers need it is in [`super::crossing`].
-//! Both hosts hand down each packet by itself while it stands there: a frame that stands for forty packets
-//! would be held back or lost as one.
+//! [`crate::layers::frames`] has what it does to frames, [`super::crossing`] which layers need it. Meanwhile
+//! both hosts send each packet separately, since a frame made of forty packets would be delayed or lost as
+//! one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,11 +28,11 @@ const ROLE: &str = "relay";
 /// It answers within microseconds once it runs.
 const ANSWER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
 
-/// What the relay is to do in either direction.
+/// What the relay does in either direction.
 #[derive(Debug)]
 pub(super) struct Carrier {
     treatment: Treatment,
-    /// Its input and output while it runs. When they go, it ends.
+    /// Its input and output while it runs. It ends when they are closed.
     talk: Mutex<Option<Talk>>,
 }
 
@@ -72,7 +72,7 @@ impl Carrier {
         Ok(Settings {
             forward: impairment(self.treatment.to_server).map_err(impossible)?,
             reverse: impairment(self.treatment.to_client).map_err(impossible)?,
-            // Another one in each trial, or every block would lose the same packets; the record keeps it.
+            // The seed differs between trials, or every block would lose the same packets; the record has it.
             seed: monotonic().as_nanos(),
             ..Settings::null(ports)
         })
@@ -82,7 +82,7 @@ impl Carrier {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it has carried so far; `None` where it does not answer. It must not stand still.
+    /// What it has carried so far; `None` if it does not answer. It must not be frozen.
     pub fn ask(&self) -> Option<Relayed> {
         let mut talk = self.talk();
         let talk = talk.as_mut()?;
@@ -91,7 +91,7 @@ impl Carrier {
         serde_json::from_slice(&line).ok()
     }
 
-    /// Whether all frames took this way, as they should, while so many requests were answered.
+    /// Whether all frames passed it, as they should, when this many requests were answered.
     pub fn prove(&self, requests: u64) -> Result<(), String> {
         let Some(relayed) = self.ask() else {
             return Err("the relay does not say what it carried".to_owned());
@@ -120,7 +120,7 @@ impl Carrier {
     }
 }
 
-/// What a relay is to do to packets of one direction.
+/// What a relay does to packets of one direction.
 fn impairment(Dealt { delay, loss }: Dealt) -> Result<Impairment, ImpairmentError> {
     let delay = match delay {
         Some(delay) => Delay::try_new(delay.time, delay.jitter, Distribution::Uniform)?,

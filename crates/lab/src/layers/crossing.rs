@@ -1,7 +1,7 @@
-//! What carries frames across the switch: the kernel's bridge, with netem at its ports where packets are held
-//! back or lost, or a relay of ours.
+//! What carries frames across the switch: the kernel's bridge, with netem at its ports if packets are delayed
+//! or lost, or our packet relay.
 //!
-//! One way for all: which it is follows from the layers of the variant and from what the kernel has.
+//! The variant's layers and the kernel decide which one it is.
 
 use weighbridge_model::experiment::{Bursts, Delay, Layer, Layers, Loss, Towards};
 use weighbridge_model::network::LinkCounters;
@@ -17,23 +17,23 @@ use crate::net::{Batch, Capability, Unavailable};
 use crate::process::launch::Lab;
 use crate::service::Freezing;
 
-/// Packets that netem holds at most: a minute of a thousand and more a second.
+/// netem's limit of waiting packets: a minute of more than a thousand per second.
 const NETEM_QUEUE: u32 = 100_000;
 /// The switch's bridge.
 const BRIDGE: &str = "bridge0";
 
-/// The three ways across.
+/// The three ways across the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Crossing {
     /// The kernel's bridge alone.
     Bridge,
-    /// The same with netem at its ports.
+    /// The kernel's bridge with netem at its ports.
     Netem,
-    /// A relay of ours.
+    /// Our packet relay.
     Relay,
 }
 
-/// What is done to packets on their way, in either direction.
+/// What is done to packets in either direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Treatment {
     pub to_server: Dealt,
@@ -73,7 +73,7 @@ impl Treatment {
         *self == Self::default()
     }
 
-    /// What netem does to the packets that leave by a port; `None` where it does nothing to them.
+    /// The netem parameters for packets that leave by a port; `None` if nothing is done to them.
     fn at(&self, port: &str) -> Option<String> {
         let Dealt { delay, loss } = if port == SERVER_PORT { self.to_server } else { self.to_client };
         let micros = |time: Nanoseconds| format!("{}us", time.as_nanos() as f64 / 1e3);
@@ -89,7 +89,7 @@ impl Treatment {
             }
         });
         let all = delay.unwrap_or_default() + &loss.unwrap_or_default();
-        // Its queue must hold what is on the way, or it would lose more than it was told to.
+        // Its queue must hold all packets in transit, or it would lose more than intended.
         (!all.is_empty()).then(|| format!("netem limit {NETEM_QUEUE}{all}"))
     }
 }
@@ -104,7 +104,7 @@ impl Crossing {
         }
     }
 
-    /// Joins the two ports by the kernel's bridge, with netem at those that need it, unless a relay does.
+    /// Joins the two ports by the kernel's bridge, with netem where needed, unless a relay does.
     pub fn install(self, treatment: &Treatment, site: &mut Site) -> Result<(), LayerError> {
         let Some(hosts) = site.hosts().filter(|_| self != Self::Relay) else { return Ok(()) };
         run_on(&hosts.switch, &bridge())?;
@@ -117,7 +117,7 @@ impl Crossing {
         run_on(&hosts.switch, &queues.fold(Batch::new(Tool::Tc), Batch::with))
     }
 
-    /// Where a further queue goes at a port, as `tc` has it: below netem where that stands there.
+    /// The place of a further queue at a port, in `tc`'s terms: below netem if the port has it.
     pub fn place_of_queue(self, treatment: &Treatment, port: &str) -> &'static str {
         match self == Self::Netem && treatment.at(port).is_some() {
             true => "parent 1:1 handle 10:",
@@ -126,14 +126,14 @@ impl Crossing {
     }
 }
 
-/// Has both hosts hand down each packet by itself: one that stands for forty would be held back or lost as
-/// one.
+/// Makes both hosts send each packet separately. Segmentation offload would make one frame of forty packets,
+/// which would be delayed or lost together.
 pub(super) fn cut_packets(hosts: &Hosts) -> Result<(), LayerError> {
     let alone = Batch::new(Tool::Ip).with(format!("link set {DEVICE} gso_max_segs 1"));
     [&hosts.client, &hosts.server].into_iter().try_for_each(|host| run_on(host, &alone))
 }
 
-/// Ports learn nothing that would have to be said again: no spanning tree, no queries for groups.
+/// The bridge's ports need not learn anything repeatedly: no spanning tree, no multicast queries.
 fn bridge() -> Batch {
     let made = format!("link add {BRIDGE} type bridge stp_state 0 mcast_snooping 0");
     let port = |port: &str| format!("link set {port} master {BRIDGE}");
@@ -154,7 +154,7 @@ pub(super) fn has_netem() -> Result<(), Unavailable> {
 #[derive(Debug)]
 pub(super) struct CrossingPart {
     crossing: Crossing,
-    /// The relay, in the first of these layers' parts: one does the work of all.
+    /// The relay, only in the first of these layers' parts, since one relay does the work of all.
     carrier: Option<Carrier>,
 }
 
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn netem_stands_at_the_port_by_which_packets_leave() {
+    fn netem_is_at_the_port_by_which_packets_leave() {
         let delay = Delay {
             time: Nanoseconds::from_millis(1),
             jitter: Nanoseconds::from_micros(200),

@@ -1,10 +1,9 @@
-//! What stands between client and service, put in and taken out: each kind of layer is a [`Part`] in a file
-//! of its own.
+//! Layers between client and service: each kind of layer is a [`Part`] in its own file.
 //!
-//! A [`Site`] is where one variant lives for one trial: hosts of its own where its layers want them, or this
-//! host. The parts are installed from the client's end inward before the service starts, may change how it is
-//! started, and may put a program in front of it once it is ready. Whatever is made is tracked for clean-up
-//! first and goes in reverse order. Nothing here knows what is asked or how often.
+//! A [`Site`] is where one variant lives for one trial: its own hosts if its layers need them, or this host.
+//! The parts are installed from the client's end inward before the service starts; they may change how it
+//! starts, and may put a program in front of it once it is ready. Everything is tracked for clean-up before
+//! it is made, and removed in reverse order. Nothing here depends on the requests or their rate.
 
 mod carrier;
 pub mod container;
@@ -45,83 +44,82 @@ pub use container::ENGINE;
 pub use probe::{LayerReport, report};
 pub use site::{End, Ends, HostRole, Hosts, Site, SiteConfig, VariantFacts};
 
-/// What the lab does for one layer of a variant: whether this host can run it, installing it, changing how
-/// the service is started, starting programs in front of the service, and showing afterwards that packets
-/// passed it. One implementation a kind of layer; every method but [`Part::by`] may be left as it is.
+/// What the lab does for one layer of a variant: check whether this host can run it, install it, change how
+/// the service starts, start programs in front of the service, and prove afterwards that packets passed it.
+/// There is one implementation per kind of layer; every method but [`Part::by`] has a default.
 pub trait Part: fmt::Debug + Send + Sync {
-    /// What it is made of, for the record: `tbf`, `haproxy 2.6.12`.
+    /// What implements it, for the record: `tbf`, `haproxy 2.6.12`.
     fn by(&self) -> String;
 
-    /// The capabilities that it takes; they are looked for before [`Part::probe`].
+    /// The capabilities that it needs; they are checked before [`Part::probe`].
     fn needs(&self) -> &'static [Capability] {
         &[]
     }
 
-    /// Whether its programs may stand still with their variant. Those that packets pass may not: kernels send
-    /// some after every reply has come, and send again what is not acknowledged.
+    /// Whether its programs may be frozen with their variant. Programs that packets pass may not be: kernels
+    /// send some after every reply has arrived, and repeat what is not acknowledged.
     fn freezing(&self) -> Freezing {
         Freezing::Safe
     }
 
-    /// Whether this host can run it, found out by trying where nothing else tells.
+    /// Whether this host can run it; tries it if nothing else tells.
     fn probe(&self) -> Result<(), Unavailable> {
         Ok(())
     }
 
-    /// The longest time constant of its behaviour: windows last 20 times as long, and the first of them after
-    /// a switch is lead-in.
+    /// The longest time constant of its behaviour: windows are 20 times as long, and the first period after a
+    /// switch is lead-in.
     fn period(&self) -> Option<Nanoseconds> {
         None
     }
 
-    /// Puts it in, before the service starts: links, queues, and where the ends now are.
+    /// Installs it before the service starts: links, queues, and the new ends.
     ///
-    /// Errors: what could not be done; what was made until then goes with the site.
+    /// Errors: what could not be done; what was already made is removed with the site.
     fn install(&self, lab: &Lab, site: &mut Site) -> Result<(), LayerError> {
         let _ = (lab, site);
         Ok(())
     }
 
-    /// Changes how the service is started; it is started inside the server's network.
+    /// Changes how the service starts; it starts inside the server's network.
     fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
         let _ = (lab, site, launch);
         Ok(())
     }
 
-    /// Puts programs in front of the service, which accepts connections at `service`; returns where the
-    /// client now goes.
+    /// Puts programs in front of the service, which accepts connections at `service`; returns the client's
+    /// new target.
     fn start_proxy(&self, lab: &Lab, site: &mut Site, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let _ = (lab, site);
         Ok(service)
     }
 
-    /// What its programs counted of what passed since the service was ready. They must not be frozen.
+    /// What its programs counted since the service was ready. They must not be frozen.
     fn counted(&self) -> Result<Vec<ProgramFacts>, String> {
         Ok(Vec::new())
     }
 
-    /// What a relay of ours carried, in the part that has one.
+    /// What our packet relay carried, in the part that has it.
     fn relayed(&self) -> Option<Relayed> {
         None
     }
 
-    /// What its tunnel passed on either host since the service was ready, by its own account; nothing of what
-    /// is none. Waits for those that add up later than they pass packets until they have told of `least`, or
-    /// do not.
+    /// What its tunnel passed on either host since the service was ready, by its own counters; empty for
+    /// other parts. For tunnels that add up their counters late, waits until they have counted `least`, or
+    /// time runs out.
     fn tunnels(&self, passed: &[LinkCounters], least: Answered) -> Result<Vec<TunnelCounts>, String> {
         let _ = (passed, least);
         Ok(Vec::new())
     }
 
-    /// Whether what passed over the links in a trial shows that its packets took this way.
+    /// Whether the counters of the links in a trial prove that its packets passed this layer.
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let _ = (passed, answered);
         Ok(())
     }
 }
 
-/// What a variant's client was answered: its packets took the way of the layers only where at least that
-/// passed there.
+/// What a variant's client was answered. Its packets passed the layers only if at least as much passed there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answered {
     pub requests: u64,
@@ -130,14 +128,14 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Whether so many bytes hold what was carried. A tenth may lack: between two readings of one device a
-    /// switch in user space holds packets that it has counted and not passed.
+    /// Whether this many bytes include what was carried. A tenth may be missing: between two readings of one
+    /// device, a user-space switch may hold packets that it has counted but not passed on.
     pub const fn is_within(self, bytes: u64) -> bool {
         bytes >= self.bytes - self.bytes / 10
     }
 }
 
-/// Why a layer could not be put in.
+/// Why a layer could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
     #[error(transparent)]
@@ -150,7 +148,7 @@ pub enum LayerError {
     Setting {
         /// Its name under `/proc/sys`.
         setting: String,
-        /// The wanted value.
+        /// The intended value.
         value: String,
         /// Whose network.
         host: &'static str,
@@ -161,9 +159,9 @@ pub enum LayerError {
         "the largest packet from host to host is {found} bytes and should be {wanted}; a device below may carry less than its layer asks"
     )]
     Mtu {
-        /// By the layers.
+        /// The size that the layers should give.
         wanted: u32,
-        /// By the kernel's own account.
+        /// The size that the kernel reports.
         found: u32,
     },
     #[error(transparent)]
@@ -186,8 +184,7 @@ impl From<Missing> for LayerError {
     }
 }
 
-/// The parts of a variant's layers, in their order. What the link does to packets may come as one part for
-/// several layers.
+/// The parts of a variant's layers, in their order. One part may implement several layers of the link.
 pub fn parts(layers: &Layers) -> Vec<(Layer, Box<dyn Part>)> {
     let part = |layer: &Layer| -> Box<dyn Part> {
         match layer {
@@ -219,12 +216,12 @@ pub fn probe(layers: &Layers) -> Result<(), String> {
     })
 }
 
-/// Whether this process may and this host can run a part.
+/// Whether this process has the capabilities for a part and this host can run it.
 fn available(part: &dyn Part) -> Result<(), Unavailable> {
     need(part.needs()).and_then(|()| part.probe())
 }
 
-/// The programs by which networks are made, by their own account; none where no variant has any layer.
+/// The programs that make networks, with the versions that they report; empty if no variant has any layer.
 pub fn programs<'l>(mut layers: impl Iterator<Item = &'l Layers>) -> BTreeMap<String, String> {
     if layers.all(Layers::is_empty) {
         return BTreeMap::new();

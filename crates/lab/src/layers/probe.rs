@@ -15,22 +15,22 @@ use crate::net::Unavailable;
 pub struct LayerReport {
     /// Its name in an experiment file.
     pub name: String,
-    /// By what it would be run, or why it cannot be.
+    /// What would implement it, or why it is unavailable.
     pub found: Result<String, Unavailable>,
 }
 
-/// Tries every kind of layer, with settings that any host takes.
+/// Tries every kind of layer, with settings that work on any host.
 pub fn report() -> Vec<LayerReport> {
     samples().into_iter().map(report_on).collect()
 }
 
 fn report_on(layer: Layer) -> LayerReport {
     let name = match &layer {
-        // Of several ways by one name each is told.
+        // If a name has several implementations, each is reported.
         Layer::Container(_) | Layer::Wireguard(_) => layer.to_string(),
         _ => layer.name().to_owned(),
     };
-    // A layer of the link is looked at beside the hosts that it needs.
+    // A layer of the link needs hosts, so it is tried together with them.
     let around = [Layer::Veth(Veth::default()), layer.clone()];
     let layers = Layers::new(around.to_vec()).or_else(|_| Layers::new(vec![layer])).unwrap_or_default();
     let found = match parts(&layers).pop() {

@@ -1,16 +1,16 @@
-//! Whether what passed over links and tunnels in a trial shows that the answers took the way of the layers.
+//! Whether the counters of links and tunnels in a trial prove that the answers passed the layers.
 //!
-//! Counters are read elsewhere, before and after; here they are compared with what was answered, and what
-//! they do not show is said in words.
+//! Other modules read the counters before and after. Here the differences are compared with what was
+//! answered, and a contradiction is returned as text.
 
 use weighbridge_model::network::{LinkCounters, TunnelCounts};
 
 use super::Answered;
 use super::veth::DEVICE;
 
-/// Whether a device passed packets both ways, and as many bytes as were answered: hosts that only ask for
-/// each other's hardware address pass some too. A reply of several requests may share a packet, so none is
-/// asked for each.
+/// Whether a device passed packets both ways, and as many bytes as were answered, since hosts that only
+/// resolve each other's hardware address also pass some packets. Replies may share a packet, so not one
+/// packet per request is required.
 pub(super) fn check_device(
     host: &str,
     device: &str,
@@ -38,7 +38,7 @@ pub(super) fn check_device(
     Ok(())
 }
 
-/// Whether either end of a tunnel passed what was answered.
+/// Whether both ends of a tunnel passed what was answered.
 pub(super) fn check_tunnels(tunnels: &[TunnelCounts], answered: Answered) -> Result<(), String> {
     let is_short = |end: &&TunnelCounts| {
         let is_silent = answered.requests > 0 && (end.sent_bytes == 0 || end.received_bytes == 0);
@@ -54,10 +54,9 @@ pub(super) fn check_tunnels(tunnels: &[TunnelCounts], answered: Answered) -> Res
     }
 }
 
-/// Whether the host's link passed the packets of the device above it. A tenth may lack: between the two
-/// readings of either device a switch in user space holds packets that the one has counted and the other has
-/// not. Fewer may have passed where their bytes did: a daemon of a tunnel in between hands several down as
-/// one.
+/// Whether the host's link passed the packets of the device above it. A tenth may be missing: between the
+/// readings of both devices, a user-space switch holds packets that only one of them has counted. Fewer
+/// packets suffice if as many bytes passed, since a tunnel's daemon may merge several packets.
 pub(super) fn check_link_below(host: &str, above: &str, passed: &[LinkCounters]) -> Result<(), String> {
     let link = |device: &str| passed.iter().find(|link| link.host == host && link.device == device);
     let packets = |device: &str| link(device).map_or(0, LinkCounters::packets);
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tunnel_must_have_passed_what_was_answered_both_ways() {
+    fn a_tunnel_must_have_passed_the_answers_both_ways() {
         let end = |received_bytes, sent_bytes| TunnelCounts {
             layer: "ovs-gre".to_owned(),
             host: "client".to_owned(),

@@ -1,10 +1,9 @@
-//! A network of the service's own and a port of it that is published by a program in user space: slirp4netns
-//! or pasta.
+//! A network of the service's own, with one port published by a program in user space: slirp4netns or pasta.
 //!
-//! The network is a namespace of ours, made before the service starts, with a persistent tap device that has
-//! its address; the program is started on the server's host once the service is ready, takes the other end of
-//! that device, and listens where clients look for the service. Rootless engines reach their containers so.
-//! Nothing of the host's own network is changed.
+//! The network is one of our namespaces, made before the service starts, with a persistent tap device that
+//! has the service's address. The program is started on the server's host once the service is ready; it opens
+//! the other end of that device and listens where clients expect the service. Rootless engines publish their
+//! containers' ports in this way. Nothing of the host's own network is changed.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -32,18 +31,18 @@ use crate::process::launch::{Lab, LinePattern, Ready};
 const ROLE: &str = "port-forwarder";
 /// The device of the container's network.
 const DEVICE: &str = "tap0";
-/// Whose network it is, in counters.
+/// The name of the container's network, in counters.
 const HOST: &str = "container";
-/// Addresses as slirp4netns and rootless engines have them.
+/// Addresses that slirp4netns and rootless engines use.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 100);
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
-/// As engines set it: nothing on the way is of copper.
+/// The MTU that engines set, since no physical link is on the path.
 const MTU: u32 = 65_520;
-/// By which slirp4netns is asked, in its folder.
+/// The socket for requests to slirp4netns, in its folder.
 const SOCKET: &str = "ask.sock";
-/// It answers within milliseconds once it runs.
+/// slirp4netns answers within milliseconds once it runs.
 const ANSWER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
-/// A version is told at once.
+/// Programs report their version at once.
 const VERSION_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The program that publishes a port, found on this host.
@@ -54,7 +53,7 @@ pub(super) struct Forwarder {
 }
 
 impl Forwarder {
-    /// The wanted program, or else whichever this host has, slirp4netns before pasta.
+    /// The wanted program, or the first that this host has of slirp4netns and pasta.
     pub fn find(wanted: Option<Publisher>) -> Result<Self, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> =
@@ -83,7 +82,7 @@ impl Forwarder {
         })
     }
 
-    /// Name and version, as it says itself.
+    /// The name, and the version that it reports.
     pub fn by(&self) -> String {
         let command = [self.executable.display().to_string(), "--version".to_owned()];
         let said = crate::host::ask::ask(&command, None, VERSION_PATIENCE).unwrap_or_default();
@@ -108,7 +107,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Publishes `port` of the service; returns where its clients go.
+    /// Publishes `port` of the service; returns the address for its clients.
     pub fn start(
         &self,
         lab: &Lab,
@@ -122,7 +121,7 @@ impl Forwarder {
                 let folder = site.variant().folder.join(ROLE);
                 let made = std::fs::create_dir_all(&folder);
                 made.map_err(|source| unwilling("make the folder of slirp4netns", &source))?;
-                // One of a block that was begun before would be in the way.
+                // An interrupted block may have left a socket here.
                 let _ = std::fs::remove_file(folder.join(SOCKET));
                 let program = SiteProgram {
                     host: HostRole::Server,
@@ -139,9 +138,8 @@ impl Forwarder {
             }
             Publisher::Pasta => {
                 let mut command = self.pasta(network, host, port);
-                // It would seek one that leads out, and no device of ours does. Of the one that is named it
-                // takes the hardware address, which devices of IP packets alone, as WireGuard's, have none
-                // of.
+                // pasta would look for a device with a route out, and ours have none. It copies the hardware
+                // address of the named device; devices for IP packets only, such as WireGuard's, have none.
                 command.extend(site.hosts().map(|_| format!("--interface={LINK}")));
                 let (host, ready) = (HostRole::Server, Ready::AnyPort);
                 site.start(lab, SiteProgram { host, role: ROLE, command, ready, folder: None })?
@@ -163,7 +161,7 @@ impl Forwarder {
         let plain =
             |words: &mut Vec<String>, more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
         plain(&mut words, &["--foreground", "--ipv4-only", "--runas", "0", "--ns-ifname", DEVICE]);
-        // It would take them from a device with a way out, and there need be none.
+        // pasta would copy these from a device with a route out, and there may be none.
         let (address, gateway, mtu) = (ADDRESS.to_string(), GATEWAY.to_string(), MTU.to_string());
         plain(&mut words, &["--address", &address, "--gateway", &gateway, "--mtu", &mtu, "--netmask", "24"]);
         plain(&mut words, &["--no-dhcp", "--no-ndp", "--no-ra", "--no-dhcpv6", "--no-map-gw"]);
@@ -174,8 +172,9 @@ impl Forwarder {
         words
     }
 
-    /// Whether packets passed the container's network both ways. pasta hands connections of the host's
-    /// loopback to that of the container, and no others.
+    /// Whether packets passed the container's network both ways. pasta forwards connections from the host's
+    /// loopback to the container's loopback, and no others, so with pasta either device may have carried
+    /// them.
     pub fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let tap = check_device(HOST, DEVICE, passed, answered);
         match self.publisher {
@@ -186,7 +185,7 @@ impl Forwarder {
 }
 
 fn device() -> Batch {
-    // It stays when the program that held its other end goes, so that it can be asked what passed.
+    // A persistent device outlives the program at its other end, so its counters can still be read.
     Batch::new(Tool::Ip)
         .with(format!("tuntap add dev {DEVICE} mode tap"))
         .with(format!("link set dev {DEVICE} mtu {MTU} up"))
@@ -199,7 +198,7 @@ fn device_here() -> Result<(), crate::net::ToolError> {
     device().run()
 }
 
-/// What slirp4netns says once it has the device.
+/// The line by which slirp4netns reports that it has the device.
 fn connected() -> Result<Ready, LayerError> {
     let pattern = Regex::new("^received tapfd")
         .map_err(|error| unwilling("be waited for", &io::Error::other(error)))?;
@@ -214,7 +213,7 @@ fn unwilling(what: &str, source: &io::Error) -> LayerError {
     .into()
 }
 
-/// Has the slirp4netns of that folder listen at `published` for `port` of the container.
+/// Makes the slirp4netns of that folder listen at `published` for `port` of the container.
 fn forward(folder: &Path, published: SocketAddr, port: u16) -> io::Result<()> {
     let question = serde_json::json!({
         "execute": "add_hostfwd",
@@ -227,18 +226,18 @@ fn forward(folder: &Path, published: SocketAddr, port: u16) -> io::Result<()> {
         }
     });
     let answer = ask(folder, &question.to_string())?;
-    let told: serde_json::Value = serde_json::from_str(&answer)?;
-    match &told["error"]["desc"] {
+    let answered: serde_json::Value = serde_json::from_str(&answer)?;
+    match &answered["error"]["desc"] {
         serde_json::Value::String(why) => Err(io::Error::other(why.clone())),
-        _ if told["return"].is_object() => Ok(()),
+        _ if answered["return"].is_object() => Ok(()),
         _ => Err(io::Error::other(format!("it answered `{}`", answer.trim()))),
     }
 }
 
-/// Asks one question, once the socket is there.
+/// Sends one request, once the socket exists.
 fn ask(folder: &Path, question: &str) -> io::Result<String> {
     let folder = File::open(folder)?;
-    // By way of the open folder the address is short enough for a socket's.
+    // A path through the open folder is short enough for a socket address.
     let address = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(SOCKET);
     let began = monotonic();
     let mut stream = loop {

@@ -1,7 +1,7 @@
-//! A lab in which something is tried out before anything depends on it: what is made there is listed in a
-//! registry of its own, as a run's is, and gone before the answer is given.
+//! A lab for trying something out before anything depends on it. What it makes is listed in its own registry,
+//! like a run's, and removed before the result is returned.
 //!
-//! A probe that tries less than what is done later would let a run begin that cannot go on.
+//! A probe that tries less than a trial does would let a run begin that cannot continue.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// A place to try something out; nobody else's has its name.
+    /// A lab with a unique name.
     pub fn begin() -> io::Result<Self> {
         let name = format!("probe-{}-{}", std::process::id(), sys::monotonic().as_nanos());
         let registry = registry::default_base().map(|base| Registry::create(&base, &name)).transpose();
@@ -30,7 +30,7 @@ impl Rehearsal {
         Ok(Self { lab: Lab::new(&name, None, registry), folder })
     }
 
-    /// A folder for its files, which goes with it.
+    /// A folder for its files, which is removed with it.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -38,8 +38,8 @@ impl Rehearsal {
 
 impl Drop for Rehearsal {
     fn drop(&mut self) {
-        // What was not taken away stays listed, and `weigh doctor --clean` finds it. A container's root may
-        // be mounted upon where it could not be ended: it must not be walked through.
+        // What was not removed stays listed, and `weigh doctor --clean` finds it. If a container could not be
+        // ended, its root may still have mounts, so the folder must not be removed recursively.
         if self.lab.tracker().close().is_ok_and(|left| left.is_empty()) {
             let _ = fs::remove_dir_all(&self.folder);
         }

@@ -1,4 +1,4 @@
-//! Where a variant lives for one trial: its hosts, its two ends, and what its layers started there.
+//! The site of a variant for one trial: its hosts, its two ends, and the programs of its layers.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -22,13 +22,13 @@ use crate::process::launch::{Lab, Launch, Ready, Wrapping};
 use crate::process::talk::Talk;
 use crate::service::Freezing;
 
-/// How long a program of a layer may take to be ready: proxies read certificates and resolve names.
+/// How long a layer's program may take to get ready: proxies read certificates and resolve names.
 const PROGRAM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
-/// No request and its reply are shorter together, in whatever a proxy makes of them: two frames of HTTP/2
-/// have 18 bytes.
+/// Fewest bytes of a request with its reply, in whatever form a proxy passes them on: the headers of two
+/// HTTP/2 frames.
 const LEAST_BYTES: u64 = 18;
 
-/// The hosts of a variant's own.
+/// The hosts of one variant.
 #[derive(Debug)]
 pub struct Hosts {
     /// Where the client's sockets are.
@@ -39,7 +39,7 @@ pub struct Hosts {
     pub server: Namespace,
 }
 
-/// One end of the way from client to service.
+/// One end of the path from client to service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub address: Ipv4Addr,
@@ -47,63 +47,63 @@ pub struct End {
     pub device: String,
 }
 
-/// The two ends, as the innermost link installed so far has them.
+/// The two ends, as the innermost link installed so far defines them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
     pub client: End,
     /// The service's.
     pub server: End,
-    /// Largest packet from one to the other, its IP header included.
+    /// Largest packet from one to the other, including its IP header.
     pub mtu: u32,
-    /// The device of the overlay by which they reach each other, the same on both hosts; `None` without one.
+    /// The overlay's device, which has the same name on both hosts; `None` without an overlay.
     pub overlay: Option<String>,
 }
 
-/// What programs of layers need to know of their variant.
+/// What layers' programs need to know about their variant.
 #[derive(Debug, Clone, Default)]
 pub struct VariantFacts {
-    /// A folder of the variant's own, absolute; made by whoever first needs it.
+    /// A folder for this variant only, absolute; the first user creates it.
     pub folder: PathBuf,
-    /// What is spoken.
+    /// The variant's protocol.
     pub protocol: Protocol,
-    /// Most connections that its client holds at a time.
+    /// Most connections that its client holds at once.
     pub connections: u32,
 }
 
-/// What a site is made for and by.
+/// What a site is made for, and its resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteConfig {
     /// The variant's number in the run.
     pub variant: usize,
     /// The cores of its programs, ascending.
     pub cores: Vec<CoreId>,
-    /// What the paths of its programs' logs begin with: a folder, and how names in it begin.
+    /// Prefix of the paths of its programs' logs: a folder and the beginning of a file name.
     pub logs: PathBuf,
 }
 
-/// Which of a site's hosts: what it is for.
+/// One of a site's hosts, by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostRole {
     Client,
-    /// The one in the middle.
+    /// The host in the middle.
     Switch,
     /// The service's.
     Server,
 }
 
-/// A program of a layer, to be started on one of a site's hosts.
+/// A layer's program, to be started on one of a site's hosts.
 #[derive(Debug)]
 pub(super) struct SiteProgram<'a> {
     pub host: HostRole,
-    /// Under which its CPU time is told.
+    /// The role under which its CPU time is reported.
     pub role: &'a str,
     pub command: Vec<String>,
     pub ready: Ready,
-    /// Where it runs; our own folder by default.
+    /// Working directory; by default our own.
     pub folder: Option<PathBuf>,
 }
 
-/// Where one variant lives for one trial.
+/// The site of one variant for one trial.
 #[derive(Debug)]
 pub struct Site {
     config: SiteConfig,
@@ -111,13 +111,13 @@ pub struct Site {
     name: String,
     parts: Vec<(Layer, Box<dyn Part>)>,
     variant: VariantFacts,
-    /// Programs that layers started, by their role; they end before the hosts go.
+    /// Programs that layers started, by role; they are stopped before the hosts are removed.
     programs: Vec<(String, Running)>,
     ends: Option<Ends>,
     hosts: Option<Hosts>,
-    /// The network of the service alone, inside of the server's.
+    /// The service's own network, inside the server's host.
     inner: Option<Namespace>,
-    /// Where the service listens, if it is not where its clients look for it.
+    /// Where the service listens, if its clients connect to another address.
     listens: Option<IpAddr>,
     congestion_control: Option<String>,
     before: Vec<LinkCounters>,
@@ -127,7 +127,7 @@ pub struct Site {
 impl Site {
     /// Makes the hosts of a variant and installs its layers there.
     ///
-    /// Errors: [`LayerError`]; nothing of it is left then.
+    /// Errors: [`LayerError`]; nothing is left then.
     pub fn make(lab: &Lab, config: SiteConfig, layers: &Layers) -> Result<Self, LayerError> {
         let mut site = Self {
             name: format!("{}-{}", lab.prefix(), config.variant),
@@ -148,7 +148,7 @@ impl Site {
         Ok(site)
     }
 
-    /// Has TCP adapt to the finished link as the layers say, and reads back what the link is.
+    /// Configures TCP for the finished link as the layers require, and reads back the link's properties.
     fn look_at_ends(&mut self, layers: &Layers) -> Result<(), LayerError> {
         let (Some(hosts), Some(ends)) = (&self.hosts, &self.ends) else { return Ok(()) };
         let control = layers.veth().and_then(|veth| veth.congestion_control.as_ref());
@@ -160,7 +160,7 @@ impl Site {
         Ok(())
     }
 
-    /// Does something with every part, from the client's end inward.
+    /// Runs `job` for every part, from the client's end inward.
     fn each(
         &mut self,
         mut job: impl FnMut(&mut Self, &dyn Part) -> Result<(), LayerError>,
@@ -171,8 +171,8 @@ impl Site {
         done
     }
 
-    /// Does something for a part, and leaves the programs that it starts running while the variant stands
-    /// still where they must.
+    /// Runs `job` for a part. Programs that it starts are left running while the variant is frozen, if the
+    /// part needs that.
     fn with_part<T>(
         &mut self,
         part: &dyn Part,
@@ -186,14 +186,14 @@ impl Site {
         done
     }
 
-    /// Changes a launch as the layers want it; it is told its address and must be started by
+    /// Changes a launch as the layers require. The launch gets its address here; start it by
     /// [`Site::in_service`].
     pub fn configure(&mut self, lab: &Lab, launch: &mut Launch) -> Result<(), LayerError> {
         self.each(|site, part| part.configure(lab, site, launch))
     }
 
-    /// Puts what the layers want in front of the service that is ready at `service`, from the service's end
-    /// outward; returns where the client goes. From here on counts what passes.
+    /// Starts the layers' proxies before the service that is ready at `service`, from the service's end
+    /// outward; returns the address for the client. Counters start here.
     pub fn start_proxy(&mut self, lab: &Lab, service: SocketAddr) -> Result<SocketAddr, LayerError> {
         let parts = std::mem::take(&mut self.parts);
         let proxied = parts.iter().rev().try_fold(service, |at, (_, part)| {
@@ -204,22 +204,22 @@ impl Site {
         proxied
     }
 
-    /// The name of a namespace of this site for a role.
+    /// The name of this site's namespace for a role.
     pub fn name_of(&self, role: &str) -> String {
         format!("{}-{role}", self.name)
     }
 
-    /// Tells what is known of the variant, before its programs start.
+    /// Sets the facts about the variant, before its programs start.
     pub fn set_variant(&mut self, variant: VariantFacts) {
         self.variant = variant;
     }
 
-    /// What is known of its variant.
+    /// The facts about its variant.
     pub fn variant(&self) -> &VariantFacts {
         &self.variant
     }
 
-    /// Whether any layer stands here.
+    /// Whether it has any layers.
     pub fn has_layers(&self) -> bool {
         !self.parts.is_empty()
     }
@@ -228,27 +228,27 @@ impl Site {
         self.hosts.as_ref()
     }
 
-    /// The ends of the innermost link; `None` where client and service are on this host.
+    /// The ends of the innermost link; `None` if client and service are on this host.
     pub fn ends(&self) -> Option<&Ends> {
         self.ends.as_ref()
     }
 
-    /// The address that the service is to listen on: all of its own network's, where it has one.
+    /// The address for the service to listen on: every address, if it has its own network.
     pub fn service_address(&self) -> IpAddr {
         self.listens.unwrap_or_else(|| self.server_address())
     }
 
-    /// The server's address, where its clients look for what is not hidden behind something else.
+    /// The server's address, where clients find whatever no proxy or published port hides.
     pub fn server_address(&self) -> IpAddr {
         IpAddr::V4(self.ends.as_ref().map_or(Ipv4Addr::LOCALHOST, |ends| ends.server.address))
     }
 
-    /// For the layer that makes the hosts.
+    /// Called by the layer that makes the hosts.
     pub(crate) fn set_hosts(&mut self, hosts: Hosts) {
         self.hosts = Some(hosts);
     }
 
-    /// For a layer that gives the service a network of its own.
+    /// Called by a layer that gives the service its own network.
     pub(super) fn set_inner(&mut self, inner: Namespace) {
         self.inner = Some(inner);
         self.listen_everywhere();
@@ -259,19 +259,19 @@ impl Site {
         self.inner.as_ref().map(|inner| inner.path().to_owned())
     }
 
-    /// For a layer behind which the service's address is another.
+    /// Called by a layer behind which the service has another address.
     pub(super) const fn listen_everywhere(&mut self) {
         self.listens = Some(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     }
 
-    /// For a layer that leads from host to host: from now on the ends are its own.
+    /// Called by a layer that links the hosts: its ends become the site's.
     pub fn set_ends(&mut self, ends: Ends) {
         self.ends = Some(ends);
     }
 
-    /// Starts a program of a layer on a host of this site (on this one where it has none) and keeps it under
-    /// its role; returns the port that it listens on, 0 where it says none. Its cores and logs are those of
-    /// the site.
+    /// Starts a layer's program on a host of this site (on this host if it has none) and keeps it under its
+    /// role; returns the port that it listens on, or 0 if it names none. It uses the site's cores and log
+    /// paths.
     pub(super) fn start(&mut self, lab: &Lab, program: SiteProgram<'_>) -> Result<u16, LayerError> {
         let SiteProgram { host, role, command, ready, folder } = program;
         let log = |stream: &str| {
@@ -311,13 +311,13 @@ impl Site {
         &self.config
     }
 
-    /// Keeps a program that a layer started. It stands still, goes on and ends with the variant, and its CPU
-    /// time is told apart under `role`.
+    /// Keeps a program that a layer started. It is frozen, thawed and stopped with the variant, and its CPU
+    /// time is reported under `role`.
     pub fn keep(&mut self, role: impl Into<String>, running: Running) {
         self.programs.push((role.into(), running));
     }
 
-    /// The input and output of the program of that role, where it is talked to and nobody has taken them.
+    /// Input and output of the program of that role, if it has pipes and nobody took them yet.
     pub(super) fn take_talk(&mut self, role: &str) -> Option<Talk> {
         self.programs.iter_mut().find(|(name, _)| name == role)?.1.take_talk()
     }
@@ -327,46 +327,46 @@ impl Site {
         self.programs.iter().find(|(name, _)| name == role).map(|(_, running)| running.pid())
     }
 
-    /// The programs that layers started, by their role, the last started first: the caller's from now on, to
-    /// be ended before the site is.
+    /// Takes the programs that layers started, with their roles, the last started first. The caller must stop
+    /// them before the site is removed.
     pub fn take_programs(&mut self) -> Vec<(String, Running)> {
         self.programs.drain(..).rev().collect()
     }
 
-    /// Does something inside the server's network, or here where there is none.
+    /// Runs `job` in the server's network, or here if there is none.
     pub fn in_server<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         within(self.hosts.as_ref().map(|hosts| &hosts.server), job)
     }
 
-    /// Does something inside the service's own network, or the server's where it has none.
+    /// Runs `job` in the service's own network, or the server's if it has none.
     pub fn in_service<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         within(self.inner.as_ref().or(self.hosts.as_ref().map(|hosts| &hosts.server)), job)
     }
 
-    /// Does something inside the client's network, or here where there is none.
+    /// Runs `job` in the client's network, or here if there is none.
     pub fn in_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         within(self.hosts.as_ref().map(|hosts| &hosts.client), job)
     }
 
-    /// What makes sockets in the client's network; `None` where that is this host's.
+    /// Makes sockets in the client's network; `None` if that is this host's.
     pub fn connector(&self) -> Option<Connector> {
         self.hosts.as_ref().map(|hosts| Connector::new(hosts.client.path()))
     }
 
-    /// What TCP of either host has sent by now.
+    /// TCP segments that each host has sent so far.
     fn segments(&self) -> Vec<HostSegments> {
         let hosts =
             self.hosts.iter().flat_map(|hosts| [("client", &hosts.client), ("server", &hosts.server)]);
         hosts.filter_map(|(name, host)| host.run(|| counters::own_segments(name)).ok()?).collect()
     }
 
-    /// The counters of all links now; those of a host that cannot be entered are left out.
+    /// The current counters of all links, without those of hosts that cannot be entered.
     pub fn counters(&self) -> Vec<LinkCounters> {
         let hosts = self.hosts.iter().flat_map(|hosts| {
             [("client", &hosts.client), ("switch", &hosts.switch), ("server", &hosts.server)]
         });
         let all = hosts.flat_map(|(name, host)| host.run(|| counters::own(name)).unwrap_or_default());
-        // Programs that pass connections on may do so by its loopback.
+        // Programs that forward connections may do so by its loopback.
         let inner = self.inner.iter().flat_map(|inner| {
             let counted = inner.run(|| counters::with_loopback("container"));
             counted.unwrap_or_default()
@@ -374,14 +374,14 @@ impl Site {
         all.chain(inner).collect()
     }
 
-    /// What the client's link has carried since it was made, below whatever travels over it; `None` where the
-    /// client has no host of its own, or it cannot be entered.
+    /// What the client's link has carried since it was made, below any overlay; `None` if the client has no
+    /// host or its host cannot be entered.
     pub fn crossing(&self) -> Option<LinkCounters> {
         let links = self.hosts.as_ref()?.client.run(|| counters::own("client")).ok()?;
         links.into_iter().find(|link| link.device == DEVICE)
     }
 
-    /// Why what passed does not show that the answers took this way; `None` where it does.
+    /// Why the counters do not prove that the answers passed the layers; `None` if they do.
     pub fn unproved(&self, passed: &[LinkCounters], answered: Answered) -> Option<String> {
         self.parts.iter().find_map(|(layer, part)| {
             let why = part.prove(passed, answered).err()?;
@@ -389,7 +389,7 @@ impl Site {
         })
     }
 
-    /// What the tunnels of its layers passed, and what speaks against the answers having passed them.
+    /// What the layers' tunnels passed, and the reason if that disproves that the answers passed them.
     fn tunnels(&self, passed: &[LinkCounters], answered: Answered) -> (Vec<TunnelCounts>, Option<String>) {
         let (mut tunnels, mut against) = (Vec::new(), None);
         for (layer, part) in &self.parts {
@@ -403,8 +403,8 @@ impl Site {
         (tunnels, against)
     }
 
-    /// What the programs of its layers counted themselves, and what speaks against the answers to at least
-    /// `requests` having passed them.
+    /// What the layers' programs counted, and the reason if that disproves that the answers to at least
+    /// `requests` passed them.
     fn counted(&self, requests: u64) -> (Vec<ProgramFacts>, Option<String>) {
         let (mut programs, mut against) = (Vec::new(), None);
         for (layer, part) in &self.parts {
@@ -421,9 +421,9 @@ impl Site {
         (programs, against)
     }
 
-    /// What the layers are, what passed since the service was ready, and whether that shows that what was
-    /// answered took this way. A proxy says it in words of its own, which may be fewer: little more than the
-    /// requests is asked for behind one.
+    /// What the layers are, what passed since the service was ready, and whether that proves that the answers
+    /// passed the layers. A proxy may shorten messages, so behind one only a few bytes per request are
+    /// required.
     pub fn facts(&self, answered: Answered) -> NetworkFacts {
         let facts = |(layer, part): &(Layer, Box<dyn Part>)| LayerFacts {
             layer: layer.name().to_owned(),
@@ -473,7 +473,7 @@ pub(super) fn run_on(host: &Namespace, commands: &Batch) -> Result<(), LayerErro
     Ok(host.run(|| commands.run())??)
 }
 
-/// Makes a setting under `/proc/sys` on a host of ours.
+/// Makes a setting under `/proc/sys` on one of our hosts.
 pub(super) fn set(
     host: &Namespace,
     whose: &'static str,
@@ -489,7 +489,7 @@ pub(super) fn set(
     })
 }
 
-/// Ends programs, then hosts, whatever was made last first.
+/// Stops programs, then removes hosts, in reverse order of creation.
 impl Drop for Site {
     fn drop(&mut self) {
         while let Some((_, running)) = self.programs.pop() {

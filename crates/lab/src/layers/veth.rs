@@ -1,12 +1,12 @@
-//! Two hosts joined by a switch: three namespaces, two pairs of virtual Ethernet devices, and what carries
-//! frames between them in the middle one.
+//! Two hosts joined by a switch: three namespaces, two pairs of virtual Ethernet devices, and a means of
+//! carrying frames between them in the middle one.
 //!
-//! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2, as many characters
-//! as 127.0.0.1 has, so that a request with its `Host` is as long with layers as without. There is no way
-//! out.
+//! Addresses are the same in every variant: the client is 10.77.0.1, the server 10.77.0.2. Like 127.0.0.1
+//! they have nine characters, so that a request with its `Host` is equally long with and without layers. No
+//! route leads out.
 //!
-//! Hardware addresses are written down on both hosts instead of being asked for: a question that a layer
-//! loses is asked again only after a second, and after the third one connections are refused.
+//! Both hosts get the other's hardware address as a permanent neighbour. Otherwise a lost ARP request would
+//! be repeated only after a second, and connections would fail after the third.
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -35,18 +35,18 @@ pub(super) const CLIENT_PORT: &str = "client0";
 pub(super) const SERVER_PORT: &str = "server0";
 pub(super) const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
-/// What making networks takes.
+/// Capabilities needed to make networks.
 pub(super) const CAPABILITIES: [Capability; 2] = [Capability::SysAdmin, Capability::NetAdmin];
-/// The same with sockets of packets.
+/// The same, and for packet sockets.
 pub(super) const WITH_RAW: [Capability; 3] = [Capability::SysAdmin, Capability::NetAdmin, Capability::NetRaw];
 
 const CONGESTION_CONTROL: &str = "net/ipv4/tcp_congestion_control";
-/// Words by which `ip` tells how a route is doing, and does not read.
+/// Words in which `ip` reports a route's state, and which it does not accept as input.
 const STATES: [&str; 5] = ["linkdown", "dead", "offload", "trap", "rt_offload"];
-/// Routes are told at once.
+/// `ip` lists routes at once.
 const TOLD_PATIENCE: Duration = Duration::from_secs(10);
-/// Ports of closed connections are used again, as they are between loopback addresses: with a connection for
-/// every request a minute has more of them than there are ports.
+/// Allows ports of closed connections to be reused, as between loopback addresses. With a connection for
+/// every request, a minute needs more ports than there are.
 const REUSE_PORTS: &str = "net/ipv4/tcp_tw_reuse";
 
 /// The layer `veth`.
@@ -140,13 +140,13 @@ fn hardware(address: Ipv4Addr) -> String {
     format!("02:77:62:77:00:{:02x}", address.octets()[3])
 }
 
-/// What tells a host the hardware address of another that it reaches by this device.
+/// The command that gives a host the hardware address of another on this device.
 pub(super) fn neighbour(theirs: Ipv4Addr, hardware: &str, device: &str) -> String {
     format!("neighbour replace {theirs} lladdr {hardware} dev {device} nud permanent")
 }
 
-/// Whether a host can be made here as a trial makes it, found out once in a program's life: a namespace that
-/// has a name, and a setting of its kernel.
+/// Makes a host as a trial does, once per program, to see whether this host permits it: a namespace with a
+/// name, and a setting of its kernel.
 fn rehearse() -> Result<(), Unavailable> {
     static TRIED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
     let refused = |error: LayerError| Unavailable::new(format!("no host can be made here: {error}"), AS_ROOT);
@@ -166,11 +166,12 @@ fn make_and_forget() -> Result<(), LayerError> {
     set(&host, "probe", REUSE_PORTS, "1")
 }
 
-/// Has TCP adapt to the link in that way wherever a host leads to another, whatever carries the packets;
-/// returns how it does.
+/// Sets the congestion control of TCP wherever a host's route leads to another, whatever carries the packets;
+/// returns the one in use.
 ///
-/// It is set for each route: a namespace may make its default only what `tcp_allowed_congestion_control` of
-/// the host has, which is for the host to say, and a route may name whatever the kernel has.
+/// It is set for each route. A namespace's default may only be one of the host's
+/// `tcp_allowed_congestion_control`, which is the host's to decide, while a route may name any that the
+/// kernel has.
 pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Result<String, LayerError> {
     let Some(control) = control else {
         let read = || fs::read_to_string(format!("/proc/sys/{CONGESTION_CONTROL}"));
@@ -185,7 +186,7 @@ pub(super) fn adapt(hosts: &Hosts, control: Option<&CongestionControl>) -> Resul
     Ok(control.name().to_owned())
 }
 
-/// The routes of a host as `ip` reads them, those within it left out.
+/// The routes of a host in the format that `ip` reads, without those within the host.
 fn routes(host: &Namespace) -> Result<Vec<String>, LayerError> {
     let ip = Tool::Ip.find()?.display().to_string();
     let command = [&ip, "-4", "-oneline", "route", "show"].map(str::to_owned);
@@ -201,13 +202,13 @@ fn routes(host: &Namespace) -> Result<Vec<String>, LayerError> {
     Ok(shown.lines().map(spelled).filter(|route| !route.is_empty()).collect())
 }
 
-/// The largest packet that the kernel of either host sends to the other end.
+/// The largest packet that either host's kernel sends to the other end.
 pub(super) fn mtu(hosts: &Hosts, ends: &Ends) -> Result<u32, LayerError> {
     let mut least = u32::MAX;
     for (host, whose, to) in
         [(&hosts.client, "client", &ends.server), (&hosts.server, "server", &ends.client)]
     {
-        // Connecting this one sends nothing; any port will do.
+        // Connecting a UDP socket sends nothing, so any port will do.
         let ask = || {
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
             socket.connect((to.address, 9))?;
@@ -224,7 +225,7 @@ pub(super) fn mtu(hosts: &Hosts, ends: &Ends) -> Result<u32, LayerError> {
     Ok(least)
 }
 
-/// The settings of this host's TCP: buffers, windows, time-outs, local ports.
+/// This host's settings of TCP: buffers, windows, time-outs, local ports.
 fn own_settings() -> Vec<(PathBuf, String)> {
     let files = fs::read_dir("/proc/sys/net/ipv4").into_iter().flatten().flatten().map(|entry| entry.path());
     let is_of_tcp = |path: &PathBuf| {
@@ -235,19 +236,19 @@ fn own_settings() -> Vec<(PathBuf, String)> {
     files.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
 }
 
-/// Has TCP in the network of the calling thread behave as on the host, as far as the kernel keeps it apart:
-/// what differs between variants is to be the layers.
+/// Applies the host's settings of TCP to the network of the calling thread, where namespaces have their own.
+/// Variants should differ only in their layers.
 fn take_over(settings: &[(PathBuf, String)]) {
     for (path, value) in settings {
-        // What cannot be read or written here is the same for all networks.
+        // What cannot be read or written here is the same in all networks.
         if fs::read_to_string(path).is_ok_and(|own| own != *value) {
             let _ = fs::write(path, value);
         }
     }
 }
 
-/// Whether a route may have this congestion control, found out by making one in the namespace of the calling
-/// thread.
+/// Whether a route may have this congestion control; makes one in the namespace of the calling thread to find
+/// out.
 fn has_control(control: &CongestionControl) -> Result<(), Unavailable> {
     let name = control.name();
     let tried = Batch::new(Tool::Ip)
@@ -268,7 +269,7 @@ fn has_control(control: &CongestionControl) -> Result<(), Unavailable> {
     })
 }
 
-/// Tries something in a namespace that nobody sees.
+/// Runs `job` in an unnamed namespace.
 pub(super) fn try_here<T: Send>(
     what: &str,
     job: impl FnOnce() -> Result<T, ToolError> + Send,

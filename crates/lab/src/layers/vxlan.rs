@@ -1,4 +1,4 @@
-//! An overlay of the kernel's: Ethernet frames in UDP packets between the two hosts.
+//! The kernel's overlay: Ethernet frames in UDP packets between the two hosts.
 
 use std::net::Ipv4Addr;
 
@@ -13,26 +13,26 @@ use crate::net::tools::Tool;
 use crate::net::{Batch, Capability, Namespace, Unavailable};
 use crate::process::launch::Lab;
 
-/// Headers of the outer IP, UDP and VXLAN, and the inner Ethernet's.
+/// Bytes of the outer IP, UDP and VXLAN headers and of the inner Ethernet header.
 const OVERHEAD: u32 = 50;
 
-/// How an overlay is laid out.
+/// The configuration of an overlay.
 #[derive(Debug, Clone, Copy)]
 struct OverlayConfig {
     /// Its device on either host.
     device: &'static str,
-    /// The network that it is one of many of, by number.
+    /// The VXLAN network identifier.
     id: u32,
     /// The UDP port of its packets.
     port: u16,
 }
 
-/// With the port that IANA gave to VXLAN.
+/// With the port that IANA assigned to VXLAN.
 const DIRECT: OverlayConfig = OverlayConfig { device: "vxlan0", id: 42, port: 4789 };
-/// With the names and numbers of flannel, whose port is the kernel's old default.
+/// With flannel's names and numbers; its port is the kernel's old default.
 const FLANNEL: OverlayConfig = OverlayConfig { device: "flannel.1", id: 1, port: 8472 };
 
-/// One end of an overlay: its host, its own number and the other's, and where the link below has them.
+/// One end of an overlay: its host, both hosts' numbers, and both addresses on the link below.
 struct TunnelEndpoint<'a> {
     host: &'a Namespace,
     number: u8,
@@ -60,24 +60,23 @@ impl VxlanPart {
     }
 }
 
-/// The address of a host in the network of two.
+/// The address of a host in the network of both hosts.
 const fn direct_address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, 0, number)
 }
 
-/// The address of a host in the network that it has for itself, as flannel gives it to the host's bridge of
-/// containers.
+/// The address of a host in its own network, which flannel gives to the host's bridge for containers.
 const fn flannel_address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, number, 1)
 }
 
-/// A hardware address that is written down on both hosts instead of being asked for.
+/// A hardware address that is configured on both hosts, so that neither asks for it.
 fn hardware(number: u8) -> String {
     format!("02:77:62:00:00:{number:02x}")
 }
 
 impl TunnelEndpoint<'_> {
-    /// Each end knows the other's address.
+    /// Configures each end with the other's address.
     fn direct(&self, mtu: u32) -> Result<(), LayerError> {
         let OverlayConfig { device, id, port } = DIRECT;
         let commands = Batch::new(Tool::Ip)
@@ -91,9 +90,9 @@ impl TunnelEndpoint<'_> {
         run_on(self.host, &commands)
     }
 
-    /// Nothing is learnt: the other host's network is routed to its end of the overlay, whose hardware
-    /// address and host are written down. The host's own network is that of a bridge, on which its containers
-    /// would be.
+    /// Configures routing as flannel does, without learning: the other host's network is routed to its end of
+    /// the overlay, whose hardware address and host are configured. The host's own network is on a bridge,
+    /// where containers would be.
     fn flannel(&self, mtu: u32) -> Result<(), LayerError> {
         let OverlayConfig { device, id, port } = FLANNEL;
         let network = |number: u8| Ipv4Addr::new(10, 78, number, 0);
@@ -171,7 +170,7 @@ impl Part for VxlanPart {
         Ok(())
     }
 
-    /// Its device makes one UDP packet of each that passes it.
+    /// Its device makes one UDP packet of each packet that passes it.
     fn tunnels(&self, passed: &[LinkCounters], _least: Answered) -> Result<Vec<TunnelCounts>, String> {
         let OverlayConfig { device, port, .. } = self.config();
         let end = |link: &LinkCounters| TunnelCounts {

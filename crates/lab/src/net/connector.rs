@@ -1,8 +1,8 @@
-//! Sockets made inside a network of ours, for a loop that stays outside.
+//! Sockets made inside one of our networks, for a loop that runs outside.
 //!
-//! A socket belongs to the namespace in which it was made, whoever uses it. So a helper thread that has
-//! entered makes them, some ahead of need, and hands the descriptors over; connecting is the caller's. It
-//! refuses to time or retry.
+//! A socket belongs to the namespace in which it was made, whichever thread uses it. So a helper thread
+//! inside makes sockets, some ahead of need, and passes the descriptors on. The caller connects, measures and
+//! retries.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::host::sys;
 
-/// Most sockets that are made ahead: a connection for every request then waits for the helper at one in so
-/// many.
+/// Most sockets that are made ahead. With a connection for every request, one request in this many waits for
+/// the helper.
 const AHEAD: usize = 32;
 
 /// Makes sockets of TCP over IPv4 in one namespace: non-blocking, with `TCP_NODELAY`.
@@ -23,17 +23,17 @@ pub struct Connector {
     namespace: PathBuf,
     helper: Option<Helper>,
     stock: VecDeque<OwnedFd>,
-    /// How many are asked for next: as many again as were needed so far, or a single connection would leave
-    /// many unused.
+    /// How many sockets to request next: as many as were needed so far, so that a single connection leaves
+    /// few unused.
     batch: usize,
 }
 
-/// What the helper is asked for.
+/// Requests to the helper.
 #[derive(Debug)]
 enum HelperRequest {
-    /// So many sockets.
+    /// Make this many sockets.
     Make(usize),
-    /// To close these.
+    /// Close these.
     Close(VecDeque<OwnedFd>),
 }
 
@@ -44,9 +44,9 @@ struct Helper {
 }
 
 impl Connector {
-    /// A connector for the namespace of that file. The helper starts with the first socket that is wanted, on
-    /// the thread that wants it: threads with a table of files of their own get descriptors only from threads
-    /// that share it.
+    /// A connector for the namespace of that file. The helper starts on the first call of
+    /// [`Connector::socket`], from the calling thread: a thread with its own descriptor table gets
+    /// descriptors only from threads that share it.
     pub fn new(namespace: &Path) -> Self {
         Self { namespace: namespace.to_owned(), helper: None, stock: VecDeque::new(), batch: 1 }
     }
@@ -68,14 +68,14 @@ impl Connector {
     }
 }
 
-/// Sockets that nobody wanted are closed by the helper, which has them in its table of files: the thread that
-/// drops the connector may have another, in which their numbers are somebody else's files or none.
+/// The helper closes unused sockets, because their descriptors are in its table. The thread that drops the
+/// connector may have another table, in which the same numbers are other files.
 impl Drop for Connector {
     fn drop(&mut self) {
         let stock = std::mem::take(&mut self.stock);
         let Some(helper) = &self.helper else { return };
         if let Err(unsent) = helper.asks.send(HelperRequest::Close(stock)) {
-            // The helper ended early; what is in its table goes with that.
+            // The helper has ended, and its descriptor table with it.
             std::mem::forget(unsent);
         }
     }
@@ -90,7 +90,7 @@ impl Helper {
             let entered = sys::enter_network(file.as_fd());
             drop(file);
             if let Err(error) = entered {
-                // Whoever waits is told; if nobody does, nothing is lost.
+                // If the receiver is gone, nobody needs the error.
                 let _ = sender.send(Err(error));
                 return;
             }

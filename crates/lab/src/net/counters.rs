@@ -1,12 +1,12 @@
-//! What passed over the links of a network of ours, as the kernel counts it.
+//! What passed over the links of one of our networks, by the kernel's counters.
 //!
-//! Reading is all it does; what should have passed is for the layers to say.
+//! It only reads them; the layers know what should have passed.
 
 use std::fs;
 
 use weighbridge_model::network::{HostSegments, LinkCounters};
 
-/// The counters of the devices in the text of `/proc/net/dev`, loopback left out, as those of `host`.
+/// The counters of the devices in the text of `/proc/net/dev`, without loopback, as those of `host`.
 pub fn parse_devices(host: &str, text: &str) -> Vec<LinkCounters> {
     let devices = parse_all(host, text);
     devices.filter(|counters| counters.device != "lo").collect()
@@ -36,13 +36,13 @@ pub(crate) fn own(host: &str) -> Vec<LinkCounters> {
     parse_devices(host, &text())
 }
 
-/// The same with loopback.
+/// Like [`own`], with loopback.
 pub(crate) fn with_loopback(host: &str) -> Vec<LinkCounters> {
     parse_all(host, &text()).collect()
 }
 
-/// What TCP sent so far in the namespace of the calling thread, as of `host`; `None` where the kernel does
-/// not tell.
+/// What TCP has sent so far in the namespace of the calling thread, as that of `host`; `None` if the kernel
+/// does not report it.
 pub(crate) fn own_segments(host: &str) -> Option<HostSegments> {
     parse_segments(host, &fs::read_to_string("/proc/thread-self/net/snmp").ok()?)
 }

@@ -1,8 +1,8 @@
-//! Networks of our own: namespaces, the links in them, what passed there, and sockets made inside.
+//! Networks of our own: namespaces, the links in them, their counters, and sockets made inside.
 //!
-//! A host of ours is a network namespace below `/run/netns`. Nothing is ever made, changed or read in the
-//! host's own namespace: what has to happen inside happens on a thread that has entered it. Which links a
-//! layer needs is for [`crate::layers`] to say.
+//! A host of ours is a network namespace below `/run/netns`. Nothing is made, changed or read in the
+//! machine's own namespace: work inside happens on a thread that has entered the namespace. [`crate::layers`]
+//! decides which links a layer needs.
 
 pub mod connector;
 pub mod counters;

@@ -1,10 +1,8 @@
-//! Network namespaces: made on a thread of their own, named below `/run/netns`, entered for a while, and
-//! removed.
+//! Network namespaces: made on their own thread, named below `/run/netns`, entered temporarily, and removed.
 //!
-//! Each is tracked for clean-up before it is made. One that somebody else has is never touched: a name is
-//! claimed by making its file, which fails where there is one. `/run/netns` itself is made where it is
-//! missing, and goes with the last of ours; it is not mounted upon: after a run the host's mounts are what
-//! they were.
+//! Each is tracked for clean-up before it is made. Namespaces of others are never touched: creating the
+//! name's file claims the name, and fails if it exists. `/run/netns` itself is made if missing, and removed
+//! with the last of our names. Nothing is mounted on it, so that after a run the host's mounts are as before.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -19,10 +17,10 @@ use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
 use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::host::sys;
 
-/// Where namespaces have their names, as `ip netns` has it too.
+/// Where namespaces have their names, as for `ip netns`.
 pub const FOLDER: &str = "/run/netns";
 
-/// Mounts that may lie on one name, by far: each is taken away by itself.
+/// Upper bound for mounts on one name; each is unmounted separately.
 const MOUNTS_MOST: u32 = 100;
 
 /// Why a namespace could not be made or entered.
@@ -50,12 +48,12 @@ pub enum NamespaceError {
     Tracker(#[from] CleanupTrackerError),
 }
 
-/// A network namespace of ours. Dropping it removes its name; it goes with the last process and socket in it.
+/// One of our network namespaces. Dropping it removes its name; it ends with its last process and socket.
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
     path: PathBuf,
-    /// Open on the namespace, and so on the mount that has its name: see [`Namespace::remove`].
+    /// Open on the namespace, and so on the mount behind its name: see [`Namespace::remove`].
     file: File,
     with_folder: bool,
     tracker: Arc<CleanupTracker>,
@@ -66,9 +64,9 @@ static MADE_FOLDER: AtomicBool = AtomicBool::new(false);
 
 impl Namespace {
     /// Makes the namespace `name`, which must begin with `wb-`. Its loopback device is down and IPv6 is off,
-    /// so that no packet is sent that nobody asked for.
+    /// so that the kernel sends no packets of its own.
     ///
-    /// Errors: [`NamespaceError::Taken`] where there is one of this name; [`NamespaceError::Make`].
+    /// Errors: [`NamespaceError::Taken`] if the name exists; [`NamespaceError::Make`].
     pub fn make(tracker: &Arc<CleanupTracker>, name: &str) -> Result<Self, NamespaceError> {
         let path = Path::new(FOLDER).join(name);
         let failed = |source| NamespaceError::Make { name: name.to_owned(), source };
@@ -92,7 +90,7 @@ impl Namespace {
             }
             Err(source) => {
                 if source.kind() != io::ErrorKind::AlreadyExists {
-                    // The error to tell is the first.
+                    // The first error is the one to report.
                     let _ = remove(&path, with_folder);
                 }
                 let _ = tracker.release(resource);
@@ -110,10 +108,9 @@ impl Namespace {
         &self.path
     }
 
-    /// Does something on a thread that is in the namespace, and waits for it. What it starts is in the
-    /// namespace too.
+    /// Runs `job` on a thread in the namespace, and waits for it. What it starts is in the namespace too.
     ///
-    /// Errors: [`NamespaceError::Enter`]; nothing was done then.
+    /// Errors: [`NamespaceError::Enter`]; `job` did not run then.
     pub fn run<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         let done = std::thread::scope(|scope| {
             let inside = scope.spawn(|| sys::enter_network(self.file.as_fd()).map(|()| job()));
@@ -124,8 +121,8 @@ impl Namespace {
 
     fn remove(&self) -> io::Result<()> {
         let removed = remove(&self.path, self.with_folder);
-        // Where `/run/netns` was mounted upon meanwhile (the first `ip netns add` of a boot does that), the
-        // path led to a copy of our mount, and the mount itself can be reached only by what is open on it.
+        // If `/run/netns` was mounted over meanwhile (the first `ip netns add` of a boot does that), the path
+        // led to a copy of our mount. Only the descriptor that is open on the mount itself still reaches it.
         if let Ok(own) = CString::new(format!("/proc/self/fd/{}", self.file.as_raw_fd())) {
             let _ = sys::unmount_open(&own);
         }
@@ -148,7 +145,7 @@ fn claim(path: &Path) -> io::Result<()> {
     let make = || OpenOptions::new().write(true).create_new(true).open(path).map(drop);
     fs::create_dir_all(FOLDER)?;
     match make() {
-        // Whoever made the folder took it away with the last name of theirs, just now.
+        // The folder's owner removed it just now, with the last of its names.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::create_dir_all(FOLDER).and_then(|()| make())
         }
@@ -156,14 +153,14 @@ fn claim(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a namespace on a thread of its own, where IPv6 is off, and mounts it on `path`.
+/// Makes a namespace on its own thread, switches IPv6 off in it, and mounts it on `path`.
 fn mount_new(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| {
             sys::leave_network()?;
             for which in ["all", "default"] {
-                // Kernels without IPv6 have no such file, and nothing to be switched off.
+                // Kernels without IPv6 have no such file and nothing to switch off.
                 let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
             }
             sys::name_own_network(&path)
@@ -172,21 +169,22 @@ fn mount_new(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Whether a path is that of a namespace which we may have made.
+/// Whether a path is one of a namespace that we may have made.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
     let straight = !path.components().any(|part| part.as_os_str() == "..");
     named && straight && path.parent() == Some(Path::new(FOLDER))
 }
 
-/// Takes the name away from a namespace of ours, however far it had come to be, and the folder that was made
-/// for it once there is no name in it.
+/// Removes the name of one of our namespaces, even if it is only partly made, and then [`FOLDER`] if it was
+/// made for it and is empty.
 pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
     let name = CString::new(path.as_os_str().as_bytes())?;
     let mut tries = 0..MOUNTS_MOST;
     while sys::is_namespace(&name) {
         match sys::unmount(&name) {
-            // Somebody else was faster: looked at again, a mount that nobody may take away left to the end.
+            // Another process was faster; look again. The number of tries is limited, since some mounts
+            // cannot be unmounted.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && tries.next().is_some() => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
@@ -197,16 +195,15 @@ pub(crate) fn remove(path: &Path, with_folder: bool) -> io::Result<()> {
         other => other?,
     }
     if with_folder {
-        // It stays where it holds anything.
+        // It stays if it is not empty.
         let _ = fs::remove_dir(FOLDER);
     }
     Ok(())
 }
 
-/// Does something on a thread in the namespace of that file, as [`Namespace::run`] does, for who does not
-/// hold it.
+/// Like [`Namespace::run`], for callers that only know the namespace's file.
 ///
-/// Errors: [`NamespaceError::Enter`]; nothing was done then.
+/// Errors: [`NamespaceError::Enter`]; `job` did not run then.
 pub(crate) fn run_in<R: Send>(path: &Path, job: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
     let done = std::thread::scope(|scope| {
         let enter = || File::open(path).and_then(|file| sys::enter_network(file.as_fd()));
@@ -216,8 +213,8 @@ pub(crate) fn run_in<R: Send>(path: &Path, job: impl FnOnce() -> R + Send) -> Re
     done.map_err(|source| NamespaceError::Enter { name: path.display().to_string(), source })
 }
 
-/// Does something on a thread in a namespace that has no name and goes with the thread: for finding out what
-/// the kernel can.
+/// Runs `job` on a thread in an unnamed namespace that ends with the thread, to find out what the kernel can
+/// do.
 pub fn in_scratch<R: Send>(job: impl FnOnce() -> R + Send) -> io::Result<R> {
     std::thread::scope(|scope| {
         let inside = scope.spawn(|| sys::leave_network().map(|()| job()));
@@ -230,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_ours_are_ours() {
+    fn only_our_names_are_recognised() {
         for (path, ours) in [
             ("/run/netns/wb-01234567-0-client", true),
             ("/run/netns/blue", false),

@@ -1,8 +1,7 @@
-//! What making networks takes: capabilities, and the programs `ip` and `tc` of iproute2, which speak to the
-//! kernel.
+//! What making networks needs: capabilities, and the programs `ip` and `tc` of iproute2.
 //!
-//! The programs rather than netlink from here: what was done can be read, and repeated by hand. Each runs on
-//! the thread that calls, and so in its namespace; nothing here chooses one.
+//! Programs instead of netlink make the commands readable and repeatable by hand. Each runs on the calling
+//! thread, and so in its namespace; nothing here chooses one.
 
 use std::fmt;
 use std::fs;
@@ -26,13 +25,13 @@ impl Unavailable {
     }
 }
 
-/// How a process comes to have what networks need. Engines also keep containers from mounting and show them
-/// `/proc/sys` to be read only, which no capability changes.
+/// How a process gets what networks need. Engines also forbid containers to mount and make `/proc/sys`
+/// read-only, which no capability changes.
 pub const AS_ROOT: &str = "run as root (`sudo -E weigh …`); in a container of Docker or Podman give it `--privileged`, or \
     `--cap-add=SYS_ADMIN --cap-add=NET_ADMIN --cap-add=NET_RAW --security-opt apparmor=unconfined` and a `/proc/sys` that can be \
     written (`--security-opt systempaths=unconfined`, of Podman `--security-opt unmask=ALL`)";
 
-/// A capability of Linux that layers need.
+/// A Linux capability that layers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     /// Links, addresses, queues.
@@ -69,7 +68,7 @@ pub fn missing(wanted: &[Capability]) -> Vec<Capability> {
     wanted.iter().copied().filter(|capability| has & (1 << capability.bit()) == 0).collect()
 }
 
-/// The effective capabilities in the text of `/proc/<pid>/status`; none where it does not say.
+/// The effective capabilities in the text of `/proc/<pid>/status`; 0 if it has no such line.
 fn effective(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
@@ -105,7 +104,7 @@ impl Tool {
         }
     }
 
-    /// The program, in `PATH` or where systems keep what is for administrators.
+    /// The program, in `PATH` or where systems install programs for administrators.
     pub fn find(self) -> Result<PathBuf, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
@@ -118,14 +117,14 @@ impl Tool {
         })
     }
 
-    /// What it says of its version: `ip utility, iproute2-6.1.0, libbpf 1.1.2`; `None` where it is not there.
+    /// The version line that it prints: `ip utility, iproute2-6.1.0, libbpf 1.1.2`; `None` if it is missing.
     pub fn version(self) -> Option<String> {
         let output = Command::new(self.find().ok()?).arg("-V").process_group(0).output().ok()?;
         Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()).filter(|text| !text.is_empty())
     }
 }
 
-/// A command of a program that was refused.
+/// Why a command of a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     #[error(transparent)]
@@ -140,12 +139,12 @@ pub enum ToolError {
     Refused {
         /// The command, or all of several.
         command: String,
-        /// What the program said.
+        /// The program's output.
         said: String,
     },
 }
 
-/// Commands for one program, carried out together and in order, up to the first that fails.
+/// Commands for one program, executed together and in order, up to the first that fails.
 #[derive(Debug, Clone)]
 pub struct Batch {
     tool: Tool,
@@ -153,19 +152,19 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// No command yet.
+    /// An empty batch.
     pub const fn new(tool: Tool) -> Self {
         Self { tool, lines: Vec::new() }
     }
 
-    /// A further command, without the program's name.
+    /// Adds a command, without the program's name.
     #[must_use]
     pub fn with(mut self, line: impl fmt::Display) -> Self {
         self.lines.push(line.to_string());
         self
     }
 
-    /// Carries the commands out in the namespace of the calling thread.
+    /// Executes the commands in the namespace of the calling thread.
     pub fn run(&self) -> Result<(), ToolError> {
         let program = self.tool.find()?;
         let output = feed(&program, &self.lines)
@@ -183,12 +182,12 @@ impl Batch {
 
 fn feed(program: &Path, lines: &[String]) -> io::Result<std::process::Output> {
     let mut command = Command::new(program);
-    // Its messages are quoted, so they must be in one language. What a terminal sends to us must not end or
+    // Its messages are quoted, so they must be in one language. Signals from the terminal must not end or
     // stop it half way.
     command.args(["-batch", "-"]).env("LC_ALL", "C").process_group(0);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut input) = child.stdin.take() {
-        // Fewer bytes than a pipe holds; a program that is gone already says why itself.
+        // The input fits into a pipe; a program that has ended reports its reason itself.
         let _ = input.write_all((lines.join("\n") + "\n").as_bytes());
     }
     child.wait_with_output()

@@ -1,7 +1,7 @@
-//! CPU time of a unit by the processes' own clocks, kept so that it never runs backwards.
+//! CPU time of a unit by its processes' own clocks; the sum never decreases.
 //!
-//! A process that ends takes its clock with it. The account keeps the last value it saw and counts the loss;
-//! it does not guess what such a process used after the last reading.
+//! The clock of a process disappears when it ends. The account keeps the last value that it saw and counts
+//! the process as lost; it does not guess what the process used after the last reading.
 
 use std::collections::BTreeMap;
 
@@ -31,11 +31,11 @@ pub(crate) struct CpuAccount {
 }
 
 impl CpuAccount {
-    /// Takes in one reading of every member's clock.
+    /// Adds one reading of every member's clock.
     pub(crate) fn observe(&mut self, clocks: &[(Pid, Nanoseconds)]) -> CpuReading {
         let now: BTreeMap<Pid, Nanoseconds> = clocks.iter().copied().collect();
         for (pid, seen) in &self.running {
-            // A clock that stands lower than before is a new process under an old id.
+            // A clock that has decreased belongs to a new process with a reused id.
             if now.get(pid).is_none_or(|clock| clock < seen) {
                 self.ended += *seen;
                 self.exited += 1;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_was_used_again_is_another_process() {
+    fn a_reused_id_is_another_process() {
         let mut account = CpuAccount::default();
         account.observe(&clocks(&[(10, 100)]));
         let reading = account.observe(&clocks(&[(10, 7)]));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_running_is_not_nothing_used() {
+    fn no_running_process_does_not_mean_no_cpu_time() {
         let mut account = CpuAccount::default();
         account.observe(&clocks(&[(10, 100)]));
         let reading = account.observe(&[]);

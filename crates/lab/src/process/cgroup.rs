@@ -1,9 +1,8 @@
-//! Control groups of version 2: finding the hierarchy, making one group per unit, freezing, killing, removing
-//! it.
+//! Control groups of version 2: finds the hierarchy, makes one group per unit, freezes, kills and removes it.
 //!
-//! Groups are made below the one this process is in, or the nearest above it whose groups may be limited,
-//! under a name that begins with `wb-`; nothing else is touched, and no controller is switched on (freezing,
-//! killing and counting CPU need none).
+//! Groups are made below this process's own, or below the nearest ancestor whose groups can be limited, under
+//! names that begin with `wb-`. Nothing else is changed, and no controller is enabled (freezing, killing and
+//! counting CPU need none).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,7 +19,7 @@ use crate::host::mounts::Cgroup2Mount;
 use crate::host::procfs::Pid;
 use crate::host::sys::{self, Signal, SignalTarget};
 
-/// Distinguishes attempts of several threads.
+/// Gives threads that try at the same time different names.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
 
 /// Where groups can be made.
@@ -31,7 +30,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// The mounted version 2 hierarchy and our place in it; `None` where there is none.
+    /// The mounted version 2 hierarchy and our place in it; `None` if there is none.
     pub fn detect() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -40,12 +39,12 @@ impl Hierarchy {
         Some(Self { base, ..found })
     }
 
-    /// The same from the text of `/proc/self/mountinfo` and `/proc/self/cgroup`.
+    /// Like [`Self::detect`], from the text of `/proc/self/mountinfo` and `/proc/self/cgroup`.
     pub fn locate(mountinfo: &str, own: &str) -> Option<Self> {
         let Cgroup2Mount { root, at: mount } = Cgroup2Mount::find(mountinfo)?;
         let place = own.lines().find_map(|line| line.strip_prefix("0::"))?;
-        // A place outside of the mounted root (another namespace's view) leaves the mount point itself.
-        // What is left must be relative: joining an absolute path would leave the mount.
+        // For a path outside the mounted root (another namespace's view), use the mount point itself. The
+        // rest must be relative, since joining an absolute path would leave the mount.
         let below = Path::new(place).strip_prefix(&root).ok().filter(|below| below.is_relative());
         let below = below.unwrap_or(Path::new(""));
         let base = if place.contains("..") { mount.clone() } else { mount.join(below) };
@@ -62,9 +61,9 @@ impl Hierarchy {
         &self.base
     }
 
-    /// Whether a group can be made and frozen here, found by making one and removing it.
+    /// Whether a group can be made and frozen here; makes one and removes it to find out.
     pub fn is_usable(&self) -> bool {
-        // It lives for some microseconds and holds nobody, so no registry lists it.
+        // It exists for microseconds and has no members, so no registry lists it.
         let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{:08x}-probe{attempt}", Pid::own().get());
         let Ok(group) = Cgroup::create(&self.base.join(name)) else { return false };
@@ -73,19 +72,19 @@ impl Hierarchy {
     }
 }
 
-/// What a group must pass down so that those below it can be limited.
+/// Controllers that a group must delegate so that those below it can be limited.
 const LIMITING: [&str; 2] = ["cpu", "memory"];
 
-/// The group in which those of roles are made for a process in the group `own`: the nearest on the way up to
-/// `mount` that passes down what limits, and in which this user may move processes; `own` where there is
-/// none. A group that has processes of its own passes nothing down, and that of a session or a service has.
+/// The group in which to make roles' groups for a process in the group `own`: the nearest ancestor up to
+/// `mount` that delegates [`LIMITING`] and in which this user may move processes; `own` if there is none. A
+/// group with processes of its own delegates nothing, and that of a session or a service has some.
 pub(crate) fn base_within(mount: &Path, own: &Path) -> PathBuf {
     let passes_down = |group: &Path| {
         let passed = fs::read_to_string(group.join("cgroup.subtree_control")).unwrap_or_default();
         LIMITING.iter().all(|wanted| passed.split_ascii_whitespace().any(|name| name == *wanted))
             && OpenOptions::new().write(true).open(group.join("cgroup.procs")).is_ok()
     };
-    // What somebody limited is not left.
+    // A limit on our own group must keep applying, so its ancestors are not used.
     let is_limited = |group: &Path| {
         let limit = |name: &str| fs::read_to_string(group.join(name)).unwrap_or_default();
         ["cpu.max", "memory.max"]
@@ -103,7 +102,7 @@ pub(crate) fn base_within(mount: &Path, own: &Path) -> PathBuf {
     own.to_owned()
 }
 
-/// One group, with the files open that are used around every window.
+/// One group, with open descriptors of the files that are used around every window.
 #[derive(Debug)]
 pub struct Cgroup {
     path: PathBuf,
@@ -115,7 +114,8 @@ pub struct Cgroup {
 impl Cgroup {
     /// Makes the group `path` and opens its files.
     ///
-    /// Errors: the system's: not allowed, exists already, or the kernel is older than 5.2 and has no `cgroup.freeze`.
+    /// Errors: the system's: not allowed, already exists, or the kernel is older than 5.2 and has no
+    /// `cgroup.freeze`.
     pub fn create(path: &Path) -> io::Result<Self> {
         fs::create_dir(path)?;
         let open = |name: &str, write: bool| OpenOptions::new().read(true).write(write).open(path.join(name));
@@ -125,19 +125,19 @@ impl Cgroup {
         match files {
             Ok((procs, freeze, events)) => Ok(Self { path: path.to_owned(), procs, freeze, events }),
             Err(error) => {
-                // The error that matters is the first; an empty group that stays is named `wb-` and harmless.
+                // The first error is the one to report. An empty group that remains is named `wb-` and
+                // harmless.
                 let _ = fs::remove_dir(path);
                 Err(error)
             }
         }
     }
 
-    /// Where the group is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file to which a process writes `0` in order to enter.
+    /// The file to which a process writes `0` to join the group.
     pub(crate) fn procs(&self) -> BorrowedFd<'_> {
         self.procs.as_fd()
     }
@@ -149,7 +149,7 @@ impl Cgroup {
         Ok(text.lines().filter_map(|line| line.parse().ok().filter(|id| *id > 0).map(Pid::new)).collect())
     }
 
-    /// Asks for all members to be frozen, or thawed. Frozen is only what [`Cgroup::is_frozen`] confirms.
+    /// Requests that all members be frozen or thawed. [`Cgroup::is_frozen`] confirms it.
     pub fn request(&self, state: Wanted) -> io::Result<()> {
         let text: &[u8] = match state {
             Wanted::Frozen => b"1",
@@ -165,8 +165,8 @@ impl Cgroup {
         Ok(buffer[..length].split(|byte| *byte == b'\n').any(|line| line == b"frozen 1"))
     }
 
-    /// CPU time of all processes that ever were in the group, those that ended included, in whole
-    /// microseconds; `None` where the kernel does not count it.
+    /// CPU time of all processes that ever were in the group, ended ones included, in whole microseconds;
+    /// `None` if the kernel does not count it.
     pub fn cpu_time(&self) -> Option<Nanoseconds> {
         parse_cpu_stat(&fs::read_to_string(self.path.join("cpu.stat")).ok()?)
     }
@@ -176,16 +176,16 @@ impl Cgroup {
         kill_members(&self.path)
     }
 
-    /// Removes the group, waiting until the last member has gone.
+    /// Removes the group after waiting until the last member has left.
     pub fn remove(self, patience: Duration) -> io::Result<()> {
         remove(&self.path, patience)
     }
 }
 
-/// What is asked of a group.
+/// State requested of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// All members stand still.
+    /// All members are frozen.
     Frozen,
     /// All members run.
     Running,
@@ -197,10 +197,11 @@ pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
     if fs::write(path.join("cgroup.kill"), "1").is_ok() {
         return Ok(());
     }
-    // A member may fork between the reading of the list and the signal; its child is in the next reading.
+    // A member may fork between the listing and the signal; the next listing has its child.
     for _ in 0..100 {
         let text = match fs::read_to_string(path.join("cgroup.procs")) {
-            // Somebody else has removed it; of one that is open already the kernel says so otherwise.
+            // Another process removed it. For a file that was open already, the kernel reports ENODEV
+            // instead.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Ok(()),
             other => other?,
@@ -210,7 +211,7 @@ pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
             return Ok(());
         }
         for id in members {
-            // It may have ended by itself; the next reading tells.
+            // It may have ended by itself; the next listing shows that.
             let _ = sys::signal(SignalTarget::Process(Pid::new(id)), Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -218,14 +219,14 @@ pub(crate) fn kill_members(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the group at `path`; one that is gone already is fine.
+/// Removes the group at `path`; does nothing if it is already gone.
 pub(crate) fn remove(path: &Path, patience: Duration) -> io::Result<()> {
     let deadline = sys::monotonic() + Nanoseconds::from_nanos(patience.as_nanos() as u64);
     loop {
         match fs::remove_dir(path) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            // A killed member leaves the group a moment after it was killed.
+            // A killed member leaves the group a moment later.
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) && sys::monotonic() < deadline => {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -274,9 +275,9 @@ mod tests {
         assert_eq!(found.base(), Path::new("/sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope"));
     }
 
-    /// Files as on a host with version 2 alone, where a session lies in a slice that passes controllers down.
+    /// Files as on a host with version 2 alone, where a session is in a slice that delegates controllers.
     #[test]
-    fn groups_that_may_be_limited_are_made_where_controllers_are_passed_down() {
+    fn groups_that_can_be_limited_are_made_where_controllers_are_delegated() {
         let folder = tempfile::tempdir().expect("a folder");
         let (mount, slice) = (folder.path(), folder.path().join("user.slice"));
         let own = slice.join("session.scope");

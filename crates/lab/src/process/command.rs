@@ -1,8 +1,8 @@
-//! A command of the user's that is waited for: a build, a hook. It may take minutes, so it can be called off.
+//! Runs a user's command to its end: a build, a hook. It may take minutes, so it can be cancelled.
 //!
-//! It leads a session of its own, so that calling it off ends its children too. When we are killed it is told
-//! to end, and where it is tracked for clean-up the guardian ends all of its session. What it starts in the
-//! background and leaves there on purpose is its own business. Not for services.
+//! It leads its own session, so that cancelling it also ends its children. If we are killed it gets SIGTERM,
+//! and if it is tracked for clean-up the guardian ends its whole session. Background processes that it leaves
+//! on purpose are not ended. Not for services.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -16,9 +16,9 @@ use crate::cleanup::tracker::CleanupTracker;
 use crate::host::procfs::{Pid, ProcessIdentity};
 use crate::host::sys::{self, Gate, Signal, SignalTarget};
 
-/// Pause between two looks: what it adds to a command.
+/// Pause between two checks: the delay that it adds to a command.
 const PAUSE: Duration = Duration::from_millis(2);
-/// What a command gets to end by itself when it is called off.
+/// The time that a cancelled command gets to end by itself.
 const GRACE: Nanoseconds = Nanoseconds::from_secs(2);
 
 /// How a command ended.
@@ -26,16 +26,17 @@ const GRACE: Nanoseconds = Nanoseconds::from_secs(2);
 pub enum CommandOutcome {
     /// By itself.
     Ended(ExitStatus),
-    /// It was called off; nothing of its process group runs.
+    /// It was cancelled; nothing of its process group runs.
     CalledOff,
 }
 
-/// Runs `command` to its end, or until `called_off` says so (asked every few milliseconds).
+/// Runs `command` to its end, or until `called_off` returns true (it is called every few milliseconds).
 pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
     run_tracked(&CleanupTracker::default(), command, called_off)
 }
 
-/// The same, tracked for clean-up: where we are killed meanwhile, the guardian ends its children too.
+/// Like [`run`], but tracked for clean-up: if we are killed meanwhile, the guardian also ends the command's
+/// children.
 pub fn run_tracked(
     tracker: &CleanupTracker,
     command: Command,
@@ -46,13 +47,13 @@ pub fn run_tracked(
     if ended.is_err() {
         end(&mut child)?;
     }
-    // The guardian finds nothing there later, which is harmless.
+    // If this fails, the guardian later finds nothing, which is harmless.
     let _ = tracker.release(resource);
     ended
 }
 
-/// Forks, has the child written down while it waits at a gate, and lets it execute: whenever we are killed,
-/// what it starts is either not begun or known.
+/// Forks, tracks the child while it waits at a gate, and then lets it execute. If we are killed at any time,
+/// the child has either not executed or is tracked.
 fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, OwnedResource)> {
     let ((gate_read, gate_write), (mut report_read, report_write)) = (io::pipe()?, io::pipe()?);
     let gate = Gate { wait: gate_read.as_fd(), release: gate_write.as_fd(), report: report_write.as_fd() };
@@ -61,20 +62,21 @@ fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, O
     let admit = move || {
         let mut pid = [0; 4];
         report_read.read_exact(&mut pid)?;
-        // Of a step that failed the number is negative, and spawning tells why.
+        // If a step failed the number is negative, and spawning returns the reason.
         let identity = ProcessIdentity::read(Pid::new(i32::from_ne_bytes(pid)));
         let resource = identity.map(OwnedResource::Process).ok_or(io::ErrorKind::NotFound)?;
         tracker.track(resource.clone()).map_err(io::Error::other)?;
-        // One that is gone already shows in what spawning returns. Without this byte it ends at the gate.
+        // If the child is gone, the result of spawning shows it. Without this byte the child ends at the
+        // gate.
         let _ = (&gate_write).write_all(b"!");
         Ok::<_, io::Error>(resource)
     };
     std::thread::scope(|scope| {
-        // Spawning returns only after exec, and the child ends with the thread that forks it: so another one
-        // opens the gate.
+        // Spawning returns only after exec, and the child ends with the thread that forks it, so another
+        // thread opens the gate.
         let admitting = scope.spawn(admit);
         let spawned = command.spawn();
-        // Without a child the report ends here, and who reads it learns that.
+        // If no child exists, the report ends here and its reader notices.
         drop(report_write);
         let admitted = admitting.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
         match (spawned, admitted) {
@@ -84,7 +86,7 @@ fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, O
                 let _ = tracker.release(resource);
                 Err(error)
             }
-            // The child was ended at the gate where it could not be written down.
+            // The child could not be tracked and ended at the gate.
             (Err(spawning), Err(admitting)) => {
                 let ended_at_gate = spawning.raw_os_error() == Some(sys::ENDED_AT_GATE);
                 Err(if ended_at_gate { admitting } else { spawning })
@@ -106,11 +108,11 @@ fn wait(child: &mut Child, called_off: &dyn Fn() -> bool) -> io::Result<CommandO
     }
 }
 
-/// SIGTERM to the group, and SIGKILL when the grace is over.
+/// Sends SIGTERM to the group, and SIGKILL after the grace.
 fn end(child: &mut Child) -> io::Result<()> {
     let group = SignalTarget::Group(Pid::new(child.id() as i32));
     let start = sys::monotonic();
-    // The leader is looked at without being reaped: until then the group's number is its own.
+    // The leader is not reaped while it is checked, so that the group's id is not reused.
     let _ = sys::signal(group, Signal::TERM);
     while sys::peek_exit(Pid::new(child.id() as i32))?.is_none() && sys::monotonic().since(start) < GRACE {
         std::thread::sleep(PAUSE);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_waited_for_and_its_status_told() {
+    fn a_command_runs_to_its_end_and_its_status_is_returned() {
         let Ok(CommandOutcome::Ended(status)) = run(shell("exit 7"), &|| false) else {
             panic!("it ends by itself")
         };
@@ -142,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_called_off_leaves_no_child() {
+    fn a_cancelled_command_leaves_no_child() {
         let folder = tempfile::tempdir().expect("a folder");
         let note = folder.path().join("child");
         let script = format!("sleep 600 & echo $! > {0}.part; mv {0}.part {0}; wait", note.display());
-        // Called off once the child is known.
+        // Cancelled once the child is known.
         let end = run(shell(&script), &|| note.exists()).expect("it can be run");
         assert_eq!(end, CommandOutcome::CalledOff);
         let child = std::fs::read_to_string(&note).expect("a note");

@@ -1,12 +1,11 @@
-//! Freezing a unit (all processes of one role) and thawing it, and knowing who belongs to it.
+//! Freezes and thaws a unit (all processes of one role), and lists its processes.
 //!
-//! A unit is frozen only when nothing is outstanding, which the caller sees to; here it is made certain that
-//! every thread stands still before the call returns. Freezing stops the process, not time. (A thread counts
-//! as frozen just before its last step off its core, so a CPU clock that is read at once may lack that step:
-//! 0.7 µs were seen.)
+//! The caller makes sure that nothing is outstanding before a freeze; this module makes sure that no thread
+//! runs when the call returns. Freezing stops the process, not time. (A thread counts as frozen just before
+//! it leaves its core, so a CPU clock that is read at once may lack that last step: 0.7 µs were seen.)
 //!
-//! **Which way, and why.** Measured by `examples/freeze_cost.rs` on a two-core virtual machine (Linux 6.18),
-//! the unit on one core, the caller on the other, from the call to its return, in µs as median / 90th
+//! **Which method, and why.** Measured by `examples/freeze_cost.rs` on a two-core virtual machine (Linux
+//! 6.18), the unit on one core, the caller on the other, from the call to its return, in µs as median / 90th
 //! percentile of 200:
 //!
 //! | unit's threads | `cgroup.freeze` | thaw | SIGSTOP | SIGCONT |
@@ -17,11 +16,11 @@
 //! | 1 busy, 8 waiting | 45 / 58 | 9 / 14 | 139 / 3165 | 20 / 48 |
 //! | 40 waiting | 50 / 119 | 17 / 60 | 348 / 405 | 23 / 56 |
 //!
-//! So the cgroup is the default: it is always faster, its confirmation is one read however many threads there
-//! are, it takes in children that left the session, and a parent's `waitpid` does not see it. The
-//! confirmation is *read* in a loop and not waited for by `poll`: the kernel holds notifications of
-//! `cgroup.events` back for about 10 ms (8.9 ms measured). Both ways may end a blocked `epoll_wait` with
-//! EINTR, as signal(7) says of stop signals; the lead-in after a thaw pays for that, no window does.
+//! So the cgroup is the default: it is always faster, its confirmation is one read for any number of threads,
+//! it includes children that left the session, and a parent's `waitpid` does not notice it. The confirmation
+//! is *read* in a loop instead of awaited by `poll`, because the kernel delays notifications of
+//! `cgroup.events` by about 10 ms (8.9 ms measured). Both methods may end a blocked `epoll_wait` with EINTR,
+//! as signal(7) says of stop signals; that affects the lead-in after a thaw, but no window.
 
 use std::fmt;
 use std::io;
@@ -39,10 +38,10 @@ use crate::process::cgroup::{Cgroup, Hierarchy, Wanted};
 use crate::process::memory;
 use crate::process::quota::Limited;
 
-/// A unit that has not come to a stand by then never will: some thread sits in an uninterruptible call.
+/// A unit that is not frozen by then never will be: some thread is in an uninterruptible system call.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(2);
 
-/// So long the confirmation is asked for without pause; beyond it, sleeps in between leave the unit its core.
+/// Time for which the confirmation is polled without pause; afterwards sleeps leave the unit its core.
 const SPIN: Nanoseconds = Nanoseconds::from_millis(1);
 
 /// How a unit is frozen.
@@ -56,7 +55,7 @@ pub enum FreezeMethod {
 }
 
 impl FreezeMethod {
-    /// The best that this host offers; see the table above.
+    /// The best method that this host offers; see the table above.
     pub fn detect() -> Self {
         if Hierarchy::detect().is_some_and(|found| found.is_usable()) { Self::Cgroup } else { Self::Stop }
     }
@@ -78,11 +77,11 @@ pub enum FreezeError {
         "process {pid} did not stand still within {patience} of {method}; declare `freeze = \"unsafe\"` for its service"
     )]
     StillRunning {
-        /// The first process that runs on (the unit's leader where the kernel does not tell which).
+        /// The first process that still runs (the unit's leader if the kernel does not say which).
         pid: Pid,
-        /// How long was waited.
+        /// How long we waited.
         patience: Nanoseconds,
-        /// The way that failed.
+        /// The method that failed.
         method: FreezeMethod,
     },
     #[error(
@@ -101,22 +100,22 @@ pub enum FreezeError {
 #[derive(Debug)]
 pub(crate) struct Unit {
     leader: Pid,
-    /// Where there is one it tells the members and freezes them.
+    /// If present, it lists the members and freezes them.
     cgroup: Option<Cgroup>,
-    /// What else holds it, where it is limited by groups of version 1.
+    /// Its other groups, if groups of version 1 limit it.
     limits: Vec<Limited>,
-    /// Members by session, and the id the kernel had given out last when they were listed.
+    /// Members of the session, and the last id that the kernel had assigned when they were listed.
     listed: Option<(Pid, Vec<Pid>)>,
 }
 
 impl Unit {
-    /// The unit that `leader` leads. The leader must not be reaped while the unit is used: its number is then
-    /// given to nobody else, so that nobody else can be frozen or killed in its place.
+    /// The unit that `leader` leads. The leader must not be reaped while the unit is used, so that its id is
+    /// not reused and no other process is frozen or killed in its place.
     pub(crate) const fn new(leader: Pid, cgroup: Option<Cgroup>) -> Self {
         Self { leader, cgroup, limits: Vec::new(), listed: None }
     }
 
-    /// The same unit, limited by groups beside its own.
+    /// The same unit, limited by further groups.
     pub(crate) fn limited_by(self, limits: Vec<Limited>) -> Self {
         Self { limits, ..self }
     }
@@ -129,13 +128,13 @@ impl Unit {
         self.cgroup.as_ref()
     }
 
-    /// The unit's processes. Without a control group all of `/proc` must be searched, so that is done again
-    /// only when some process or thread was born since.
+    /// The unit's processes. Without a control group all of `/proc` must be searched, so the search is
+    /// repeated only if a process or thread has started since.
     pub(crate) fn members(&mut self) -> Vec<Pid> {
         if let Some(members) = self.cgroup.as_ref().and_then(|group| group.members().ok()) {
             return members;
         }
-        // Read before the search: who is born during it is found by the next call.
+        // Read before the search, so that the next call finds processes that start during it.
         let last = procfs::last_pid();
         match &self.listed {
             Some((then, members)) if last == Some(*then) => {
@@ -148,20 +147,20 @@ impl Unit {
         members
     }
 
-    /// Freezes all members and returns when every thread stands still.
+    /// Freezes all members and returns when no thread runs.
     pub(crate) fn freeze(&mut self) -> Result<(), FreezeError> {
         let result = match &self.cgroup {
             Some(group) => freeze_cgroup(group, self.leader),
             None => self.stop_all(),
         };
         if result.is_err() {
-            // Half a unit must not stay frozen; what the thaw meets has the same cause as the error returned.
+            // Half a unit must not stay frozen. An error of the thaw has the same cause as the one returned.
             let _ = self.thaw();
         }
         result
     }
 
-    /// Lets all members run.
+    /// Thaws all members.
     pub(crate) fn thaw(&mut self) -> Result<(), FreezeError> {
         if let Some(group) = &self.cgroup {
             return group.request(Wanted::Running).map_err(|source| cgroup_error(group, source));
@@ -177,11 +176,11 @@ impl Unit {
             let members = self.members();
             running = members.iter().copied().find(|pid| !procfs::all_threads_stopped(*pid));
             if let Some(pid) = running {
-                // A child born while the signals were on their way has not got one.
+                // A child that was forked while the signals were sent has received none.
                 let _ = sys::signal(SignalTarget::Process(pid), Signal::STOP);
                 return Ok(false);
             }
-            // One that stopped late may have had a child after the list was made; who stands still has none.
+            // A member that stopped late may have forked after the listing; a stopped one cannot.
             Ok(self.members() == members)
         });
         match (stopped, running) {
@@ -202,10 +201,10 @@ impl Unit {
         }
     }
 
-    /// Kills every member, frozen or not, children that are born meanwhile included.
+    /// Kills every member, frozen or not, including children that are forked meanwhile.
     pub(crate) fn kill(&mut self) {
         if let Some(group) = &self.cgroup {
-            // Where this fails the signals below remain.
+            // If this fails, the signals below still work.
             let _ = group.kill();
         }
         self.signal_all(Signal::KILL);
@@ -217,13 +216,13 @@ impl Unit {
         own || self.limits.iter().any(|limit| limit.path() == path)
     }
 
-    /// The limit of memory that one of its groups has, and what it did.
+    /// The limit of memory that one of its groups has, and how often it was hit.
     pub(crate) fn memory(&self) -> Option<MemoryFacts> {
         let own = self.cgroup.as_ref().map(Cgroup::path);
         own.into_iter().chain(self.limits.iter().map(Limited::path)).find_map(memory::facts)
     }
 
-    /// Gives the control groups away for removal.
+    /// Returns the control groups for removal.
     pub(crate) fn into_groups(self) -> (Option<Cgroup>, Vec<Limited>) {
         (self.cgroup, self.limits)
     }
@@ -247,8 +246,8 @@ fn is_running(pid: Pid) -> bool {
     procfs::ProcessStat::read(pid).is_some_and(|stat| !stat.is_gone())
 }
 
-/// Asks until `reached` says yes, at most [`PATIENCE`]: yielding first, sleeping once that took longer than
-/// usual.
+/// Polls until `reached` returns true, for at most [`PATIENCE`]: first yields, then sleeps once that took
+/// longer than usual.
 fn wait_until(mut reached: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
     let start = sys::monotonic();
     loop {

@@ -1,9 +1,9 @@
-//! Starting a role: pinned, in a session and control group of its own, tracked for clean-up before it
-//! executes, and waited for until it is ready.
+//! Starting a role: pinned to cores, in a session and control group of its own, tracked for clean-up before
+//! it executes, and awaited until it is ready.
 //!
-//! A start either gives a role that accepts connections, or an error that says which step failed and what the
-//! program said last; it never leaves a process behind. What the program is and how it is configured is the
-//! caller's business.
+//! A start returns a role that accepts connections, or an error with the step that failed and the program's
+//! last output. A failed start leaves no process behind. What the program is and how it is configured is up
+//! to the caller.
 
 mod error;
 mod ready;
@@ -49,41 +49,41 @@ pub use ready::{Asking, LinePattern, Ready};
 const BAD_CONFIGURATION: i32 = 2;
 /// Exit code by which a service says that its port is in use.
 const PORT_IN_USE: i32 = 3;
-/// Bytes of a wrong line that an error shows.
+/// Bytes of an unexpected line that an error shows.
 const SHOWN: usize = 200;
-/// Bytes of a log that are made sure of before the start.
+/// Bytes of a log that are reserved before the start.
 const LOG_ROOM: u64 = 4096;
 
-/// What to start, and how. In the command and the environment `{port}` stands for the port, unless the role
-/// chooses it, and `{host}` for the address that it is to listen on.
+/// What to start, and how. In the command and the environment, `{port}` stands for the port, unless the role
+/// chooses it, and `{host}` for the address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
     /// The role's name for messages.
     pub name: String,
     /// Program and arguments; no shell is involved.
     pub command: Vec<String>,
-    /// Added to our own environment, over `PORT` too.
+    /// Added to our own environment; also replaces `PORT`.
     pub environment: Vec<(String, String)>,
-    /// Where it runs; our own folder by default.
+    /// Working directory; by default our own.
     pub folder: Option<PathBuf>,
-    /// The address that it is to listen on. Only [`Ready::Port`] and [`Ready::AnyPort`] look there; who
-    /// listens elsewhere says so in `HOST` too.
+    /// The address to listen on. Only [`Ready::Port`] and [`Ready::AnyPort`] look for the port there; a
+    /// caller whose role listens elsewhere also sets `HOST`.
     pub host: IpAddr,
-    /// The cores it may use, ascending; those that we may use by default.
+    /// The cores it may use, ascending; by default those that we may use.
     pub cores: Option<Vec<CoreId>>,
-    /// File for its standard output, emptied first. May be the same as `stderr`.
+    /// File for its standard output, truncated first. May be the same as `stderr`.
     pub stdout: PathBuf,
-    /// File for its standard error, emptied first.
+    /// File for its standard error, truncated first.
     pub stderr: PathBuf,
-    /// How it tells that it is ready.
+    /// How it signals that it is ready.
     pub ready: Ready,
-    /// How long it may take.
+    /// How long it may take to get ready.
     pub ready_timeout: Nanoseconds,
-    /// What the process that is started is to the program that is meant.
+    /// How the started process relates to the intended program.
     pub wrapping: Wrapping,
 }
 
-/// The groups that a role enters.
+/// The control groups that a role enters.
 struct Groups {
     own: Option<Cgroup>,
     limits: Vec<Limited>,
@@ -96,11 +96,11 @@ impl Groups {
     }
 }
 
-/// How a role is limited in one respect.
+/// How to limit a role's use of one resource.
 struct Limiter<'a, W, C> {
-    /// Which control groups can do it.
+    /// The version of control groups that can limit it.
     version: Version,
-    /// The group below which further ones are made.
+    /// The group below which to make further ones.
     base: &'a Path,
     /// Writes the limit into the role's own group.
     write: W,
@@ -108,10 +108,9 @@ struct Limiter<'a, W, C> {
     create: C,
 }
 
-/// What a role may have at most; `None` is as much as there is.
+/// The most that a role may use; `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allowed {
-    /// CPU time.
     pub quota: Option<CpuQuota>,
     pub memory: Option<Bytes>,
 }
@@ -126,12 +125,12 @@ impl From<Option<CpuQuota>> for Allowed {
 #[derive(Debug)]
 pub struct Lab {
     tracker: Arc<CleanupTracker>,
-    /// Where control groups are made; without it roles are frozen by signals.
+    /// Where control groups are made; `None` means that roles are frozen by signals.
     hierarchy: Option<Hierarchy>,
     prefix: String,
     units: AtomicU32,
     called_off: Arc<AtomicBool>,
-    /// Our own executable, for what is done by a process of its own.
+    /// Our own executable, for work that needs its own process.
     program: Option<PathBuf>,
 }
 
@@ -142,8 +141,8 @@ impl Lab {
         Self::with_method(run, guardian, registry, FreezeMethod::Cgroup)
     }
 
-    /// The same with a wanted way of freezing. [`FreezeMethod::Stop`] does without control groups, and is
-    /// used too where they cannot be; children that leave the session escape then.
+    /// Like [`Self::new`], with a preferred way of freezing. [`FreezeMethod::Stop`] needs no control groups.
+    /// It is also the fallback where none can be made; it misses children that leave the session.
     pub fn with_method(
         run: &str,
         guardian: Option<Guardian>,
@@ -166,25 +165,24 @@ impl Lab {
         }
     }
 
-    /// The same lab, whose starts end early with [`LaunchError::CalledOff`] while `flag` is set.
+    /// Makes starts end early with [`LaunchError::CalledOff`] while `flag` is set.
     #[must_use]
     pub fn called_off_by(self, flag: Arc<AtomicBool>) -> Self {
         Self { called_off: flag, ..self }
     }
 
-    /// Whether whatever is waited for is to be given up.
+    /// Whether waits should be given up.
     pub(crate) fn is_called_off(&self) -> bool {
         self.called_off.load(Ordering::SeqCst)
     }
 
-    /// The same lab, whose layers start `program`, our own executable, for what is done by a process of its
-    /// own.
+    /// Sets our own executable, which layers start for work that needs its own process.
     #[must_use]
     pub fn with_program(self, program: &Path) -> Self {
         Self { program: Some(program.to_owned()), ..self }
     }
 
-    /// Our own executable, where it is known.
+    /// Our own executable, if known.
     pub(crate) fn program(&self) -> Option<&Path> {
         self.program.as_deref()
     }
@@ -199,18 +197,18 @@ impl Lab {
         &self.tracker
     }
 
-    /// The same for what outlives a call.
+    /// The tracker, for a value that outlives the call.
     pub(crate) fn tracker_handle(&self) -> Arc<CleanupTracker> {
         Arc::clone(&self.tracker)
     }
 
-    /// What the names of this run's control groups and namespaces begin with: `wb-<8 hex of the run>`.
+    /// Prefix of the names of this run's control groups and namespaces: `wb-<8 hex of the run>`.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Ends the lab: everything was stopped, so the guardian goes and the registry is removed. What is left
-    /// is returned, the guardian ends it and the registry stays.
+    /// Ends the lab. If everything is stopped, the guardian ends and the registry is removed. Otherwise the
+    /// remaining resources are returned, the guardian ends them, and the registry stays.
     pub fn close(self) -> Result<Vec<OwnedResource>, CleanupTrackerError> {
         self.tracker.close()
     }
@@ -222,7 +220,7 @@ impl Lab {
         self.launch_within(launch, Allowed::default())
     }
 
-    /// The same with at most so much CPU time and memory, from the first instruction of its program on.
+    /// Like [`Self::launch`], with CPU time and memory limited from the program's first instruction on.
     pub fn launch_within(
         &self,
         launch: &Launch,
@@ -249,11 +247,12 @@ impl Lab {
         let unit = Unit::new(identity.pid, groups.own).limited_by(groups.limits);
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.tracker));
         running.set_wrapping(launch.wrapping);
-        // An error drops `running`, which kills the role and strikes it out.
+        // On an error `running` is dropped, which kills and untracks the role.
         let (port, ready) = await_ready(&mut running, launch, port, started, &self.called_off)?;
         running.set_ready(port, ready);
         if let (Some(cores), true) = (&launch.cores, launch.wrapping != Wrapping::None) {
-            // Some runtimes let what they start run wherever its control group may.
+            // Some container runtimes reset the affinity of what they start to all cores of its control
+            // group.
             running.confine(cores);
         }
         Ok(running)
@@ -264,15 +263,15 @@ impl Lab {
         let path = self.free_path(hierarchy.base());
         self.tracker.track(OwnedResource::Cgroup { path: path.clone() })?;
         Cgroup::create(&path).map(Some).map_err(|source| {
-            // The error to tell is the first; the guardian finds nothing at this path.
+            // The first error is the one to report; the guardian finds nothing at this path.
             let _ = self.tracker.release(OwnedResource::Cgroup { path: path.clone() });
             let step = format!("make the control group `{}`", path.display());
             LaunchError::Setup { name: launch.name.clone(), step, source }
         })
     }
 
-    /// A name for a group that nobody has. Groups of an earlier process with the same run name (a resumed
-    /// run) may still be there.
+    /// An unused name for a group. Groups of an earlier process with the same run name (a resumed run) may
+    /// still exist.
     fn free_path(&self, base: &Path) -> PathBuf {
         loop {
             let unit = self.units.fetch_add(1, Ordering::Relaxed);
@@ -332,7 +331,7 @@ impl Lab {
         self.limit(launch, groups, limiter)
     }
 
-    /// Limits the role by its own group, or by one of version 1 beside it.
+    /// Limits the role by its own group, or by a group of version 1 beside it.
     fn limit<W, C>(
         &self,
         launch: &Launch,
@@ -355,7 +354,7 @@ impl Lab {
         let path = self.free_path(base);
         self.tracker.track(OwnedResource::Cgroup { path: path.clone() })?;
         let made = create(&path).map_err(|source| {
-            // As for the role's own group.
+            // As in `make_group`: nothing is left for the guardian.
             let _ = self.tracker.release(OwnedResource::Cgroup { path: path.clone() });
             failed(format!("make the control group `{}`", path.display()))(source)
         })?;
@@ -376,7 +375,7 @@ impl Lab {
         }
     }
 
-    /// Forks, has the child written down while it waits at a gate, and lets it execute.
+    /// Forks, tracks the child while it waits at a gate, and then lets it execute.
     fn spawn(
         &self,
         launch: &Launch,
@@ -396,17 +395,16 @@ impl Lab {
         sys::prepare_child(command, &groups.entries(), cores, gate)
             .map_err(setup(format!("be pinned to cores {}", core_list(cores.unwrap_or_default()))))?;
         std::thread::scope(|scope| {
-            // Spawning returns only after exec, so another thread waits for that while this one opens the
-            // gate.
+            // Spawning returns only after exec, so another thread spawns while this one opens the gate.
             let spawning = scope.spawn(move || {
                 let spawned = command.spawn();
-                // Without the child the report ends here, and the reader below learns that.
+                // If no child exists, the report ends here and the reader below notices.
                 drop(report_write);
                 spawned
             });
             let taken = read_report(&mut report_read).map(|pid| self.admit(pid));
             if matches!(taken, Ok(Ok(_))) {
-                // A child that is gone already shows in what spawning returns.
+                // If the child is gone, the result of spawning shows it.
                 let _ = (&gate_write).write_all(b"!");
             }
             drop(gate_write);
@@ -414,7 +412,7 @@ impl Lab {
             match (taken, spawned) {
                 (Ok(Ok(identity)), Ok(child)) => Ok((child, identity)),
                 (Ok(Ok(identity)), Err(source)) => {
-                    // As for the group: nothing is there for the guardian to find.
+                    // As in `make_group`: nothing is left for the guardian.
                     let _ = self.tracker.release(OwnedResource::Process(identity));
                     Err(not_executable(launch, program, source))
                 }
@@ -422,7 +420,8 @@ impl Lab {
                 (Err(Some(step)), Err(source)) => Err(setup(step.describe().to_owned())(source)),
                 (Err(_), Err(source)) => Err(not_executable(launch, program, source)),
                 (Err(_), Ok(mut child)) => {
-                    // It ran without having reported, which cannot be; then it must not stay.
+                    // This cannot happen: the child ran without reporting. It is killed, since nothing tracks
+                    // it.
                     let _ = child.kill().and_then(|()| child.wait());
                     Err(setup("report its process id".to_owned())(io::ErrorKind::Other.into()))
                 }
@@ -441,7 +440,7 @@ fn not_executable(launch: &Launch, program: &str, source: io::Error) -> LaunchEr
     LaunchError::NotExecutable { name: launch.name.clone(), program: program.to_owned(), source }
 }
 
-/// The child's process id, or the step in which it failed (`None` where it never came to be).
+/// The child's process id, or the step in which it failed (`None` if it never existed).
 fn read_report(report: &mut io::PipeReader) -> Result<Pid, Option<SetupStep>> {
     let mut bytes = [0; 4];
     report.read_exact(&mut bytes).map_err(|_| None)?;
@@ -451,7 +450,7 @@ fn read_report(report: &mut io::PipeReader) -> Result<Pid, Option<SetupStep>> {
     }
 }
 
-/// The port a role shall listen on, or `None` where it chooses.
+/// The port for a role to listen on; `None` if the role chooses it.
 fn choose_port(launch: &Launch) -> Result<Option<u16>, LaunchError> {
     let name = || launch.name.clone();
     match launch.ready {
@@ -484,7 +483,7 @@ fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
     let log = |path: &Path| {
         let opened =
             File::create(path).and_then(|_| OpenOptions::new().append(true).open(path)).and_then(|file| {
-                // On a full disk its `ready` line would be lost, and waited for in vain.
+                // On a full disk its `ready` line would be lost, and we would wait for it in vain.
                 sys::reserve(&file, LOG_ROOM)?;
                 Ok(file)
             });
@@ -498,7 +497,7 @@ fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
     command.envs(launch.environment.iter().map(|(key, value)| (key, fill(value))));
     command.stdin(Stdio::null()).stdout(log(&launch.stdout)?).stderr(log(&launch.stderr)?);
     if launch.ready == Ready::Direct {
-        // Answers are for us and not for a log; the empty file stays.
+        // Answers go to us instead of the log, whose empty file stays.
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
     }
     if let Some(folder) = &launch.folder {
@@ -507,7 +506,7 @@ fn prepare(launch: &Launch, port: Option<u16>) -> Result<Command, LaunchError> {
     Ok(command)
 }
 
-/// Waits for readiness; the port, and the time from start to ready.
+/// Waits for readiness; returns the port, and the time from start to ready.
 fn await_ready(
     running: &mut Running,
     launch: &Launch,
@@ -522,7 +521,7 @@ fn await_ready(
             _ => watch.look()?,
         };
         let waited = sys::monotonic().since(started);
-        // Who has ended is not ready, whatever it said before.
+        // A role that has ended is not ready, whatever it printed before.
         if let Some(exit) = running.exit() {
             return Err(match running.memory_limit().filter(|facts| facts.killed > 0) {
                 Some(facts) => {
@@ -551,10 +550,10 @@ fn await_ready(
     }
 }
 
-/// Port 0 once a role that is talked to has said that it can be.
+/// Port 0 once a directly called role has said that it is ready.
 fn look_direct(running: &mut Running, name: &str) -> Result<Option<u16>, LaunchError> {
     let said = running.talk().map(|talk| talk.line(Nanoseconds::ZERO));
-    // Where its output is closed nothing more will come; whether it has ended, the caller asks.
+    // After end of file nothing more comes. The caller checks whether the role has ended.
     let Some(Ok(Some(mut line))) = said else { return Ok(None) };
     if line == READY_DIRECT.as_bytes() {
         return Ok(Some(0));
@@ -565,8 +564,8 @@ fn look_direct(running: &mut Running, name: &str) -> Result<Option<u16>, LaunchE
 
 fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {
     let (name, output) = (launch.name.clone(), last_words(launch));
-    // The codes are the contract of services. A plain command may mean anything by them; there a port that is
-    // taken in the moment of its end speaks for itself.
+    // The contract of services defines the codes, and services choose their port. A plain command gets its
+    // port and may use the codes otherwise; there a port in use shows the cause.
     match (port, exit) {
         (None, Exit::Code(PORT_IN_USE)) => LaunchError::PortInUse { name, port, holder: None, output },
         (None, Exit::Code(BAD_CONFIGURATION)) => LaunchError::BadConfiguration { name, output },
@@ -577,7 +576,7 @@ fn explain(launch: &Launch, port: Option<u16>, exit: Exit) -> LaunchError {
     }
 }
 
-/// The role's last lines of standard error, or of standard output where it wrote no error.
+/// The role's last lines of standard error, or of standard output if standard error is empty.
 fn last_words(launch: &Launch) -> Vec<String> {
     let complaint = last_lines(&launch.stderr, LINES_QUOTED);
     if complaint.is_empty() { last_lines(&launch.stdout, LINES_QUOTED) } else { complaint }

@@ -1,13 +1,13 @@
-//! Reading what a role writes into its log files: the line that says it is ready, and its last words.
+//! Reads a role's log files: the line that says it is ready, and its last lines.
 //!
-//! Nothing here writes, waits or judges what it reads.
+//! Nothing here writes, waits or judges.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Finds the ready line in a log that is being written. A file rather than a pipe: nobody has to read on
-/// while measuring, and a role that talks much is never held up.
+/// Finds the ready line in a log that is being written. The log is a file instead of a pipe, so that nobody
+/// has to drain it during measurements and a role with much output never blocks.
 #[derive(Debug)]
 pub(crate) struct LineFinder {
     file: Option<File>,
@@ -19,7 +19,7 @@ impl LineFinder {
         Self { file: File::open(path).ok(), rest: Vec::new() }
     }
 
-    /// The first whole line that is `wanted`, among what was written since the last call.
+    /// The first whole line that satisfies `wanted`, among those written since the last call.
     pub(crate) fn find(&mut self, wanted: &dyn Fn(&str) -> bool) -> Option<String> {
         // What cannot be read now is read by the next call.
         let _ = self.file.as_mut()?.read_to_end(&mut self.rest);
@@ -37,7 +37,7 @@ impl LineFinder {
 /// Lines of a log that an error quotes.
 pub const LINES_QUOTED: usize = 20;
 
-/// The last lines of a file that are not blank, oldest first, at most `most`, from its last 16 KiB.
+/// The last non-blank lines of a file, oldest first, at most `most`, from its last 16 KiB.
 pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
     let tail = || -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -47,7 +47,7 @@ pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    // A log that cannot be read has nothing to tell.
+    // An unreadable log counts as empty.
     let bytes = tail().unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let mut lines: Vec<String> =
@@ -56,8 +56,8 @@ pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
     lines
 }
 
-/// The end of a program's output for a message of one line: the first of `lines` (where Go, Java and most
-/// command lines tell what is wrong) and the last two (where Python does).
+/// An excerpt of a program's output for a one-line message: the first of `lines` (where Go, Java and most
+/// command-line tools name the error) and the last two (where Python does).
 pub fn excerpt(lines: &[String]) -> String {
     match lines {
         [] => String::new(),

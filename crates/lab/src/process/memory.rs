@@ -1,9 +1,9 @@
-//! Memory by limit: setting one for a role, and what it did.
+//! Limits of memory: sets one for a role, and reads how often it was hit.
 //!
-//! A limit belongs to a control group: `memory.max` in version 2 where a group above passes the controller
-//! down, else `memory.limit_in_bytes` in version 1. Which of them this host has is found by trying, as with
-//! quotas of CPU time. Nothing is swapped out instead, so that what does not fit is given up or its process
-//! killed. No controller is switched on, and no group but our own is written to.
+//! A limit belongs to a control group: `memory.max` in version 2 if a parent group delegates the controller,
+//! else `memory.limit_in_bytes` in version 1. Trying it shows which this host offers, as for quotas of CPU
+//! time. Swapping is disabled for the group, so that memory above the limit is reclaimed or its process
+//! killed. No controller is enabled, and no group but our own is changed.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use weighbridge_model::record::MemoryFacts;
 
 use crate::process::quota::{self, CgroupLocation, ControllerKind, Limited, Version};
 
-/// Every group takes it.
+/// A limit that every group accepts, for trying.
 const TRIED: Bytes = Bytes::new(64 << 20);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,11 +22,11 @@ const TRIED: Bytes = Bytes::new(64 << 20);
     "memory cannot be limited here: {reason}; run as root, or under `systemd-run --user --scope -p Delegate=yes weigh …`"
 )]
 pub struct NoLimit {
-    /// What was tried, and what came of it.
+    /// What was tried, and the result.
     reason: String,
 }
 
-/// How memory is limited on this host.
+/// How to limit memory on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Controller {
     version: Version,
@@ -34,7 +34,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// The way that works here, found by limiting a group without members.
+    /// The way that works here, found by limiting an empty group.
     pub fn detect() -> Result<Self, NoLimit> {
         let mut tried = Vec::new();
         for place in CgroupLocation::own(ControllerKind::Memory) {
@@ -57,7 +57,7 @@ impl Controller {
         self.version
     }
 
-    /// The group below which limited ones are made.
+    /// The group below which to make limited ones.
     pub fn base(&self) -> &Path {
         &self.base
     }
@@ -65,8 +65,8 @@ impl Controller {
     /// Limits the group at `path`.
     pub fn write(&self, path: &Path, limit: Bytes) -> io::Result<()> {
         let bytes = limit.get().to_string();
-        // Kernels that do not account for swapping have no files of limits; version 1 can still be told never
-        // to swap.
+        // Kernels without swap accounting lack the files of its limits; version 1 can still be told never to
+        // swap.
         let swap = |name: &str, text: &str| match path.join(name).exists() {
             true => quota::set(path, name, text),
             false => Ok(()),
@@ -81,15 +81,15 @@ impl Controller {
         }
     }
 
-    /// Makes the limited group `path`, which is tracked for clean-up already.
+    /// Makes the limited group `path`, which must be tracked for clean-up already.
     ///
-    /// Errors: the system's; nothing is left then.
+    /// Errors: the system's; no group is left then.
     pub(crate) fn create(&self, path: &Path, limit: Bytes) -> io::Result<Limited> {
         Limited::make(path, |path| self.write(path, limit))
     }
 }
 
-/// The limit of the group at `path`, whichever version it is of, and what it did; `None` where there is none.
+/// The limit of the group at `path`, of either version, and how often it was hit; `None` if it has none.
 pub fn facts(path: &Path) -> Option<MemoryFacts> {
     let text = |name: &str| fs::read_to_string(path.join(name)).ok();
     let bytes = |name: &str| text(name)?.trim().parse().ok().map(Bytes::new);
@@ -97,7 +97,7 @@ pub fn facts(path: &Path) -> Option<MemoryFacts> {
         let events = text("memory.events").unwrap_or_default();
         return Some(MemoryFacts {
             limit,
-            // Kernels before 5.19 do not keep it.
+            // Kernels before 5.19 lack this file.
             peak: bytes("memory.peak"),
             met: field(&events, "max"),
             killed: field(&events, "oom_kill"),
@@ -111,17 +111,17 @@ pub fn facts(path: &Path) -> Option<MemoryFacts> {
     })
 }
 
-/// Memory that the members of the group at `path` hold now, whichever version it is of: `memory.current` or
+/// Memory that the members of the group at `path` use now, of either version: `memory.current` or
 /// `memory.usage_in_bytes`.
 pub fn held(path: &Path) -> Option<Bytes> {
     let bytes = |name: &str| fs::read_to_string(path.join(name)).ok()?.trim().parse().ok().map(Bytes::new);
     bytes("memory.current").or_else(|| bytes("memory.usage_in_bytes"))
 }
 
-/// What version 1 says where there is no limit is this or more: the largest number of whole pages.
+/// Without a limit, version 1 reports at least this value: the largest number of whole pages.
 const UNLIMITED: Bytes = Bytes::new(1 << 62);
 
-/// A line `name number` of a file of such lines; 0 where there is none.
+/// The number on a line `name number`; 0 if there is none.
 fn field(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.and_then(|value| value.trim().parse().ok()).unwrap_or_default()
@@ -131,7 +131,7 @@ fn field(text: &str, name: &str) -> u64 {
 mod tests {
     use super::*;
 
-    /// A group as a kernel lays it out, by the names of its files.
+    /// A folder with files of the same names as a group's.
     fn group(files: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in files {
@@ -140,7 +140,7 @@ mod tests {
         folder
     }
 
-    /// As version 1 documents it, after a process was killed.
+    /// A group of version 1 after a process was killed, as documented.
     const FIRST: [(&str, &str); 6] = [
         ("memory.limit_in_bytes", "67108864\n"),
         ("memory.memsw.limit_in_bytes", "67108864\n"),
@@ -149,7 +149,7 @@ mod tests {
         ("memory.failcnt", "53\n"),
         ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"),
     ];
-    /// As cgroup v2 documents it.
+    /// A group of version 2, as documented.
     const SECOND: [(&str, &str); 5] = [
         ("memory.max", "67108864\n"),
         ("memory.swap.max", "max\n"),
@@ -159,7 +159,7 @@ mod tests {
     ];
 
     #[test]
-    fn both_versions_tell_limit_peak_and_kills_alike() {
+    fn both_versions_report_limit_peak_and_kills() {
         let expected =
             MemoryFacts { limit: Bytes::new(64 << 20), peak: Some(Bytes::new(64 << 20)), met: 53, killed: 1 };
         for layout in [&FIRST[..], &SECOND[..]] {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_written_to_the_files_of_its_version_and_swapping_is_none() {
+    fn a_limit_is_written_to_the_files_of_its_version_and_disables_swapping() {
         let read = |group: &tempfile::TempDir, name: &str| {
             fs::read_to_string(group.path().join(name)).expect("a file")
         };
@@ -201,7 +201,7 @@ mod tests {
             (read(&second, "memory.max"), read(&second, "memory.swap.max")),
             ("33554432".into(), "0".into())
         );
-        // Swapping may not be accounted for; a group without the controller is refused, and nothing is made.
+        // Swap accounting may be missing. A group without the controller is refused, and no file is made.
         let without = group(&[("memory.max", "")]);
         controller(Version::Second).write(without.path(), limit).expect("it is there");
         let bare = group(&[]);

@@ -1,7 +1,6 @@
-//! Programs that we start: what they may have, how they are started, stand still, go on and end, and what
-//! they used.
+//! Programs that we start: their limits, how they start, freeze, thaw and end, and what they used.
 //!
-//! What a program is, and why it is started, is for others to know.
+//! Other modules know what a program is and why it is started.
 
 pub mod account;
 pub mod cgroup;

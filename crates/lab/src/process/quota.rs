@@ -1,9 +1,10 @@
-//! CPU time by quota: setting one for a role, and finding the one that a process is under whoever set it.
+//! Quotas of CPU time: sets one for a role, and finds the one that limits a process, even if another program
+//! set it.
 //!
-//! A quota belongs to a control group: `cpu.max` in version 2 where a group above passes the controller down,
-//! else `cpu.cfs_quota_us` in version 1. Which of them this host has is found by trying. No controller is
-//! switched on, no limit of a group but our own is written, and a group is made only once it is tracked for
-//! clean-up; that is the launcher's business.
+//! A quota belongs to a control group: `cpu.max` in version 2 if a parent group delegates the controller,
+//! else `cpu.cfs_quota_us` in version 1. Trying it shows which this host offers. No controller is enabled and
+//! no limit of a group but our own is written. The launcher makes a group only after it is tracked for
+//! clean-up.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -19,7 +20,7 @@ use crate::cleanup::owned_resource::PREFIX;
 use crate::host::procfs::Pid;
 use crate::process::cgroup;
 
-/// Distinguishes attempts of several threads.
+/// Gives threads that try at the same time different names.
 static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,11 +28,11 @@ static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
     "CPU time cannot be limited here: {reason}; run as root, or under `systemd-run --user --scope -p Delegate=yes weigh …`"
 )]
 pub struct NoQuota {
-    /// What was tried, and what came of it.
+    /// What was tried, and the result.
     reason: String,
 }
 
-/// Which files a group of the CPU controller has.
+/// The version of control groups, by the files of its CPU controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// `cpu.cfs_period_us` and `cpu.cfs_quota_us`.
@@ -40,7 +41,7 @@ pub enum Version {
     Second,
 }
 
-/// The controllers that limit what a variant may have.
+/// The controllers that limit a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControllerKind {
     /// CPU time.
@@ -58,10 +59,10 @@ impl ControllerKind {
     }
 }
 
-/// Where a process stands in one hierarchy that has, or may have, a controller.
+/// A process's place in one hierarchy that has, or may have, a controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CgroupLocation {
-    /// Whose files its groups have.
+    /// Whose files the hierarchy's groups have.
     pub version: Version,
     /// Where the hierarchy is mounted.
     pub mount: PathBuf,
@@ -70,12 +71,12 @@ pub struct CgroupLocation {
 }
 
 impl CgroupLocation {
-    /// Where this process stands.
+    /// This process's places.
     pub fn own(kind: ControllerKind) -> Vec<Self> {
         Self::read(kind, "self")
     }
 
-    /// Where a process stands, version 2 first; nothing where it is gone or there are no control groups.
+    /// A process's places, version 2 first; empty if it has ended or there are no control groups.
     pub fn find(kind: ControllerKind, pid: Pid) -> Vec<Self> {
         Self::read(kind, &pid.to_string())
     }
@@ -85,12 +86,12 @@ impl CgroupLocation {
         Self::locate(kind, &text("/proc/self/mountinfo"), &text(&format!("/proc/{process}/cgroup")))
     }
 
-    /// The same from the text of `/proc/self/mountinfo` and `/proc/<pid>/cgroup`.
+    /// Like [`Self::find`], from the text of `/proc/self/mountinfo` and `/proc/<pid>/cgroup`.
     pub fn locate(kind: ControllerKind, mountinfo: &str, groups: &str) -> Vec<Self> {
         let found = |version: Version| {
             let (root, mount) = mountinfo.lines().find_map(|line| mounted(line, version, kind))?;
             let place = groups.lines().find_map(|line| listed(line, version, kind))?;
-            // As for freezing: a place outside of the mounted root leaves the mount point itself.
+            // As in `Hierarchy::locate`: for a path outside the mounted root, use the mount point itself.
             let below = Path::new(place).strip_prefix(&root).ok().filter(|below| below.is_relative());
             let below = below.filter(|_| !place.contains("..")).unwrap_or(Path::new(""));
             Some(Self { version, group: mount.join(below), mount })
@@ -98,7 +99,7 @@ impl CgroupLocation {
         [Version::Second, Version::First].into_iter().filter_map(found).collect()
     }
 
-    /// The group below which limited ones are made for a process that stands here.
+    /// The group below which to make limited ones for a process in this place.
     pub fn base(&self) -> PathBuf {
         match self.version {
             Version::First => self.group.clone(),
@@ -106,7 +107,7 @@ impl CgroupLocation {
         }
     }
 
-    /// The tightest quota on the way from the process's group to the mount, and the group that has it.
+    /// The tightest quota on the path from the process's group to the mount, and the group that has it.
     pub fn quota(&self) -> Option<(CpuQuota, PathBuf)> {
         let groups = self.group.ancestors().take_while(|path| path.starts_with(&self.mount));
         let quotas = groups.filter_map(|path| Some((read_quota(path, self.version)?, path.to_owned())));
@@ -114,7 +115,7 @@ impl CgroupLocation {
     }
 }
 
-/// Root and mount point where a line of mountinfo is that of the version's controller.
+/// Root and mount point of the version's controller, if this line of mountinfo is its mount.
 fn mounted(line: &str, version: Version, controller: ControllerKind) -> Option<(PathBuf, PathBuf)> {
     let (left, right) = line.split_once(" - ")?;
     let mut kind = right.split(' ');
@@ -128,8 +129,8 @@ fn mounted(line: &str, version: Version, controller: ControllerKind) -> Option<(
     if fits { Some((path()?, path()?)) } else { None }
 }
 
-/// The group where a line of `/proc/<pid>/cgroup` (`number:controllers:group`) is that of the version's
-/// controller.
+/// The group of the version's controller, if this line of `/proc/<pid>/cgroup` (`number:controllers:group`)
+/// is the controller's.
 fn listed(line: &str, version: Version, controller: ControllerKind) -> Option<&str> {
     let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
     let fits = match version {
@@ -139,8 +140,8 @@ fn listed(line: &str, version: Version, controller: ControllerKind) -> Option<&s
     fits.then_some(group)
 }
 
-/// The tightest quota of CPU time that this process is under, whoever set it, and what it did so far; `None`
-/// where there is none to be seen. Groups above the mounted root of a container are out of sight.
+/// The tightest quota of CPU time on this process, whoever set it, and how often it throttled so far. `None`
+/// if no quota is visible: groups above the mounted root of a container are not.
 pub fn own_quota() -> Option<(CpuQuota, Option<Throttling>)> {
     let quotas = CgroupLocation::own(ControllerKind::Cpu).into_iter().filter_map(|place| place.quota());
     let (quota, group) = quotas.min_by(|(a, _), (b, _)| a.cores().get().total_cmp(&b.cores().get()))?;
@@ -155,13 +156,13 @@ fn read_quota(group: &Path, version: Version) -> Option<CpuQuota> {
     }
 }
 
-/// `cpu.max`: `50000 100000` in µs, or `max 100000` for none.
+/// Parses `cpu.max`: `50000 100000` in µs, or `max 100000` for none.
 pub fn parse_max(text: &str) -> Option<CpuQuota> {
     let (quota, period) = text.trim().split_once(' ')?;
     parse_cfs(quota, period)
 }
 
-/// `cpu.cfs_quota_us` (−1 for none) and `cpu.cfs_period_us`.
+/// Parses `cpu.cfs_quota_us` (−1 for none) and `cpu.cfs_period_us`.
 pub fn parse_cfs(quota: &str, period: &str) -> Option<CpuQuota> {
     let micros =
         |text: &str| text.trim().parse::<u64>().ok()?.checked_mul(1_000).map(Nanoseconds::from_nanos);
@@ -169,7 +170,7 @@ pub fn parse_cfs(quota: &str, period: &str) -> Option<CpuQuota> {
     (found.period > Nanoseconds::ZERO).then_some(found)
 }
 
-/// What `cpu.stat` says of throttling; version 1 counts in ns, version 2 in µs.
+/// Parses the throttling in `cpu.stat`; version 1 counts in ns, version 2 in µs.
 pub fn parse_throttling(text: &str) -> Option<Throttling> {
     let field = |name: &str| -> Option<u64> {
         text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
@@ -185,12 +186,12 @@ pub fn parse_throttling(text: &str) -> Option<Throttling> {
     })
 }
 
-/// What the quota of the group at `path` did so far; `None` where the kernel does not tell.
+/// How often the quota of the group at `path` throttled so far; `None` if the kernel does not report it.
 pub fn throttling(path: &Path) -> Option<Throttling> {
     parse_throttling(&fs::read_to_string(path.join("cpu.stat")).ok()?)
 }
 
-/// How quotas are set on this host.
+/// How to set quotas on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Controller {
     version: Version,
@@ -198,7 +199,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// The way that works here, found by setting a quota on a group without members.
+    /// The way that works here, found by setting a quota on an empty group.
     pub fn detect() -> Result<Self, NoQuota> {
         let mut tried = Vec::new();
         for place in CgroupLocation::own(ControllerKind::Cpu) {
@@ -221,7 +222,7 @@ impl Controller {
         self.version
     }
 
-    /// The group below which limited ones are made.
+    /// The group below which to make limited ones.
     pub fn base(&self) -> &Path {
         &self.base
     }
@@ -242,24 +243,25 @@ impl Controller {
         }
     }
 
-    /// Makes the limited group `path`, which is tracked for clean-up already.
+    /// Makes the limited group `path`, which must be tracked for clean-up already.
     ///
-    /// Errors: the system's; nothing is left then.
+    /// Errors: the system's; no group is left then.
     pub(crate) fn create(&self, path: &Path, quota: CpuQuota) -> io::Result<Limited> {
         Limited::make(path, |path| self.write(path, quota))
     }
 }
 
-/// Sets a file of a group.
+/// Writes a file of a group.
 pub(crate) fn set(group: &Path, name: &str, text: &str) -> io::Result<()> {
-    // Never created: a group without the controller has no such file, and a folder elsewhere is no group.
+    // The file is never created: a group without the controller lacks it, and a folder elsewhere is not a
+    // group.
     let file = OpenOptions::new().write(true).open(group.join(name));
     file.and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()))
 }
 
-/// Tries to make a group below `base` with such a limit, and removes it.
+/// Tries to make a group below `base` with this limit, and removes it.
 pub(crate) fn attempt(base: &Path, limit: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    // It lives for some microseconds and holds nobody, so no registry lists it.
+    // It exists for microseconds and has no members, so no registry lists it.
     let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
     let path = base.join(format!("{PREFIX}{:08x}-limit{attempt}", Pid::own().get()));
     fs::create_dir(&path)?;
@@ -277,13 +279,13 @@ pub(crate) struct Limited {
 }
 
 impl Limited {
-    /// Makes the group `path`, which is tracked for clean-up already, with such a limit.
+    /// Makes the group `path`, which must be tracked for clean-up already, with this limit.
     pub(crate) fn make(path: &Path, limit: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<Self> {
         fs::create_dir(path)?;
         match limit(path).and_then(|()| OpenOptions::new().write(true).open(path.join("cgroup.procs"))) {
             Ok(procs) => Ok(Self { path: path.to_owned(), procs }),
             Err(error) => {
-                // The error that matters is the first.
+                // The first error is the one to report.
                 let _ = fs::remove_dir(path);
                 Err(error)
             }
@@ -294,12 +296,12 @@ impl Limited {
         &self.path
     }
 
-    /// The file to which a process writes `0` in order to enter.
+    /// The file to which a process writes `0` to join the group.
     pub(crate) fn procs(&self) -> BorrowedFd<'_> {
         self.procs.as_fd()
     }
 
-    /// Removes the group, waiting until the last member has gone.
+    /// Removes the group after waiting until the last member has left.
     pub(crate) fn remove(self, patience: Duration) -> io::Result<()> {
         cgroup::remove(&self.path, patience)
     }

@@ -1,7 +1,7 @@
-//! A role that runs: is it alive, what has it used, stand still, go on, stop.
+//! A running role: whether it is alive, what it uses; freeze, thaw and stop it.
 //!
-//! A role is one unit: whatever is done, is done to all processes of its session and control group. Dropping
-//! a running role kills it; nothing that we started outlives its handle.
+//! A role is one unit: each operation applies to all processes of its session and control group. Dropping a
+//! running role kills it, so nothing that we started outlives its handle.
 
 use std::fmt;
 use std::process::Child;
@@ -23,10 +23,10 @@ use crate::process::freeze::{FreezeError, FreezeMethod, Unit};
 use crate::process::quota::{self, CgroupLocation, ControllerKind};
 use crate::process::talk::Talk;
 
-/// What the contract of services gives a role to finish its outstanding requests and exit.
+/// The time that the contract of services allows to finish outstanding requests and exit.
 pub const GRACE: Nanoseconds = Nanoseconds::from_secs(5);
 
-/// A killed process ends at once, unless it sits in an uninterruptible call.
+/// A killed process ends at once, unless it is in an uninterruptible system call.
 const KILL_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
 
 /// How a process ended.
@@ -86,10 +86,10 @@ enum State {
 pub struct Running {
     child: Child,
     identity: ProcessIdentity,
-    /// `None` only once it has ended.
+    /// `None` only after it has ended.
     unit: Option<Unit>,
     state: State,
-    /// Whether it runs on while the others of its variant stand still.
+    /// Whether it keeps running while the rest of its variant is frozen.
     is_awake: bool,
     exit: Option<Exit>,
     started: Timestamp,
@@ -97,26 +97,26 @@ pub struct Running {
     port: u16,
     account: CpuAccount,
     tracker: Arc<CleanupTracker>,
-    /// The other ends of its pipes, where it has any.
+    /// The other ends of its pipes, if it has any.
     talk: Option<Talk>,
     wrapping: Wrapping,
-    /// Its processes that only started the others, known once it is ready.
+    /// Processes that only started the others, known once it is ready.
     wrappers: Vec<Pid>,
-    /// What those used.
+    /// What `wrappers` used.
     wrapper: CpuAccount,
 }
 
-/// What the first process of a role is to the role.
+/// What a role's first process is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Wrapping {
-    /// It is the program that is meant, or its parent.
+    /// The intended program, or its parent.
     #[default]
     None,
-    /// It started the program and waits for its end, as a container's runtime does: what it uses is not the
-    /// program's.
+    /// It started the program and waits for its end, as a container's runtime does. What it uses is not
+    /// counted as the program's.
     Leader,
-    /// The same of all its processes that are outside, numbered as ours are, as a container engine's and its
-    /// monitor are.
+    /// Like `Leader`, for all processes outside the container's namespace of process ids, such as a container
+    /// engine and its monitor.
     Outside,
 }
 
@@ -148,7 +148,7 @@ impl Running {
         }
     }
 
-    /// Says what its first process is.
+    /// Sets what its first process is.
     pub(crate) const fn set_wrapping(&mut self, wrapping: Wrapping) {
         self.wrapping = wrapping;
     }
@@ -166,17 +166,17 @@ impl Running {
         };
     }
 
-    /// Its standard input and output, where it was started to be talked to and nobody has taken them.
+    /// Its standard input and output, if it was started with pipes and nobody has taken them.
     pub const fn talk(&mut self) -> Option<&mut Talk> {
         self.talk.as_mut()
     }
 
-    /// The same, for the caller to keep. Dropping them ends its input.
+    /// Like [`Self::talk`], but the caller keeps the pipes. Dropping them closes the role's input.
     pub const fn take_talk(&mut self) -> Option<Talk> {
         self.talk.take()
     }
 
-    /// The port it listens on; 0 where it listens nowhere.
+    /// The port it listens on; 0 if it does not listen.
     pub const fn port(&self) -> u16 {
         self.port
     }
@@ -209,7 +209,7 @@ impl Running {
     /// How its first process ended; `None` while it runs.
     pub fn exit(&mut self) -> Option<Exit> {
         if self.exit.is_none() {
-            // Reaped only when all of its children are gone too; see `Unit::new`.
+            // Reaped only after all of its children have ended; see `Unit::new`.
             self.exit = match sys::peek_exit(self.identity.pid) {
                 Ok(ended) => ended.map(|ended| match ended {
                     Ended::Code(code) => Exit::Code(code),
@@ -221,20 +221,19 @@ impl Running {
         self.exit
     }
 
-    /// Its processes that run, children included.
+    /// Its running processes, children included.
     pub fn members(&mut self) -> Vec<Pid> {
         self.unit.as_mut().map(Unit::members).unwrap_or_default()
     }
 
-    /// Its processes that run, but for those that only started them.
+    /// Its running processes without wrappers.
     fn workers(&mut self) -> Vec<Pid> {
         let mut members = self.members();
         members.retain(|pid| !self.wrappers.contains(pid));
         members
     }
 
-    /// CPU time and peak of resident memory of processes that only started the others; `None` where there is
-    /// none such.
+    /// CPU time and peak of resident memory of wrappers; `None` if there are none.
     pub fn wrapper_use(&mut self) -> Option<(Nanoseconds, Bytes)> {
         (self.wrapping != Wrapping::None).then(|| {
             let clock = |pid: &Pid| sys::process_cpu_clock(*pid).ok().map(|time| (*pid, time));
@@ -244,9 +243,8 @@ impl Running {
         })
     }
 
-    /// CPU time of all its processes by their own clocks, but for a first one that only started them; never
-    /// runs backwards. While frozen it stands still, but for less than a microsecond a thread directly after
-    /// the freeze.
+    /// CPU time of all its processes without wrappers, by their own clocks. Never decreases. After a freeze
+    /// it does not grow, except by less than a microsecond per thread directly afterwards.
     pub fn cpu_time(&mut self) -> CpuReading {
         let members = self.workers();
         let clock = |pid: Pid| sys::process_cpu_clock(pid).ok().map(|time| (pid, time));
@@ -254,19 +252,18 @@ impl Running {
         self.account.observe(&clocks)
     }
 
-    /// CPU time as its control group counts it, processes that ended included, in whole microseconds: the
-    /// check on [`Running::cpu_time`] where processes come and go. `None` without a control group.
+    /// CPU time that its control group counted, ended processes included, in whole microseconds. Checks
+    /// [`Running::cpu_time`] where processes come and go. `None` without a control group.
     pub fn group_cpu_time(&self) -> Option<Nanoseconds> {
         self.unit.as_ref()?.cgroup()?.cpu_time()
     }
 
-    /// Threads of all its processes, but for a first one that only started them.
+    /// Threads of all its processes without wrappers.
     pub fn threads(&mut self) -> u32 {
         self.workers().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()
     }
 
-    /// The cores that its processes may run on, ascending, but for a first one that only started them; `None`
-    /// where all have ended.
+    /// The cores that its processes without wrappers may use, ascending; `None` if all have ended.
     pub fn cores(&mut self) -> Option<Vec<CoreId>> {
         let mut cores: Vec<CoreId> =
             self.workers().into_iter().filter_map(|pid| sys::affinity(Some(pid)).ok()).flatten().collect();
@@ -275,13 +272,13 @@ impl Running {
         (!cores.is_empty()).then_some(cores)
     }
 
-    /// Lets all its processes run on `cores` only, from now on; what they start later inherits it.
+    /// Pins all its processes to `cores`; later children inherit that.
     pub fn pin(&mut self, cores: &[CoreId]) -> Result<(), CoreError> {
         self.members().into_iter().try_for_each(|pid| pin_process(pid, cores))
     }
 
-    /// Lets what was started by others run on `cores` only, where it is not confined to them already. Those
-    /// that end meanwhile are nobody's loss.
+    /// Pins processes that others started to `cores`, unless they are confined to them already. Processes
+    /// that end meanwhile are skipped.
     pub(crate) fn confine(&mut self, cores: &[CoreId]) {
         for pid in self.workers() {
             let allowed = sys::affinity(Some(pid)).unwrap_or_default();
@@ -291,8 +288,8 @@ impl Running {
         }
     }
 
-    /// The tightest quota of CPU time that any of its processes is under, whoever set it, and what it did so
-    /// far; a first one that only started the others does not count.
+    /// The tightest quota of CPU time on any of its processes without wrappers, whoever set it, and how often
+    /// it throttled so far.
     pub fn quota(&mut self) -> Option<QuotaFacts> {
         let places =
             self.workers().into_iter().flat_map(|pid| CgroupLocation::find(ControllerKind::Cpu, pid));
@@ -303,27 +300,26 @@ impl Running {
         Some(QuotaFacts { quota, origin, throttling: quota::throttling(&group) })
     }
 
-    /// The limit of memory that it was started with, and what it did so far; `None` without one.
+    /// Its limit of memory, and how often it was hit so far; `None` without a limit.
     pub fn memory_limit(&self) -> Option<MemoryFacts> {
         self.unit.as_ref()?.memory()
     }
 
-    /// The peaks of resident memory (`VmHWM`) of the processes that run now, summed: pages that they share
-    /// count once for each. Processes that ended are not in it.
+    /// The peaks of resident memory (`VmHWM`) of its running processes, summed. Pages shared by several count
+    /// for each; ended processes do not count.
     pub fn memory_peak(&mut self) -> Bytes {
         self.workers().into_iter().filter_map(procfs::peak_memory).sum()
     }
 
-    /// From now on [`Running::freeze`] lets it run.
+    /// Makes later calls of [`Running::freeze`] leave it running.
     pub(crate) const fn leave_awake(&mut self) {
         self.is_awake = true;
     }
 
-    /// Freezes all its processes; when this returns, every thread stands still. Freezing twice is freezing
-    /// once, and a program that packets pass is left running: it has acknowledgements to carry when every
-    /// reply has come.
+    /// Freezes all its processes; when this returns, no thread runs. Does nothing if it is frozen already, or
+    /// if packets pass through the program: acknowledgements still pass after the last reply.
     ///
-    /// Errors: [`FreezeError`]; it runs on then.
+    /// Errors: [`FreezeError`]; it keeps running then.
     pub fn freeze(&mut self) -> Result<(), FreezeError> {
         if let (State::Running, Some(unit), false) = (self.state, &mut self.unit, self.is_awake) {
             unit.freeze()?;
@@ -332,9 +328,9 @@ impl Running {
         Ok(())
     }
 
-    /// Lets all its processes run. Thawing what is not frozen does nothing.
+    /// Thaws all its processes. Does nothing if it is not frozen.
     ///
-    /// Errors: [`FreezeError`]; only stopping remains then.
+    /// Errors: [`FreezeError`]; then it can only be stopped.
     pub fn thaw(&mut self) -> Result<(), FreezeError> {
         if let (State::Frozen, Some(unit)) = (self.state, &mut self.unit) {
             unit.thaw()?;
@@ -343,13 +339,13 @@ impl Running {
         Ok(())
     }
 
-    /// Stops it: thaws it where frozen, SIGTERM to all its processes, SIGKILL to what is left after `grace`
-    /// ([`GRACE`] by contract).
+    /// Stops it: thaws it if frozen, sends SIGTERM to all its processes, and SIGKILL to those that remain
+    /// after `grace` ([`GRACE`] by contract).
     pub fn stop(mut self, grace: Nanoseconds) -> ExitReport {
         self.end(Some(grace))
     }
 
-    /// Ends it, politely where a grace is given; called again it only reports.
+    /// Ends it, with SIGTERM first if a grace is given. Further calls only report.
     fn end(&mut self, grace: Option<Nanoseconds>) -> ExitReport {
         let start = sys::monotonic();
         let ended_before = !self.is_alive() && self.members().is_empty();
@@ -383,7 +379,7 @@ impl Running {
     fn kill(&mut self) {
         let start = sys::monotonic();
         while !self.has_ended() && sys::monotonic().since(start) < KILL_PATIENCE {
-            // Again and again: a child may be born between the list of members and their signals.
+            // Repeated, since a process may fork between the listing of members and their signals.
             if let Some(unit) = &mut self.unit {
                 unit.kill();
             }
@@ -391,15 +387,15 @@ impl Running {
         }
     }
 
-    /// Strikes the role out, and removes its control group. What would not end or go stays tracked, so that
-    /// the guardian tries again.
+    /// Stops tracking the role and removes its control group. Whatever could not be ended or removed stays
+    /// tracked, and the guardian tries again.
     fn release(&mut self) {
         let gone = self.has_ended();
         let Some((group, limits)) = self.unit.take().map(Unit::into_groups) else { return };
         if gone {
-            // It has ended, so this returns at once; failing, it was reaped by someone else.
+            // It has ended, so this returns at once; an error means that it was reaped elsewhere.
             let _ = self.child.wait();
-            // Writing fails only where guardian or disk are gone, which the next start tells.
+            // Writing fails only if the guardian has ended or the disk is full, which the next start reports.
             let _ = self.tracker.release(OwnedResource::Process(self.identity));
         }
         let patience = Duration::from_secs(1);

@@ -1,6 +1,6 @@
-//! Talking to a role over its standard input and output: a line there, a line back.
+//! Exchanges lines with a role over its standard input and output.
 //!
-//! Every wait ends, and so does every line. What lines mean is the caller's business.
+//! Every wait and the length of every line are limited. The caller knows what lines mean.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -11,17 +11,17 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::host::sys;
 
-/// What a role that is talked to says once it can be.
+/// The line by which such a role reports that it is ready.
 pub(crate) const READY_DIRECT: &str = "ready direct";
 
-/// The longest line that is taken in: a body of 100 MB in one line, and some more.
+/// The longest line that is accepted: a body of 100 MB in one line, with a reserve.
 const LONGEST: usize = 128 << 20;
-/// So many bytes at least go into a pipe that has room, without waiting: Linux' `PIPE_BUF`.
+/// A pipe with room takes at least this many bytes without blocking: Linux' `PIPE_BUF`.
 const ROOM: usize = 4096;
-/// Bytes read at once.
+/// Bytes per read.
 const PIECE: usize = 64 << 10;
 
-/// Why a role says nothing more.
+/// Why no further line can be exchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum TalkError {
     #[error("it has closed its standard output")]
@@ -37,11 +37,11 @@ pub enum TalkError {
 pub struct Talk {
     input: ChildStdin,
     output: ChildStdout,
-    /// What was said and is not in the pipe yet.
+    /// Bytes to write that are not in the pipe yet.
     unsaid: Vec<u8>,
-    /// What was read and belongs to no line that was returned.
+    /// Bytes read beyond the last returned line.
     rest: Vec<u8>,
-    /// How much of it holds no line feed.
+    /// Length of the prefix of `rest` that holds no line feed.
     searched: usize,
 }
 
@@ -50,8 +50,8 @@ impl Talk {
         Self { input, output, unsaid: Vec::new(), rest: Vec::new(), searched: 0 }
     }
 
-    /// Says a line, which holds no line feed. What does not go into the pipe at once goes while an answer is
-    /// waited for.
+    /// Sends a line without line feeds. What does not fit into the pipe at once is written while waiting for
+    /// an answer.
     pub fn say(&mut self, line: &str) -> Result<(), TalkError> {
         self.unsaid.extend_from_slice(line.as_bytes());
         self.unsaid.push(b'\n');
@@ -65,8 +65,8 @@ impl Talk {
         Ok(())
     }
 
-    /// The next line without its line feed, or `None` where it has not ended within `patience`; asked again,
-    /// it goes on where it was.
+    /// The next line without its line feed; `None` if it has not ended within `patience`. A further call
+    /// continues there.
     pub fn line(&mut self, patience: Nanoseconds) -> Result<Option<Vec<u8>>, TalkError> {
         let since = sys::monotonic();
         loop {
@@ -93,7 +93,7 @@ impl Talk {
         }
     }
 
-    /// Writes some of what is unsaid into a pipe that has room.
+    /// Writes some unsent bytes into a pipe that has room.
     fn push(&mut self) -> Result<(), TalkError> {
         let piece = self.unsaid.len().min(ROOM);
         match self.input.write(&self.unsaid[..piece]) {
@@ -104,7 +104,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Reads what is there.
+    /// Reads what is available.
     fn pull(&mut self) -> Result<(), TalkError> {
         let held = self.rest.len();
         self.rest.resize(held + PIECE, 0);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_there_and_lines_back_however_they_are_cut() {
+    fn lines_are_exchanged_however_reads_split_them() {
         let (mut talk, mut child) =
             talker("while read -r a; do printf \"$a\"; sleep 0.05; printf ' b\\nc\\n\\n'; done");
         for word in ["x", "y"] {
@@ -149,7 +149,7 @@ mod tests {
             let said: Vec<_> = (0..3).map(|_| text(&mut talk)).collect();
             assert_eq!(said, [format!("{word} b"), "c".to_owned(), String::new()]);
         }
-        // Nothing more was said; what is asked for later is not lost.
+        // No further line yet; a later one is not lost.
         assert!(talk.line(Nanoseconds::ZERO).expect("an open pipe").is_none());
         talk.say("z").expect("it reads");
         assert_eq!(text(&mut talk), "z b");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_comes_whole_and_half_a_line_is_none() {
+    fn a_long_line_arrives_whole_and_half_a_line_does_not_count() {
         let (mut talk, mut child) = talker("head -c 1000000 /dev/zero | tr '\\0' o; echo; printf half");
         assert_eq!(text(&mut talk).len(), 1_000_000);
         assert!(matches!(talk.line(SECOND * 60), Err(TalkError::Closed)));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_longer_than_a_pipe_holds_is_said_while_the_answer_is_waited_for() {
+    fn a_line_longer_than_a_pipe_is_sent_while_waiting_for_the_answer() {
         let (mut talk, mut child) = talker("head -n 1 | wc -c; cat > /dev/null");
         talk.say(&"x".repeat(1_000_000)).expect("it reads");
         assert_eq!(text(&mut talk).trim(), "1000001");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_does_not_read_keeps_the_caller() {
+    fn a_role_that_does_not_read_does_not_block_the_caller() {
         let (mut talk, mut child) = talker("exec sleep 600");
         talk.say(&"x".repeat(1_000_000)).expect("its input is open");
         assert!(talk.line(Nanoseconds::from_millis(20)).expect("an open pipe").is_none());

@@ -1,10 +1,10 @@
-//! What the guardian does, a second process of our own program: it waits for the end of the run that started
+//! The guardian's side: a second process of our own program that waits for the end of the run that started
 //! it.
 //!
-//! It holds the reading end of a pipe on which the run tells what it takes and releases. `bye` sends it away.
-//! At end of file it thaws and kills everything still held, removes the control groups, and goes. It sits in
-//! a session of its own and ignores what a terminal or a shell may send. It never touches a process whose
-//! start time differs from what it was told.
+//! It reads a pipe on which the run reports what it takes and releases. The line `bye` ends it without
+//! removing anything. At end of file it thaws and kills everything still listed, removes the rest, and exits.
+//! It runs in its own session and ignores signals from terminals and shells. It never touches a process whose
+//! start time differs from the reported one.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -14,24 +14,24 @@ use crate::host::sys::{self, Signal};
 
 use super::{in_removal_order, remove};
 
-/// How a guard ended.
+/// How a guardian ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardOutcome {
-    /// Sent away.
+    /// It was dismissed.
     Dismissed,
-    /// The run ended without a word; these resources were removed in its place.
+    /// The run ended without dismissing it; these resources were removed in its place.
     Ended(Vec<OwnedResource>),
 }
 
-/// Stands guard until `input` ends: what the hidden verb does with its standard input and output, and all it
-/// does. It returns in order that `main` may exit.
+/// Guards until `input` ends. This is all that the hidden verb does, with its standard input and output. It
+/// returns so that `main` can exit.
 pub fn run(input: impl Read, mut output: impl Write) -> io::Result<GuardOutcome> {
     for signal in [Signal::INT, Signal::TERM, Signal::TSTP, Signal::HUP, Signal::QUIT] {
         sys::ignore(signal);
     }
-    // It fails only where we lead a group already, and then a terminal cannot reach us through our parent's.
+    // It fails only if we lead a group already; then a terminal cannot reach us through our parent's group.
     let _ = sys::new_session();
-    // A guardian must not keep a file system busy; where `/` cannot be entered nothing is lost.
+    // A guardian must not keep a file system busy; if `/` cannot be entered, that is harmless.
     let _ = std::env::set_current_dir("/");
     writeln!(output, "{READY}")?;
     output.flush()?;
@@ -45,13 +45,13 @@ pub fn run(input: impl Read, mut output: impl Write) -> io::Result<GuardOutcome>
     Ok(GuardOutcome::Ended(resources))
 }
 
-/// Follows the pipe to its end; the resources then held, and whether we were sent away.
+/// Reads the pipe to its end; returns the resources then listed, and whether we were dismissed.
 fn listen(input: impl Read) -> (Vec<OwnedResource>, bool) {
     let mut resources = Vec::new();
     for line in BufReader::new(input).lines() {
         match line {
             Ok(line) if line == BYE => return (resources, true),
-            // A line that was cut off by the end of the run told of a resource that was then never made.
+            // A last line that is cut off reports a resource that was never made.
             Ok(line) => {
                 if let Ok(change) = serde_json::from_str::<Change>(&line) {
                     change.apply(&mut resources);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_and_not_released_is_held_at_the_end_of_the_pipe() {
+    fn resources_taken_and_not_released_are_listed_at_the_end_of_the_pipe() {
         let resource = |name: &str| OwnedResource::Cgroup { path: PathBuf::from(name) };
         let mut text = String::new();
         text += &line(&Change::Taken(resource("a")));

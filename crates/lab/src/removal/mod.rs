@@ -1,7 +1,7 @@
-//! Removing what a run has left behind: the one place that knows how each kind of resource is removed.
+//! Removes what a run has left behind: the one place that knows how to remove each kind of resource.
 //!
-//! It lies above everything that makes such resources and, when all is well, removes them itself. It is used
-//! by the guardian ([`guard`]) and by cleaning up after a run that is gone ([`stale`]).
+//! It depends on all modules that make such resources; normally they remove them themselves. The guardian
+//! ([`guard`]) and the clean-up after a dead run ([`stale`]) use it.
 
 pub mod guard;
 pub mod stale;
@@ -30,9 +30,9 @@ fn exists(resource: &OwnedResource) -> bool {
     }
 }
 
-/// The order in which resources are removed: first what runs, in the order in which it was made (a control
-/// group takes its processes with it); then containers of engines, of which nothing runs any more; then
-/// networks, the last one made first; then what lies on a disk.
+/// The order of removal: first what runs, in order of creation (a control group includes its processes); then
+/// engines' containers, whose processes have ended by then; then networks, the last one made first; then
+/// files.
 fn in_removal_order(resources: &[OwnedResource]) -> impl Iterator<Item = &OwnedResource> {
     let is_network = |resource: &&OwnedResource| matches!(resource, OwnedResource::Namespace { .. });
     let is_held = |resource: &&OwnedResource| match resource {
@@ -49,14 +49,14 @@ fn in_removal_order(resources: &[OwnedResource]) -> impl Iterator<Item = &OwnedR
         .chain(resources.iter().filter(|resource| resource.is_on_disk()))
 }
 
-/// How removing a resource went.
+/// The result of removing a resource.
 #[derive(Debug)]
 enum Removal {
-    /// It was there, and is gone now.
+    /// It existed, and is removed.
     Removed,
-    /// There was nothing.
+    /// It did not exist.
     AlreadyGone,
-    /// It is still there.
+    /// It still exists.
     Failed(io::Error),
 }
 
@@ -80,22 +80,23 @@ fn try_to_remove(resource: &OwnedResource) -> io::Result<()> {
         OwnedResource::Worktree { path, repository } => checkout::remove(path, repository),
         OwnedResource::StateFolder { path } => state::remove(path),
         OwnedResource::Container { runtime, id, folder } => {
-            // Whoever made it would have hidden what is secret in it, and cannot any more.
+            // The owner would have removed the secrets in it, and no longer can.
             oci::forget(folder);
             oci::end(runtime, id, folder)
         }
         OwnedResource::Namespace { path, with_folder } => namespace::remove(path, *with_folder),
         OwnedResource::Cgroup { path } => {
-            // Kernels before 5.14 cannot kill what is frozen; where the file is missing nothing is frozen.
+            // Kernels before 5.14 cannot kill frozen processes; without the file nothing is frozen.
             let _ = std::fs::write(path.join("cgroup.freeze"), "0");
             cgroup::kill_members(path).and_then(|()| cgroup::remove(path, Duration::from_secs(5)))
         }
     }
 }
 
-/// The members of the session that `leader` made. While its number still names a session or group the kernel
-/// gives it to no new process; so either the leader lives, or it is dead and the members are its children.
-/// Where a process of the number has another start time, the session was gone and the number is a stranger's.
+/// The members of the session that `leader` made. While its id names a session or group, the kernel gives the
+/// id to no new process; so either the leader lives, or it is dead and the members are its children. A
+/// process with the id and another start time means that the session has ended and the id belongs to a
+/// stranger.
 fn surviving_members(leader: ProcessIdentity) -> Vec<procfs::ProcessStat> {
     let stranger =
         procfs::ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time != leader.start_time);
@@ -107,7 +108,7 @@ fn end_session(leader: ProcessIdentity) -> io::Result<()> {
     let start = sys::monotonic();
     while !members.is_empty() {
         for member in &members {
-            // Either fails only where the member has just ended.
+            // Both fail only if the member has just ended.
             let _ = sys::signal(SignalTarget::Process(member.pid), Signal::KILL);
             let _ = sys::signal(SignalTarget::Process(member.pid), Signal::CONT);
         }

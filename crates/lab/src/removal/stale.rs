@@ -1,8 +1,8 @@
-//! Cleaning up after runs that are gone, and their guardians with them: by their registries.
+//! Cleans up after runs that have ended together with their guardians, from their registries.
 //!
-//! Only what a registry lists whose owner is dead is removed, only control groups and networks named `wb-…`,
-//! only worktrees below our cache, and only processes whose start time is the one written down, and what is
-//! left of a session of theirs. Leftovers are never searched for by name.
+//! It removes only what a registry with a dead owner lists: control groups and networks named `wb-…`,
+//! worktrees below our cache, processes with the recorded start time, and what is left of their sessions. It
+//! never searches for leftovers by name.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::service::{checkout, state};
 
 use super::{Removal, exists, in_removal_order, remove, surviving_members};
 
-/// Seconds by which a file's time and a process's start may disagree.
+/// Seconds by which a file's time and a process's start time may disagree.
 const CLOCKS_APART: f64 = 2.0;
 
 /// What cleaning does.
@@ -54,10 +54,10 @@ pub enum CleanOutcome {
     Failed(String),
 }
 
-/// Removes what registries list whose owner is dead, then those registries; living owners' are left alone and
-/// not mentioned. A registry with something kept or failed stays.
+/// Removes what registries of dead owners list, then those registries. Registries of living owners are left
+/// alone and not mentioned. A registry with something kept or failed stays.
 ///
-/// Errors: [`RegistryError::Read`]; single resources that fail are outcomes.
+/// Errors: [`RegistryError::Read`]; failures of single resources are outcomes.
 pub fn clean(base: &Path, mode: CleanMode) -> Result<Vec<Action>, RegistryError> {
     let mut actions = Vec::new();
     for listed in list(base)?.into_iter().filter(Listed::is_stale) {
@@ -96,7 +96,7 @@ fn remove_file(path: &Path, mode: CleanMode) -> CleanOutcome {
 
 fn clean_resource(listed: &Listed, resource: &OwnedResource, mode: CleanMode) -> CleanOutcome {
     if !resource.is_on_disk() && !listed.owner.as_ref().is_some_and(Owner::is_of_this_boot) {
-        // Neither processes nor control groups outlive a boot, and their names may be others' by now.
+        // Neither processes nor control groups outlive a boot, and others may have their names by now.
         return CleanOutcome::AlreadyGone;
     }
     if let Some(why) = not_ours(listed, resource) {
@@ -113,7 +113,7 @@ fn clean_resource(listed: &Listed, resource: &OwnedResource, mode: CleanMode) ->
     }
 }
 
-/// Why a resource that is listed may be somebody else's; `None` where it can only be ours.
+/// Why a listed resource may not be ours; `None` if it can only be ours.
 fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
     let unless = |ours: bool, why: &str| (!ours).then(|| why.to_owned());
     match resource {
@@ -136,9 +136,9 @@ fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
     }
 }
 
-/// Why those that live under a dead leader's number may be another's: once nobody bore the number any more
-/// the kernel may have given it to another session, whose leader then ended as daemons' do. One that was
-/// there when the run last wrote is ours, and with it its session; where all began later nobody can tell.
+/// Why processes with a dead leader's session id may be another's. Once no process had the id, the kernel may
+/// have given it to another session, whose leader then ended as daemons' do. A process that existed when the
+/// run last wrote is ours, and so is its session; if all started later, that cannot be known.
 fn strangers(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
     if ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time == leader.start_time) {
         return None;
@@ -146,7 +146,7 @@ fn strangers(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
     let members = surviving_members(leader);
     let written = fs::metadata(&listed.path).and_then(|file| file.modified()).ok()?;
     let silence = written.elapsed().unwrap_or_default();
-    // Start times are told in ticks of 10 ms, and the wall clock may have been set meanwhile.
+    // Start times have ticks of 10 ms, and the wall clock may have been set meanwhile.
     let is_later = |stat: &ProcessStat| {
         procfs::age(stat).is_some_and(|age| age.as_secs_f64() + CLOCKS_APART < silence.as_secs_f64())
     };
@@ -163,12 +163,12 @@ fn strangers(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
 fn is_ours(path: &Path) -> bool {
     let named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
     let straight = path.is_absolute() && !path.components().any(|part| part.as_os_str() == "..");
-    // Only the kernel makes this file, so a folder of the same name elsewhere is told apart.
+    // Only the kernel makes this file, so a folder of the same name elsewhere is recognised.
     let is_group = !path.exists() || path.join("cgroup.procs").exists();
     named && straight && is_group
 }
 
-/// Names of the processes that a stale registry would end, for a finding.
+/// Names of the processes that cleaning would end, for a finding.
 pub(crate) fn stale_summary(stale: &[Listed]) -> String {
     let resources = stale.iter().flat_map(|listed| &listed.resources).filter(|resource| exists(resource));
     let names: Vec<String> = resources.map(OwnedResource::to_string).collect();

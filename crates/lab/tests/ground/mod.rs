@@ -1,7 +1,7 @@
-//! Three network namespaces in a row, for tests of the packet relay: two hosts, and between them one where
-//! the relay stands. They are gone when the value is, also where a test panics.
+//! Three network namespaces in a row, for tests of the packet relay: two hosts, and between them one for the
+//! relay. Dropping the value removes them, also when a test panics.
 //!
-//! Threads enter a namespace, so no program is started but `ip`.
+//! Threads enter a namespace, so `ip` is the only program started.
 #![allow(dead_code)] // not every test program uses all of it
 
 use std::fs::File;
@@ -29,7 +29,7 @@ pub struct Ground {
     names: [String; 3],
 }
 
-/// Whether namespaces can be made here; says on stderr what is missing.
+/// Whether namespaces can be made here; otherwise prints what is missing to stderr.
 pub fn may_make_namespaces() -> bool {
     let may = rustix::process::geteuid().is_root();
     if !may {
@@ -40,8 +40,8 @@ pub fn may_make_namespaces() -> bool {
 }
 
 impl Ground {
-    /// Hosts whose interface `eth0` has this MTU; in the middle stand `left` and `right`. Frames come as
-    /// packets, each by itself, unless `segments` allows more.
+    /// Hosts whose interface `eth0` has this MTU, connected to `left` and `right` in the middle. Each frame
+    /// is one packet, unless `segments` allows more.
     pub fn new(mtu: u32, segments: u32) -> Self {
         let number = std::process::id().wrapping_mul(251).wrapping_add(MADE.fetch_add(1, Ordering::Relaxed));
         let ground = Self { names: ["a", "m", "b"].map(|end| format!("wb-{number:08x}{end}")) };
@@ -62,13 +62,13 @@ impl Ground {
         ground
     }
 
-    /// Lets the hosts know each other's hardware address and ends IPv6, so that nothing but what a test sends
-    /// is on the way.
+    /// Configures each host with the other's hardware address and switches IPv6 off, so that only what a test
+    /// sends is in transit.
     pub fn introduce(&self) {
         let [first, _, second] = &self.names;
         for host in [first, second] {
             let off = inside(host, || std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1"));
-            // A kernel without IPv6 has nothing to end.
+            // A kernel without IPv6 has nothing to switch off.
             let _ = off.join().expect("it does not panic");
         }
         for (host, other, address) in [(first, second, HOSTS[1]), (second, first, HOSTS[0])] {
@@ -89,7 +89,7 @@ impl Ground {
         ip(&format!("-n {} {arguments}", self.names[1]));
     }
 
-    /// Runs something on a thread of the first or second host.
+    /// Runs a job on a thread of the first or second host.
     pub fn at_host<T: Send + 'static>(
         &self,
         host: usize,
@@ -98,7 +98,7 @@ impl Ground {
         inside(&self.names[host * 2], what)
     }
 
-    /// Runs something on a thread in the middle.
+    /// Runs a job on a thread in the middle.
     pub fn in_the_middle<T: Send + 'static>(
         &self,
         what: impl FnOnce() -> T + Send + 'static,
@@ -120,7 +120,7 @@ impl Ground {
     }
 }
 
-/// Two interfaces.
+/// A pair of interfaces.
 pub fn pair(first: &str, second: &str) -> InterfacePair {
     InterfacePair::try_new(first.to_owned(), second.to_owned()).expect("they differ")
 }
@@ -128,7 +128,7 @@ pub fn pair(first: &str, second: &str) -> InterfacePair {
 impl Drop for Ground {
     fn drop(&mut self) {
         for name in &self.names {
-            // Interfaces go with their namespace. What was not made cannot be removed.
+            // Interfaces are removed with their namespace. What was not made cannot be removed.
             let _ = Command::new("ip").args(["netns", "delete", name]).stderr(Stdio::null()).status();
         }
     }
@@ -150,7 +150,7 @@ fn inside<T: Send + 'static>(name: &str, what: impl FnOnce() -> T + Send + 'stat
     })
 }
 
-/// Every line that is written is sent.
+/// Sends every line that is written to it.
 struct Lines {
     said: mpsc::Sender<String>,
 }
@@ -165,7 +165,7 @@ impl std::io::Write for Lines {
     }
 }
 
-/// A relay that carries frames until the value is gone.
+/// A relay that carries frames until the value is dropped.
 pub struct Running {
     end: Option<std::io::PipeWriter>,
     thread: Option<JoinHandle<Result<Relayed, FramesError>>>,
@@ -173,14 +173,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Ends it; its report.
+    /// Ends it and returns its report.
     pub fn stop(mut self) -> Relayed {
         self.end = None;
         let thread = self.thread.take().expect("it runs");
         thread.join().expect("it does not panic").expect("it ends well")
     }
 
-    /// Waits until it ends by itself; why it does.
+    /// Waits until it ends by itself and returns its error.
     pub fn fail(mut self) -> FramesError {
         let thread = self.thread.take().expect("it runs");
         thread.join().expect("it does not panic").expect_err("it cannot go on")

@@ -1,6 +1,7 @@
-//! What `weigh load` asks, and by which stack: from the words typed to a workload and a protocol.
+//! What `weigh load` requests, and by which stack: turns the arguments into a workload and a protocol.
 //!
-//! It opens no connection but to ask for descriptors (`--reflection`), and reads no file but a body and `.proto` files.
+//! It opens a connection only to ask for descriptors (`--reflection`), and reads only a body and `.proto`
+//! files.
 
 use std::path::Path;
 
@@ -18,14 +19,14 @@ use weighbridge_workload::proto;
 
 use crate::args::Load;
 
-/// What is asked of whom.
+/// What to request, and from which URLs.
 #[derive(Debug)]
 pub struct Target {
     /// At least one.
     pub urls: Vec<Url>,
     /// The stack of `http://` addresses.
     protocol: Protocol,
-    /// The method, where it is a call over gRPC.
+    /// The method of a call over gRPC.
     method: Option<String>,
 }
 
@@ -65,12 +66,12 @@ impl Target {
         Ok(target)
     }
 
-    /// The stack by which this one of the URLs is asked.
+    /// The stack for one of the URLs.
     pub fn protocol_of(&self, url: &Url) -> Protocol {
         if is_web(url) { self.protocol } else { url.scheme.protocol() }
     }
 
-    /// Refuses flags that mean nothing by this protocol.
+    /// Refuses flags that have no meaning for this protocol.
     fn check(&self, arguments: &Load) -> anyhow::Result<()> {
         self.check_scheme(arguments)?;
         let grpc = &arguments.grpc;
@@ -94,7 +95,9 @@ impl Target {
                 );
             }
             if grpc.proto.is_none() && !grpc.reflection {
-                bail!("who describes the method? add `--proto FILE`, or `--reflection` to ask the server");
+                bail!(
+                    "the method has no description; add `--proto FILE`, or `--reflection` to ask the server"
+                );
             }
         } else if grpc.proto.is_some()
             || grpc.reflection
@@ -109,7 +112,7 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses flags that mean nothing to servers at these addresses.
+    /// Refuses flags that have no meaning for the scheme of these addresses.
     fn check_scheme(&self, arguments: &Load) -> anyhow::Result<()> {
         let only = |scheme: fn(&Url) -> bool| self.urls.iter().all(scheme);
         let of_redis = [
@@ -131,7 +134,7 @@ impl Target {
         Ok(())
     }
 
-    /// What is asked. A server is asked to describe a call where that was wanted, within `timeout`.
+    /// The workload. With `--reflection` the server is asked for descriptors, within `timeout`.
     pub fn workload(
         &self,
         arguments: &Load,
@@ -176,7 +179,7 @@ fn call(method: &str, arguments: &Load) -> anyhow::Result<CallSpec> {
     Ok(call)
 }
 
-/// Whether requests to it are HTTP's.
+/// Whether the URL's requests are HTTP.
 fn is_web(url: &Url) -> bool {
     carries_http(url.scheme)
 }
@@ -185,14 +188,14 @@ fn carries_http(scheme: Scheme) -> bool {
     scheme.carries(Protocol::HTTP1_JSON)
 }
 
-/// `name: value`.
+/// Parses `name: value`.
 fn pair(what: &str, text: &str) -> anyhow::Result<(String, String)> {
     let (name, value) =
         text.split_once(':').with_context(|| format!("{what} `{text}` has no colon; write `Name: value`"))?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// Requests of HTTP, or commands of memcached and Redis.
+/// HTTP requests, or commands of memcached and Redis.
 fn plain(arguments: &Load, urls: &[Url]) -> anyhow::Result<WorkloadSpec> {
     if urls.iter().all(is_web) {
         if !arguments.commands.is_empty() {
@@ -241,7 +244,7 @@ fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
         (Some(text), _) => Template::escaped(text).into_bytes(),
         (None, Some(path)) => match String::from_utf8(read_body(path)?) {
             Ok(text) => Template::escaped(&text).into_bytes(),
-            // Bytes that are no text are no template either.
+            // Bytes that are not text cannot be a template either.
             Err(bytes) => bytes.into_bytes(),
         },
         (None, None) => Vec::new(),
@@ -271,7 +274,7 @@ fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
     Ok(WorkloadSpec::Http(HttpSpec { requests, equal: Equality::Status, scenario: Scenario::default() }))
 }
 
-/// `[WEIGHT] METHOD PATH` as a request with the headers and, where its method means one, the body of `like`.
+/// `[WEIGHT] METHOD PATH` as a request with the headers of `like`, and its body if the method takes one.
 fn mixed(text: &str, like: &RequestSpec) -> anyhow::Result<RequestSpec> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (weight, method, path) = match words[..] {

@@ -1,11 +1,12 @@
-//! A run that goes on, as a feed: reads its events on, and says how it stands whenever that changed.
+//! The feed of a running run: follows its events, and reports its state whenever that changes.
 
 use weighbridge_report::browse::{Live, LiveState};
 use weighbridge_store::EventFollower;
 use weighbridge_store::{Followed, RunFolder};
 use weighbridge_view::{Feed, Message, Update};
 
-/// Looks in a row with nobody writing after which a run is called stopped: a run that ends leaves its last events first.
+/// Consecutive checks without a writer after which a run counts as stopped; a run that ends writes its last
+/// events first.
 const LOOKS_WITHOUT_WRITER: u32 = 4;
 
 /// Follows one run.
@@ -13,19 +14,19 @@ pub struct RunFeed {
     folder: RunFolder,
     follower: EventFollower,
     live: Live,
-    /// What was told last.
-    told: Option<Live>,
+    /// The last reported state.
+    reported: Option<Live>,
     without_writer: u32,
 }
 
 impl RunFeed {
-    /// From the run's first event on.
+    /// Follows from the run's first event on.
     pub fn new(folder: RunFolder) -> Self {
         let follower = folder.follow();
-        Self { folder, follower, live: Live::default(), told: None, without_writer: 0 }
+        Self { folder, follower, live: Live::default(), reported: None, without_writer: 0 }
     }
 
-    /// How the run stands by all events so far.
+    /// The run's state after all events so far.
     pub fn now(&mut self) -> &Live {
         loop {
             match self.follower.look() {
@@ -63,9 +64,9 @@ impl Feed for RunFeed {
         self.without_writer = if self.folder.writer().is_some() { 0 } else { self.without_writer + 1 };
         let is_stopped =
             self.live.state == LiveState::Interrupted || self.without_writer > LOOKS_WITHOUT_WRITER;
-        if self.told.as_ref() != Some(&self.live) {
-            self.told = Some(self.live.clone());
-            // A value of texts and numbers: the ways in which this can fail cannot occur.
+        if self.reported.as_ref() != Some(&self.live) {
+            self.reported = Some(self.live.clone());
+            // The value has only texts and numbers, so serialising it cannot fail.
             return Update::Message(message("state", serde_json::to_string(&self.live).unwrap_or_default()));
         }
         if is_stopped { Update::Last(message("stopped", String::new())) } else { Update::Nothing }

@@ -1,7 +1,7 @@
-//! What `weigh serve` shows: the runs of one folder, and nothing outside it.
+//! The content of `weigh serve`: the runs of one folder, and nothing outside it.
 //!
-//! It reads what other verbs read and renders with what they render with. No link is followed, neither to a run nor
-//! within one, so that no name and no file leads out of the folder.
+//! It uses the readers and renderers of other verbs. Links are not followed, neither to a run nor within one,
+//! so that no name leads out of the folder.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,27 +21,27 @@ use super::feed::RunFeed;
 use crate::verb::export::exported;
 use crate::verb::support::{Stored, calibrations};
 
-/// What makes a folder a run.
+/// The file that makes a folder a run.
 const MANIFEST: &str = "run.json";
-/// What makes a run one that has ended.
+/// The file that exists once a run has ended.
 const SUMMARY: &str = "summary.json";
-/// Folders within folders of a run: `trials/000/`.
+/// Depth of folders within a run: `trials/000/`.
 const DEPTH: u32 = 3;
 
 /// The runs of one folder.
 pub struct Runs {
     root: PathBuf,
-    /// As it was named.
+    /// The folder, as the user named it.
     place: String,
-    /// Rows of runs that have ended, by folder, with their summary's length and time of change.
+    /// Rows of runs that have ended, by folder, with length and modification time of their summary.
     rows: Mutex<HashMap<String, (u64, SystemTime, RunRow)>>,
 }
 
-/// Why something is not shown.
+/// Why something cannot be shown.
 enum Wrong {
-    /// It is not there.
+    /// It does not exist.
     Missing,
-    /// It is, and cannot be shown.
+    /// It exists and cannot be shown.
     Failed(anyhow::Error),
 }
 
@@ -88,7 +88,7 @@ impl Runs {
 
     fn open(&self, name: &str) -> Result<RunFolder, Wrong> {
         let path = self.root.join(name);
-        // The name is one plain segment already; here it must be a folder, and not a link to one.
+        // The name is a single plain segment; it must also be a folder and not a link to one.
         let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if name.is_empty() || name.starts_with('.') || !is_folder || path.parent() != Some(&*self.root) {
             return Err(Wrong::Missing);
@@ -100,7 +100,7 @@ impl Runs {
         }
     }
 
-    /// All runs, newest first; those that cannot be read at the end.
+    /// All runs, newest first; unreadable ones last.
     fn rows(&self) -> anyhow::Result<Vec<RunRow>> {
         let entries = std::fs::read_dir(&self.root)
             .with_context(|| format!("could not list `{}`; make it readable", self.place))?;
@@ -146,7 +146,7 @@ impl Runs {
         }
     }
 
-    /// The row of a run that has ended; read again only where its summary changed.
+    /// The row of a run that has ended; read again only if its summary has changed.
     fn ended(&self, name: &str, folder: &RunFolder) -> anyhow::Result<Option<RunRow>> {
         let Ok(metadata) = folder.path().join(SUMMARY).metadata() else { return Ok(None) };
         let (length, changed) = (metadata.len(), metadata.modified()?);
@@ -201,7 +201,7 @@ impl Runs {
         Ok(Answer::Download(Download { name, media_type: format.media_type(), bytes }))
     }
 
-    /// What `weigh compare` says of two variants of a run, or of a variant in two runs.
+    /// The comparison that `weigh compare` makes of two variants of a run, or of a variant in two runs.
     fn comparison(&self, target: &RequestTarget) -> Result<Answer, Wrong> {
         let run = self.open(target.value("run").ok_or(Wrong::Missing)?)?;
         let variant = target.value("variant").ok_or(Wrong::Missing)?;
@@ -239,12 +239,12 @@ fn page(html: String) -> Answer {
     Answer::Page { html, policy: Policy::allowing(&[&browse::style()], &[]) }
 }
 
-/// How a run without a summary stands.
+/// The state of a run without a summary.
 fn unended(folder: &RunFolder) -> RunState {
     if folder.writer().is_some() { RunState::Running } else { RunState::Stopped }
 }
 
-/// Refuses a run that holds a link: what it points to may lie anywhere.
+/// Refuses a run that contains a link, since its target may be anywhere.
 fn without_links(folder: &Path, depth: u32) -> anyhow::Result<()> {
     let unreadable = || format!("`{}` cannot be listed; make it readable and try again", folder.display());
     for entry in std::fs::read_dir(folder).with_context(unreadable)? {

@@ -41,15 +41,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boost_is_told_by_either_driver() {
-        let told = |path: &str, text: &str| {
+    fn boost_is_read_from_either_driver() {
+        let read = |path: &str, text: &str| {
             let (path, text) = (format!("{CPU}/{path}"), text.to_owned());
             boost(&move |asked: &str| (asked == path).then(|| text.clone()))
         };
-        assert_eq!(told("cpufreq/boost", "1\n"), Some(Switch::On));
-        assert_eq!(told("cpufreq/boost", "0\n"), Some(Switch::Off));
-        assert_eq!(told("intel_pstate/no_turbo", "1\n"), Some(Switch::Off));
-        assert_eq!(told("intel_pstate/no_turbo", "0\n"), Some(Switch::On));
-        assert_eq!(told("cpufreq/other", "1\n"), None);
+        assert_eq!(read("cpufreq/boost", "1\n"), Some(Switch::On));
+        assert_eq!(read("cpufreq/boost", "0\n"), Some(Switch::Off));
+        assert_eq!(read("intel_pstate/no_turbo", "1\n"), Some(Switch::Off));
+        assert_eq!(read("intel_pstate/no_turbo", "0\n"), Some(Switch::On));
+        assert_eq!(read("cpufreq/other", "1\n"), None);
     }
 }

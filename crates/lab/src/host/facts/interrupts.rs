@@ -1,7 +1,7 @@
-//! Where the interrupts of devices go, and how many there were so far.
+//! Which cores handle device interrupts, and how many there were so far.
 //!
-//! The lines of `/proc/interrupts` that have a number are devices'; the named ones (timers, calls between
-//! cores) are the kernel's own and go with the work that a core does.
+//! Numbered lines of `/proc/interrupts` are devices. Named ones (timers, calls between cores) are the
+//! kernel's own and depend on the work that a core does.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use crate::host::cores::{CoreId, core_list, parse_core_list};
 pub struct InterruptLine {
     /// The kernel's number for it.
     pub number: u32,
-    /// The device, by its driver's word.
+    /// The device, as named by its driver.
     pub device: String,
-    /// How many there were on each core, in the order of the file's columns.
+    /// Interrupts on each core, in the order of the file's columns.
     pub counts: Vec<(CoreId, u64)>,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn facts(read: &dyn Fn(&str) -> Option<String>) -> Option<Interrupts>
     Some(Interrupts { default_cores, devices, balancer: None })
 }
 
-/// The devices' lines of `/proc/interrupts`; `None` where it is no such file.
+/// The devices' lines of `/proc/interrupts`; `None` if the text is not such a file.
 pub fn parse_lines(text: &str) -> Option<Vec<InterruptLine>> {
     let mut lines = text.lines();
     let core = |word: &str| word.strip_prefix("CPU")?.parse().ok().map(CoreId::new);
@@ -73,7 +73,7 @@ mod tests {
             "/proc/irq/default_smp_affinity" => "3\n",
             "/proc/irq/24/effective_affinity_list" => "0\n",
             "/proc/irq/36/effective_affinity_list" => "1\n",
-            // A virtual interrupt has none in effect.
+            // A virtual interrupt has no effective affinity.
             "/proc/irq/38/effective_affinity_list" => "\n",
             "/proc/irq/38/smp_affinity_list" => "0-1\n",
             _ => return None,
@@ -85,10 +85,10 @@ mod tests {
     fn devices_that_have_interrupted_are_told_by_their_cores() {
         let found = facts(&sample).expect("the file");
         assert_eq!(found.default_cores, Some(vec![CoreId::new(0), CoreId::new(1)]));
-        let told: Vec<_> =
+        let listed: Vec<_> =
             found.devices.iter().map(|(cores, names)| (cores.as_str(), names.join(" "))).collect();
         let expected = [("0", "ACPI:Ged"), ("0-1", "virtio2-input.0"), ("1", "virtio1-req.0")];
-        assert_eq!(told, expected.map(|(cores, names)| (cores, names.to_owned())));
+        assert_eq!(listed, expected.map(|(cores, names)| (cores, names.to_owned())));
     }
 
     #[test]

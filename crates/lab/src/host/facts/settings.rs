@@ -1,4 +1,4 @@
-//! Settings of the kernel that move figures and that hosts differ in. What each costs is in METHODOLOGY.
+//! Settings of the kernel that affect results and differ between hosts. METHODOLOGY has the effect of each.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use weighbridge_model::environment::{
 use super::interrupts;
 use crate::host::cores::{CoreId, parse_core_list};
 
-/// Weaknesses of processors that the kernel may work around, by its names for them.
+/// Vulnerabilities of processors that the kernel may mitigate, by its names for them.
 const WEAKNESSES: [&str; 19] = [
     "gather_data_sampling",
     "ghostwrite",
@@ -32,8 +32,8 @@ const WEAKNESSES: [&str; 19] = [
     "vmscape",
 ];
 
-/// Parameters of the kernel's command line that bear on timing. Others are not kept: they may name disks and
-/// hosts.
+/// Parameters of the kernel's command line that affect timing. Others are not recorded, since they may name
+/// disks and hosts.
 const PARAMETERS: [&str; 17] = [
     "amd_pstate",
     "cpufreq.default_governor",
@@ -77,7 +77,7 @@ pub(super) fn facts(read: &dyn Fn(&str) -> Option<String>) -> KernelSettings {
     }
 }
 
-/// Of a list of all values, the one that stands in brackets.
+/// The value in brackets, from a list of all values.
 fn chosen(text: &str, [open, close]: [char; 2]) -> Option<String> {
     let (_, rest) = text.split_once(open)?;
     let (value, _) = rest.split_once(close)?;
@@ -90,7 +90,7 @@ fn huge_pages(read: &dyn Fn(&str) -> Option<String>) -> Option<HugePages> {
     Some(HugePages { enabled: value("enabled")?, defrag: value("defrag") })
 }
 
-/// The system's rule, and ours where we were started with a fixed layout: programs inherit that.
+/// The system's setting, or ours if this process has a fixed layout, since programs inherit that.
 fn address_layout(read: &dyn Fn(&str) -> Option<String>) -> Option<AddressLayout> {
     let own = read("/proc/self/personality").and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
     if own.is_some_and(|own| own & NO_RANDOMIZE != 0) {
@@ -112,7 +112,7 @@ fn packet_steering(read: &dyn Fn(&str) -> Option<String>) -> Option<PacketSteeri
     })
 }
 
-/// Reads a mask such as `3` or `1,00000000`: hexadecimal words of 32 bits, the highest first.
+/// Parses a mask such as `3` or `1,00000000`: hexadecimal words of 32 bits, the highest first.
 pub(super) fn parse_core_mask(text: &str) -> Option<Vec<CoreId>> {
     let words: Vec<u32> =
         text.trim().split(',').map(|word| u32::from_str_radix(word, 16)).collect::<Result<_, _>>().ok()?;
@@ -124,11 +124,11 @@ pub(super) fn parse_core_mask(text: &str) -> Option<Vec<CoreId>> {
 }
 
 fn mitigations(read: &dyn Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
-    let told = |name: &&str| {
+    let mitigation = |name: &&str| {
         let text = read(&format!("/sys/devices/system/cpu/vulnerabilities/{name}"))?.trim().to_owned();
         (!text.is_empty() && text != "Not affected").then(|| ((*name).to_owned(), text))
     };
-    WEAKNESSES.iter().filter_map(told).collect()
+    WEAKNESSES.iter().filter_map(mitigation).collect()
 }
 
 fn parameters(command_line: &str) -> Vec<String> {

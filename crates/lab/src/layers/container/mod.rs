@@ -1,5 +1,4 @@
-//! The layer `container`: an OCI container around the service, in the network of its variant or in one of its
-//! own.
+//! The layer `container`: an OCI container around the service, in its variant's network or in its own.
 
 pub mod oci;
 
@@ -21,9 +20,9 @@ use crate::process::launch::{Lab, Launch, LinePattern, Ready};
 use crate::service::Freezing;
 use oci::{Container, ENGINE_PORT, ENGINE_UP, Engine, EngineSettings, Missing, Runtime, Settings};
 
-/// The role of an engine's daemon, with what it starts for a container but the container itself.
+/// The role of an engine's daemon and its helpers, without the container itself.
 pub const ENGINE: &str = "container-engine";
-/// How the container is called after its site, and its folder.
+/// Suffix of the container's name after its site's, and the name of its folder.
 const CONTAINER: &str = "container";
 
 /// A container around the service.
@@ -32,14 +31,14 @@ pub(super) struct ContainerPart {
     settings: Settings,
     engine: Option<Engine>,
     network: ContainerNetwork,
-    /// What publishes its port without an engine, where one is to be published.
+    /// What publishes its port without an engine, if the port is to be published.
     forwarder: Option<Result<Forwarder, Unavailable>>,
     by: OnceLock<String>,
     up: Mutex<Up>,
 }
 
-/// What there is of it in a trial, until the part goes: a container, and the network of an engine's daemon,
-/// which is not that of its containers.
+/// What exists in a trial until the part is dropped: a container, and the network of an engine's daemon,
+/// which is not its containers' network.
 type Up = (Option<Container>, Option<Namespace>);
 
 impl ContainerPart {
@@ -96,7 +95,7 @@ impl ContainerPart {
         launch: &mut Launch,
     ) -> Result<Up, LayerError> {
         let published = self.is_published_by_engine().then(|| site.server_address());
-        // Threads have networks of their own here; the process has that of this host.
+        // The thread is in another network namespace here, while the process is in the host's.
         let here = PathBuf::from(format!("/proc/{}/ns/net", Pid::own()));
         let network = site.hosts().map_or(here, |hosts| hosts.server.path().to_owned());
         let mut aside = None;
@@ -126,7 +125,7 @@ impl ContainerPart {
     }
 }
 
-/// When dockerd answers.
+/// The line by which dockerd reports that it accepts requests.
 fn listening() -> Result<regex::Regex, LayerError> {
     let pattern = regex::Regex::new(ENGINE_UP);
     pattern.map_err(|error| Unavailable::new(error.to_string(), "report this").into())
@@ -144,9 +143,8 @@ impl Part for ContainerPart {
         }
     }
 
-    /// What publishes a port in user space is a TCP of its own, which owes the container its
-    /// acknowledgements. A pasta of 2023 that finds everything sent again when it goes on may never come back
-    /// from that.
+    /// A program that publishes a port in user space implements TCP itself, and must acknowledge to the
+    /// container. A pasta of 2023 may never recover if all data is sent again while it is frozen.
     fn freezing(&self) -> Freezing {
         if self.forwarder.is_some() { Freezing::Unsafe } else { Freezing::Safe }
     }

@@ -1,7 +1,7 @@
-//! What the packet relay does to the frames of one direction: delay, jitter, loss, a bound of its queue. As
-//! text `key=value,…`, read and written; what is written reads back as the same.
+//! What the packet relay does to the frames of one direction: delay, jitter, loss, a limit of its queue.
+//! Reads and writes `key=value,…`; what it writes reads back as the same value.
 //!
-//! An unknown key, or one given twice, and values that cannot be together, are errors that name what is
+//! Unknown keys, keys given twice, and values that contradict each other are errors that name what is
 //! allowed.
 
 use std::fmt;
@@ -11,27 +11,25 @@ use std::str::FromStr;
 use weighbridge_model::experiment::Bursts;
 use weighbridge_model::quantity::{Nanoseconds, QuantityError, Ratio};
 
-/// What a direction without keys is called.
+/// How a direction without keys is written.
 const NULL: &str = "null";
 const KEYS: &str = "`delay`, `jitter`, `distribution`, `loss`, `p`, `r`, `bad`, `good`, `order` and `limit`";
 
-/// The longest delay. A minute is beyond every way on Earth, and is a slip of the unit more often than meant.
+/// The longest delay. A minute exceeds every path on Earth; a longer value is most likely a wrong unit.
 pub const LONGEST_DELAY: Nanoseconds = Nanoseconds::from_secs(60);
 
-/// Frames that one direction may hold where nothing is said, as many as netem is given for the same layers: a
-/// second of full frames at 1 Gbit/s. (netem's own bound of 1000 turns a long delay into loss at modest
-/// rates.)
+/// Default number of frames that one direction may hold. netem gets as many for the same layers: a second of
+/// full frames at 1 Gbit/s. (netem's own default of 1000 turns a long delay into loss at modest rates.)
 pub const DEFAULT_LIMIT: NonZeroU32 = NonZeroU32::new(100_000).unwrap();
 
-/// The most frames that a direction may be given room for; each takes a page of memory at least while it
-/// waits.
+/// The highest limit of a direction; each waiting frame takes at least one page of memory.
 pub const HIGHEST_LIMIT: u32 = 1_000_000;
 
-/// How often the deviation must fit into the mean of a normal delay. Fewer than 14 in 10,000 draws lie beyond
-/// three deviations below it, and only those are cut at zero.
+/// Smallest ratio of the mean of a normal delay to its deviation. Fewer than 14 in 10,000 draws are more than
+/// three deviations below the mean, and only those are cut at zero.
 const DEVIATIONS: u64 = 3;
 
-/// Text or values that are no impairment.
+/// Invalid text or values for an impairment.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ImpairmentError {
     #[error("`{part}` is not `key=value`; write for instance `delay=1ms,jitter=200us,loss=1%`, or `null`")]
@@ -103,7 +101,7 @@ pub enum Distribution {
     Normal,
 }
 
-/// A delay, each frame's own around a middle.
+/// The delays of frames, drawn around a middle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Delay {
     time: Nanoseconds,
@@ -112,10 +110,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// `time` ± `jitter` (of zero: always `time`).
-    ///
-    /// Errors: [`ImpairmentError::TooLong`] beyond [`LONGEST_DELAY`]; [`ImpairmentError::Jitter`] where the jitter
-    /// exceeds the delay (uniform) or a third of it (normal).
+    /// `time` ± `jitter`; with a jitter of zero, always `time`.
     pub fn try_new(
         time: Nanoseconds,
         jitter: Nanoseconds,
@@ -131,7 +126,8 @@ impl Delay {
         if jitter > most {
             return Err(ImpairmentError::Jitter { delay: time, jitter, most, distribution });
         }
-        // Of what does not vary there is one kind.
+        // Without jitter the distribution has no meaning, so it is normalised to make equal delays compare
+        // equal.
         let distribution = if jitter == Nanoseconds::ZERO { Distribution::default() } else { distribution };
         Ok(Self { time, jitter, distribution })
     }
@@ -140,7 +136,7 @@ impl Delay {
     pub const fn time(self) -> Nanoseconds {
         self.time
     }
-    /// Half the width (uniform) or the standard deviation (normal); zero where every frame is delayed alike.
+    /// Half the width (uniform) or the standard deviation (normal); zero if all frames are delayed alike.
     pub const fn jitter(self) -> Nanoseconds {
         self.jitter
     }
@@ -150,26 +146,26 @@ impl Delay {
     }
 }
 
-/// Whether frames keep the order in which they came.
+/// Whether frames keep the order of their arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// They do: a frame with a short delay waits behind one with a long delay, as on a way with queues.
+    /// A frame with a short delay waits behind one with a long delay, as on a path with queues.
     #[default]
     Kept,
-    /// Each leaves when its own delay is over, as netem does it with jitter.
+    /// Each frame leaves when its own delay is over, as in netem with jitter.
     Free,
 }
 
-/// What is done to the frames of one direction. By default nothing: they pass as they come.
+/// What is done to the frames of one direction. The default passes frames unchanged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Impairment {
     delay: Delay,
     loss: Ratio,
-    /// The law of the loss where frames are not lost independently.
+    /// The law of the loss if frames are lost in bursts.
     bursts: Option<Bursts>,
     /// Whether the order is kept.
     pub order: Order,
-    /// How many frames may wait at a time; those that come while so many wait are dropped and counted.
+    /// How many frames may wait at once; further frames are dropped and counted.
     limit: NonZeroU32,
 }
 
@@ -186,7 +182,7 @@ impl Default for Impairment {
 }
 
 impl Impairment {
-    /// One that delays and loses each frame independently with probability `loss`.
+    /// Delays frames, and loses each independently with probability `loss`.
     pub fn try_new(delay: Delay, loss: Ratio) -> Result<Self, ImpairmentError> {
         if !(0.0..=1.0).contains(&loss.get()) {
             return Err(ImpairmentError::Loss { loss });
@@ -194,7 +190,7 @@ impl Impairment {
         Ok(Self { delay, loss, ..Self::default() })
     }
 
-    /// One that delays frames and loses them in bursts.
+    /// Delays frames, and loses them in bursts.
     pub fn with_bursts(delay: Delay, bursts: Bursts) -> Result<Self, ImpairmentError> {
         let Bursts { p, r, bad, good } = bursts;
         let bursts = Bursts::try_new(p, r, bad, good)
@@ -206,7 +202,7 @@ impl Impairment {
     pub const fn delay(&self) -> Delay {
         self.delay
     }
-    /// The law by which frames are lost in bursts; `None` where each is lost independently.
+    /// The law by which frames are lost in bursts; `None` if each is lost independently.
     pub const fn bursts(&self) -> Option<Bursts> {
         self.bursts
     }
@@ -214,17 +210,17 @@ impl Impairment {
     pub const fn loss(&self) -> Ratio {
         self.loss
     }
-    /// How many frames may wait at a time.
+    /// How many frames may wait at once.
     pub const fn limit(&self) -> NonZeroU32 {
         self.limit
     }
-    /// Whether frames pass as they come.
+    /// Whether frames pass unchanged.
     pub fn is_null(&self) -> bool {
         self.delay.time == Nanoseconds::ZERO && self.loss.get() == 0.0
     }
 }
 
-/// What was given for each key.
+/// The values given for each key.
 #[derive(Default)]
 struct Given {
     delay: Option<Nanoseconds>,
@@ -277,7 +273,7 @@ impl Given {
 }
 
 impl Given {
-    /// The impairment of a delay with what was given of loss.
+    /// The impairment of a delay with the given loss.
     fn impairment(&self, delay: Delay) -> Result<Impairment, ImpairmentError> {
         match (self.loss, self.bursts) {
             (loss, [None, None, None, None]) => Impairment::try_new(delay, loss.unwrap_or(Ratio::new(0.0))),
@@ -391,12 +387,12 @@ mod tests {
         assert_eq!("null".parse(), Ok(Impairment::default()));
         assert!(Impairment::default().is_null());
         assert!(!"loss=0.1".parse::<Impairment>().unwrap().is_null());
-        // What does not vary has no law by which it does.
+        // Without jitter a distribution has no effect.
         assert_eq!("delay=1ms,jitter=0us,distribution=normal".parse::<Impairment>(), "delay=1ms".parse());
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_is_allowed() {
+    fn invalid_values_are_refused_with_what_is_allowed() {
         for (text, complaint) in [
             ("", "`` is not `key=value`; write for instance `delay=1ms,jitter=200us,loss=1%`, or `null`"),
             (

@@ -1,13 +1,13 @@
-//! The packet relay: carries Ethernet frames between two interfaces of one network namespace, late or not at
-//! all where it is told so. It is what stands for a longer or worse way where the kernel has no netem.
+//! The packet relay carries Ethernet frames between two interfaces of one network namespace, and delays or
+//! drops them as configured. It replaces netem where the kernel has none.
 //!
-//! The same loop carries everything: a *null relay* is one whose delay is zero, so that its own cost is
-//! measured and not guessed. [`impairment`] says what is done to the frames of a direction, [`schedule`]
-//! decides it frame by frame as a pure function of seed and number, [`relay`] carries it out, and what became
-//! of every frame is told as a [`weighbridge_model::relayed::Relayed`].
+//! The same loop handles every case: a *null relay* is one whose delay is zero, so that the relay's own cost
+//! can be measured. [`impairment`] describes what is done to the frames of a direction, [`schedule`] decides
+//! it for each frame as a pure function of seed and number, [`relay`] carries it out, and a
+//! [`weighbridge_model::relayed::Relayed`] reports what became of all frames.
 //!
-//! It routes nothing, answers nothing, changes no byte, makes no interface, and never leaves the namespace it
-//! was started in.
+//! It routes nothing, answers nothing, changes no byte, makes no interface, and never leaves the namespace in
+//! which it was started.
 
 mod frame;
 pub mod impairment;

@@ -1,9 +1,9 @@
-//! The relay at work: one thread that takes frames from two packet sockets, holds them as long as their
-//! schedules say, and sends them on at the other side.
+//! The packet relay: one thread that receives frames from two packet sockets, holds them for the time that
+//! their schedules give, and sends them out on the other side.
 //!
-//! It sleeps until a frame comes or one is nearly due, and waits awake for the last [`Settings::spin`] only.
-//! While it waits awake it goes on taking frames, so that none is noted late. It makes and changes no
-//! interface.
+//! It sleeps until a frame arrives or the next one is nearly due, and polls only for the last
+//! [`Settings::spin`]. While it polls it keeps receiving, so that no frame is time-stamped late. It creates
+//! and changes no interface.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,11 +21,11 @@ use crate::host::cores::{self, CoreError, CoreId};
 use crate::host::sys::monotonic;
 use crate::process::talk::READY_DIRECT;
 
-/// The hidden verb by which our own program becomes a relay.
+/// The hidden verb that makes our own program a relay.
 pub const VERB: &str = "frames";
 
-/// How long before a frame is due the relay waits awake where nothing is said. A timer of a busy host ends
-/// about 10 µs late, and 15 µs in the worst tenth.
+/// Default time before a frame is due for which the relay polls. On a busy host a timer ends about 10 µs
+/// late, and 15 µs late in the worst tenth.
 pub const DEFAULT_SPIN: Nanoseconds = Nanoseconds::from_micros(30);
 
 /// Two different interfaces of this namespace.
@@ -33,43 +33,43 @@ pub const DEFAULT_SPIN: Nanoseconds = Nanoseconds::from_micros(30);
 pub struct InterfacePair([String; 2]);
 
 impl InterfacePair {
-    /// The first and the second, by name.
     pub fn try_new(first: String, second: String) -> Result<Self, FramesError> {
         if first == second { Err(FramesError::Same { name: first }) } else { Ok(Self([first, second])) }
     }
 }
 
-/// What is to be carried, and how.
+/// What the relay carries, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub between: InterfacePair,
-    /// What is done to frames from the first to the second.
+    /// The impairment of frames from the first interface to the second.
     pub forward: Impairment,
-    /// What is done to frames from the second to the first.
+    /// The impairment of frames from the second interface to the first.
     pub reverse: Impairment,
-    /// Of losses and jitter.
+    /// Seed of losses and jitter.
     pub seed: u64,
-    /// For how long before a frame is due the relay waits awake. More costs CPU, less lets frames go late.
+    /// How long before a frame is due the relay polls. A longer time costs CPU; a shorter one makes frames
+    /// late.
     pub spin: Nanoseconds,
-    /// The core on which it stays; any where none is given.
+    /// The core that it is pinned to, if any.
     pub core: Option<CoreId>,
 }
 
-/// Whether a packet socket may be made here.
+/// Whether this process may make packet sockets.
 ///
-/// Errors: Why not; [`io::ErrorKind::PermissionDenied`] without CAP_NET_RAW.
+/// Errors: the reason; [`io::ErrorKind::PermissionDenied`] without CAP_NET_RAW.
 pub fn available() -> io::Result<()> {
     sys::packet_socket().map(drop)
 }
 
 impl Settings {
-    /// A null relay: frames pass as they come.
+    /// A null relay: frames pass unchanged.
     pub fn null(between: InterfacePair) -> Self {
         let none = Impairment::default();
         Self { between, forward: none, reverse: none, seed: 1, spin: DEFAULT_SPIN, core: None }
     }
 
-    /// The arguments by which our own program becomes this relay.
+    /// The arguments that make our own program this relay.
     pub fn arguments(&self) -> Vec<String> {
         let [first, second] = self.between.0.clone();
         let mut arguments = vec![VERB.to_owned(), "--between".to_owned(), first, second];
@@ -85,17 +85,18 @@ impl Settings {
     }
 }
 
-/// By what the relay is told to say how far it is, and to end.
+/// The descriptors that control the relay.
 #[derive(Debug)]
 pub struct Watch {
-    /// A line asks for a report; its end ends the relay, so that none outlives whoever holds the other side.
+    /// A line requests a report. End of file ends the relay, so that it does not outlive the other side's
+    /// owner.
     pub orders: File,
-    /// Readable when a signal that ends it has come; see [`watch_signals`].
+    /// Readable once a signal to end has arrived; see [`watch_signals`].
     pub signals: Option<OwnedFd>,
 }
 
-/// Turns SIGTERM, SIGINT and SIGHUP into something to watch. They are blocked in the calling thread and those
-/// that it starts, so call it before any other thread exists. Errors are the kernel's.
+/// Turns SIGTERM, SIGINT and SIGHUP into a readable descriptor. They are blocked in the calling thread and
+/// those that it starts, so call it before any other thread exists. Errors are the kernel's.
 pub fn watch_signals() -> io::Result<OwnedFd> {
     sys::termination()
 }
@@ -110,7 +111,7 @@ pub enum FramesError {
     },
     #[error("there is no interface `{name}` in this network namespace; `ip link` lists those that there are")]
     NoInterface {
-        /// What was asked for.
+        /// The name given.
         name: String,
     },
     #[error(
@@ -146,7 +147,7 @@ pub enum FramesError {
     Core(#[from] CoreError),
     #[error("could not {what} of `{name}`; this kernel may lack packet sockets (CONFIG_PACKET)")]
     System {
-        /// What was tried.
+        /// What was attempted.
         what: &'static str,
         /// The interface.
         name: String,
@@ -158,10 +159,11 @@ pub enum FramesError {
     Lost(#[source] io::Error),
 }
 
-/// Carries frames until `watch` says to end, and says so on `output`: `ready direct` once it does (see
-/// [`crate::process::talk`]), then a [`Relayed`] as one line of JSON for each line of orders, and a last one.
+/// Carries frames until `watch` says to end. Writes `ready direct` to `output` once it does (see
+/// [`crate::process::talk`]), then a [`Relayed`] as one line of JSON for each line of orders, and one at the
+/// end.
 ///
-/// Errors: where it cannot begin, nothing was said; where an interface goes away, the last report is missing.
+/// Errors: if it cannot begin, nothing was written; if an interface disappears, the last report is missing.
 pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<Relayed, FramesError> {
     if let Some(core) = settings.core {
         cores::pin_current_thread(core)?;
@@ -174,7 +176,7 @@ pub fn run(settings: &Settings, watch: Watch, output: &mut dyn Write) -> Result<
     }
     let report = relay.report()?;
     match say(output, &line(&report)?) {
-        // Who has gone wants no last word.
+        // If the reader has gone, the last report is not needed.
         Err(FramesError::Lost(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
         said => said?,
     }
@@ -189,7 +191,7 @@ fn say(output: &mut dyn Write, line: &str) -> Result<(), FramesError> {
     writeln!(output, "{line}").and_then(|()| output.flush()).map_err(FramesError::Lost)
 }
 
-/// What the relay is ordered to do.
+/// What the relay is asked to do.
 enum RelayCommand {
     Report,
     End,
@@ -223,7 +225,7 @@ impl Port {
     }
 }
 
-/// The frames of one direction: what waits, and what became of the others.
+/// The frames of one direction: those that wait, and counts of the others.
 struct Course {
     impairment: Impairment,
     schedule: Schedule<Frame>,
@@ -281,8 +283,7 @@ impl Course {
     }
 }
 
-/// Rooms for frames, used again before others are made, and the last that was given back first: its memory is
-/// the warmest.
+/// Buffers for frames, reused, the last one returned first because its memory is most likely in a cache.
 #[derive(Default)]
 struct Rooms(Vec<Frame>);
 
@@ -295,15 +296,15 @@ impl Rooms {
     }
 }
 
-/// Sockets and schedules. Of either array the first is forward, the second reverse: `ports[0]` is where
-/// frames of `courses[0]` come in, and `ports[1]` where they leave.
+/// Sockets and schedules. In both arrays index 0 is forward and 1 is reverse: frames of `courses[0]` come in
+/// at `ports[0]` and leave at `ports[1]`.
 struct PacketRelay {
     ports: [Port; 2],
     courses: [Course; 2],
     rooms: Rooms,
-    /// [`BATCH`] of them, to receive into.
+    /// [`BATCH`] buffers to receive into.
     incoming: Vec<Frame>,
-    /// What is sent by the next call.
+    /// The frames that the next call sends.
     outgoing: Vec<Frame>,
     spin: Nanoseconds,
     seed: u64,
@@ -346,7 +347,7 @@ impl PacketRelay {
         })
     }
 
-    /// Carries frames until there is an order.
+    /// Carries frames until an order arrives.
     fn carry(&mut self, watch: &Watch) -> Result<RelayCommand, FramesError> {
         loop {
             for from in 0..2 {
@@ -375,14 +376,14 @@ impl PacketRelay {
         }
     }
 
-    /// How long there is nothing to do but for what comes: until shortly before the next frame is due, not at
-    /// all where that is near, for ever where none waits.
+    /// How long to wait for events: until shortly before the next frame is due, zero if that is near, without
+    /// limit if no frame waits.
     fn patience(&self, now: Timestamp) -> Option<Nanoseconds> {
         let due = self.courses.iter().filter_map(|course| course.schedule.next_due()).min()?;
         Some(due.since(now).saturating_sub(self.spin))
     }
 
-    /// Takes what lies ready at a port and gives each frame its time.
+    /// Receives the frames that are ready at a port and schedules each.
     fn take(&mut self, from: usize) -> Result<(), FramesError> {
         while self.incoming.len() < BATCH {
             self.incoming.push(self.rooms.get());
@@ -393,7 +394,7 @@ impl PacketRelay {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                // The kernel could not say what remains to be done to the frame, and threw it away.
+                // The kernel could not describe the frame's pending offloads and dropped it.
                 course.came += 1;
                 course.cut += 1;
                 return Ok(());
@@ -425,7 +426,7 @@ impl PacketRelay {
         Ok(())
     }
 
-    /// Sends every frame that came in at a port and is due.
+    /// Sends every due frame that came in at a port.
     fn release(&mut self, from: usize) -> Result<(), FramesError> {
         while self.courses[from].schedule.next_due().is_some() {
             let now = monotonic();
@@ -445,7 +446,7 @@ impl PacketRelay {
         Ok(())
     }
 
-    /// Sends what is outgoing. What the interface will not take is lost, as on a wire.
+    /// Sends the outgoing frames. Those that the interface refuses are lost, as on a wire.
     fn send(&mut self, from: usize) -> Result<(), FramesError> {
         let (port, course) = (&self.ports[1 - from], &mut self.courses[from]);
         let mut rest = &self.outgoing[..];
@@ -487,14 +488,14 @@ impl PacketRelay {
     }
 }
 
-/// Whether the error of a sending call says that this frame cannot go, and nothing of the next: no room
-/// behind the interface, longer than its MTU, or something in its header that it does not do.
+/// Whether a sending error concerns only this frame and not the next: no buffer space, longer than the MTU,
+/// or an unsupported offload.
 fn is_of_one_frame(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::EMSGSIZE | libc::EINVAL))
 }
 
-/// What was ordered; nothing by a part of a line.
+/// The next order; `None` if only part of a line has arrived.
 fn read_order(orders: &File) -> Result<Option<RelayCommand>, FramesError> {
     let mut text = [0; 256];
     let mut orders = orders;
@@ -513,7 +514,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_relay_needs_two_interfaces_that_there_are() {
+    fn a_relay_needs_two_existing_interfaces() {
         let same = InterfacePair::try_new("lo".to_owned(), "lo".to_owned()).expect_err("one interface");
         assert_eq!(same.to_string(), "`lo` is named for both sides; a relay stands between two interfaces");
     }

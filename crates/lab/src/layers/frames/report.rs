@@ -1,22 +1,22 @@
-//! The times of the frames that the relay carried, counted as they go.
+//! The distribution of the times of the frames that the relay carried.
 
 use hdrhistogram::Histogram;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::RelayedTimes;
 
-/// Counts times; 1 ns to beyond the longest delay, three digits.
+/// Counts times from 1 ns to beyond the longest delay, with three digits.
 #[derive(Debug)]
 pub(super) struct Distribution(Histogram<u64>);
 
 impl Distribution {
     pub fn new() -> Self {
         const MINUTES: u64 = 600_000_000_000;
-        // The bounds are constants that the library takes.
+        // The library accepts these constant bounds.
         Self(Histogram::new_with_bounds(1, MINUTES, 3).expect("constant bounds"))
     }
 
     pub fn add(&mut self, time: Nanoseconds) {
-        // What is beyond is counted as the longest.
+        // Times above the upper bound are counted there.
         self.0.saturating_record(time.as_nanos());
     }
 

@@ -1,9 +1,8 @@
-//! When each frame of one direction leaves, and which do not: a state machine on whatever clock its caller
-//! keeps.
+//! When each frame of one direction leaves and which are lost: a state machine on the caller's clock.
 //!
-//! The fate of the n-th frame (lost or not, its own delay) is a function of seed, direction and n alone, so
-//! that two runs of one seed treat the same frames alike, and loss stays where it is when the jitter is
-//! changed. It neither reads a clock nor sends.
+//! The fate of the n-th frame (lost or not, its own delay) is a function of seed, direction and n alone. Two
+//! runs with one seed therefore treat the same frames alike, and a change of jitter does not move losses.
+//! This module neither reads a clock nor sends.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,7 +15,7 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 use super::impairment::{Delay, Distribution, Impairment, Order};
 
-/// In which direction frames go.
+/// The direction of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the first interface to the second.
@@ -25,15 +24,15 @@ pub enum Direction {
     Reverse,
 }
 
-/// What happens to one frame, before anything is known of others.
+/// What happens to one frame, independent of the other frames' times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Lost,
-    /// It is held for this long at least.
+    /// It is held for at least this long.
     Held(Nanoseconds),
 }
 
-/// The law of the loss, all shares from 0 to 1.
+/// The law of the loss; all shares are from 0 to 1.
 #[derive(Debug, Clone, Copy)]
 enum Loss {
     /// Each frame is lost with this share.
@@ -60,7 +59,7 @@ impl Loss {
     fn draw(&mut self, random: &mut ChaCha8Rng) -> bool {
         match self {
             Self::Independent(loss) => *loss > 0.0 && random.random::<f64>() < *loss,
-            // As netem has it: a frame meets the state as the one before left it.
+            // As in netem, the loss of a frame follows from the state that the previous frame left.
             Self::Bursts { p, r, bad, good, is_bad } => {
                 let (loss, turn) = if *is_bad { (*bad, *r) } else { (*good, *p) };
                 let lost = random.random::<f64>() < loss;
@@ -71,7 +70,7 @@ impl Loss {
     }
 }
 
-/// The fates of the frames of one direction, in the order in which they come.
+/// The fates of the frames of one direction, in order of arrival.
 #[derive(Debug, Clone)]
 pub struct Fates {
     delay: Delay,
@@ -81,7 +80,7 @@ pub struct Fates {
 }
 
 impl Fates {
-    /// From the first frame on.
+    /// The fates from the first frame on.
     pub fn new(impairment: &Impairment, seed: u64, direction: Direction) -> Self {
         let stream = |number: u64| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -100,7 +99,7 @@ impl Fates {
         }
     }
 
-    /// That of the next frame. Each draws as much as any other, lost or not.
+    /// The fate of the next frame. Each draws equally many random numbers, lost or not.
     pub fn draw(&mut self) -> Fate {
         let lost = self.loss.draw(&mut self.losses);
         let held = self.draw_delay();
@@ -113,60 +112,60 @@ impl Fates {
             return time;
         }
         match self.delay.distribution() {
-            // The jitter is at most the time, so that the least is not below zero.
+            // The jitter is at most the time, so the smallest value is not below zero.
             Distribution::Uniform => {
                 let width = jitter.as_nanos() * 2;
                 time.saturating_sub(jitter) + Nanoseconds::from_nanos(self.delays.random_range(0..=width))
             }
             Distribution::Normal => {
-                // Box and Muller 1958: two even draws make a normal one. The first is above zero, so that its
+                // Box and Muller 1958: two uniform draws give a normal one. The first is above zero, so its
                 // logarithm is finite.
                 let (radius, angle) = (1.0 - self.delays.random::<f64>(), self.delays.random::<f64>());
                 let deviations = (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos();
                 let nanos = time.as_nanos() as f64 + deviations * jitter.as_nanos() as f64;
-                // Below zero it is cut; a float becomes a whole number in that way.
+                // The cast cuts negative values to zero.
                 Nanoseconds::from_nanos(nanos.round() as u64)
             }
         }
     }
 }
 
-/// What became of a frame that came.
+/// What became of an arriving frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admission<T> {
     /// It waits to be released.
     Waits,
-    /// It was lost on purpose; here it is.
+    /// It was lost on purpose and is returned.
     Lost(T),
-    /// As many wait as may; here it is.
+    /// The queue is full and the frame is returned.
     Full(T),
 }
 
-/// A frame whose time has come.
+/// A frame that is due.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Released<T> {
-    /// When it came.
+    /// When it arrived.
     pub came: Timestamp,
-    /// When it was to leave.
+    /// When it should leave.
     pub due: Timestamp,
     pub frame: T,
 }
 
-/// The frames of one direction that have come and not left.
+/// The frames of one direction that have arrived and not left.
 #[derive(Debug)]
 pub struct Schedule<T> {
     fates: Fates,
     order: Order,
     limit: usize,
     waiting: BinaryHeap<Waiting<T>>,
-    /// How many have been let in: frames that are due at once leave in the order in which they came.
+    /// Number of frames admitted. Frames that are due at the same time leave in order of arrival.
     admitted: u64,
-    /// When the last that was let in is due.
+    /// When the last admitted frame is due.
     last: Timestamp,
 }
 
 impl<T> Schedule<T> {
-    /// Nothing waits yet.
+    /// An empty schedule.
     pub fn new(impairment: &Impairment, seed: u64, direction: Direction) -> Self {
         Self {
             fates: Fates::new(impairment, seed, direction),
@@ -178,7 +177,7 @@ impl<T> Schedule<T> {
         }
     }
 
-    /// A frame came at `now`, which is never earlier than before.
+    /// Admits a frame that arrives at `now`, which must not decrease between calls.
     pub fn admit(&mut self, now: Timestamp, frame: T) -> Admission<T> {
         let held = match self.fates.draw() {
             Fate::Lost => return Admission::Lost(frame),
@@ -200,7 +199,7 @@ impl<T> Schedule<T> {
         self.waiting.peek().map(|first| first.due)
     }
 
-    /// The next frame that is due at `now` or was before.
+    /// The next frame that is due at or before `now`.
     pub fn release(&mut self, now: Timestamp) -> Option<Released<T>> {
         if self.next_due()? > now {
             return None;
@@ -209,7 +208,7 @@ impl<T> Schedule<T> {
         Some(Released { came, due, frame })
     }
 
-    /// How many wait.
+    /// Number of waiting frames.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -223,7 +222,7 @@ struct Waiting<T> {
     frame: T,
 }
 
-/// The earliest is the greatest, since a heap gives its greatest first.
+/// The earliest is the greatest, since a heap returns its greatest first.
 impl<T> Ord for Waiting<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.due, other.number).cmp(&(self.due, self.number))
@@ -247,7 +246,8 @@ mod tests {
     use proptest::prelude::*;
 
     const FRAMES: usize = 100_000;
-    /// A Kolmogorov distance that so many draws of the right law exceed once in a million: √(ln(2·10⁶)/2n).
+    /// The Kolmogorov distance that this many draws of the right law exceed once in a million:
+    /// √(ln(2·10⁶)/2n).
     const DISTANCE: f64 = 0.00852;
 
     fn impairment(text: &str) -> Impairment {
@@ -258,7 +258,7 @@ mod tests {
         Timestamp::from_nanos(nanos)
     }
 
-    /// The delays of the first frames, as `text` draws them, ascending.
+    /// The delays of the first frames under `text`, ascending.
     fn drawn(text: &str) -> Vec<f64> {
         let mut fates = Fates::new(&impairment(text), 3, Direction::Forward);
         let mut delays: Vec<f64> = (0..FRAMES)
@@ -271,7 +271,7 @@ mod tests {
         delays
     }
 
-    /// The greatest distance between the share of `sorted` below a value and the share that `law` says.
+    /// The greatest distance between the share of `sorted` below a value and the share that `law` gives.
     fn distance(sorted: &[f64], law: impl Fn(f64) -> f64) -> f64 {
         let n = sorted.len() as f64;
         let distances = sorted.iter().zip(0..).map(|(value, index)| {
@@ -281,7 +281,7 @@ mod tests {
         distances.fold(0.0, f64::max)
     }
 
-    /// The normal distribution by Abramowitz and Stegun 7.1.26, to 1.5·10⁻⁷.
+    /// The normal distribution by Abramowitz and Stegun 7.1.26, accurate to 1.5·10⁻⁷.
     fn normal(z: f64) -> f64 {
         let x = z.abs() / std::f64::consts::SQRT_2;
         let t = 1.0 / (1.0 + 0.327_591_1 * x);
@@ -297,7 +297,7 @@ mod tests {
         let off = distance(&delays, |value| ((value - 800_000.0) / 400_000.0).clamp(0.0, 1.0));
         assert!(off < DISTANCE, "{off}");
         assert!(delays[0] >= 800_000.0 && delays[FRAMES - 1] <= 1_200_000.0);
-        // As much jitter as delay: some frames leave at once, and none before.
+        // With as much jitter as delay some frames leave at once, and none earlier.
         assert!(drawn("delay=1us,jitter=1us")[0] == 0.0);
     }
 
@@ -306,14 +306,14 @@ mod tests {
         let delays = drawn("delay=1ms,jitter=100us,distribution=normal");
         let off = distance(&delays, |value| normal((value - 1e6) / 1e5));
         assert!(off < DISTANCE, "{off}");
-        // Three deviations fit below the mean; what lies further is cut at zero.
+        // Three deviations fit below the mean; what is further below is cut at zero.
         let cut = drawn("delay=300us,jitter=100us,distribution=normal");
         let share = cut.iter().filter(|value| **value == 0.0).count() as f64 / FRAMES as f64;
         assert!((share - normal(-3.0)).abs() < 5.0 * (normal(-3.0) / FRAMES as f64).sqrt(), "{share}");
     }
 
     #[test]
-    fn what_does_not_vary_is_exact() {
+    fn a_delay_without_jitter_is_exact() {
         let delays = drawn("delay=1234567ns");
         assert!(delays.iter().all(|delay| *delay == 1_234_567.0));
     }
@@ -324,7 +324,7 @@ mod tests {
         let lost: Vec<bool> = (0..FRAMES).map(|_| fates.draw() == Fate::Lost).collect();
         let n = FRAMES as f64;
         let share = lost.iter().filter(|lost| **lost).count() as f64 / n;
-        // Five standard deviations of a binomial share: once in two million seeds, and this is one seed.
+        // Five standard deviations of a binomial share: exceeded by one seed in two million.
         assert!((share - 0.1).abs() < 5.0 * (0.1_f64 * 0.9 / n).sqrt(), "{share}");
         let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / n;
         assert!((pairs - 0.01).abs() < 6.0 * (0.01_f64 / n).sqrt(), "{pairs}");
@@ -332,7 +332,7 @@ mod tests {
         assert!((0..1000).all(|_| all.draw() == Fate::Lost));
     }
 
-    /// Share of the frames that are lost, and the mean number of them in a row.
+    /// Share of the frames that are lost, and the mean number of consecutive losses.
     fn measure_bursts(text: &str) -> (f64, f64) {
         const MANY: usize = 20 * FRAMES;
         let mut fates = Fates::new(&impairment(text), 5, Direction::Forward);
@@ -346,7 +346,7 @@ mod tests {
     fn bursts_have_the_share_and_the_length_of_the_closed_form() {
         for (p, r, bad) in [(0.01, 0.25, 1.0), (0.001, 0.05, 1.0), (0.05, 0.5, 1.0), (0.02, 0.2, 0.5)] {
             let (share, length) = measure_bursts(&format!("p={p},r={r},bad={bad}"));
-            // A burst goes on while the state stays bad and loses the next frame too.
+            // A burst continues while the state stays bad and loses the next frame too.
             let (expected, mean) = (p / (p + r) * bad, 1.0 / (1.0 - (1.0 - r) * bad));
             // The variance of the share of a chain of two states, over n frames: Var ≈
             // π(1−π)(2−p−r)/((p+r)n); five deviations.
@@ -357,7 +357,7 @@ mod tests {
             );
             assert!((length / mean - 1.0).abs() < 0.1, "{p} {r} {bad}: {length}, not {mean}");
         }
-        // With equal shares in both states it is as if there were none.
+        // Equal shares in both states give independent losses.
         let (share, length) = measure_bursts("p=10%,r=10%,bad=10%,good=10%");
         assert!((share - 0.1).abs() < 0.002 && (length - 1.0 / 0.9).abs() < 0.02, "{share} {length}");
     }
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(first, draw(text, 7, Direction::Forward));
         assert_ne!(first, draw(text, 8, Direction::Forward));
         assert_ne!(first, draw(text, 7, Direction::Reverse));
-        // Another jitter loses the same frames; without loss they are held as long.
+        // Another jitter loses the same frames; without loss frames are held equally long.
         let lost = |fates: &[Fate]| fates.iter().map(|fate| *fate == Fate::Lost).collect::<Vec<_>>();
         assert_eq!(lost(&first), lost(&draw("delay=5ms,loss=20%", 7, Direction::Forward)));
         let kept = draw("delay=1ms,jitter=1ms", 7, Direction::Forward);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_above_the_limit_come_back_and_room_is_used_again() {
+    fn frames_above_the_limit_are_returned_and_buffers_are_reused() {
         let mut schedule = Schedule::new(&impairment("delay=10ns,limit=2"), 1, Direction::Forward);
         assert_eq!(schedule.admit(at(100), 'a'), Admission::Waits);
         assert_eq!(schedule.admit(at(101), 'b'), Admission::Waits);
@@ -393,8 +393,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes when: each frame leaves once, not before its delay is over, in order of due times,
-        /// and in the order of coming where that is kept; where it is not, exactly when its delay is over.
+        /// For any arrivals: each frame leaves once, not before its delay is over, in order of due times.
+        /// Frames leave in order of arrival if order is kept, and otherwise exactly when their delay is over.
         #[test]
         fn every_frame_leaves_once_and_in_its_time(
             gaps in prop::collection::vec(0..2_000_000_u64, 1..200),

@@ -1,7 +1,7 @@
-//! The system calls of the packet relay, each behind a safe function: packet sockets, batches of frames,
-//! waiting to the nanosecond, signals as a descriptor.
+//! The packet relay's system calls, each behind a safe function: packet sockets, batches of frames, waits
+//! with nanosecond timeouts, signals as a descriptor.
 //!
-//! The only module of the relay with `unsafe`. It decides nothing.
+//! The relay's only module with `unsafe`. It decides nothing.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -13,22 +13,21 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use super::frame::{Frame, VlanTag};
 
-/// Frames that one call takes or sends at most.
+/// The most frames that one call receives or sends.
 pub(super) const BATCH: usize = 32;
 
-/// Bytes of frames, with what the kernel keeps beside each, that may lie in a socket unread or unsent:
-/// several times what a relay that was held up for 10 ms misses at 10 Gbit/s. It is a bound and not a
-/// reservation.
+/// Bytes of frames, with the kernel's overhead for each, that a socket may hold unread or unsent: several
+/// times what arrives at 10 Gbit/s while the relay is delayed by 10 ms. It is a limit and reserves nothing.
 const SOCKET_BUFFER: libc::c_int = 64 << 20;
 
-/// linux/if_packet.h; `libc` has it for some C libraries only.
+/// From linux/if_packet.h; `libc` has it for some C libraries only.
 const PACKET_AUXDATA: libc::c_int = 8;
-/// Likewise.
+/// Like `PACKET_AUXDATA`.
 const PACKET_VNET_HDR: libc::c_int = 15;
-/// Likewise: what another socket sends over the interface is not to come back as if it had been received.
+/// Like `PACKET_AUXDATA`. It keeps frames that another socket sends over the interface from being received.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
-/// An interface as its socket sees it.
+/// Properties of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Link {
     /// The largest packet without its Ethernet header.
@@ -55,28 +54,28 @@ fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) 
     })
 }
 
-/// The number of an interface of this thread's network namespace.
+/// The index of an interface in this thread's network namespace.
 pub(super) fn interface_index(name: &str) -> io::Result<u32> {
     let any = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     Ok(rustix::net::netdevice::name_to_index(any, name)?)
 }
 
-/// A packet socket without a protocol: it receives nothing yet. What fails without a capability fails here.
+/// A packet socket without a protocol, which receives nothing yet. It fails without CAP_NET_RAW.
 pub(super) fn packet_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: takes plain numbers.
     owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })
 }
 
-/// Makes the socket take every frame that comes in by an interface, whomever it is for, with its offload
-/// header and its VLAN tag, and none that goes out.
+/// Makes the socket receive every frame that comes in by an interface, for any receiver, with its offload
+/// header and VLAN tag, and none that goes out.
 pub(super) fn attach(socket: &OwnedFd, interface: u32) -> io::Result<()> {
     let on: libc::c_int = 1;
     set(socket, libc::SOL_PACKET, PACKET_VNET_HDR, &on)?;
     set(socket, libc::SOL_PACKET, PACKET_AUXDATA, &on)?;
     set(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
     for (force, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)] {
-        // Beyond the system's bound needs a capability more; without it the bound has to do.
+        // A buffer above the system's limit needs another capability; without it the limit applies.
         set(socket, libc::SOL_SOCKET, force, &SOCKET_BUFFER)
             .or_else(|_| set(socket, libc::SOL_SOCKET, plain, &SOCKET_BUFFER))?;
     }
@@ -97,7 +96,7 @@ pub(super) fn attach(socket: &OwnedFd, interface: u32) -> io::Result<()> {
     set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
 }
 
-/// What the interface of that name is like.
+/// The properties of the interface with that name.
 pub(super) fn link(socket: &OwnedFd, name: &str) -> io::Result<Link> {
     // SAFETY: ifreq is plain numbers, for which zeros are a valid value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -118,24 +117,24 @@ pub(super) fn link(socket: &OwnedFd, name: &str) -> io::Result<Link> {
     Ok(Link { mtu, is_up: libc::c_int::from(flags) & libc::IFF_UP != 0 })
 }
 
-/// Room for what comes beside a frame: one header, and `tpacket_auxdata` of 20 bytes.
+/// Room for the control data of a frame: one header, and `tpacket_auxdata` of 20 bytes.
 const BESIDE: usize = 64;
 
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Beside([u8; BESIDE]);
 
-/// How a receiving call went for one frame.
+/// The result of receiving one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// It is in its room, whole.
+    /// The whole frame is in its buffer.
     Whole,
-    /// It was longer than the room.
+    /// The frame was longer than the buffer.
     Cut,
 }
 
-/// Takes frames into `rooms`, as many as there are and lie ready, at most [`BATCH`]; what happened to each is
-/// left in `taken`. None ready is [`io::ErrorKind::WouldBlock`].
+/// Receives available frames into `rooms`, at most [`BATCH`], and writes each result to `taken`. Fails with
+/// [`io::ErrorKind::WouldBlock`] if none is available.
 pub(super) fn receive(
     socket: &OwnedFd,
     rooms: &mut [Frame],
@@ -170,7 +169,7 @@ pub(super) fn receive(
     Ok(received)
 }
 
-/// The VLAN tag that the kernel took out of a frame.
+/// The VLAN tag that the kernel removed from a frame.
 fn tag(header: &libc::msghdr) -> Option<VlanTag> {
     // SAFETY: the control buffer of a message that was received outlives this call, and its length is the
     // kernel's.
@@ -180,7 +179,7 @@ fn tag(header: &libc::msghdr) -> Option<VlanTag> {
     if (control.cmsg_level, control.cmsg_type) != (libc::SOL_PACKET, PACKET_AUXDATA) {
         return None;
     }
-    // SAFETY: behind a header of this type lies a tpacket_auxdata, whatever its alignment.
+    // SAFETY: a header of this type is followed by a tpacket_auxdata, of any alignment.
     let beside = unsafe { libc::CMSG_DATA(first).cast::<libc::tpacket_auxdata>().read_unaligned() };
     if beside.tp_status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
@@ -190,8 +189,8 @@ fn tag(header: &libc::msghdr) -> Option<VlanTag> {
     Some(VlanTag { protocol, control: beside.tp_vlan_tci })
 }
 
-/// Sends frames in their order, at most [`BATCH`]; how many of them the interface took. An error is that of
-/// the first.
+/// Sends frames in order, at most [`BATCH`]; returns how many the interface accepted. An error is that of the
+/// first frame.
 pub(super) fn send(socket: &OwnedFd, frames: &[Frame]) -> io::Result<usize> {
     let count = frames.len().min(BATCH);
     let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
@@ -211,7 +210,7 @@ pub(super) fn send(socket: &OwnedFd, frames: &[Frame]) -> io::Result<usize> {
     Ok(sent as usize)
 }
 
-/// Frames that came since the last call and for which the socket had no room.
+/// Frames that the socket had no room for since the last call.
 pub(super) fn overflowed(socket: &OwnedFd) -> io::Result<u64> {
     let mut statistics = MaybeUninit::<libc::tpacket_stats>::zeroed();
     let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
@@ -229,13 +228,13 @@ pub(super) fn overflowed(socket: &OwnedFd) -> io::Result<u64> {
     Ok(u64::from(unsafe { statistics.assume_init() }.tp_drops))
 }
 
-/// Which descriptors can be read from (or are at their end, or broken), in their order.
+/// Which descriptors are readable (or at end of file, or broken), in order.
 pub(super) fn wait<const N: usize>(
     from: [Option<BorrowedFd<'_>>; N],
     patience: Option<Nanoseconds>,
 ) -> io::Result<[bool; N]> {
     let mut watched = from.map(|fd| libc::pollfd {
-        // A negative descriptor is passed over.
+        // The kernel ignores a negative descriptor.
         fd: fd.map_or(-1, |fd| fd.as_raw_fd()),
         events: libc::POLLIN,
         revents: 0,
@@ -254,8 +253,8 @@ pub(super) fn wait<const N: usize>(
     }
 }
 
-/// A descriptor that becomes readable when SIGTERM, SIGINT or SIGHUP comes, and no longer kills: they are
-/// blocked in the calling thread and those it starts.
+/// A descriptor that becomes readable when SIGTERM, SIGINT or SIGHUP arrives. The signals no longer kill:
+/// they are blocked in the calling thread and those that it starts.
 pub(super) fn termination() -> io::Result<OwnedFd> {
     let mut signals = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigemptyset initialises the set before it is read; all pointers are to that one live value, and

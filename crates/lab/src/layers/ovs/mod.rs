@@ -1,14 +1,13 @@
-//! The layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`: a switch of Open vSwitch in user space on
-//! either host.
+//! The layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`: a user-space switch of Open vSwitch on each
+//! host.
 //!
-//! The host's device becomes a port of a bridge, which takes over its address; with a tunnel, a second bridge
-//! has a network of its own, whose frames the switch sends to the other host. All that a host's programs send
-//! passes a TUN device, so that packets reach the switch whole and with their checksums, and nothing has to
-//! be switched off.
+//! The host's device becomes a port of a bridge, which takes its address. With a tunnel, a second bridge has
+//! its own network, whose frames the switch sends to the other host. All packets of a host's programs pass a
+//! TUN device, so they reach the switch whole and with checksums, and no offload has to be disabled.
 //!
-//! The switches run on while their variant stands still: kernels owe each other acknowledgements after the
-//! last reply. Flows time out after ten seconds without packets and are made again by the next one, as after
-//! any other pause, and both ends know each other's hardware address for a quarter of an hour.
+//! The switches keep running while their variant is frozen, since kernels still exchange acknowledgements
+//! after the last reply. Flows time out after ten seconds without packets and the next packet makes them
+//! again, as after any other pause. Both ends know each other's hardware address for a quarter of an hour.
 
 pub mod switch;
 
@@ -37,13 +36,14 @@ const OUTER: &str = "br0";
 const INNER: &str = "br1";
 /// The tunnel's port.
 const TUNNEL: &str = "tun0";
-/// The network that the tunnel's packets name, as several could share a way.
+/// The network's number in the tunnel's packets.
 const KEY: u32 = 7;
-/// The UDP port of a tunnel of VXLAN. Its own, 4789, is that of the kernel's overlays, which may stand on it
-/// or below: whichever device of the host their packets come by, the switch would take them for its tunnel's.
+/// The UDP port of a VXLAN tunnel. The standard 4789 belongs to the kernel's overlays, which may be above or
+/// below it: the switch would take their packets for its tunnel's, whichever of the host's devices they
+/// arrive by.
 const VXLAN_PORT: u16 = 14789;
 
-/// Several times what a switch takes until it has added up.
+/// Several times the interval at which a switch adds up its counters.
 const SUM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
 
 /// A switch on either host.
@@ -51,7 +51,7 @@ const SUM_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
 pub(super) struct OvsPart {
     ovs: Ovs,
     version: OnceLock<Result<String, Unavailable>>,
-    /// The client's and the server's, while they run.
+    /// The client's and the server's switch, while they run.
     up: Mutex<Vec<RunningSwitch>>,
 }
 
@@ -60,11 +60,11 @@ pub(super) struct OvsPart {
 struct RunningSwitch {
     host: &'static str,
     switch: Switch,
-    /// What had passed its tunnel when the service was ready.
+    /// The tunnel's counters when the service got ready.
     before: PortCounts,
 }
 
-/// One end: its host's name, its own end of the link below and the other's, and the numbers of both.
+/// One end: its host's name, both ends' addresses on the link below, and both hosts' numbers.
 struct TunnelEndpoint<'a> {
     name: &'static str,
     number: u8,
@@ -90,7 +90,7 @@ impl OvsPart {
         if self.ovs.tunnel.is_some() { INNER } else { OUTER }
     }
 
-    /// Largest packet between the ends over a link that carries `mtu`.
+    /// Largest packet between the ends over a link with MTU `mtu`.
     const fn mtu(&self, mtu: u32) -> u32 {
         match self.ovs.tunnel {
             Some(tunnel) => mtu - tunnel.overhead(),
@@ -163,8 +163,7 @@ impl OvsPart {
             .with(format!("link set {INNER} up"))
             .with(neighbour(address(3 - end.number), &hardware(2, 3 - end.number), INNER));
         on(site, end.name, &inner)?;
-        // The switch would ask for the other's hardware address by itself, and drop the packet that made it
-        // ask.
+        // The switch would ask for the other's hardware address itself, and drop the packet that caused it.
         let theirs = hardware(1, 3 - end.number);
         Ok(switch.tell(&["tnl/neigh/set", OUTER, &end.theirs.address.to_string(), &theirs])?)
     }
@@ -175,8 +174,8 @@ impl RunningSwitch {
         self.switch.counts(INNER, TUNNEL)
     }
 
-    /// What has passed the tunnel since the service was ready, once the switch has added up `least`: it does
-    /// so about once a second, which may be after a short trial.
+    /// What has passed the tunnel since the service was ready. Waits until the switch has counted `least`: it
+    /// adds up about once a second, which may be after the end of a short trial.
     fn passed(&self, least: Answered) -> Result<PortCounts, OvsError> {
         let start = monotonic();
         loop {
@@ -191,7 +190,7 @@ impl RunningSwitch {
     }
 }
 
-/// What packets of a tunnel are on the link below.
+/// What a tunnel's packets look like on the link below.
 fn kind(tunnel: OvsTunnel) -> String {
     match tunnel {
         OvsTunnel::Vxlan => format!("UDP {VXLAN_PORT}"),
@@ -205,7 +204,7 @@ const fn address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 79, 0, number)
 }
 
-/// The hardware address of a bridge, written down so that the other host need not ask.
+/// The hardware address of a bridge, configured on the other host so that it need not ask.
 fn hardware(bridge: u8, number: u8) -> String {
     format!("02:77:62:{bridge:02x}:00:{number:02x}")
 }

@@ -1,9 +1,9 @@
-//! One switch of Open vSwitch: its database and its daemon in a network of ours, with a folder of their own,
-//! and the programs by which they are told what to do and asked what passed.
+//! One switch of Open vSwitch: its database and its daemon in one of our networks, with their own folder, and
+//! the programs that configure the switch and read its counters.
 //!
-//! The datapath is the one in user space (`datapath_type=netdev`), which needs nothing of the kernel but
-//! packet sockets and TUN devices. The host's own switch, if it has one, is never spoken to: every program
-//! gets the folder as its own. Which bridges and ports there are is the caller's business.
+//! The datapath is the one in user space (`datapath_type=netdev`), which needs only packet sockets and TUN
+//! devices from the kernel. The host's own switch, if it has one, is never contacted: every program is
+//! pointed to our folder. The caller decides which bridges and ports there are.
 
 use std::fs;
 use std::io;
@@ -19,18 +19,18 @@ use crate::net::Unavailable;
 use crate::process::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
 
-/// Where packages put the form of the database.
+/// Where packages install the schema of the database.
 const SCHEMAS: [&str; 2] =
     ["/usr/share/openvswitch/vswitch.ovsschema", "/usr/local/share/openvswitch/vswitch.ovsschema"];
 const REMEDY: &str =
     "install it (`apt-get install openvswitch-switch`, `dnf install openvswitch`); its service need not run";
-/// The daemons are up within a second; a loaded machine gets much more.
+/// The daemons are ready within a second; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(60);
-/// How long its tools wait for a daemon that answers within milliseconds, and may be stuck.
+/// How long the tools wait for a daemon. It usually answers within milliseconds, but may be stuck.
 const PATIENCE: &str = "--timeout=30";
 /// Seconds that a command waits until the daemon has carried it out.
 const COMMAND_PATIENCE: u32 = 60;
-/// What a version is waited for.
+/// How long to wait for a version.
 const VERSION_PATIENCE: Duration = Duration::from_secs(10);
 
 const DATABASE: &str = "conf.db";
@@ -61,7 +61,7 @@ pub enum OvsError {
     },
 }
 
-/// What passed a port, by the switch's own account.
+/// What passed a port, by the switch's own counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortCounts {
     /// Packets that came in by it.
@@ -85,7 +85,7 @@ impl PortCounts {
     }
 }
 
-/// Open vSwitch's programs, and the form of its database.
+/// Open vSwitch's programs, and the schema of its database.
 #[derive(Debug, Clone)]
 struct Programs {
     database: PathBuf,
@@ -112,7 +112,7 @@ impl Programs {
     }
 }
 
-/// A program of its: sought in `PATH`, then where systems keep what is for administrators.
+/// One of its programs: searched in `PATH`, then where systems install programs for administrators.
 fn find(name: &str) -> Result<PathBuf, Unavailable> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
@@ -122,7 +122,7 @@ fn find(name: &str) -> Result<PathBuf, Unavailable> {
     })
 }
 
-/// The version of the daemon as it says itself: `3.1.0`.
+/// The version that the daemon reports: `3.1.0`.
 pub fn version() -> Result<String, Unavailable> {
     let switch = Programs::find()?.switch;
     let command = [switch.display().to_string(), "--version".to_owned()];
@@ -133,7 +133,7 @@ pub fn version() -> Result<String, Unavailable> {
         .ok_or_else(|| Unavailable::new(format!("`{} --version` says no version", switch.display()), REMEDY))
 }
 
-/// A switch: where its files are.
+/// A switch, by the location of its files.
 #[derive(Debug, Clone)]
 pub struct Switch {
     folder: PathBuf,
@@ -143,8 +143,8 @@ pub struct Switch {
 pub type Daemons = [Running; 2];
 
 impl Switch {
-    /// Starts a switch without any bridge in the network of the calling thread, on `cores`, with its files in
-    /// `folder`. Messages call its daemons after `name`.
+    /// Starts a switch without bridges in the network of the calling thread, on `cores`, with its files in
+    /// `folder`. Messages name its daemons after `name`.
     ///
     /// Errors: [`OvsError`]; nothing runs then.
     pub fn start(
@@ -154,7 +154,7 @@ impl Switch {
         cores: Option<&[CoreId]>,
     ) -> Result<(Self, Daemons), OvsError> {
         let programs = Programs::find()?;
-        // Both daemons want whole paths, and what an earlier trial left there is not theirs.
+        // Both daemons need absolute paths, and an earlier trial's files must not be reused.
         let folder = std::path::absolute(&folder).unwrap_or(folder);
         let failed = |source| OvsError::Folder { path: folder.clone(), source };
         match fs::remove_dir_all(&folder) {
@@ -199,7 +199,7 @@ impl Switch {
         }
     }
 
-    /// The folder in the place of each of those that the system's own switch has.
+    /// Variables that replace each folder of the system's own switch by ours.
     fn environment(&self) -> [(&'static str, String); 4] {
         let folder = || self.folder.display().to_string();
         ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"].map(|name| (name, folder()))
@@ -254,18 +254,18 @@ impl Switch {
         own.into_iter().chain(arguments.iter().map(|word| (*word).to_owned())).collect()
     }
 
-    /// Changes the switch by commands of `ovs-vsctl`, and waits until that is so.
+    /// Changes the switch by commands of `ovs-vsctl`, and waits until the daemon has applied them.
     pub fn configure(&self, commands: &str) -> Result<(), OvsError> {
         let words: Vec<&str> = commands.split_ascii_whitespace().collect();
         self.run("ovs-vsctl", &self.to_database(COMMAND_PATIENCE, &words))
     }
 
-    /// Tells the daemon something, as `ovs-appctl` does.
+    /// Sends the daemon a command, as `ovs-appctl` does.
     pub fn tell(&self, words: &[&str]) -> Result<(), OvsError> {
         self.run("ovs-appctl", &self.to_daemon(words))
     }
 
-    /// What has passed a port of a bridge. The daemon adds up what its flows carried about once a second, and
+    /// What has passed a port of a bridge. The daemon adds up its flows' counters about once a second, and
     /// must not be frozen.
     pub fn counts(&self, bridge: &str, port: &str) -> Result<PortCounts, OvsError> {
         let words = [PATIENCE, "dump-ports", bridge, port].map(str::to_owned);
@@ -286,7 +286,7 @@ impl Switch {
         self.asked(program, &arguments).map(drop)
     }
 
-    /// What a program of its says to that.
+    /// Runs one of its programs and returns its output.
     fn asked(&self, program: &Path, arguments: &[String]) -> Result<String, OvsError> {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         let failed = |said: String| OvsError::Command {
@@ -296,7 +296,7 @@ impl Switch {
         };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.folder).envs(self.environment()).env("LC_ALL", "C");
-        // What a terminal sends to us must not end or stop it half way.
+        // Signals from the terminal must not end or stop it half way.
         command.process_group(0);
         let output = command.output().map_err(|error| failed(error.to_string()))?;
         if !output.status.success() {
@@ -313,7 +313,7 @@ fn said(error: OvsError) -> String {
     }
 }
 
-/// What passed the one port in an answer of `ovs-ofctl dump-ports`.
+/// Parses the one port's counters in an answer of `ovs-ofctl dump-ports`.
 pub fn parse_port_counts(text: &str) -> Option<PortCounts> {
     let number = |text: &str| -> Option<u64> {
         let digits = text.find(|c: char| !c.is_ascii_digit()).map_or(text, |end| &text[..end]);

@@ -21,7 +21,7 @@ pub(super) struct SidecarPart {
     layer: Sidecar,
     program: Program,
     version: OnceLock<Result<String, Missing>>,
-    /// Those that are up, the server's first.
+    /// Those that run, the server's first.
     up: Mutex<Vec<RunningProxy>>,
 }
 
@@ -50,12 +50,12 @@ impl SidecarPart {
             (SidecarMode::Tcp, _) => Wire::Tcp,
             (SidecarMode::Http, FramingName::Http2) => Wire::Http2,
             (SidecarMode::Http, FramingName::Grpc) => Wire::Grpc,
-            // The experiment's reader lets nothing else through.
+            // The reader of experiments rejects other values.
             (SidecarMode::Http, _) => Wire::Http1,
         }
     }
 
-    /// Starts one that listens at `host` and passes on to `service`; returns where it is reached.
+    /// Starts a proxy that listens at `host` and forwards to `service`; returns its address.
     fn start(
         &self,
         lab: &Lab,
@@ -99,7 +99,7 @@ impl SidecarPart {
     }
 }
 
-/// Whose host a proxy is on.
+/// The host of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Client,

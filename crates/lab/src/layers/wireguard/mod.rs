@@ -1,10 +1,10 @@
-//! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on
-//! either host.
+//! The layer `wireguard`: IP packets travel encrypted between the hosts, by the kernel or by a daemon on each
+//! host.
 //!
-//! Both ends agree on keys while the layer is installed, so that no request waits for that. They do so again
-//! every two minutes while packets pass, without making any wait; after a pause of three minutes and more the
-//! first packet has to, for a round trip, which belongs to the lead-in of a window. Daemons run on while
-//! their variant stands still: kernels owe each other acknowledgements after the last reply.
+//! Both ends agree on keys during installation, so that no request waits for that. While packets pass they
+//! repeat it every two minutes without delaying any. After a pause of three minutes or more the first packet
+//! waits for a round trip; that packet belongs to the lead-in of a window. Daemons keep running while their
+//! variant is frozen, since kernels still exchange acknowledgements after the last reply.
 
 pub mod tunnel;
 
@@ -28,12 +28,12 @@ use crate::process::launch::{Lab, LaunchError};
 use crate::service::Freezing;
 use tunnel::{DEVICE, Keys, PORT, Transfer, TunnelConfig, WireguardError};
 
-/// Agreeing on keys takes a round trip; what was lost is sent again after five seconds.
+/// Agreeing on keys takes a round trip; lost messages are repeated after five seconds.
 const HANDSHAKE_PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
-/// Nobody listens at this port; what is sent there has both ends agree on keys.
+/// Nothing listens at this port. A packet to it makes both ends agree on keys.
 const DISCARD: u16 = 9;
 
-/// What encrypts here, with its version.
+/// The implementation, with its version.
 #[derive(Debug, Clone)]
 struct Choice {
     implementation: Implementation,
@@ -44,10 +44,10 @@ struct Choice {
 #[derive(Debug)]
 struct Up {
     host: &'static str,
-    /// The file of its network.
+    /// The file of its network namespace.
     network: PathBuf,
     end: tunnel::End,
-    /// What had passed when the service was ready.
+    /// Its counters when the service got ready.
     before: Transfer,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct WireguardPart {
     up: Mutex<Vec<Up>>,
 }
 
-/// One end of the tunnel: its host's name and number, and where the other end is.
+/// One end of the tunnel: its host's name and number, and the other end's address.
 struct TunnelEndpoint {
     name: &'static str,
     number: u8,
@@ -150,12 +150,13 @@ impl WireguardPart {
         Ok(true)
     }
 
-    /// Has both ends agree on keys.
+    /// Makes both ends agree on keys.
     fn shake_hands(&self, lab: &Lab, client: &Namespace) -> Result<(), LayerError> {
         let socket = client.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)))?;
         let start = monotonic();
         loop {
-            // A daemon that has not seen yet that its device is up drops it; then the next one does.
+            // A daemon that has not noticed yet that its device is up drops the packet; then a later one is
+            // answered.
             let _ = socket.as_ref().map(|socket| socket.send_to(&[0], (address(2), DISCARD)));
             std::thread::sleep(Duration::from_millis(10));
             if self.has_agreed()? {
@@ -193,8 +194,8 @@ impl Up {
         })
     }
 
-    /// Whether what passed its device passed it encrypted, and that the link below it. A tenth may lack, as
-    /// between a device of a switch in user space and the link.
+    /// Whether everything that passed its device also passed the tunnel, and then the link below. A tenth may
+    /// be missing, as between a device of a user-space switch and the link.
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
         let Self { host, .. } = self;
         check_device(host, DEVICE, passed, answered)?;
@@ -234,7 +235,7 @@ fn try_one(implementation: Implementation) -> Result<Choice, Unavailable> {
     Ok(Choice { implementation, version: tunnel::version(implementation)? })
 }
 
-/// The best that this host has.
+/// The best implementation that this host has.
 fn first() -> Result<Choice, Unavailable> {
     let mut reasons = Vec::new();
     for implementation in Implementation::ALL {
@@ -279,7 +280,7 @@ impl Part for WireguardPart {
         let (Some(_), Some(ends)) = (site.hosts(), site.ends().cloned()) else { return Ok(()) };
         let mtu = ends.mtu - Wireguard::OVERHEAD;
         let [client, server] = [Keys::make()?, Keys::make()?];
-        // The server's first: it is up when the client's first packet comes.
+        // The server's end first: it must be up when the client's first packet arrives.
         let server_side =
             TunnelEndpoint { name: "server", number: 2, theirs: ends.client.address, keys: [server, client] };
         let client_side =

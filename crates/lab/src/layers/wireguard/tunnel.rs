@@ -1,10 +1,10 @@
-//! One end of a tunnel of WireGuard: the daemon that makes it where the kernel has none, its keys, how it is
-//! told what to do, and what it says has passed.
+//! One end of a WireGuard tunnel: its daemon where the kernel has no WireGuard, its keys, its configuration,
+//! and its counters.
 //!
-//! Daemons listen at `/var/run/wireguard/<device>.sock`, a folder that all of a host share. Each of ours gets
-//! a mount namespace in which that is a memory of its own: nothing of it lies on the host's disk, no name is
-//! taken from anybody, and it goes with the daemon. Private keys are made here, kept in memory, and told by
-//! socket or standard input alone. Which ends there are, and their addresses, is the caller's business.
+//! Daemons listen at `/var/run/wireguard/<device>.sock`, a folder that all daemons of a host share. Each of
+//! ours gets a mount namespace with an empty memory file system there, so that it writes nothing to the
+//! host's disk and its socket conflicts with no other. Private keys are generated here, kept in memory, and
+//! passed only by socket or standard input. The caller decides which ends there are, and their addresses.
 
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
@@ -32,13 +32,13 @@ pub const DEVICE: &str = "wg0";
 /// The UDP port of either end.
 pub const PORT: u16 = 51820;
 
-/// Where daemons have their sockets, as they were built.
+/// Folder of the daemons' sockets, fixed when they are built.
 const SOCKETS: &str = "/var/run";
-/// A daemon is up within a second; a loaded machine gets much more.
+/// A daemon is ready within a second; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(60);
-/// What an answer is waited for.
+/// How long to wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A tunnel with one peer says less than a thousand bytes of itself.
+/// A tunnel with one peer reports less than a thousand bytes.
 const MOST: u64 = 1 << 16;
 
 const TOOLS_REMEDY: &str = "install it (`apt-get install wireguard-tools`, `dnf install wireguard-tools`), or take `implementation = \"wireguard-go\"`";
@@ -52,47 +52,47 @@ pub enum WireguardError {
         "could not read random bytes for the keys of WireGuard from `/dev/urandom`: {0}; check that it is there"
     )]
     NoKey(#[source] io::Error),
-    #[error("a daemon of WireGuard gets no mounts of its own: {source}; this needs CAP_SYS_ADMIN")]
+    #[error("could not give a daemon of WireGuard its own mounts: {source}; this needs CAP_SYS_ADMIN")]
     Mounts {
         /// The system's reason.
         source: io::Error,
     },
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    #[error("`{by}` did not carry out `{what}`: {why}; its log lies beside the trial's")]
+    #[error("`{by}` did not carry out `{what}`: {why}; see its log beside the trial's")]
     Refused {
-        /// Who.
+        /// The program.
         by: &'static str,
         /// What it was asked to do.
         what: &'static str,
-        /// What it said instead.
+        /// What it reported instead.
         why: String,
     },
     #[error(
-        "the ends of WireGuard's tunnel did not agree on keys within {waited}; their logs lie beside the trial's, and a link \
+        "the ends of WireGuard's tunnel did not agree on keys within {waited}; their logs are beside the trial's, and a link \
          that loses nearly all packets may be why"
     )]
     NoHandshake {
-        /// How long was waited.
+        /// How long we waited.
         waited: Nanoseconds,
     },
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
 }
 
-/// What has passed a tunnel, by its own account.
+/// What passed a tunnel, by its own counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Transfer {
     /// Bytes that came from the other end.
     pub received: u64,
     /// Bytes that went to it.
     pub sent: u64,
-    /// When both last agreed on keys, in whole seconds since 1970; 0 while they have not.
+    /// When both ends last agreed on keys, in whole seconds since 1970; 0 if they have not yet.
     pub handshake: u64,
 }
 
 impl Transfer {
-    /// What passed since `before`; the handshake stays.
+    /// What passed since `before`, with the latest handshake.
     #[must_use]
     pub const fn since(self, before: Self) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl Transfer {
     }
 }
 
-/// The name of its program, for those that have one.
+/// The implementation's program, if it has one.
 const fn program(implementation: Implementation) -> &'static str {
     match implementation {
         Implementation::Kernel => "wg",
@@ -122,7 +122,7 @@ const fn remedy(implementation: Implementation) -> &'static str {
     }
 }
 
-/// The program of an implementation: sought in `PATH`, then where systems keep what is for administrators.
+/// An implementation's program: searched in `PATH`, then where systems install programs for administrators.
 fn find(implementation: Implementation) -> Result<PathBuf, Unavailable> {
     let name = program(implementation);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -133,8 +133,8 @@ fn find(implementation: Implementation) -> Result<PathBuf, Unavailable> {
     })
 }
 
-/// The version of an implementation's program as it says itself, `0.0.20250522`; of the kernel's, that of the
-/// program by which it is told what to do.
+/// The version that an implementation's program reports, such as `0.0.20250522`; for the kernel's, that of
+/// `wg`.
 pub fn version(implementation: Implementation) -> Result<String, Unavailable> {
     let path = find(implementation)?;
     let command = [path.display().to_string(), "--version".to_owned()];
@@ -144,8 +144,7 @@ pub fn version(implementation: Implementation) -> Result<String, Unavailable> {
     })
 }
 
-/// The second word of the first line, without the `v` that some put before it: `wireguard-tools v1.0.20210914
-/// - https://…`.
+/// The second word of the first line, without a leading `v`: `wireguard-tools v1.0.20210914 - https://…`.
 fn parse_version(said: &str) -> Option<&str> {
     let word = said.lines().next()?.split_ascii_whitespace().nth(1)?;
     let version = word.strip_prefix('v').unwrap_or(word);
@@ -156,7 +155,7 @@ fn parse_version(said: &str) -> Option<&str> {
 #[derive(Clone, Copy)]
 struct Key([u8; 32]);
 
-/// The key that an end keeps, and the one that the other is told. Neither is ever shown.
+/// The private key of an end, and the public key for the other. Neither is ever shown.
 #[derive(Clone, Copy)]
 pub struct Keys {
     own: Key,
@@ -170,7 +169,7 @@ impl fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// New ones, from the system's own random bytes.
+    /// New keys from the system's random bytes.
     pub fn make() -> Result<Self, WireguardError> {
         let mut own = [0; 32];
         let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut own));
@@ -188,27 +187,27 @@ impl Key {
         })
     }
 
-    /// As `wg` reads it.
+    /// The format that `wg` reads.
     fn base64(self) -> String {
         BASE64_STANDARD.encode(self.0)
     }
 }
 
-/// What one end is told.
+/// The configuration of one end.
 #[derive(Debug, Clone, Copy)]
 pub struct TunnelConfig {
     pub own: Keys,
-    /// Those of the other end, of which it is told the public one.
+    /// The other end's keys, of which only the public one is used.
     pub theirs: Keys,
-    /// Where the other end is reached.
+    /// Address of the other end on the link below.
     pub endpoint: Ipv4Addr,
     /// The other end's address inside the tunnel, the only one that it may send from.
     pub peer: Ipv4Addr,
 }
 
 impl TunnelConfig {
-    /// For a daemon's socket.
-    fn told(&self) -> String {
+    /// As a request for a daemon's socket.
+    fn request(&self) -> String {
         let Self { own, theirs, endpoint, peer } = self;
         format!(
             "set=1\nprivate_key={}\nlisten_port={PORT}\nreplace_peers=true\npublic_key={}\nendpoint={}\n\
@@ -219,7 +218,7 @@ impl TunnelConfig {
         )
     }
 
-    /// For `wg setconf`.
+    /// As text for `wg setconf`.
     fn configuration(&self) -> String {
         let Self { own, theirs, endpoint, peer } = self;
         format!(
@@ -232,23 +231,23 @@ impl TunnelConfig {
     }
 }
 
-/// One end of a tunnel: how it is told and asked.
+/// One end of a tunnel, by how it is configured and asked.
 #[derive(Debug, Clone)]
 pub enum End {
-    /// The kernel's, by `wg` in the network that it is in.
+    /// The kernel's, by `wg` in its network namespace.
     Kernel,
     /// A daemon's, by its socket.
     Daemon {
-        /// What it is.
+        /// Which daemon.
         implementation: Implementation,
-        /// Its socket as it can be seen from outside its mounts.
+        /// Path of its socket from outside its mount namespace.
         socket: PathBuf,
     },
 }
 
 impl End {
-    /// Starts a daemon in the network of the calling thread, which must be one that ends after this: its
-    /// mounts are changed.
+    /// Starts a daemon in the network namespace of the calling thread. That thread must end afterwards, since
+    /// its mounts are changed.
     ///
     /// Errors: [`WireguardError`]; nothing runs then.
     pub fn start(
@@ -259,7 +258,7 @@ impl End {
         cores: Option<&[CoreId]>,
     ) -> Result<(Self, Running), WireguardError> {
         let executable = find(implementation)?.display().to_string();
-        // Its links would be followed from outside, where they lead elsewhere.
+        // From outside, symbolic links in the daemon's mounts would be followed in ours.
         let folder = fs::canonicalize(SOCKETS).map_err(|source| WireguardError::Mounts { source })?;
         let inside = folder.join("wireguard").join(format!("{DEVICE}.sock"));
         sys::hide_folder(&folder).map_err(|source| WireguardError::Mounts { source })?;
@@ -297,11 +296,11 @@ impl End {
         move |why| WireguardError::Refused { by, what, why }
     }
 
-    /// Gives it its keys and its peer.
+    /// Sets its keys and its peer.
     pub fn configure(&self, config: &TunnelConfig) -> Result<(), WireguardError> {
         let done = match self {
             Self::Kernel => wg(&["setconf", DEVICE, "/dev/stdin"], &config.configuration()).map(drop),
-            Self::Daemon { socket, .. } => talk(socket, &config.told())
+            Self::Daemon { socket, .. } => talk(socket, &config.request())
                 .map_err(|error| error.to_string())
                 .and_then(|said| parse_errno(&said).map_or_else(|| Err("it gives no `errno`".to_owned()), Ok))
                 .and_then(|errno| {
@@ -315,7 +314,7 @@ impl End {
         done.map_err(self.refused("set"))
     }
 
-    /// What has passed it. A daemon must not be frozen; the kernel's is asked in the network of the calling
+    /// What passed it. A daemon must not be frozen. The kernel's is asked in the network of the calling
     /// thread.
     pub fn transfer(&self) -> Result<Transfer, WireguardError> {
         let found = match self {
@@ -323,7 +322,7 @@ impl End {
                 let handshake = wg(&["show", DEVICE, "latest-handshakes"], "")?;
                 Ok(parse_shown(&transfer, &handshake))
             }),
-            // Its answer has the private key too, and so is never shown.
+            // The answer contains the private key, so it is never shown.
             Self::Daemon { socket, .. } => {
                 talk(socket, "get=1\n\n").map(|said| parse_transfer(&said)).map_err(|error| error.to_string())
             }
@@ -333,13 +332,13 @@ impl End {
     }
 }
 
-/// A daemon's path in its own mounts, by its process.
+/// Path of a file in the mount namespace of a process.
 fn seen_from_outside(pid: Pid, path: &Path) -> PathBuf {
     let below = path.strip_prefix("/").unwrap_or(path);
     Path::new("/proc").join(pid.to_string()).join("root").join(below)
 }
 
-/// How a daemon is started so that it stays in the foreground, and as who it is.
+/// The command that starts a daemon in the foreground and as the current user.
 fn command(implementation: Implementation, executable: String) -> Vec<String> {
     let flags: &[&str] = match implementation {
         Implementation::Boringtun => &["--foreground", "--disable-drop-privileges"],
@@ -370,12 +369,12 @@ fn talk(socket: &Path, request: &str) -> io::Result<String> {
 fn wg(arguments: &[&str], input: &str) -> Result<String, String> {
     let program = find(Implementation::Kernel).map_err(|why| why.to_string())?;
     let mut command = Command::new(program);
-    // What a terminal sends to us must not end or stop it half way.
+    // Signals from the terminal must not end or stop it half way.
     command.args(arguments).env("LC_ALL", "C").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     if let Some(mut pipe) = child.stdin.take() {
-        // Fewer bytes than a pipe holds; a program that is gone already says why itself.
+        // The input fits into a pipe; a program that has ended reports its reason itself.
         let _ = pipe.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| error.to_string())?;
@@ -385,7 +384,7 @@ fn wg(arguments: &[&str], input: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The value of the only line with this key, a whole number.
+/// The whole number on the only line with this key.
 fn number<N: std::str::FromStr>(text: &str, key: &str) -> Option<N> {
     let mut values = text.lines().filter_map(|line| line.split_once('=')).filter(|(name, _)| *name == key);
     let (_, value) = values.next()?;
@@ -395,13 +394,13 @@ fn number<N: std::str::FromStr>(text: &str, key: &str) -> Option<N> {
     value.parse().ok()
 }
 
-/// The `errno` of a daemon's answer; 0 is well.
+/// The `errno` of a daemon's answer; 0 means success.
 pub fn parse_errno(text: &str) -> Option<i64> {
     number(text, "errno")
 }
 
-/// What a daemon's answer to `get=1` says of its one peer; `None` where it has another number of them or says
-/// it failed.
+/// The one peer's counters in a daemon's answer to `get=1`; `None` if it has no or several peers or reports
+/// an error.
 pub fn parse_transfer(text: &str) -> Option<Transfer> {
     if parse_errno(text)? != 0 {
         return None;
@@ -409,13 +408,13 @@ pub fn parse_transfer(text: &str) -> Option<Transfer> {
     Some(Transfer {
         received: number(text, "rx_bytes")?,
         sent: number(text, "tx_bytes")?,
-        // Some say nothing of a time that has not been.
+        // Some daemons omit the time before the first handshake.
         handshake: number(text, "last_handshake_time_sec")
             .or_else(|| (!text.contains("last_handshake_time_sec=")).then_some(0))?,
     })
 }
 
-/// The same from what `wg show` says of transfers and handshakes.
+/// Like [`parse_transfer`], from what `wg show` prints of transfers and handshakes.
 pub fn parse_shown(transfer: &str, handshakes: &str) -> Option<Transfer> {
     let only = |text: &str| {
         let mut lines = text.lines();
@@ -461,19 +460,21 @@ mod tests {
             && c != '2'
             && c != '7'
             && c != '0'));
-        assert!(config.told().contains(&one.own.hex()) && config.configuration().contains(&one.own.base64()));
-        assert!(!config.told().contains(&two.own.hex()), "the other's stays with it");
+        assert!(
+            config.request().contains(&one.own.hex()) && config.configuration().contains(&one.own.base64())
+        );
+        assert!(!config.request().contains(&two.own.hex()), "the other's stays with it");
     }
 
     #[test]
-    fn keys_are_written_as_programs_read_them() {
+    fn keys_are_written_in_the_formats_of_daemons_and_wg() {
         let key = Key(std::array::from_fn(|at| at as u8 * 8));
         assert_eq!(key.hex(), "0008101820283038404850586068707880889098a0a8b0b8c0c8d0d8e0e8f0f8");
         assert_eq!(key.base64(), "AAgQGCAoMDhASFBYYGhweICIkJigqLC4wMjQ2ODo8Pg=");
     }
 
     #[test]
-    fn transfers_are_read_from_what_daemons_and_wg_say() {
+    fn transfers_are_parsed_from_output_of_daemons_and_wg() {
         let transfer = |received, sent, handshake| Some(Transfer { received, sent, handshake });
         let said = "private_key=00\nlisten_port=51820\npublic_key=11\nlast_handshake_time_sec=9\n\
                     last_handshake_time_nsec=1\ntx_bytes=52360\nrx_bytes=1340\nerrno=0\n\n";

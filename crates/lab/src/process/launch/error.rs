@@ -1,4 +1,4 @@
-//! Why a role could not be started, in words that say what to do.
+//! Why a role could not be started, with the next step for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -57,14 +57,14 @@ pub enum LaunchError {
     NoQuota {
         /// The role.
         name: String,
-        /// Why not.
+        /// Why CPU time cannot be limited.
         source: NoQuota,
     },
     #[error("`{name}`: {source}")]
     NoLimit {
         /// The role.
         name: String,
-        /// Why not.
+        /// Why memory cannot be limited.
         source: NoLimit,
     },
     #[error("`{name}` was killed for want of memory before it was ready{}; give `memory` more{}", at_limit(.facts), excerpt(.output))]
@@ -78,19 +78,19 @@ pub enum LaunchError {
     },
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
-    /// Its port is taken: found before the start, or said by exit code 3.
+    /// Its port is in use: found before the start, or reported by exit code 3.
     #[error("the port of `{name}`{} is in use{}; stop what holds it or choose another{}", named(.port), held(.holder), excerpt(.output))]
     PortInUse {
         /// The role.
         name: String,
-        /// The port where it is known.
+        /// The port, if known.
         port: Option<u16>,
-        /// The process that holds it, where it can be seen.
+        /// The process that has it, if visible.
         holder: Option<Pid>,
         /// The role's last lines.
         output: Vec<String>,
     },
-    /// It says by exit code 2 that its configuration is bad.
+    /// It reports by exit code 2 that its configuration is invalid.
     #[error("`{name}` refused its configuration (exit code 2); check protocol, workload and environment{}", excerpt(.output))]
     BadConfiguration {
         /// The role.
@@ -102,7 +102,7 @@ pub enum LaunchError {
     Exited {
         /// The role.
         name: String,
-        /// How.
+        /// How it ended.
         exit: Exit,
         /// Its last lines.
         output: Vec<String>,
@@ -111,9 +111,9 @@ pub enum LaunchError {
     NeverReady {
         /// The role.
         name: String,
-        /// How long was waited.
+        /// How long we waited.
         waited: Nanoseconds,
-        /// What was waited for.
+        /// What was awaited.
         wanted: String,
         /// Its last lines.
         output: Vec<String>,
@@ -134,7 +134,7 @@ pub enum LaunchError {
         /// The role.
         name: String,
         line: String,
-        /// What it should have said.
+        /// What it should have printed.
         wanted: String,
     },
 }
@@ -143,7 +143,7 @@ fn named(port: &Option<u16>) -> String {
     port.map(|port| format!(" ({port})")).unwrap_or_default()
 }
 
-/// A limit of memory and its peak, to follow what happened at it.
+/// A limit of memory and the peak, as text to append.
 fn at_limit(facts: &MemoryFacts) -> String {
     let peak = facts.peak.map(|peak| format!(", of which it held {peak}")).unwrap_or_default();
     format!(": its limit is {}{peak}", facts.limit)
@@ -154,7 +154,7 @@ fn held(holder: &Option<Pid>) -> String {
 }
 
 impl LaunchError {
-    /// Texts of the role's own in it, to be made fit to be told.
+    /// The role's own texts in the error, for sanitising before they are shown.
     pub fn foreign_mut(&mut self) -> &mut [String] {
         match self {
             Self::PortInUse { output, .. }

@@ -1,7 +1,7 @@
-//! How a role tells that it accepts connections, and looking whether it does.
+//! How a role signals that it accepts connections, and checks for that signal.
 //!
-//! Each look is short and says what it saw, so that a role that never becomes ready can be told with what was
-//! waited for and how far it came. It refuses to decide how long to wait; the launch does.
+//! Each check is short and returns what it saw, so that the error about a role that never gets ready can say
+//! what was awaited and how far it came. The launch decides how long to wait.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
@@ -14,41 +14,41 @@ use crate::process::launch::{Launch, LaunchError};
 use crate::process::logs::LineFinder;
 use crate::process::talk::READY_DIRECT;
 
-/// Pause between two looks at a role that is starting: the resolution of its start time.
+/// Pause between two checks of a starting role: the resolution of its start time.
 const PAUSE: Duration = Duration::from_millis(1);
-/// The same where each look is a request of its own.
+/// The same if each check is a request.
 const PAUSE_BETWEEN_REQUESTS: Duration = Duration::from_millis(10);
 
-/// How a role tells that it is ready: that it accepts connections, but for [`Ready::Direct`].
+/// How a role signals that it is ready, which means that it accepts connections except for [`Ready::Direct`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ready {
-    /// It prints `ready <port>` on its standard output. It gets `PORT=0`: choose a free port and print it.
+    /// It prints `ready <port>` on its standard output. It gets `PORT=0`, chooses a free port and prints it.
     Line,
     /// It accepts TCP connections on this port of the loopback address. It gets the port as `PORT`.
     Port(u16),
-    /// The same on a free port that is chosen for it.
+    /// Like `Port`, on a free port that is chosen for it.
     AnyPort,
-    /// On a free port that is chosen for it, once a question is answered well.
+    /// It answers a request successfully, on a free port that is chosen for it.
     Asked(Asking),
-    /// It prints a line that matches. On a free port that is chosen for it; where the pattern has a group
-    /// named `port`, on the port found there, and it gets `PORT=0`.
+    /// It prints a line that matches. A free port is chosen for it, unless the pattern has a group named
+    /// `port`: then it gets `PORT=0` and the group gives the port.
     Log(LinePattern),
-    /// It prints `ready direct` on its standard output and listens nowhere: it is [talked
-    /// to](crate::process::talk::Talk) over its standard input and output, which are no files then.
+    /// It prints `ready direct` on its standard output and does not listen. Its standard input and output
+    /// become [pipes](crate::process::talk::Talk) to us.
     Direct,
 }
 
-/// A question whose answer says that a role is ready.
+/// A request whose answer shows that a role is ready.
 #[derive(Clone)]
 pub struct Asking {
-    /// What is asked, `{port}` for the port.
+    /// The request for messages, with `{port}` for the port.
     pub shown: String,
     ask: Arc<dyn Fn(SocketAddr) -> Result<(), String> + Send + Sync>,
 }
 
 impl Asking {
-    /// `ask` is called with the address that the role is to listen on until it says that all is well; an
-    /// error is in words, such as `status 503`. It should take a second at most.
+    /// `ask` is called with the role's address until it succeeds. Its error is text such as `status 503`. It
+    /// should take a second at most.
     pub fn new(
         shown: String,
         ask: impl Fn(SocketAddr) -> Result<(), String> + Send + Sync + 'static,
@@ -105,7 +105,7 @@ impl Ready {
     }
 }
 
-/// Looking whether one role is ready.
+/// Checks whether one role is ready.
 pub(crate) struct Watch<'a> {
     launch: &'a Launch,
     port: Option<u16>,
@@ -114,7 +114,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// `port` is the one that was chosen for the role, where one was.
+    /// `port` is the port chosen for the role, if one was.
     pub fn new(launch: &'a Launch, port: Option<u16>) -> Self {
         let lines = match launch.ready {
             Ready::Line => vec![LineFinder::new(&launch.stdout)],
@@ -151,12 +151,12 @@ impl<'a> Watch<'a> {
             (Ready::Port(_) | Ready::AnyPort | Ready::Asked(_), port) => {
                 Ok(port.filter(|port| accepts(self.launch.host, *port)))
             }
-            // It has none.
+            // It does not listen.
             (Ready::Direct, _) => Ok(None),
         }
     }
 
-    /// How long to leave it alone before the next look.
+    /// How long to wait before the next check.
     pub fn pause(&self) -> Duration {
         match self.launch.ready {
             Ready::Asked(_) => PAUSE_BETWEEN_REQUESTS,
@@ -164,9 +164,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What was waited for and did not come.
+    /// What was awaited and did not happen.
     pub fn wanted(&self, wrote: bool) -> String {
-        // The usual reason why a line does not come.
+        // The usual reason for a missing line.
         let buffered = if wrote {
             ""
         } else {
@@ -185,16 +185,16 @@ impl<'a> Watch<'a> {
             (Ready::Port(_) | Ready::AnyPort, port) => {
                 let port = port.unwrap_or(0);
                 let host = self.launch.host;
-                let told = if host.is_loopback() { "" } else { "variables `HOST` and " };
+                let others = if host.is_loopback() { "" } else { "variables `HOST` and " };
                 format!(
-                    "it accepts no connection on {host}:{port}, which {told}`{{port}}` or the variable `PORT` told it"
+                    "it accepts no connection on {host}:{port}, which {others}`{{port}}` or the variable `PORT` named"
                 )
             }
         }
     }
 }
 
-/// Whether connections are accepted where the client will go; on this host, by either loopback address.
+/// Whether connections are accepted at the client's target; on this host, at either loopback address.
 fn accepts(host: IpAddr, port: u16) -> bool {
     let connects = |address| {
         TcpStream::connect_timeout(&SocketAddr::new(address, port), Duration::from_millis(250)).is_ok()

@@ -1,23 +1,23 @@
-//! A bundle's `config.json`: what the container sees, may do and is told, as the OCI runtime specification
-//! writes it.
+//! A bundle's `config.json` by the OCI runtime specification: what the container sees and may do, and its
+//! environment.
 //!
 //! A pure function of a [`BundleConfig`]. `{port}` in it stands for the port until the container starts.
 
 use serde_json::{Value, json};
 
-/// The filter of system calls; see its own file for what it lets through.
+/// The filter of system calls; its file explains what it allows.
 const SECCOMP: &str = include_str!("../../../../data/seccomp.json");
 
-/// One file or folder of this host that is seen inside at the same place.
+/// One file or folder of this host that is mounted inside at the same path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BindMount {
     /// Its path, here and inside.
     pub path: String,
-    /// Whether it can be changed from inside.
+    /// Whether it is writable inside.
     pub access: Access,
 }
 
-/// What may be done to a file from inside.
+/// Access to a file from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Only read.
@@ -26,7 +26,7 @@ pub enum Access {
     Write,
 }
 
-/// Everything that a configuration says.
+/// The content of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleConfig {
     /// Program and arguments.
@@ -37,15 +37,15 @@ pub struct BundleConfig {
     pub folder: String,
     /// What it sees of this host.
     pub shown: Vec<BindMount>,
-    /// Whether its root can only be read.
+    /// Whether its root is read-only.
     pub read_only: bool,
     /// Whether system calls are filtered.
     pub filtered: bool,
-    /// The control group that the runtime makes; `None` where it makes none.
+    /// The control group that the runtime makes; `None` if it makes none.
     pub group: Option<String>,
-    /// A script that the runtime runs before the program, told the container's state on its standard input.
+    /// A script that the runtime runs before the program, with the container's state on its standard input.
     pub hook: Option<String>,
-    /// The container's own name of its host.
+    /// The container's host name.
     pub name: String,
 }
 
@@ -63,7 +63,7 @@ pub fn configuration(config: &BundleConfig) -> String {
             "args": config.command,
             "env": environment,
             "cwd": config.folder,
-            // Without any it can do what a plain user can, to files that root owns.
+            // Without capabilities it has the rights of an ordinary user who owns root's files.
             "capabilities": { "bounding": [], "effective": [], "inheritable": [], "permitted": [], "ambient": [] },
             "noNewPrivileges": true
         },
@@ -82,7 +82,7 @@ fn mounts(config: &BundleConfig) -> Vec<Value> {
         json!({ "destination": "/proc", "type": "proc", "source": "proc", "options": ["nosuid", "noexec", "nodev"] }),
         tmpfs("/dev", &["nosuid", "strictatime", "mode=755", "size=65536k"]),
         tmpfs("/dev/shm", &["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"]),
-        // Run-times look up their limits there.
+        // Language runtimes read their limits there.
         json!({ "destination": "/sys", "type": "none", "source": "/sys", "options": ["rbind", "rro", "nosuid", "noexec", "nodev"] }),
         tmpfs("/tmp", &["nosuid", "nodev", "mode=1777"]),
     ];
@@ -97,7 +97,7 @@ fn mounts(config: &BundleConfig) -> Vec<Value> {
 }
 
 fn linux(config: &BundleConfig) -> Value {
-    // Its network is the one in which its runtime is started.
+    // Its network is that of its runtime.
     let own = ["mount", "pid", "ipc", "uts"];
     let mut linux = json!({
         "namespaces": own.iter().map(|kind| json!({ "type": kind })).collect::<Vec<_>>(),
@@ -111,7 +111,7 @@ fn linux(config: &BundleConfig) -> Value {
         linux["cgroupsPath"] = json!(group);
     }
     if config.filtered {
-        // It is part of this program, and a test reads it.
+        // It is part of this program, and a test parses it.
         linux["seccomp"] = serde_json::from_str(SECCOMP).unwrap_or(Value::Null);
     }
     linux

@@ -1,9 +1,9 @@
-//! Engines around a container: Docker with a daemon of our own, and Podman, which has none.
+//! Engines around a container: Docker, with a daemon that we start, and Podman, which has none.
 //!
-//! The container is made of the same files as without one. Whatever an engine makes of its own (images,
-//! state, sockets, locks) lies in memory of a mount namespace that goes with its last process, so that
-//! nothing of it can stay on this host; its networks are in namespaces of ours, never in this host's, whose
-//! firewall it would change. No registry is asked: there is nothing to pull.
+//! The container has the same files as without an engine. Whatever an engine creates (images, state, sockets,
+//! locks) is in a memory file system of a mount namespace, which ends with its last process, so nothing
+//! remains on this host. Its networks are in our namespaces and never in the host's, whose firewall the
+//! engine would change. Nothing is pulled from a registry.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -24,35 +24,34 @@ pub enum Engine {
     Podman,
 }
 
-/// A version is told at once.
+/// Engines report their version at once.
 const VERSION_PATIENCE: Duration = Duration::from_secs(20);
-/// An image of empty folders is taken in within a second; a loaded machine gets much more.
+/// Importing an image of empty folders takes less than a second; a loaded machine gets much more.
 const IMPORT_PATIENCE: Duration = Duration::from_secs(60);
-/// A daemon is up within two seconds; a loaded machine gets much more.
+/// A daemon is ready within two seconds; a loaded machine gets much more.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(60);
-/// What dockerd says once it answers.
+/// What dockerd logs once it accepts requests.
 pub(crate) const UP: &str = "API listen on";
-/// Where engines keep what is theirs, in their mount namespace.
+/// Where engines keep their files, in their mount namespace.
 const OWN: &str = "/run/weigh";
 /// The image of empty folders.
 const IMAGE: &str = "weighbridge";
-/// The port inside that is published, and the one by which it is.
+/// The published port, inside and outside of the container.
 pub(crate) const PORT: u16 = 8080;
 
-/// What is to be run, and how.
+/// What to run in a container, and how.
 #[derive(Debug)]
 pub(super) struct ContainerSpec<'a> {
     pub id: &'a str,
     pub runtime: Runtime,
     pub command: &'a [String],
-    /// Names of what is told inside, whose values are those of whoever runs this; and values that differ from
-    /// them.
+    /// Names of the variables inside. `None` keeps the caller's value; `Some` replaces it.
     pub environment: &'a [(String, Option<String>)],
     pub folder: &'a Path,
     pub shown: &'a [BindMount],
     pub read_only: bool,
     pub filtered: bool,
-    /// The address by which its port is published; `None` where it has the network in which it is started.
+    /// The address at which its port is published; `None` if it joins the network in which it is started.
     pub published: Option<IpAddr>,
 }
 
@@ -72,7 +71,7 @@ impl Engine {
         Self::ALL.into_iter().find(|engine| engine.name() == name)
     }
 
-    /// The programs that it is made of, and the package that brings them.
+    /// The programs that it needs, and the package that installs them.
     const fn programs(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::Docker => {
@@ -82,15 +81,15 @@ impl Engine {
         }
     }
 
-    /// The program by which containers are run.
+    /// The program that runs containers.
     fn executable(self) -> Result<PathBuf, Missing> {
         self.find(self.name())
     }
 
     fn find(self, name: &str) -> Result<PathBuf, Missing> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        // Distributions put engines there, and others' wrappers of the same name often come first on the
-        // path.
+        // Distributions install engines in these folders. Wrappers of the same name often come first in
+        // `PATH`.
         let system = ["/usr/bin", "/usr/sbin", "/usr/libexec/podman", "/usr/lib/podman"].map(PathBuf::from);
         let mut folders = system.into_iter().chain(std::env::split_paths(&path));
         let found = folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file()));
@@ -106,7 +105,7 @@ impl Engine {
         })
     }
 
-    /// Its version, as it says itself: `20.10.24+dfsg1`.
+    /// The version that it reports: `20.10.24+dfsg1`.
     pub fn version(self) -> Result<String, Missing> {
         let path = match self {
             Self::Docker => self.find("dockerd")?,
@@ -124,8 +123,8 @@ impl Engine {
         })
     }
 
-    /// Whether this process can run containers by it, their ports published by it or not. A daemon is started
-    /// to see that it comes up, once in a program's life.
+    /// Whether this process can run containers with it, with or without published ports. Starts a daemon once
+    /// per program to see that it gets ready.
     pub fn probe(self, runtime: Runtime, is_published: bool) -> Result<(), Missing> {
         let (programs, _) = self.programs();
         programs.iter().try_for_each(|name| self.find(name).map(drop))?;
@@ -145,7 +144,7 @@ impl Engine {
         }
     }
 
-    /// Starts the daemon where all that it makes goes with it, and with us: networks, mounts, processes.
+    /// Starts the daemon so that its networks, mounts and processes end with it, and with us.
     fn try_daemon(self, runtime: Runtime, is_published: bool) -> Result<(), Missing> {
         let network = (!is_published).then_some(Path::new("/proc/self/ns/net"));
         let listen = format!(
@@ -166,13 +165,13 @@ impl Engine {
         };
         Err(Missing {
             reason: format!("the daemon of {} does not come up here: {why}", self.name()),
-            remedy: "mend that, or take `engine = \"podman\"`, or a container without an engine".to_owned(),
+            remedy: "fix that, or use `engine = \"podman\"`, or a container without an engine".to_owned(),
         })
     }
 
-    /// The command that starts the daemon of an engine that has one. It is to be started in the network of
-    /// its bridge (`published`), or in one of its own; its containers get the network of the file `network`
-    /// where they are not published. They are run by `runtime`, which runs the hook in `bundle`.
+    /// The command that starts the daemon, for an engine that has one. Start it in the network of its bridge
+    /// (containers are `published`), or in a network of its own, in which case the containers join the
+    /// network of the file `network`. `runtime` runs the containers and the hook in `bundle`.
     pub(super) fn daemon(
         self,
         runtime: Runtime,
@@ -185,7 +184,7 @@ impl Engine {
         let below = runtime.find()?.display().to_string();
         let hook = groups::quoted(&bundle.join(HOOK));
         let runtime = format!("{OWN}/runtime");
-        // What it holds open of a network can be entered by its children, whatever becomes of the name.
+        // Children can enter a network that the daemon holds open, even if its name is gone.
         let held = network.map(|path| format!("exec 9<{}\n", groups::quoted(path))).unwrap_or_default();
         let script = format!(
             "{held}{}ln -s {hook} {OWN}/hook || exit 1\n\
@@ -198,8 +197,8 @@ impl Engine {
             ["unshare", "--mount", "--propagation", "private", "sh", "-c", &script, "sh"]
                 .map(str::to_owned)
                 .to_vec();
-        // It would have `modprobe` load br_netfilter, which the host keeps and whose bridges then pass its
-        // firewall.
+        // dockerd would have `modprobe` load br_netfilter. The host would keep the module, and the host's
+        // firewall would then filter its bridges.
         words.extend(["setpriv", "--bounding-set=-sys_module", "--inh-caps=-sys_module"].map(str::to_owned));
         words.push(self.find("dockerd")?.display().to_string());
         let places = [
@@ -225,7 +224,7 @@ impl Engine {
         Ok(Some(words))
     }
 
-    /// The first words of every question to the daemon whose first process is `daemon`.
+    /// The first words of every command for the daemon whose first process is `daemon`.
     fn client(self, daemon: Option<Pid>) -> Result<Vec<String>, Missing> {
         let mut words = vec![self.executable()?.display().to_string()];
         if let Some(pid) = daemon {
@@ -234,8 +233,8 @@ impl Engine {
         Ok(words)
     }
 
-    /// Has the daemon take in the folders of `root` as an image; nothing for an engine that runs them where
-    /// they are.
+    /// Has the daemon import the folders of `root` as an image. Does nothing for an engine that runs them in
+    /// place.
     pub(super) fn import(self, daemon: Option<Pid>, root: &Path) -> io::Result<()> {
         let Some(pid) = daemon else { return Ok(()) };
         let client = self.client(Some(pid)).map_err(io::Error::other)?;
@@ -298,7 +297,7 @@ impl Engine {
         words.push(format!("--cgroup-parent=/{}", spec.id));
         words.push(format!("--workdir={}", spec.folder.display()));
         words.extend(["--user=0:0", "--cap-drop=ALL", "--security-opt=no-new-privileges"].map(str::to_owned));
-        // What is shown inside are the host's own files, which SELinux would keep from a container.
+        // The mounted files are the host's own, which SELinux would hide from a container.
         words.push("--security-opt=label=disable".to_owned());
         match self {
             Self::Docker => words.extend(
@@ -312,7 +311,7 @@ impl Engine {
                     "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777",
                 ];
                 words.extend(own.map(str::to_owned));
-                // Its own defaults are more than what a process without CAP_SYS_RESOURCE may give.
+                // The engine's default limits exceed what a process without CAP_SYS_RESOURCE may set.
                 words.extend(limits());
             }
         }
@@ -330,7 +329,7 @@ impl Engine {
             words.push(format!("--volume={path}:{path}{access}"));
         }
         for (name, value) in spec.environment {
-            // Values are nobody else's to read, and a command line is everybody's.
+            // Every user can read a command line, so values are passed by name where they can be.
             words.push(match value {
                 None => format!("--env={name}"),
                 Some(value) => format!("--env={name}={value}"),
@@ -342,9 +341,9 @@ impl Engine {
 
 /// The daemon's socket, in its mount namespace.
 const SOCKET: &str = "/run/weigh/docker.sock";
-/// The hook, in the bundle's folder.
+/// The hook's file in the bundle's folder.
 pub(super) const HOOK: &str = "hook.sh";
-/// Where Podman finds what hooks there are, there too.
+/// The folder of Podman's hook descriptions in the bundle's folder.
 pub(super) const HOOKS: &str = "hooks";
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
@@ -352,15 +351,17 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     made.and_then(|mut file| file.write_all(text.as_bytes()))
 }
 
-/// The script between Docker and its runtime: adds the hook to a container's configuration before it is made.
+/// The script that Docker runs as its runtime: adds the hook to a container's configuration, then runs the
+/// runtime.
 fn wrapper(elsewhere: bool, runtime: &str) -> String {
     let hook = format!(r#""createRuntime":[{{"path":"/bin/sh","args":["sh","{OWN}/hook"]}}]"#);
-    // The host's network is not the daemon's own, which it would give as such.
+    // Docker would write the daemon's own network, while the container belongs in the one behind descriptor
+    // 9.
     let network = match elsewhere {
         true => r#"-e 's|{"type":"network","path":"[^"]*"}|{"type":"network","path":"/proc/@PID@/fd/9"}|' "#,
         false => "",
     };
-    // A configuration has hooks of its own, none, or an empty list of them.
+    // A configuration may have hooks, none, or an empty list.
     format!(
         r#"#!/bin/sh
 bundle=
@@ -377,8 +378,8 @@ exec {runtime} "$@"
     )
 }
 
-/// Lines of a script, in a mount namespace of its own, after which nothing that is made below `/run` and in
-/// these folders is seen or kept by this host; nor is what it has there seen.
+/// Lines of a script for its own mount namespace. They mount empty memory over `/run` and `folders`, so that
+/// what is made there is hidden from the host, and the host's files there are hidden from the script.
 fn hidden(folders: &[&str]) -> String {
     let hide = "hide() {\n\
         [ ! -d \"$1\" ] || { mount -t tmpfs tmpfs \"$1\"; return; }\n\
@@ -390,7 +391,7 @@ fn hidden(folders: &[&str]) -> String {
     format!("mount -t tmpfs -o mode=755 tmpfs /run && mkdir {OWN} || exit 1\n{hide}{folders}")
 }
 
-/// Where Podman keeps what is its own, and by what it runs containers.
+/// Podman's options for its folders and its runtime.
 fn podman_places(runtime: Runtime, hooks: &Path) -> Result<Vec<String>, Missing> {
     let mut words: Vec<String> = [
         "--root=/run/weigh/root",
@@ -408,12 +409,12 @@ fn podman_places(runtime: Runtime, hooks: &Path) -> Result<Vec<String>, Missing>
     Ok(words)
 }
 
-/// Limits of files and processes that are no more than those of this process, which it may not raise.
+/// Limits of files and processes, at most those of this process, which may not raise them.
 fn limits() -> Vec<String> {
     let text = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let limit = |title: &str, name: &str, most: u64| {
         let line = text.lines().find_map(|line| line.strip_prefix(title))?;
-        // The second is the hard one; `unlimited` is no number.
+        // The second value is the hard limit; `unlimited` is not a number.
         let hard = line.split_ascii_whitespace().nth(1)?.parse().unwrap_or(u64::MAX);
         Some(format!("--ulimit={name}={0}:{0}", most.min(hard)))
     };
@@ -457,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_published_at_the_servers_address_alone() {
+    fn a_port_is_published_only_at_the_servers_address() {
         let host: IpAddr = [10, 77, 0, 2].into();
         for engine in Engine::ALL {
             let flags = engine.flags(&spec(Some(host)));
@@ -467,7 +468,7 @@ mod tests {
         }
     }
 
-    /// Whatever hooks a configuration has, ours runs too and the rest stays as it is.
+    /// Our hook runs whatever hooks a configuration has, and the rest of it is unchanged.
     #[test]
     fn a_configuration_gets_the_hook_beside_its_own() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! What a program needs of this host's files: found from its command and environment, to be shown inside at
-//! the same places. Nothing is copied.
+//! Which of this host's files a program needs: derived from its command and environment, to be mounted inside
+//! at the same paths. Nothing is copied.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::bundle::{Access, BindMount};
 
-/// Where systems keep programs and libraries.
+/// Where systems install programs and libraries.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/opt"];
-/// Of `/etc` what programs and libraries look up; names that end in `-` are beginnings.
+/// Parts of `/etc` that programs and libraries read; names that end in `-` are prefixes.
 const SETTINGS: [&str; 13] = [
     "alternatives",
     "group",
@@ -26,10 +26,10 @@ const SETTINGS: [&str; 13] = [
     "ssl",
 ];
 
-/// What is to be seen inside, and the links of this host's root to be made there.
+/// What to mount inside, and the symbolic links of this host's root to make there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
-    /// Files and folders, each before what lies in it.
+    /// Files and folders, each before its contents.
     pub shown: Vec<BindMount>,
     /// Name and target of links, such as `/lib` to `usr/lib`.
     pub links: Vec<(PathBuf, PathBuf)>,
@@ -62,12 +62,12 @@ impl Files {
         {
             add(&mut shown, &path);
         }
-        // A program's own folder is found above; whatever else lies on its search path it does not need.
-        let told = environment.iter().filter(|(key, _)| key != "PATH" && key != "HOME");
-        for path in told.flat_map(|(_, value)| named(value, folder)) {
+        // The program's own folder is found above; it does not need the rest of its search path.
+        let named_in = environment.iter().filter(|(key, _)| key != "PATH" && key != "HOME");
+        for path in named_in.flat_map(|(_, value)| named(value, folder)) {
             add(&mut shown, &path);
         }
-        // Below a link nothing can be shown; what it leads to is.
+        // Nothing can be mounted below a link; its target is mounted instead.
         shown.retain(|path, _| !files.links.iter().any(|(link, _)| path.starts_with(link)));
         shown.extend(writes.iter().map(|path| (path.clone(), Access::Write)));
         files.shown = without_inner(shown);
@@ -82,7 +82,7 @@ fn is_setting(name: &str) -> bool {
     })
 }
 
-/// The paths that exist among the parts of a text such as `-Dx=/a/b` or `/a:/b`.
+/// The existing paths in a text such as `-Dx=/a/b` or `/a:/b`.
 fn named(text: &str, folder: &Path) -> Vec<PathBuf> {
     let parts = text.split(['=', ':', ',']).filter(|part| part.starts_with('/') && part.len() > 1);
     let inside = |path: &PathBuf| path.exists() && !path.starts_with(folder);
@@ -94,29 +94,29 @@ fn sought(program: &String) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// A path, and what it leads to: of a program `<prefix>/bin/x` the whole prefix, where its libraries are.
+/// Adds a path and its link target; for a program `<prefix>/bin/x` the whole prefix, which has its libraries.
 fn add(shown: &mut BTreeMap<PathBuf, Access>, path: &Path) {
     let mut found = vec![path.to_owned()];
     if let Ok(real) = fs::canonicalize(path) {
-        // Version managers have programs of the same names that look for the real ones beside them.
+        // Version managers install wrappers of the same names, which look for the real programs beside them.
         let holds_programs = |folder: &&Path| folder.ends_with("bin") || folder.ends_with("shims");
         let prefix = real.parent().filter(holds_programs).and_then(Path::parent);
         found.extend(prefix.filter(|prefix| prefix.parent().is_some()).map(Path::to_owned));
         found.push(real);
     }
-    // The whole of this host is never shown.
+    // The host's root as a whole is never mounted.
     for path in found.into_iter().filter(|path| path.parent().is_some()) {
         shown.entry(path).or_insert(Access::Read);
     }
 }
 
-/// What lies in something that is shown alike need not be shown again; parents come before what lies in them.
+/// Leaves out paths inside others with the same access; parents come before their contents.
 fn without_inner(all: BTreeMap<PathBuf, Access>) -> Vec<BindMount> {
     let special = ["/proc", "/sys", "/dev"].map(Path::new);
     let mut kept: Vec<(PathBuf, Access)> = Vec::new();
     for (path, access) in all {
         let in_other = |(other, theirs): &(PathBuf, Access)| path.starts_with(other) && *theirs == access;
-        // It has a `/tmp` of its own.
+        // The container has its own `/tmp`.
         if path != Path::new("/tmp")
             && !kept.iter().any(in_other)
             && !special.iter().any(|place| path.starts_with(place))
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_command_names_is_shown_with_its_prefix() {
+    fn what_a_command_names_is_mounted_with_its_prefix() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = fs::canonicalize(folder.path()).expect("a folder");
         for made in ["kit/bin", "kit/lib", "service", "certificates", "state"] {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn of_etc_only_what_is_looked_up_is_shown() {
+    fn of_etc_only_what_programs_read_is_mounted() {
         assert!(is_setting("java-17-openjdk") && is_setting("ld.so.cache"));
         assert!(!is_setting("java") && !is_setting("shadow") && !is_setting("sslx"));
     }

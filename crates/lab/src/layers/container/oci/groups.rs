@@ -1,9 +1,10 @@
-//! Control groups around a container: its processes are moved into those of the variant, where they are
-//! counted, limited and frozen like any service's, and what only started it leaves those that limit.
+//! Control groups around a container. The container's processes are moved into the variant's groups, where
+//! they are counted, limited and frozen like those of any service. Processes that only start it leave the
+//! limiting groups.
 //!
-//! Runtimes put containers into groups of their own making. A hook, which they run before the program starts,
-//! undoes that: the launch writes down where it is itself, and the hook moves the container's only process
-//! there, in every hierarchy.
+//! Runtimes put containers into new groups. A hook, which they run before the program starts, undoes that:
+//! the launch writes down its own groups, and the hook moves the container's only process there, in every
+//! hierarchy.
 
 use std::fs;
 use std::io;
@@ -16,13 +17,13 @@ use crate::process::cgroup;
 /// A killed process leaves its groups within milliseconds.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two looks whether groups are there again, how many in a row must not see them, and how many there
-/// are at most (2 s).
+/// Pause between two checks whether groups have reappeared, the number of consecutive checks that must not
+/// see them, and the largest number of checks (2 s).
 const LOOK: Duration = Duration::from_millis(20);
 const QUIET: u32 = 5;
 const TRIES: u32 = 100;
 
-/// What a hierarchy of version 1 can control; its other options, as of any mount, are none of its name.
+/// Controllers of version 1; other mount options are not part of a hierarchy's name.
 const CONTROLLERS: [&str; 15] = [
     "blkio",
     "cpu",
@@ -44,10 +45,10 @@ const CONTROLLERS: [&str; 15] = [
 /// One mounted hierarchy of control groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mount {
-    /// As `/proc/<pid>/cgroup` names its controllers; empty for version 2.
+    /// Its controllers, as in `/proc/<pid>/cgroup`; empty for version 2.
     controllers: String,
     at: String,
-    /// The group that is mounted there, before which nothing is seen; empty for the first of all.
+    /// The group that is mounted, a prefix of all visible ones; empty for the root group.
     root: String,
 }
 
@@ -75,7 +76,7 @@ fn own_mounts() -> Vec<Mount> {
     mounts(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
 }
 
-/// Lines of a `case` that know where each hierarchy is mounted.
+/// Branches of a shell's `case` with the mount point of each hierarchy.
 fn arms(mounts: &[Mount]) -> String {
     let arm = |Mount { controllers, at, root }: &Mount| {
         format!("'{controllers}') mount={} root={} ;;\n", quoted(Path::new(at)), quoted(Path::new(root)))
@@ -83,13 +84,13 @@ fn arms(mounts: &[Mount]) -> String {
     mounts.iter().map(arm).collect()
 }
 
-/// A text as a shell takes it for one word.
+/// A path, quoted as one word for a shell.
 pub(super) fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
-/// A script that moves the process of a container, told of on its standard input, to the groups that the file
-/// `list` names as `/proc/<pid>/cgroup` does.
+/// A script that reads the container's process on its standard input and moves it to the groups in the file
+/// `list`, which has the format of `/proc/<pid>/cgroup`.
 pub(super) fn hook(list: &Path) -> String {
     format!(
         "pid=$(sed 's/.*\"pid\": *\\([0-9]*\\).*/\\1/')\n\
@@ -101,8 +102,8 @@ pub(super) fn hook(list: &Path) -> String {
     )
 }
 
-/// The first lines of a launch: writes down which groups it is in, and leaves those of version 1 that are
-/// ours. Only what is inside is to be limited; the group of version 2 is what is frozen.
+/// The first lines of a launch: writes its groups to `list`, and leaves our groups of version 1, since only
+/// the container is to be limited. The group of version 2 is kept, since it is the one that is frozen.
 pub(super) fn entry(list: &Path) -> String {
     let first: Vec<Mount> = own_mounts().into_iter().filter(|mount| !mount.controllers.is_empty()).collect();
     let list = quoted(list);
@@ -116,8 +117,8 @@ pub(super) fn entry(list: &Path) -> String {
     )
 }
 
-/// Kills who is left in the groups called `name` at the roots of all hierarchies, and in those below them,
-/// and removes these.
+/// Kills the remaining members of the groups called `name` at the roots of all hierarchies, and of the groups
+/// below, and removes the groups.
 pub(super) fn remove(name: &str) -> io::Result<()> {
     let mut outcome = Ok(());
     for Mount { at, .. } in own_mounts() {
@@ -127,8 +128,8 @@ pub(super) fn remove(name: &str) -> io::Result<()> {
     outcome
 }
 
-/// The same until they stay away: a runtime that an engine began before both were killed may have been making
-/// them.
+/// Like [`remove`], until they do not reappear: a runtime that an engine started before both were killed may
+/// still be making them.
 pub(super) fn remove_for_good(name: &str) -> io::Result<()> {
     let mut outcome = remove(name);
     let mut quiet = 0;
@@ -157,7 +158,7 @@ fn remove_below(group: &Path) -> io::Result<()> {
             remove_below(&entry.path())?;
         }
     }
-    // Whoever was killed leaves it a moment later.
+    // A killed process leaves the group a moment later.
     cgroup::remove(group, LEAVE_PATIENCE)
 }
 
@@ -176,7 +177,7 @@ mod tests {
         let known =
             |text| mounts(text).into_iter().map(|mount| (mount.controllers, mount.at)).collect::<Vec<_>>();
         let pair = |controllers: &str, at: &str| (controllers.to_owned(), at.to_owned());
-        // With SELinux, and within a container that has no namespace of control groups.
+        // With SELinux, and inside a container without its own namespace of control groups.
         let within =
             "26 24 0:22 /docker/4711 /sys/fs/my\\040cgroup ro - cgroup cgroup rw,seclabel,cpu,cpuacct\n";
         assert_eq!(known(within), [pair("cpu,cpuacct", "/sys/fs/my cgroup")]);

@@ -1,11 +1,11 @@
 //! A container around a service: an OCI bundle made from the service's own files, run in the foreground by
 //! runc or crun.
 //!
-//! The bundle holds a configuration and an empty root, in which this host's files are shown at their own
-//! places; nothing is copied and no image is needed. The container's processes are in the control groups of
-//! whoever started it, so that they are counted, limited and frozen like those of any service. Each container
-//! is tracked for clean-up before its runtime is started; removing one never follows a mount. An engine may
-//! stand between, in `engine`; registries and their images are none of its business.
+//! The bundle holds a configuration and an empty root. The host's files are mounted in the root at their
+//! usual paths; nothing is copied and no image is needed. The container's processes stay in the control
+//! groups of the process that starts it, so that they are counted, limited and frozen like those of any
+//! service. Each container is tracked for clean-up before its runtime starts, and removing one never follows
+//! a mount. Optionally an engine (see `engine`) manages it. Image registries are never used.
 
 mod bundle;
 mod engine;
@@ -37,9 +37,9 @@ pub use engine::Engine;
 pub(crate) use engine::{PORT as ENGINE_PORT, UP as ENGINE_UP};
 pub use files::Files;
 
-/// A runtime answers short questions at once.
+/// Runtimes answer short questions at once.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Killing and removing takes some milliseconds; runtimes themselves give up after 10 s.
+/// Killing and removing takes milliseconds; runtimes themselves give up after 10 s.
 const END_PATIENCE: Duration = Duration::from_secs(15);
 
 /// The program that runs containers.
@@ -49,25 +49,24 @@ pub enum Runtime {
     Crun,
 }
 
-/// How a container is made.
+/// How to make a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// By what it is run.
     pub runtime: Runtime,
-    /// Whether its root can only be read.
+    /// Whether its root is read-only.
     pub read_only: bool,
     /// Whether its system calls are filtered.
     pub filtered: bool,
 }
 
-/// How an engine has a container run.
+/// How an engine runs a container.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EngineSettings<'a> {
     pub engine: Engine,
     pub settings: Settings,
-    /// The file of the network in which the container is where its port is not published.
+    /// The file of the network that the container joins if its port is not published.
     pub network: &'a Path,
-    /// The address at which its port is published; `None` leaves it in `network`.
+    /// The address at which its port is published; `None` if the container joins `network`.
     pub published: Option<IpAddr>,
 }
 
@@ -86,30 +85,22 @@ pub enum ContainerError {
     #[error(transparent)]
     Missing(#[from] Missing),
     #[error("could not write `{}` for the container `{id}`: {source}; free space or check the folder", path.display())]
-    Write {
-        /// The container.
-        id: String,
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Write { id: String, path: PathBuf, source: io::Error },
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
     #[error("{engine} could not {step}: {why}; see its log in the run's `logs/`")]
     Engine {
         engine: &'static str,
-        /// What it was to do.
+        /// What it should have done.
         step: &'static str,
-        /// What it said.
+        /// What it reported.
         why: String,
     },
     #[error("`{runtime} state {id}` does not tell the container's first process: {why}")]
     NoState {
         runtime: &'static str,
-        /// The container.
         id: String,
-        /// What came instead.
+        /// What it printed instead.
         why: String,
     },
 }
@@ -131,7 +122,7 @@ impl Runtime {
         Self::ALL.into_iter().find(|runtime| runtime.name() == name)
     }
 
-    /// Its executable: sought in `PATH`, then where Debian keeps what root runs.
+    /// Its executable: searched in `PATH`, then where Debian installs programs for root.
     pub fn find(self) -> Result<PathBuf, Missing> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from));
@@ -142,7 +133,7 @@ impl Runtime {
         })
     }
 
-    /// Its version as it says itself: `1.1.5+ds1`.
+    /// The version that it reports: `1.1.5+ds1`.
     pub fn version(self) -> Result<String, Missing> {
         let path = self.find()?;
         let command = [path.display().to_string(), "--version".to_owned()];
@@ -155,7 +146,7 @@ impl Runtime {
         })
     }
 
-    /// Whether this process can run containers by it, found out by running one.
+    /// Whether this process can run containers with it; runs one to find out.
     pub fn probe(self) -> Result<(), Missing> {
         self.version()?;
         need(&[Capability::SysAdmin]).map_err(|Unavailable { reason, remedy }| Missing { reason, remedy })?;
@@ -172,7 +163,8 @@ impl Runtime {
     fn run(self, executable: &Path, id: &str) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         if let (Self::Crun, Some(mount)) = (self, hybrid()) {
-            // With both versions mounted it would refuse; what it does not see does not trouble it.
+            // With both versions mounted, crun refuses to run. In its own mount namespace version 2 can be
+            // unmounted.
             let script = "umount \"$0\" && exec \"$@\"";
             words.extend(["unshare", "--mount", "sh", "-c", script, &mount].map(str::to_owned));
         }
@@ -186,19 +178,19 @@ impl Runtime {
     }
 }
 
-/// Where a runtime keeps what it knows of a container, in the bundle's folder.
+/// The runtime's folder for a container's state, inside the bundle's folder.
 const STATE: &str = "state";
-/// The root, as the configuration has it too.
+/// The root's folder, as named in the configuration.
 const ROOT: &str = "rootfs";
 
-/// A bundle's configuration before its port is known, and as the runtime reads it.
+/// The configuration before the port is known. The start writes the port into the runtime's configuration.
 const TEMPLATE: &str = "config.in";
 const CONFIGURATION: &str = "config.json";
 
-/// Where a launch writes down which groups it is in, in the bundle's folder.
+/// File in the bundle's folder in which a launch lists its control groups.
 const GROUPS: &str = "groups.txt";
 
-/// Where version 2 is mounted, on a host that has groups of version 1 too.
+/// The mount point of version 2 on a host that has groups of version 1 too.
 fn hybrid() -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let kind =
@@ -207,12 +199,12 @@ fn hybrid() -> Option<String> {
     Some(Hierarchy::detect()?.mount().display().to_string())
 }
 
-/// A container that is about to be started, or was. Dropping it kills what is in it and removes what was made
-/// for it, its configuration apart.
+/// A container that is about to be started or runs. Dropping it kills its processes and removes its files
+/// except its configuration.
 #[derive(Debug)]
 pub struct Container {
     runtime: Runtime,
-    /// Who has the runtime run it.
+    /// The engine that has the runtime run it.
     engine: Option<Engine>,
     id: String,
     folder: PathBuf,
@@ -220,10 +212,10 @@ pub struct Container {
 }
 
 impl Container {
-    /// Puts a container around what `launch` starts: its bundle is made in `folder`, and from now on `launch`
-    /// starts the runtime. `id` begins with `wb-`.
+    /// Puts a container around what `launch` starts: makes its bundle in `folder` and changes `launch` to
+    /// start the runtime. `id` must begin with `wb-`.
     ///
-    /// Errors: [`ContainerError`]; nothing is left then.
+    /// Errors: [`ContainerError`]; nothing is left behind.
     pub fn around(
         lab: &Lab,
         id: String,
@@ -239,12 +231,12 @@ impl Container {
         let command: Vec<String> = launch.command.iter().map(|word| placed(word, &host)).collect();
         let files = container.lay_out(&command, &environment, &inside)?;
         container.write(command, environment, &files, &inside, settings)?;
-        // The port is known to the runtime's environment only when it is started.
+        // The port is known only at the start, in the runtime's environment.
         let script =
             format!("(umask 077; sed \"s/{PORT}/$PORT/g\" {TEMPLATE} > {CONFIGURATION}) && exec \"$@\"");
         let entry = match settings.runtime {
             Runtime::Runc => groups::entry(&container.folder.join(GROUPS)),
-            // It has no hook that could see the groups which it must not see.
+            // crun has no hook that could see the groups which crun must not see.
             Runtime::Crun => String::new(),
         };
         let script = entry + &script;
@@ -255,11 +247,11 @@ impl Container {
         Ok(container)
     }
 
-    /// The same by an engine. `start` starts its daemon, if it has one, in a network that is not this host's,
-    /// and tells its first process; it is given the command and the file of the network in which containers
-    /// are to be that are not published.
+    /// Like [`Self::around`], with an engine. `start` starts the engine's daemon, if it has one, in a network
+    /// that is not this host's, and returns its first process. Its arguments are the command and the file of
+    /// the network that unpublished containers join.
     ///
-    /// Errors: [`ContainerError`], or what `start` says; nothing is left then but the daemon.
+    /// Errors: [`ContainerError`] or the error of `start`; only the daemon is left behind.
     pub(crate) fn by_engine<E: From<ContainerError>>(
         lab: &Lab,
         id: String,
@@ -285,15 +277,15 @@ impl Container {
             move |why: io::Error| ContainerError::Engine { engine: engine.name(), step, why: why.to_string() }
         };
         engine.import(daemon, &root).map_err(refused("take in the container's root"))?;
-        // Of the environment its own values are told by name; only where it differs inside by value.
-        let told = |(name, value): (String, String)| {
+        // `HOME` differs inside, so it is passed with its value; other variables are passed by name alone.
+        let passed = |(name, value): (String, String)| {
             (name == "HOME").then_some(value).map_or((name.clone(), None), |value| (name, Some(value)))
         };
         let spec = ContainerSpec {
             id: &container.id,
             runtime: settings.runtime,
             command: &launch.command,
-            environment: &environment.into_iter().map(told).collect::<Vec<_>>(),
+            environment: &environment.into_iter().map(passed).collect::<Vec<_>>(),
             folder: &inside,
             shown: &files.shown,
             read_only: settings.read_only,
@@ -324,7 +316,7 @@ impl Container {
         OwnedResource::Container { runtime, id: self.id.clone(), folder: self.folder.clone() }
     }
 
-    /// The folder in which the program is to run.
+    /// The folder in which the program runs.
     fn inside(&self, launch: &Launch) -> Result<PathBuf, ContainerError> {
         let inside = launch.folder.clone().map_or_else(std::env::current_dir, std::path::absolute);
         inside.map_err(|source| self.failed(Path::new("."), source))
@@ -334,7 +326,7 @@ impl Container {
         ContainerError::Write { id: self.id.clone(), path: path.to_owned(), source }
     }
 
-    /// Makes the root, with the links of this host's; returns what of this host is seen inside.
+    /// Makes the root with the host's symbolic links; returns the host's paths that are mounted inside.
     fn lay_out(
         &self,
         command: &[String],
@@ -346,7 +338,7 @@ impl Container {
             move |source| self.failed(&path, source)
         };
         let root = self.folder.join(ROOT);
-        // What an interrupted block left would be in the way.
+        // An interrupted block may have left a root here.
         remove_root(&root).map_err(failed(&root))?;
         fs::create_dir_all(&root).map_err(failed(&root))?;
         let named = |variable: &str| {
@@ -389,29 +381,29 @@ impl Container {
             name: self.id.clone(),
         };
         let file = self.folder.join(TEMPLATE);
-        // Its environment is nobody else's to read.
+        // Its environment may hold secrets, so only the owner may read it.
         let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
         let written = made.and_then(|mut made| made.write_all(configuration(&config).as_bytes()));
         written.map_err(|source| self.failed(&file, source))
     }
 
-    /// Its first process, once it is started.
+    /// Its first process; an error before it is started.
     pub fn pid(&self) -> Result<Pid, ContainerError> {
-        let told = state(self.runtime, &self.id, &self.folder);
-        told.map_err(|why| ContainerError::NoState { runtime: self.runtime.name(), id: self.id.clone(), why })
+        let pid = state(self.runtime, &self.id, &self.folder);
+        pid.map_err(|why| ContainerError::NoState { runtime: self.runtime.name(), id: self.id.clone(), why })
     }
 }
 
-/// What stands for the port in a configuration until it is known: `sed` takes it for itself.
+/// Placeholder for the port in a configuration; `sed` replaces it at the start.
 const PORT: &str = "@WEIGH-PORT@";
 
-/// A word or value with what the contract puts in: the host is known by now.
+/// Replaces the contract's placeholders in a word or value, with the host now and the port later.
 fn placed(text: &str, host: &str) -> String {
     text.replace("{host}", host).replace("{port}", PORT)
 }
 
-/// What is told inside: of our own environment what programs are found and speak by, then what the launch
-/// adds, of two values the last.
+/// The environment inside: the variables of our own that name paths and locales, then those of the launch.
+/// The last of two values counts.
 fn environment(launch: &Launch) -> Vec<(String, String)> {
     let own = ["PATH", "LANG", "LC_ALL", "TZ", "JAVA_HOME"];
     let mut all: Vec<(String, String)> = own
@@ -440,7 +432,7 @@ fn state(runtime: Runtime, id: &str, folder: &Path) -> Result<Pid, String> {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // What does not go stays tracked, and the guardian tries again.
+        // A container that cannot be removed stays tracked, and the guardian tries again.
         let name = self.engine.map_or(self.runtime.name(), Engine::name);
         if end(name, &self.id, &self.folder).is_ok() {
             let _ = self.tracker.release(self.resource());
@@ -453,21 +445,21 @@ pub(crate) fn exists(id: &str, folder: &Path) -> bool {
     folder.join(STATE).join(id).exists() || folder.join(ROOT).exists() || groups::exists(id)
 }
 
-/// Whether a container can be one that we made.
+/// Whether the container may be one of ours.
 pub(crate) fn is_ours(runtime: &str, id: &str, folder: &Path) -> bool {
     let straight = folder.is_absolute() && !folder.components().any(|part| part.as_os_str() == "..");
     let plain = id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     straight && plain && id.starts_with(PREFIX) && (Runtime::named(runtime).is_some() || is_engine(runtime))
 }
 
-/// Whether a container of that name's is run by an engine: it has no process of its own then that would have
-/// to be ended otherwise than those of its groups.
+/// Whether `name` is an engine's. Its containers have no process outside their groups that would have to be
+/// ended.
 pub(crate) fn is_engine(name: &str) -> bool {
     Engine::named(name).is_some()
 }
 
-/// Kills a container and removes what was made for it but its configuration and logs; nothing where it is
-/// gone. Those of an engine have been killed.
+/// Kills a container and removes its files except its configuration and logs; does nothing if it is gone. An
+/// engine's container must have been killed before.
 pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
     let known = folder.join(STATE).join(id);
     if let (true, Some(runtime)) = (known.exists(), Runtime::named(runtime)) {
@@ -475,31 +467,31 @@ pub(crate) fn end(runtime: &str, id: &str, folder: &Path) -> io::Result<()> {
         let root = folder.join(STATE).display().to_string();
         let words = [&executable.display().to_string(), "--root", &root, "delete", "--force", id];
         let said = crate::host::ask::ask(&words.map(str::to_owned), None, END_PATIENCE);
-        // It may have gone by itself meanwhile.
+        // It may have ended meanwhile.
         if known.exists() {
             said.map_err(io::Error::other)?;
         }
     }
-    // Whoever killed a runtime has also left its groups.
+    // A runtime that was killed has left its groups behind.
     if is_engine(runtime) { groups::remove_for_good(id) } else { groups::remove(id) }?;
     remove_root(&folder.join(ROOT))?;
     for file in [GROUPS, TEMPLATE, engine::HOOK] {
-        // Only what is written anew for each start.
+        // Removes only files that each start writes anew.
         let _ = fs::remove_file(folder.join(file));
     }
     let _ = fs::remove_dir_all(folder.join(engine::HOOKS));
     gone_is_none(fs::remove_dir(folder.join(STATE))).map(drop)
 }
 
-/// Removes a container's configuration, in which its environment stands as it was.
+/// Removes a container's configuration, which holds its environment in clear text.
 pub(crate) fn forget(folder: &Path) {
     for file in [TEMPLATE, CONFIGURATION] {
         let _ = fs::remove_file(folder.join(file));
     }
 }
 
-/// Removes a container's root with whatever a program wrote there. Where anything is mounted on it or below,
-/// that is somebody's, and all stays with an error.
+/// Removes a container's root with all that a program wrote there. Fails and removes nothing if anything is
+/// mounted on it or below it.
 fn remove_root(root: &Path) -> io::Result<()> {
     let Some(facts) = gone_is_none(fs::symlink_metadata(root))? else { return Ok(()) };
     let Some(root) = gone_is_none(root.canonicalize())? else { return Ok(()) };
@@ -512,7 +504,7 @@ fn remove_root(root: &Path) -> io::Result<()> {
 /// The first mount at `root` or below it, in the text of `/proc/self/mountinfo`.
 fn mounted_below<'t>(mountinfo: &'t str, root: &Path) -> Option<&'t str> {
     let root = root.display().to_string();
-    // As the kernel writes them there.
+    // The kernel escapes these characters in mountinfo.
     let root =
         root.replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011").replace('\n', "\\012");
     let mut points = mountinfo.lines().filter_map(|line| line.split(' ').nth(4));
@@ -520,7 +512,7 @@ fn mounted_below<'t>(mountinfo: &'t str, root: &Path) -> Option<&'t str> {
         .find(|point| point.strip_prefix(&root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
-/// Somebody else may be doing the same: what is gone has gone.
+/// Another process may remove the same folder, so files that are already gone are no error.
 fn remove_below(folder: &Path, device: u64) -> io::Result<()> {
     let Some(entries) = gone_is_none(fs::read_dir(folder))? else { return Ok(()) };
     for entry in entries {
@@ -563,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mounted_in_a_root_is_somebodys() {
+    fn a_root_with_a_mount_in_it_is_not_removed() {
         let known = "25 1 8:1 / / rw - ext4 /dev/sda rw\n\
             90 25 8:1 /usr /runs/my\\040run/rootfs/usr rw - ext4 /dev/sda rw\n";
         let mount = |root| mounted_below(known, Path::new(root));
@@ -574,13 +566,13 @@ mod tests {
     }
 
     #[test]
-    fn host_and_port_are_put_in_wherever_they_stand() {
+    fn host_and_port_are_replaced_everywhere() {
         assert_eq!(placed("--listen={host}:{port}", "10.77.0.2"), format!("--listen=10.77.0.2:{PORT}"));
         assert_eq!(placed("as it is", "::1"), "as it is");
     }
 
     #[test]
-    fn what_is_not_named_like_ours_is_not() {
+    fn containers_without_our_prefix_are_not_ours() {
         let ours = |runtime, id, folder| is_ours(runtime, id, Path::new(folder));
         assert!(ours("runc", "wb-00c0ffee-1-container", "/runs/x"));
         for (runtime, id, folder) in [

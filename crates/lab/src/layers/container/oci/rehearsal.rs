@@ -1,5 +1,5 @@
-//! A container that does nothing, run once in a program's life by each runtime and engine that is asked for:
-//! whatever this host keeps from them (mounts, groups, filters of system calls) shows before anything is
+//! A rehearsal: a container that does nothing, run once per program by each runtime and engine in use. It
+//! shows whatever this host denies them (mounts, groups, filters of system calls) before anything is
 //! measured.
 
 use std::fs;
@@ -16,12 +16,12 @@ use crate::net::tools::AS_ROOT;
 use crate::process::Wrapping;
 use crate::process::launch::{Launch, Ready};
 
-/// It is up within a second; a loaded machine gets much more.
+/// It is ready within a second; a loaded machine gets much more.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
-/// Says what a service would, and waits to be ended.
+/// Prints what a service would, and waits to be stopped.
 const PROGRAM: &str = "echo ready 1; exec sleep 1000";
 
-/// Whether a container comes up here by this runtime, which an engine without a daemon may have run it.
+/// Whether a container starts here by this runtime, optionally through an engine without a daemon.
 pub(super) fn rehearse(runtime: Runtime, engine: Option<Engine>) -> Result<(), Missing> {
     static TRIED: [OnceLock<Result<(), Missing>>; 4] = [const { OnceLock::new() }; 4];
     let by_runtime = usize::from(runtime == Runtime::Crun);
@@ -66,6 +66,6 @@ fn run(runtime: Runtime, engine: Option<Engine>) -> Result<(), String> {
         }
     };
     let _container = container.map_err(|error| words(&error))?;
-    // Dropped, it is killed.
+    // Dropping it kills it.
     lab.launch(&launch).map(drop).map_err(|error| words(&error))
 }

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::{Passed, Setup, Wire, ask::SOCKET};
 
-/// Asks for the counters of our listener.
+/// The path that returns the counters of our listener.
 pub(super) const QUESTION: &str =
     "GET /stats?filter=in.downstream_(cx|rq)_total$ HTTP/1.1\r\nHost: admin\r\nConnection: close\r\n\r\n";
 
 const TYPES: &str = "type.googleapis.com/envoy.extensions";
 
-/// Above what any load has in flight: as meshes set it, since the default of 1024 cuts requests off.
+/// Above what any load has in flight. Meshes set it too, since the default of 1024 rejects requests.
 const NO_LIMIT: u32 = u32::MAX;
 
 pub(super) fn arguments(file: &str) -> Vec<String> {
@@ -50,7 +50,7 @@ fn address(at: std::net::SocketAddr) -> Value {
 
 fn connection_manager(wire: Wire) -> Value {
     let codec = if wire == Wire::Http1 { "HTTP1" } else { "HTTP2" };
-    // Without a time limit of the route, long streams and bodies live as long as the client's own limit.
+    // Without a timeout of the route, long streams and bodies are limited by the client only.
     let route = json!({ "match": { "prefix": "/" }, "route": { "cluster": "service", "timeout": "0s" } });
     json!({
         "name": "envoy.filters.network.http_connection_manager",
@@ -96,12 +96,12 @@ fn cluster(setup: &Setup) -> Value {
     cluster
 }
 
-/// `envoy  version: 9e5580…/1.40.0/Clean/RELEASE/BoringSSL`
+/// Parses `envoy  version: 9e5580…/1.40.0/Clean/RELEASE/BoringSSL`.
 pub(super) fn version(said: &str) -> Option<&str> {
     said.lines().find_map(|line| line.split_once("version: ")?.1.split('/').nth(1))
 }
 
-/// `http.in.downstream_rq_total: 41`, or `tcp.in.…` where it does not look at requests.
+/// Parses `http.in.downstream_rq_total: 41`, or `tcp.in.…` if it does not parse requests.
 pub(super) fn count(answer: &str) -> Option<Passed> {
     let value = |name: &str| -> Option<u64> {
         let rest = answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))?;

@@ -2,14 +2,14 @@
 
 use super::{Passed, Setup, Wire, ask::SOCKET};
 
-/// Asks for all counters as CSV.
+/// The command that prints all counters as CSV.
 pub(super) const QUESTION: &str = "show stat\n";
 
-/// Connections beyond the client's that it may hold: looks whether it is ready, and those being replaced.
+/// Connections that it may hold besides the client's: checks for readiness, and those being replaced.
 const SPARE: u32 = 64;
 
 pub(super) fn arguments(file: &str) -> Vec<String> {
-    // Without `-db` it would leave for the background.
+    // Without `-db` it would go to the background.
     ["-db", "-q", "-f", file].map(str::to_owned).to_vec()
 }
 
@@ -21,7 +21,7 @@ pub(super) fn configuration(setup: &Setup) -> String {
         Wire::Http2 | Wire::Grpc => ("http", " proto h2", "    http-reuse always\n"),
         Wire::Tcp => ("tcp", "", ""),
     };
-    // Idle connections to the service are kept through the time in which the variant stands still.
+    // Idle connections to the service are kept while the variant is frozen.
     let pool = if setup.wire == Wire::Tcp { "" } else { " pool-purge-delay 1h" };
     format!(
         "global\n    nbthread 1\n    maxconn {most}\n    stats socket unix@{SOCKET} mode 600 level operator\n\n\
@@ -31,12 +31,12 @@ pub(super) fn configuration(setup: &Setup) -> String {
     )
 }
 
-/// `HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/`
+/// Parses `HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/`.
 pub(super) fn version(said: &str) -> Option<&str> {
     said.lines().find_map(|line| line.strip_prefix("HAProxy version ")?.split_whitespace().next())
 }
 
-/// The row of our frontend; columns are found by their names, since versions add some.
+/// The counters in our frontend's row. Columns are found by name, since versions add some.
 pub(super) fn count(answer: &str) -> Option<Passed> {
     let header = answer.lines().find_map(|line| line.strip_prefix("# "))?;
     let row: Vec<&str> = answer.lines().find(|line| line.starts_with("in,FRONTEND,"))?.split(',').collect();

@@ -1,10 +1,10 @@
-//! Proxies beside a client or a service, as meshes put them there: configured by us, started, and asked what
-//! passed.
+//! Proxies beside a client or a service, as in service meshes: configures and starts them and asks for their
+//! counters.
 //!
-//! Each program has a file of its own, which writes its configuration and reads its counters; here they are
-//! started and asked. The configurations are plain and alike: one worker, connections to the service kept
-//! open and shared, nothing written for a request, no limit that a measurement could meet. Which variant has
-//! a sidecar on which side, and in which network, is the caller's business. No proxy is built or tuned here.
+//! Each program has its own file, which writes its configuration and reads its counters; this file starts and
+//! asks it. The configurations are minimal and alike: one worker, connections to the service kept open and
+//! shared, no access log, no limit that a measurement could reach. The caller decides which variant has a
+//! sidecar on which side and in which network. No proxy is built or tuned here.
 
 mod ask;
 mod envoy;
@@ -26,12 +26,12 @@ use crate::process::{Running, Wrapping};
 
 /// A proxy starts in milliseconds; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(20);
-/// From the first connection to the first answer about counters, likewise.
+/// Longest time from the first connection to the first answer with counters; usually milliseconds.
 const ASK_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
-/// What a version is waited for.
+/// How long to wait for a version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A program that can be a sidecar. A further one is a further arm and a file.
+/// A program that can be a sidecar. Another one needs another variant here and a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Program {
     /// HAProxy.
@@ -40,20 +40,20 @@ pub enum Program {
     Envoy,
 }
 
-/// What is spoken through a sidecar, on both of its sides.
+/// The protocol on both sides of a sidecar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wire {
-    /// HTTP/1.1, each request looked at.
+    /// HTTP/1.1, each request parsed.
     Http1,
-    /// HTTP/2 in clear text, each request looked at.
+    /// HTTP/2 in clear text, each request parsed.
     Http2,
-    /// The same, which carries gRPC.
+    /// HTTP/2 that carries gRPC.
     Grpc,
-    /// Bytes of whatever protocol, passed on as they come.
+    /// Bytes of any protocol, forwarded unchanged.
     Tcp,
 }
 
-/// One sidecar: what it is and between which addresses it stands.
+/// One sidecar: its program and its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {
     pub program: Program,
@@ -63,19 +63,18 @@ pub struct Setup {
     pub listen: SocketAddr,
     /// Where it passes requests on.
     pub service: SocketAddr,
-    /// Most connections that the client holds at a time.
+    /// Most connections that the client holds at once.
     pub connections: u32,
-    /// A folder of its own, made where it is missing: configuration, logs, and the socket by which it is
-    /// asked.
+    /// Its own folder, made if missing: configuration, logs, and the socket for its counters.
     pub folder: PathBuf,
 }
 
-/// What passed through a sidecar, by its own account.
+/// What passed through a sidecar, by its own counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Connections accepted.
     pub connections: u64,
-    /// Requests read; `None` where it does not look at requests.
+    /// Requests read; `None` if it does not parse requests.
     pub requests: Option<u64>,
 }
 
@@ -112,7 +111,7 @@ pub enum SidecarError {
     )]
     Count {
         program: &'static str,
-        /// What came instead.
+        /// What it returned instead.
         why: String,
     },
 }
@@ -130,7 +129,7 @@ impl Program {
         }
     }
 
-    /// How to get it.
+    /// How to install it.
     const fn remedy(self) -> &'static str {
         match self {
             Self::Haproxy => "install it (`apt-get install haproxy`, `dnf install haproxy`)",
@@ -141,7 +140,7 @@ impl Program {
         }
     }
 
-    /// Its executable: sought in `PATH`, then where Debian keeps servers.
+    /// Its executable: searched in `PATH`, then where Debian installs servers.
     pub fn find(self) -> Result<PathBuf, Missing> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
@@ -151,7 +150,7 @@ impl Program {
         })
     }
 
-    /// Its version as it says itself: `2.6.12-1+deb12u4`.
+    /// The version that it reports: `2.6.12-1+deb12u4`.
     pub fn version(self) -> Result<String, Missing> {
         let path = self.find()?;
         let flag = if self == Self::Envoy { "--version" } else { "-v" };
@@ -170,7 +169,7 @@ impl Program {
         })
     }
 
-    /// Whether it can carry that.
+    /// Whether it can carry `wire`; otherwise the reason.
     pub fn carries(self, wire: Wire) -> Result<(), String> {
         match (self, wire) {
             (Self::Nginx, Wire::Http2) => {
@@ -208,7 +207,7 @@ impl Setup {
         }
     }
 
-    /// Writes the configuration, and says how the program is started with it: in the foreground, in
+    /// Writes the configuration, and returns how to start the program with it: in the foreground, in
     /// [`Setup::folder`].
     pub fn prepare(&self, executable: &Path) -> Result<Launch, SidecarError> {
         let program = self.program.name();
@@ -219,7 +218,7 @@ impl Setup {
         fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
         let file = self.folder.join(self.file());
         fs::write(&file, self.configuration()).map_err(failed(&file))?;
-        // One of a block that was begun before would keep the program from making its own.
+        // An interrupted block may have left a socket, which would keep the program from making its own.
         let _ = fs::remove_file(self.folder.join(ask::SOCKET));
         let arguments = match self.program {
             Program::Haproxy => haproxy::arguments(self.file()),
@@ -242,19 +241,19 @@ impl Setup {
         })
     }
 
-    /// Starts it and waits until it accepts connections. What passes is counted from then on.
+    /// Starts it and waits until it accepts connections. Counts start then.
     ///
-    /// Errors: [`SidecarError`], [`Missing`] among them as a program that cannot be executed; nothing is left then.
+    /// Errors: [`SidecarError`], which includes [`Missing`] as a program that cannot be executed; nothing is
+    /// left then.
     pub fn start(self, lab: &Lab, executable: &Path, cores: &[CoreId]) -> Result<Sidecar, SidecarError> {
         let launch = Launch { cores: Some(cores.to_vec()), ..self.prepare(executable)? };
         let running = lab.launch(&launch)?;
         self.adopt(running)
     }
 
-    /// The sidecar of a program that was started as [`Setup::prepare`] says. What passes is counted from now
-    /// on.
+    /// The sidecar of a program that was started as [`Setup::prepare`] says. Counts start now.
     ///
-    /// Errors: [`SidecarError::Count`]; it ends then.
+    /// Errors: [`SidecarError::Count`]; the program is ended then.
     pub fn adopt(self, running: Running) -> Result<Sidecar, SidecarError> {
         let counters =
             Counters { program: self.program, wire: self.wire, folder: self.folder.clone(), asked: 0 };
@@ -264,16 +263,16 @@ impl Setup {
     }
 }
 
-/// A sidecar that is up.
+/// A sidecar that is ready.
 #[derive(Debug)]
 pub struct Sidecar {
     /// Its process.
     pub running: Running,
-    /// What tells what passed through it.
+    /// Reads its counters.
     pub gauge: Gauge,
 }
 
-/// What tells what passed through a sidecar, whoever holds its process.
+/// Reads a sidecar's counters, independent of who holds its process.
 #[derive(Debug)]
 pub struct Gauge {
     counters: Counters,
@@ -288,7 +287,7 @@ impl Gauge {
 }
 
 impl Passed {
-    /// What came since `before`.
+    /// What passed since `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let requests = self.requests.zip(before.requests);
@@ -298,7 +297,7 @@ impl Passed {
         }
     }
 
-    /// Whether at least so many requests can have come this way.
+    /// Whether at least this many requests can have passed.
     pub fn prove(self, requests: u64) -> Result<(), String> {
         match self.requests {
             Some(seen) if seen < requests => {
@@ -318,14 +317,14 @@ struct Counters {
     program: Program,
     wire: Wire,
     folder: PathBuf,
-    /// How often nginx was asked: it counts that too.
+    /// How often nginx was asked, since it counts that too.
     asked: u64,
 }
 
 impl Counters {
-    /// The first reading: programs open the port of their clients before the socket by which they are asked,
-    /// and some let a connection wait for a worker that is not up yet. The look whether it is ready was such
-    /// a connection; until that is counted, it would be counted among those of the client.
+    /// The first reading. Programs open the port for clients before the socket for counters, and some let a
+    /// connection wait until a worker is ready. The check for readiness was such a connection, so this waits
+    /// until it is counted; otherwise it would be counted as the client's.
     fn first(&mut self) -> Result<Passed, SidecarError> {
         let start = sys::monotonic();
         loop {
@@ -356,7 +355,7 @@ impl Counters {
     }
 }
 
-/// What a program's answer about its counters says.
+/// Parses a program's answer about its counters.
 pub fn count(program: Program, wire: Wire, answer: &str) -> Option<Passed> {
     let counted = match program {
         Program::Haproxy => haproxy::count(answer),
@@ -379,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_passed_proves_the_way_or_says_what_it_saw() {
+    fn counters_prove_the_way_or_the_reason_names_them() {
         let passed = |connections, requests| Passed { connections, requests };
         passed(1, Some(10)).prove(10).expect("as many");
         let less = passed(1, Some(9)).prove(10).expect_err("one went elsewhere");
@@ -390,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_installed_is_told_with_its_remedy() {
+    fn a_missing_program_is_reported_with_its_remedy() {
         assert_eq!(find_in([PathBuf::from("/nonexistent")].into_iter(), "haproxy"), None);
         for program in Program::ALL {
             assert!(program.remedy().contains("install"), "{}", program.name());

@@ -2,20 +2,20 @@
 
 use super::{Passed, Setup, Wire, ask::SOCKET};
 
-/// Asks for the page of counters; with HTTP/1.0 the end of the answer is the end of the connection.
+/// The request for the page of counters; with HTTP/1.0 the connection closes after the answer.
 pub(super) const QUESTION: &str = "GET /status HTTP/1.0\r\n\r\n";
 
-/// Descriptors beyond those of connections: listeners, logs, looks whether it is ready.
+/// Descriptors besides those of connections: listeners, logs, checks for readiness.
 const SPARE: u32 = 64;
 
 pub(super) fn arguments(file: &str) -> Vec<String> {
-    // Without `-e` its first complaints would go to a log of the system's.
+    // Without `-e` early errors would go to a system log.
     ["-e", "stderr", "-p", ".", "-c", file].map(str::to_owned).to_vec()
 }
 
 pub(super) fn configuration(setup: &Setup) -> String {
     let Setup { listen, service, connections, .. } = setup;
-    // Each request holds a connection on either side.
+    // Each request uses one connection on each side.
     let most = connections.saturating_mul(2).saturating_add(SPARE);
     let (kind, pass) = match setup.wire {
         Wire::Http2 | Wire::Grpc => (
@@ -32,7 +32,7 @@ pub(super) fn configuration(setup: &Setup) -> String {
     let folders: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("    {kind}_temp_path temp-{kind};\n"))
         .concat();
-    // Started by root, its worker would become another user, who need not be allowed into the folder.
+    // A worker started by root would change to another user, who may lack access to the folder.
     format!(
         "daemon off;\nuser root;\nworker_processes 1;\npid nginx.pid;\nerror_log stderr warn;\n\n\
          events {{\n    worker_connections {most};\n}}\n\n\
@@ -45,12 +45,12 @@ pub(super) fn configuration(setup: &Setup) -> String {
     )
 }
 
-/// `nginx version: nginx/1.22.1`
+/// Parses `nginx version: nginx/1.22.1`.
 pub(super) fn version(said: &str) -> Option<&str> {
     said.lines().find_map(|line| line.split_once("nginx/")?.1.split_whitespace().next())
 }
 
-/// Accepted, handled, requests: the numbers below the line that names them.
+/// Parses the numbers of accepted and handled connections and of requests, below the line that names them.
 pub(super) fn count(answer: &str) -> Option<Passed> {
     let mut lines = answer.lines().skip_while(|line| line.trim() != "server accepts handled requests");
     let mut numbers = lines.nth(1)?.split_whitespace().map(str::parse::<u64>);
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_stand_below_their_names() {
+    fn the_numbers_are_below_their_names() {
         let page = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\n\r\nActive connections: 1 \n\
                     server accepts handled requests\n 5 5 41 \nReading: 0 Writing: 1 Waiting: 0 \n";
         assert_eq!(count(page), Some(Passed { connections: 5, requests: Some(41) }));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_stands_behind_a_slash() {
+    fn the_version_is_after_a_slash() {
         assert_eq!(version("nginx version: nginx/1.22.1 (Debian)"), Some("1.22.1"));
         assert_eq!(version("no such option"), None);
     }
