@@ -122,9 +122,9 @@ fn a_server_that_closes_after_each_reply_is_no_error() {
     ended.assert_measured();
     let figures = ended.json();
     assert_eq!(errors(&figures), []);
-    // The first connection was opened before the load began.
-    let connects = figures["connects"].as_u64().map(|count| count + 1);
-    assert_eq!(connects, figures["requests"].as_u64(), "{ended}");
+    // The first connection was opened before the load began, and the last one may be opened too late for a request.
+    let [connects, requests] = ["connects", "requests"].map(|name| figures[name].as_u64().expect("a count"));
+    assert!(connects + 1 == requests || connects == requests, "{ended}");
     // Without announcing it, the close shows only when the next request is sent; that is opened again, not failed.
     let silent = Server::start(|mut stream, _| {
         if read_head(&mut stream) {
