@@ -193,7 +193,7 @@ impl Framer for Http2 {
         Cancel::Request
     }
 
-    /// A peer may stop all streams for a moment; after [`STARVED`] the connection counts as broken, because otherwise
+    /// A peer may stop all streams for a moment; after `STARVED` the connection counts as broken, because otherwise
     /// its requests would wait forever.
     fn tick(&mut self, now: Timestamp, _out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp> {
         if self.peer.streams > 0 || self.streams.open() > 0 || self.phase != Phase::Running {
