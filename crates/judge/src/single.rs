@@ -265,20 +265,12 @@ mod tests {
         WindowFigures {
             started: Timestamp::from_nanos(1_000),
             ended: Timestamp::from_nanos(1_000_001_000),
-            end: WindowEnd::Complete,
             offered: requests,
             requests,
-            not_sent: 0,
             errors,
-            held_up: 0,
             connects: 1,
-            handshakes: 0,
-            resumed: 0,
-            operations: Vec::new(),
-            all: None,
-            traffic: Traffic::default(),
             health: LoopHealth { wall: Nanoseconds::from_secs(1), ..LoopHealth::default() },
-            stamps: None,
+            ..Default::default()
         }
     }
 

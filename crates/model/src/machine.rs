@@ -10,14 +10,19 @@ use crate::quantity::Nanoseconds;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineCpu {
     /// How long it was.
+    #[serde(rename = "span_ns")]
     pub span: Nanoseconds,
     /// What all cores of the machine worked: all but idle, waiting for disks, and stolen. By the kernel's ticks.
+    #[serde(rename = "busy_ns")]
     pub busy: Nanoseconds,
     /// By so much `busy` may be off either way because the kernel tells whole ticks.
+    #[serde(rename = "resolution_ns")]
     pub resolution: Nanoseconds,
     /// This program: the generator and what conducts it. By its own CPU clock.
+    #[serde(rename = "generator_ns")]
     pub generator: Nanoseconds,
     /// All processes of the variants that were started here, by their own CPU clocks.
+    #[serde(rename = "service_ns")]
     pub service: Nanoseconds,
 }
 

@@ -171,7 +171,7 @@ impl Traffic {
 }
 
 /// How the generator itself fared in one window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LoopHealth {
     /// Loop time outside epoll and spin.
     pub busy: Nanoseconds,
@@ -186,7 +186,9 @@ pub struct LoopHealth {
 }
 
 /// What a window was for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowKind {
     /// Before the rounds of a trial.
@@ -194,6 +196,7 @@ pub enum WindowKind {
     /// After a switch of variants: sent, checked and recorded apart.
     LeadIn,
     /// Counts towards every estimate.
+    #[default]
     Measured,
     /// A longer window that asks whether costs depend on the window's length.
     Check,
@@ -202,10 +205,11 @@ pub enum WindowKind {
 }
 
 /// How a window ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
     /// It did its work, nothing left outstanding.
+    #[default]
     Complete,
     /// Open load: outstanding requests never drained before the cap.
     Saturated,
@@ -215,7 +219,7 @@ pub enum WindowEnd {
 
 /// Count and quick figures of one operation's good replies in one window. Times of errors are in the trial's
 /// histograms only. Quantiles are exact (nearest rank on the window's own records).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OperationFigures {
     /// The operation.
     pub operation: OperationId,
@@ -243,7 +247,7 @@ pub struct OperationFigures {
 pub const HELD_UP: RangeInclusive<Nanoseconds> = Nanoseconds::from_millis(38)..=Nanoseconds::from_millis(48);
 
 /// One window as the generator saw it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WindowFigures {
     /// First byte sent (where nothing was sent: the window's start).
     pub started: Timestamp,
@@ -260,7 +264,6 @@ pub struct WindowFigures {
     /// Requests that failed, by kind.
     pub errors: ErrorCounts,
     /// Good replies that [stood still](HELD_UP) between two of their parts, those of streamed messages left out.
-    #[serde(default)]
     pub held_up: u64,
     /// Connections opened during the window.
     pub connects: u64,
@@ -280,7 +283,6 @@ pub struct WindowFigures {
     /// The generator's own condition.
     pub health: LoopHealth,
     /// Where service times went, by the kernel's time stamps; absent where they were not asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamps: Option<KernelStamps>,
 }
 
@@ -294,7 +296,7 @@ impl WindowFigures {
 }
 
 /// CPU time that the roles of a variant used between thaw and freeze around one window (its lead-in included).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoleCpu {
     /// The role's name: `service`, later `sidecar`, `peer` …
     pub role: String,
@@ -305,7 +307,7 @@ pub struct RoleCpu {
 }
 
 /// One window in its place in the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WindowRecord {
     /// What it was for.
     pub kind: WindowKind,
@@ -325,7 +327,6 @@ pub struct WindowRecord {
     pub cpu: Vec<RoleCpu>,
     /// Round trip of a cache line between the client's core and the first of the services', shortly before; `None` where it
     /// was not measured. A hypervisor that moves virtual cores changes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_latency: Option<Nanoseconds>,
 }
 
@@ -531,13 +532,14 @@ impl Tallies {
 }
 
 /// Memory of one role at one point of a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleMemory {
     /// The role's name.
     pub role: String,
     /// The point.
     pub point: PointId,
     /// Largest resident size of its processes while the point was measured, summed (`VmHWM`).
+    #[serde(rename = "peak_bytes")]
     pub peak: Bytes,
 }
 
@@ -621,13 +623,14 @@ pub struct RuntimeFacts {
 }
 
 /// What the service said of itself when it started, and what was seen of its processes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceFacts {
     /// Its answer to `--version` or `GET /version`; `None` for a URL or command that has none.
     pub version: Option<String>,
     /// SHA-256 of the executable, hexadecimal.
     pub binary_sha256: Option<String>,
     /// Time from start to ready.
+    #[serde(rename = "start_ns")]
     pub start: Option<Nanoseconds>,
     /// The quota of CPU time that it ran under; `None` without one, and for URLs.
     #[serde(default)]
@@ -639,10 +642,10 @@ pub struct ServiceFacts {
     #[serde(default)]
     pub runtime: Option<RuntimeFacts>,
     /// The service to which it passed requests on; `None` where it answered them itself.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<Box<PeerFacts>>,
     /// What stood between it and the client, and what passed there; `None` where nothing did.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Box<NetworkFacts>>,
 }
 
@@ -689,7 +692,7 @@ impl Void {
 }
 
 /// One life of a variant in one block, with everything measured in it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialRecord {
     /// Block, from 0.
     pub block: u32,

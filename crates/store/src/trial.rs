@@ -8,12 +8,8 @@ use sha2::{Digest, Sha256};
 use weighbridge_model::hex;
 use weighbridge_model::id::VariantId;
 use weighbridge_model::machine::MachineCpu;
-use weighbridge_model::network::NetworkFacts;
 use weighbridge_model::pairing::{Pairing, Preparation};
-use weighbridge_model::quantity::Nanoseconds;
-use weighbridge_model::record::{
-    MemoryFacts, PeerFacts, QuotaFacts, RoleMemory, RuntimeFacts, ServiceFacts, TrialRecord, Void,
-};
+use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, Void};
 
 use crate::durable::read_file;
 use crate::error::{Problem, ReadError};
@@ -41,61 +37,26 @@ struct WireTrial {
     /// Not there in records of before there were batches, when all variants lived at once.
     #[serde(default)]
     batch: u32,
-    variant: u16,
+    variant: VariantId,
     variant_name: String,
-    service: WireService,
+    service: ServiceFacts,
     /// One per point; absent in records of before it was asked.
     #[serde(default)]
     pairings: Vec<Pairing>,
     /// One per point; absent in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     preparations: Vec<Preparation>,
-    memory: Vec<WireMemory>,
+    memory: Vec<RoleMemory>,
     steal: f64,
     /// Not there in records of before roles were accounted.
     #[serde(default)]
-    machine: Option<WireMachine>,
+    machine: Option<MachineCpu>,
     /// Requests of measured windows that are not among the samples, though others of their point are; absent where there
     /// are no samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     samples_left_out: Option<u64>,
     void: Option<Void>,
     sha256: WireHashes,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct WireService {
-    version: Option<String>,
-    binary_sha256: Option<String>,
-    start_ns: Option<u64>,
-    #[serde(default)]
-    quota: Option<QuotaFacts>,
-    /// Not there without a limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    memory: Option<MemoryFacts>,
-    #[serde(default)]
-    runtime: Option<RuntimeFacts>,
-    /// Not there where the service passed nothing on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    peer: Option<Box<PeerFacts>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    network: Option<Box<NetworkFacts>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct WireMemory {
-    role: String,
-    point: u16,
-    peak_bytes: u64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct WireMachine {
-    span_ns: u64,
-    busy_ns: u64,
-    resolution_ns: u64,
-    generator_ns: u64,
-    service_ns: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -136,23 +97,14 @@ pub(crate) fn encode(
         schema: RECORD_SCHEMA_VERSION,
         block: trial.block,
         batch: trial.batch,
-        variant: trial.variant.0,
+        variant: trial.variant,
         variant_name: variant_name.to_owned(),
-        service: WireService {
-            version: trial.service.version.clone(),
-            binary_sha256: trial.service.binary_sha256.clone(),
-            start_ns: trial.service.start.map(Nanoseconds::as_nanos),
-            quota: trial.service.quota,
-            memory: trial.service.memory,
-            runtime: trial.service.runtime.clone(),
-            peer: trial.service.peer.clone(),
-            network: trial.service.network.clone(),
-        },
+        service: trial.service.clone(),
         pairings: trial.pairings.clone(),
         preparations: trial.preparations.clone(),
-        memory: trial.memory.iter().map(WireMemory::from).collect(),
+        memory: trial.memory.clone(),
         steal: trial.steal,
-        machine: trial.machine.map(WireMachine::from),
+        machine: trial.machine,
         samples_left_out: samples.is_some().then(|| trial.all_samples_left_out()),
         void: trial.void.clone(),
         sha256: WireHashes {
@@ -186,8 +138,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     let resources = Stored::load(folder, RESOURCES, &hashes.resources)?;
     let memory = resources.parse(|bytes| {
         let memory = read_resources(bytes, &mut windows)?;
-        let agrees = memory.iter().map(WireMemory::from).eq(wire.memory.iter().cloned());
-        agrees
+        (memory == wire.memory)
             .then_some(memory)
             .ok_or_else(|| Problem::somewhere(format!("memory differs from `{TRIAL_FILE}`")))
     })?;
@@ -210,17 +161,8 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     Ok(TrialRecord {
         block: wire.block,
         batch: wire.batch,
-        variant: VariantId(wire.variant),
-        service: ServiceFacts {
-            version: wire.service.version,
-            binary_sha256: wire.service.binary_sha256,
-            start: wire.service.start_ns.map(Nanoseconds::from_nanos),
-            quota: wire.service.quota,
-            memory: wire.service.memory,
-            runtime: wire.service.runtime,
-            peer: wire.service.peer,
-            network: wire.service.network,
-        },
+        variant: wire.variant,
+        service: wire.service,
         windows,
         tallies,
         samples,
@@ -228,7 +170,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         preparations: wire.preparations,
         memory,
         steal: wire.steal,
-        machine: wire.machine.map(MachineCpu::from),
+        machine: wire.machine,
         void: wire.void,
     })
 }
@@ -263,35 +205,5 @@ impl Stored {
             return Ok(());
         }
         Err(ReadError::Altered { path: self.path.clone() })
-    }
-}
-
-impl From<MachineCpu> for WireMachine {
-    fn from(machine: MachineCpu) -> Self {
-        Self {
-            span_ns: machine.span.as_nanos(),
-            busy_ns: machine.busy.as_nanos(),
-            resolution_ns: machine.resolution.as_nanos(),
-            generator_ns: machine.generator.as_nanos(),
-            service_ns: machine.service.as_nanos(),
-        }
-    }
-}
-
-impl From<WireMachine> for MachineCpu {
-    fn from(machine: WireMachine) -> Self {
-        Self {
-            span: Nanoseconds::from_nanos(machine.span_ns),
-            busy: Nanoseconds::from_nanos(machine.busy_ns),
-            resolution: Nanoseconds::from_nanos(machine.resolution_ns),
-            generator: Nanoseconds::from_nanos(machine.generator_ns),
-            service: Nanoseconds::from_nanos(machine.service_ns),
-        }
-    }
-}
-
-impl From<&RoleMemory> for WireMemory {
-    fn from(memory: &RoleMemory) -> Self {
-        Self { role: memory.role.clone(), point: memory.point.0, peak_bytes: memory.peak.get() }
     }
 }

@@ -307,8 +307,7 @@ fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<
                 loop_delay_p50: Nanoseconds::from_nanos(cells.wide()?),
                 lag_p99: Nanoseconds::from_nanos(cells.wide()?),
             },
-            operations: Vec::new(),
-            stamps: None,
+            ..Default::default()
         },
         cpu: Vec::new(),
         core_latency: match later.core_latency && !cells.absent(1) {
@@ -363,17 +362,7 @@ mod tests {
             end: weighbridge_model::record::WindowEnd::Complete,
             offered: 1,
             requests: 1,
-            not_sent: 0,
-            errors: ErrorCounts::default(),
-            held_up: 0,
-            connects: 0,
-            handshakes: 0,
-            resumed: 0,
-            operations: Vec::new(),
-            all: None,
-            traffic: Traffic::default(),
-            health: LoopHealth::default(),
-            stamps: None,
+            ..Default::default()
         };
         let (point, variant) = (PointId(1), VariantId(2));
         let core_latency = Some(Nanoseconds::from_nanos(320));

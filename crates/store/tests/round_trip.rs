@@ -434,19 +434,17 @@ fn any_trial() -> impl Strategy<Value = Quiet> {
             |((variant, batch), service, windows, tallies, (pairings, memory, steal, machine), void)| {
                 let variant = VariantId(variant);
                 Quiet(TrialRecord {
-                    block: 0,
                     batch,
                     variant,
                     service,
                     windows,
                     tallies,
-                    samples: Vec::new(),
                     pairings,
-                    preparations: Vec::new(),
                     memory,
                     steal,
                     machine,
                     void,
+                    ..Default::default()
                 })
             },
         )

@@ -6,13 +6,12 @@ use std::process::Command;
 
 use weighbridge_judge::{Cores, Placement, Question, Run, summarise};
 use weighbridge_model::experiment::Experiment;
-use weighbridge_model::id::{OperationId, PointId, VariantId};
+use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::plan::{PlanFile, RunPlan};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{
-    ErrorCounts, LoopHealth, OperationFigures, ServiceFacts, Tallies, Traffic, TrialRecord, Void, WindowEnd,
-    WindowFigures, WindowKind, WindowRecord,
+    OperationFigures, Tallies, TrialRecord, Void, WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_store::{Participant, RunWriter, UtcTime};
 
@@ -37,30 +36,19 @@ fn window(place: (u32, u16, u32), p50: u64) -> WindowRecord {
     WindowRecord {
         kind: WindowKind::Measured,
         block,
-        point: PointId(0),
         round,
         position: u32::from(variant),
         variant: VariantId(variant),
         figures: WindowFigures {
             started,
             ended: started + time * 200,
-            end: WindowEnd::Complete,
             offered: 200,
             requests: 200,
-            not_sent: 0,
-            errors: ErrorCounts::default(),
-            held_up: 0,
-            connects: 0,
-            handshakes: 0,
-            resumed: 0,
             operations: vec![figures],
             all: Some(figures),
-            traffic: Traffic::default(),
-            health: LoopHealth::default(),
-            stamps: None,
+            ..Default::default()
         },
-        cpu: Vec::new(),
-        core_latency: None,
+        ..Default::default()
     }
 }
 
@@ -74,18 +62,12 @@ fn small_run() -> Vec<Vec<TrialRecord>> {
         };
         TrialRecord {
             block,
-            batch: 0,
             variant: VariantId(variant),
-            service: ServiceFacts::default(),
             windows: (0..12).map(|round| window((block, variant, round), p50(round))).collect(),
             tallies: vec![Tallies::default()],
-            samples: Vec::new(),
             pairings: vec![Pairing::Windows],
-            preparations: Vec::new(),
-            memory: Vec::new(),
-            steal: 0.0,
-            machine: None,
             void: (block == 3 && variant == 1).then_some(Void::ClockJump),
+            ..Default::default()
         }
     };
     (0..7).map(|block| vec![trial(block, 0), trial(block, 1)]).collect()

@@ -337,18 +337,12 @@ impl<'a, 'b> Block<'a, 'b> {
             }
             self.trials.push(TrialRecord {
                 block: self.number,
-                batch: 0,
                 variant: id,
                 service: running.facts.clone(),
-                windows: Vec::new(),
                 tallies: vec![Tallies::default(); experiment.points.len()],
-                samples: Vec::new(),
                 pairings: vec![Pairing::default(); experiment.points.len()],
                 preparations: vec![Preparation::default(); experiment.points.len()],
-                memory: Vec::new(),
-                steal: 0.0,
-                machine: None,
-                void: None,
+                ..Default::default()
             });
             self.variants.push(running);
         }

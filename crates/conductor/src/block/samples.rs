@@ -202,7 +202,7 @@ pub(super) fn expected(load: &Load, pace: Option<Pace>) -> u64 {
 mod tests {
     use super::*;
     use weighbridge_model::id::{OperationId, VariantId};
-    use weighbridge_model::record::{Outcome, ServiceFacts};
+    use weighbridge_model::record::Outcome;
 
     /// A trial with so many samples in each of some rounds; each takes as many nanoseconds as its round has number.
     fn trial(variant: u16, rounds: u32, each: usize) -> TrialRecord {
@@ -221,19 +221,9 @@ mod tests {
             relayed: None,
         };
         TrialRecord {
-            block: 0,
-            batch: 0,
             variant: VariantId(variant),
-            service: ServiceFacts::default(),
-            windows: Vec::new(),
-            tallies: Vec::new(),
             samples: (0..rounds).flat_map(|round| std::iter::repeat_n(sample(round), each)).collect(),
-            pairings: Vec::new(),
-            preparations: Vec::new(),
-            memory: Vec::new(),
-            steal: 0.0,
-            machine: None,
-            void: None,
+            ..Default::default()
         }
     }
 

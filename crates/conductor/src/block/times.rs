@@ -80,60 +80,24 @@ mod tests {
     use super::*;
     use weighbridge_model::id::VariantId;
     use weighbridge_model::pairing::{Preparation, WarmEnd, WarmUp};
-    use weighbridge_model::record::{
-        ErrorCounts, LoopHealth, ServiceFacts, Tallies, Traffic, WindowEnd, WindowFigures,
-    };
+    use weighbridge_model::record::{ServiceFacts, Tallies, WindowFigures};
 
     fn window(kind: WindowKind, round: u32, from: u64, to: u64) -> WindowRecord {
         let at = |millis: u64| Timestamp::from_nanos(millis * 1_000_000);
-        let figures = WindowFigures {
-            started: at(from),
-            ended: at(to),
-            end: WindowEnd::Complete,
-            offered: 1,
-            requests: 1,
-            not_sent: 0,
-            errors: ErrorCounts::default(),
-            held_up: 0,
-            connects: 0,
-            handshakes: 0,
-            resumed: 0,
-            operations: Vec::new(),
-            all: None,
-            traffic: Traffic::default(),
-            health: LoopHealth::default(),
-            stamps: None,
-        };
+        let figures =
+            WindowFigures { started: at(from), ended: at(to), offered: 1, requests: 1, ..Default::default() };
         let (point, variant) = (PointId(0), VariantId(0));
-        WindowRecord {
-            kind,
-            block: 0,
-            point,
-            round,
-            position: 0,
-            variant,
-            figures,
-            cpu: Vec::new(),
-            core_latency: None,
-        }
+        WindowRecord { kind, point, round, variant, figures, ..Default::default() }
     }
 
     #[test]
     fn a_stored_block_tells_its_times() {
         let trial = |windows| TrialRecord {
-            block: 0,
-            batch: 0,
             variant: VariantId(0),
             service: ServiceFacts { start: Some(Nanoseconds::from_millis(7)), ..ServiceFacts::default() },
             windows,
             tallies: vec![Tallies::default()],
-            samples: Vec::new(),
-            pairings: Vec::new(),
-            preparations: Vec::new(),
-            memory: Vec::new(),
-            steal: 0.0,
-            machine: None,
-            void: None,
+            ..Default::default()
         };
         let one = trial(vec![
             window(WindowKind::WarmUp, 0, 100, 150),

@@ -8,7 +8,7 @@ use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::process::talk::{Talk, TalkError};
 use weighbridge_load::window::{Load, Stop};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd, WindowFigures};
+use weighbridge_model::record::{LoopHealth, WindowFigures};
 use weighbridge_workload::direct::{Answer, AnswerError, Ask};
 
 use crate::control::Control;
@@ -78,20 +78,12 @@ impl Direct {
         let figures = WindowFigures {
             started,
             ended: started + answer.elapsed,
-            end: WindowEnd::Complete,
             offered: requests,
             requests,
-            not_sent: 0,
-            errors: ErrorCounts::default(),
-            held_up: 0,
-            connects: 0,
-            handshakes: 0,
-            resumed: 0,
             operations: vec![answer.figures()],
             all: Some(answer.figures()),
-            traffic: Traffic::default(),
             health: LoopHealth { wall: answer.elapsed, ..LoopHealth::default() },
-            stamps: None,
+            ..Default::default()
         };
         Ok((figures, answer))
     }

@@ -84,28 +84,9 @@ fn less(times: LegTimes, constant: Nanoseconds) -> LegTimes {
 mod tests {
     use super::*;
     use weighbridge_model::legs::LegFigures;
-    use weighbridge_model::quantity::Timestamp;
-    use weighbridge_model::record::{ErrorCounts, LoopHealth, Traffic, WindowEnd};
 
     fn window(stamps: Option<KernelStamps>) -> WindowFigures {
-        WindowFigures {
-            started: Timestamp::default(),
-            ended: Timestamp::default(),
-            end: WindowEnd::Complete,
-            offered: 0,
-            requests: 0,
-            not_sent: 0,
-            errors: ErrorCounts::default(),
-            held_up: 0,
-            connects: 0,
-            handshakes: 0,
-            resumed: 0,
-            operations: Vec::new(),
-            all: None,
-            traffic: Traffic::default(),
-            health: LoopHealth::default(),
-            stamps,
-        }
+        WindowFigures { stamps, ..Default::default() }
     }
 
     const fn micros(n: u64) -> Nanoseconds {

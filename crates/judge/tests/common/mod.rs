@@ -12,7 +12,7 @@ use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu, RoleMemory,
-    ServiceFacts, Tallies, Traffic, TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
+    ServiceFacts, Tallies, Traffic, TrialRecord, WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_model::summary::{Cost, Summary};
 
@@ -56,22 +56,15 @@ impl Place {
 pub fn trial(block: u32, variant: u16) -> TrialRecord {
     TrialRecord {
         block,
-        batch: 0,
         variant: VariantId(variant),
         service: ServiceFacts { version: Some("test 1.0".to_owned()), ..Default::default() },
-        windows: Vec::new(),
         tallies: vec![Tallies::default()],
-        samples: Vec::new(),
-        pairings: Vec::new(),
-        preparations: Vec::new(),
         memory: vec![RoleMemory {
             role: "service".to_owned(),
             point: PointId(0),
             peak: Bytes::new(10 << 20),
         }],
-        steal: 0.0,
-        machine: None,
-        void: None,
+        ..Default::default()
     }
 }
 
@@ -97,22 +90,15 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
     trial.windows.push(WindowRecord {
         kind: place.kind,
         block: trial.block,
-        point: PointId(0),
         round: place.round,
         position: place.position,
         variant: trial.variant,
         figures: WindowFigures {
             started,
             ended,
-            end: WindowEnd::Complete,
             offered: count,
             requests: count,
-            not_sent: 0,
             errors,
-            held_up: 0,
-            connects: 0,
-            handshakes: 0,
-            resumed: 0,
             operations: operations.into_iter().filter_map(of).collect(),
             all: figures(requests, |_| true, 0),
             traffic: Traffic {
@@ -127,14 +113,14 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
                 wall: Nanoseconds::from_nanos(time),
                 ..Default::default()
             },
-            stamps: None,
+            ..Default::default()
         },
         cpu: vec![RoleCpu {
             role: "service".to_owned(),
             cpu: Nanoseconds::from_nanos(10_000 * count),
             requests: count,
         }],
-        core_latency: None,
+        ..Default::default()
     });
 }
 

@@ -6,12 +6,9 @@
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::estimate::Quantity;
-use weighbridge_model::id::{OperationId, PointId, VariantId};
+use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
-use weighbridge_model::record::{
-    ErrorCounts, LoopHealth, OperationFigures, ServiceFacts, Traffic, TrialRecord, WindowEnd, WindowFigures,
-    WindowKind, WindowRecord,
-};
+use weighbridge_model::record::{OperationFigures, TrialRecord, WindowFigures, WindowKind, WindowRecord};
 
 /// Requests of a window.
 const REQUESTS: usize = 200;
@@ -256,20 +253,11 @@ impl State {
 fn trial(block: u32, variant: u16) -> TrialRecord {
     TrialRecord {
         block,
-        batch: 0,
         variant: VariantId(variant),
-        service: ServiceFacts::default(),
-        windows: Vec::new(),
         // The laws' quantities come from windows alone; histograms of thousands of trials would only take
         // time.
         tallies: Vec::new(),
-        samples: Vec::new(),
-        pairings: Vec::new(),
-        preparations: Vec::new(),
-        memory: Vec::new(),
-        steal: 0.0,
-        machine: None,
-        void: None,
+        ..Default::default()
     }
 }
 
@@ -290,30 +278,18 @@ fn push(trial: &mut TrialRecord, (round, position): (u32, u32), sums: Sums) {
     trial.windows.push(WindowRecord {
         kind: WindowKind::Measured,
         block: trial.block,
-        point: PointId(0),
         round,
         position,
         variant: trial.variant,
         figures: WindowFigures {
             started,
             ended: started + nanos(sums.sum),
-            end: WindowEnd::Complete,
             offered: sums.ok,
             requests: sums.ok,
-            not_sent: 0,
-            errors: ErrorCounts::default(),
-            held_up: 0,
-            connects: 0,
-            handshakes: 0,
-            resumed: 0,
-            operations: Vec::new(),
-            stamps: None,
             all: Some(all),
-            traffic: Traffic::default(),
-            health: LoopHealth::default(),
+            ..Default::default()
         },
-        cpu: Vec::new(),
-        core_latency: None,
+        ..Default::default()
     });
 }
 

@@ -8,8 +8,8 @@ use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::samples::{Relayed, Sample};
 use weighbridge_model::record::{
-    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, Outcome, Traffic, WindowEnd, WindowFigures,
-    WindowKind, WindowRecord,
+    ErrorCounts, ErrorKind, LoopHealth, OperationFigures, Outcome, Traffic, WindowFigures, WindowKind,
+    WindowRecord,
 };
 use weighbridge_model::summary::{Summary, VariantSummary};
 
@@ -121,22 +121,16 @@ fn window((at, variant): (usize, &VariantSummary), round: u32, kind: WindowKind)
         record: WindowRecord {
             kind,
             block: round,
-            point: PointId(0),
             round,
             position: at as u32,
             variant: VariantId(at as u16),
             figures: WindowFigures {
                 started,
                 ended: started + nanos(16_000_000),
-                end: WindowEnd::Complete,
                 offered: 1_000,
                 requests: 1_000,
-                not_sent: 0,
                 errors: ErrorCounts { timeout: 2, ..ErrorCounts::default() },
-                held_up: 0,
                 connects: 1,
-                handshakes: 0,
-                resumed: 0,
                 operations: vec![all],
                 all: (round != 1).then_some(all),
                 traffic: Traffic {
@@ -151,10 +145,10 @@ fn window((at, variant): (usize, &VariantSummary), round: u32, kind: WindowKind)
                     loop_delay_p50: nanos(410),
                     lag_p99: nanos(4_200),
                 },
-                stamps: None,
+                ..Default::default()
             },
-            cpu: Vec::new(),
             core_latency: (round > 0).then(|| nanos(320)),
+            ..Default::default()
         },
     }
 }

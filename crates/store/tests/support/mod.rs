@@ -1,4 +1,5 @@
-//! Trials made from a seed, for tests: several points, operations and outcomes, every field set.
+//! Trials made from a seed, for tests: several points, operations and outcomes. Every field of a record is named, without
+//! `..Default`, so that a new field cannot be left out of what is stored.
 
 #![allow(dead_code)] // each test file uses its part
 
