@@ -16,3 +16,4 @@ pub mod net;
 pub mod process;
 pub mod removal;
 pub mod service;
+pub mod unavailable;

@@ -127,9 +127,9 @@ mod tests {
     use weighbridge_lab::host::cores::{CoreId, CoreLayout};
     use weighbridge_lab::host::procfs::Pid;
     use weighbridge_lab::layers::LayerReport;
-    use weighbridge_lab::net::Unavailable;
     use weighbridge_lab::process::freeze::FreezeMethod;
     use weighbridge_lab::process::quota::Version;
+    use weighbridge_lab::unavailable::Unavailable;
     use weighbridge_model::environment::{
         AddressLayout, Frequency, HostFacts, HugePages, Hypervisor, KernelSettings, Limit, PacketSteering,
         PortRange, Switch,

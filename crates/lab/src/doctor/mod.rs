@@ -28,11 +28,11 @@ use crate::host::resource_limits;
 use crate::host::sys;
 use crate::host::{facts, memory_available};
 use crate::layers::{self, LayerReport};
-use crate::net::Unavailable;
 use crate::process::freeze::FreezeMethod;
 use crate::process::memory;
 use crate::process::quota;
 use crate::removal::stale::stale_summary;
+use crate::unavailable::Unavailable;
 
 pub use settings::CoreInterrupts;
 

@@ -7,6 +7,7 @@ use weighbridge_model::environment::{
 use super::*;
 use crate::host::cores::CoreId;
 use crate::host::parse_interrupts;
+use crate::unavailable::Unavailable;
 
 fn core_ids(numbers: &[u32]) -> Vec<CoreId> {
     numbers.iter().copied().map(CoreId::new).collect()

@@ -18,10 +18,10 @@ use super::{HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
 use crate::layers::frames::impairment::{Delay, Distribution, Impairment, ImpairmentError};
 use crate::layers::frames::{self, InterfacePair, Settings};
-use crate::net::Unavailable;
 use crate::net::namespace::in_scratch;
 use crate::process::launch::{Lab, Ready};
 use crate::process::talk::Talk;
+use crate::unavailable::Unavailable;
 
 /// Its name among the programs of a variant, and the role of its CPU time.
 const ROLE: &str = "relay";

@@ -13,9 +13,10 @@ use super::site::run_on;
 use super::veth::{CAPABILITIES, CLIENT_PORT, DEVICE, SERVER_PORT, WITH_RAW, try_here};
 use super::{Answered, Hosts, LayerError, Part, Site};
 use crate::net::tools::{Tool, need};
-use crate::net::{Batch, Capability, Unavailable};
+use crate::net::{Batch, Capability};
 use crate::process::launch::Lab;
 use crate::service::Freezing;
+use crate::unavailable::Unavailable;
 
 /// netem's limit of waiting packets: a minute of more than a thousand per second.
 const NETEM_QUEUE: u32 = 100_000;

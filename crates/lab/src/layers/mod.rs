@@ -33,12 +33,13 @@ use weighbridge_model::relayed::Relayed;
 use crate::cleanup::tracker::CleanupTrackerError;
 use crate::layers::container::oci::ContainerError;
 use crate::layers::ovs::switch::OvsError;
-use crate::layers::sidecar::proxy::{Missing, SidecarError};
+use crate::layers::sidecar::proxy::SidecarError;
 use crate::layers::wireguard::tunnel::WireguardError;
 use crate::net::tools::{Tool, need};
-use crate::net::{Capability, NamespaceError, ToolError, Unavailable};
+use crate::net::{Capability, NamespaceError, ToolError};
 use crate::process::launch::{Lab, Launch, LaunchError};
 use crate::service::Freezing;
+use crate::unavailable::Unavailable;
 
 pub use container::ENGINE;
 pub use probe::{LayerReport, report};
@@ -176,12 +177,6 @@ pub enum LayerError {
     Container(#[from] ContainerError),
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
-}
-
-impl From<Missing> for LayerError {
-    fn from(missing: Missing) -> Self {
-        Self::Unavailable(Unavailable::new(missing.reason, missing.remedy))
-    }
 }
 
 /// The parts of a variant's layers, in their order. One part may implement several layers of the link.

@@ -8,7 +8,7 @@ use weighbridge_model::experiment::{
 use weighbridge_model::quantity::{BitsPerSecond, Bytes, Nanoseconds, Ratio};
 
 use super::{available, parts};
-use crate::net::Unavailable;
+use crate::unavailable::Unavailable;
 
 /// Whether this host can run a kind of layer.
 #[derive(Debug, Clone, PartialEq, Eq)]

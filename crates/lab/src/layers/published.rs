@@ -24,8 +24,9 @@ use super::veth::{DEVICE as LINK, try_here};
 use super::{Answered, HostRole, LayerError, Site};
 use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
-use crate::net::{Batch, Namespace, Unavailable};
+use crate::net::{Batch, Namespace};
 use crate::process::launch::{Lab, LinePattern, Ready};
+use crate::unavailable::Unavailable;
 
 /// The role of the program's CPU time and memory.
 const ROLE: &str = "port-forwarder";

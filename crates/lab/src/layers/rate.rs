@@ -8,8 +8,9 @@ use super::site::run_on;
 use super::veth::{CAPABILITIES, CLIENT_PORT, SERVER_PORT, try_here};
 use super::{LayerError, Part, Site};
 use crate::net::tools::Tool;
-use crate::net::{Batch, Capability, Unavailable};
+use crate::net::{Batch, Capability};
 use crate::process::launch::Lab;
+use crate::unavailable::Unavailable;
 
 /// The layer `rate`.
 #[derive(Debug)]

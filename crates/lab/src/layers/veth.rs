@@ -24,8 +24,9 @@ use super::{Answered, End, Ends, Hosts, LayerError, Part, Site};
 use crate::host::sys;
 use crate::layers::rehearsal::Rehearsal;
 use crate::net::tools::{AS_ROOT, Tool};
-use crate::net::{Batch, Capability, Namespace, ToolError, Unavailable, namespace};
+use crate::net::{Batch, Capability, Namespace, ToolError, namespace};
 use crate::process::launch::Lab;
+use crate::unavailable::Unavailable;
 
 /// The device of a host.
 pub(super) const DEVICE: &str = "eth0";

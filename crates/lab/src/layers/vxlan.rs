@@ -10,8 +10,9 @@ use super::site::run_on;
 use super::veth::{CAPABILITIES, neighbour, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::net::tools::Tool;
-use crate::net::{Batch, Capability, Namespace, Unavailable};
+use crate::net::{Batch, Capability, Namespace};
 use crate::process::launch::Lab;
+use crate::unavailable::Unavailable;
 
 /// Bytes of the outer IP, UDP and VXLAN headers and of the inner Ethernet header.
 const OVERHEAD: u32 = 50;

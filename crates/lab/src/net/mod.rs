@@ -12,4 +12,4 @@ pub mod tools;
 pub use connector::Connector;
 pub use counters::parse_devices;
 pub use namespace::{FOLDER, Namespace, NamespaceError};
-pub use tools::{Batch, Capability, ToolError, Unavailable};
+pub use tools::{Batch, Capability, ToolError};

@@ -3,27 +3,13 @@
 //! Programs instead of netlink make the commands readable and repeatable by hand. Each runs on the calling
 //! thread, and so in its namespace; nothing here chooses one.
 
+use crate::unavailable::Unavailable;
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}; {remedy}")]
-pub struct Unavailable {
-    /// What is missing.
-    pub reason: String,
-    /// How to get it.
-    pub remedy: String,
-}
-
-impl Unavailable {
-    pub fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { reason: reason.into(), remedy: remedy.into() }
-    }
-}
 
 /// How a process gets what networks need. Engines also forbid containers to mount and make `/proc/sys`
 /// read-only, which no capability changes.

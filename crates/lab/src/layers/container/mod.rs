@@ -15,10 +15,11 @@ use super::site::SiteProgram;
 use super::veth::CAPABILITIES;
 use super::{Answered, HostRole, LayerError, Part, Site};
 use crate::host::procfs::Pid;
-use crate::net::{Capability, Namespace, Unavailable};
+use crate::net::{Capability, Namespace};
 use crate::process::launch::{Lab, Launch, LinePattern, Ready};
 use crate::service::Freezing;
-use oci::{Container, ENGINE_PORT, ENGINE_UP, Engine, EngineSettings, Missing, Runtime, Settings};
+use crate::unavailable::Unavailable;
+use oci::{Container, ENGINE_PORT, ENGINE_UP, Engine, EngineSettings, Runtime, Settings};
 
 /// The role of an engine's daemon and its helpers, without the container itself.
 pub const ENGINE: &str = "container-engine";
@@ -68,7 +69,7 @@ impl ContainerPart {
 
     /// Name and version of what runs it.
     fn programs(&self) -> String {
-        let named = |name: &str, version: Result<String, Missing>| match version {
+        let named = |name: &str, version: Result<String, Unavailable>| match version {
             Ok(version) => format!("{name} {version}"),
             Err(_) => name.to_owned(),
         };

@@ -25,9 +25,10 @@ use super::veth::{WITH_RAW, neighbour, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
-use crate::net::{Batch, Capability, Unavailable};
+use crate::net::{Batch, Capability};
 use crate::process::launch::Lab;
 use crate::service::Freezing;
+use crate::unavailable::Unavailable;
 use switch::{OvsError, PortCounts, Switch};
 
 /// The bridge with the device of the host.

@@ -15,9 +15,9 @@ use std::time::Duration;
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::host::cores::CoreId;
-use crate::net::Unavailable;
 use crate::process::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
+use crate::unavailable::Unavailable;
 
 /// Where packages install the schema of the database.
 const SCHEMAS: [&str; 2] =

@@ -11,16 +11,16 @@ use weighbridge_model::network::ProgramFacts;
 
 use super::{LayerError, Part, Site};
 use crate::host::ports;
-use crate::net::Unavailable;
 use crate::process::launch::{Lab, Launch};
-use proxy::{Gauge, Missing, Passed, Program, Setup, SidecarError, Wire};
+use crate::unavailable::Unavailable;
+use proxy::{Gauge, Passed, Program, Setup, SidecarError, Wire};
 
 /// A proxy in front of the service, or two.
 #[derive(Debug)]
 pub(super) struct SidecarPart {
     layer: Sidecar,
     program: Program,
-    version: OnceLock<Result<String, Missing>>,
+    version: OnceLock<Result<String, Unavailable>>,
     /// Those that run, the server's first.
     up: Mutex<Vec<RunningProxy>>,
 }
@@ -41,7 +41,7 @@ impl SidecarPart {
         Self { layer, program, version: OnceLock::new(), up: Mutex::default() }
     }
 
-    fn version(&self) -> Result<&str, Missing> {
+    fn version(&self) -> Result<&str, Unavailable> {
         self.version.get_or_init(|| self.program.version()).as_ref().map(String::as_str).map_err(Clone::clone)
     }
 

@@ -23,9 +23,10 @@ use super::veth::{CAPABILITIES, DEVICE as LINK, try_here};
 use super::{Answered, End, Ends, LayerError, Part, Site};
 use crate::host::sys::monotonic;
 use crate::net::tools::Tool;
-use crate::net::{Batch, Capability, Namespace, Unavailable, namespace};
+use crate::net::{Batch, Capability, Namespace, namespace};
 use crate::process::launch::{Lab, LaunchError};
 use crate::service::Freezing;
+use crate::unavailable::Unavailable;
 use tunnel::{DEVICE, Keys, PORT, Transfer, TunnelConfig, WireguardError};
 
 /// Agreeing on keys takes a round trip; lost messages are repeated after five seconds.

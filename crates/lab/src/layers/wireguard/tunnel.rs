@@ -23,9 +23,10 @@ use weighbridge_model::quantity::Nanoseconds;
 use crate::host::cores::CoreId;
 use crate::host::procfs::Pid;
 use crate::host::sys;
-use crate::net::{NamespaceError, Unavailable};
+use crate::net::NamespaceError;
 use crate::process::launch::{Asking, Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
+use crate::unavailable::Unavailable;
 
 /// The device of either end.
 pub const DEVICE: &str = "wg0";

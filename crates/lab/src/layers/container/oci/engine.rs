@@ -14,8 +14,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::bundle::{Access, BindMount};
-use super::{Missing, Runtime, groups, hybrid, rehearsal};
+use super::{Runtime, groups, hybrid, rehearsal};
 use crate::host::procfs::Pid;
+use crate::unavailable::Unavailable;
 
 /// A program that manages containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,11 +83,11 @@ impl Engine {
     }
 
     /// The program that runs containers.
-    fn executable(self) -> Result<PathBuf, Missing> {
+    fn executable(self) -> Result<PathBuf, Unavailable> {
         self.find(self.name())
     }
 
-    fn find(self, name: &str) -> Result<PathBuf, Missing> {
+    fn find(self, name: &str) -> Result<PathBuf, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         // Distributions install engines in these folders. Wrappers of the same name often come first in
         // `PATH`.
@@ -95,7 +96,7 @@ impl Engine {
         let found = folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file()));
         found.ok_or_else(|| {
             let (_, package) = self.programs();
-            Missing {
+            Unavailable {
                 reason: format!("the program `{name}` is not installed"),
                 remedy: format!(
                     "install it (`apt-get install {package}`, `dnf install {}`); no daemon need run",
@@ -106,7 +107,7 @@ impl Engine {
     }
 
     /// The version that it reports: `20.10.24+dfsg1`.
-    pub fn version(self) -> Result<String, Missing> {
+    pub fn version(self) -> Result<String, Unavailable> {
         let path = match self {
             Self::Docker => self.find("dockerd")?,
             Self::Podman => self.executable()?,
@@ -117,7 +118,7 @@ impl Engine {
         let first = said.lines().next().unwrap_or_default();
         // `Docker version 20.10.24+dfsg1, build 297e128`, `podman version 4.3.1`
         let version = first.split_once(" version ").and_then(|(_, rest)| rest.split([',', ' ']).next());
-        version.map(str::to_owned).ok_or_else(|| Missing {
+        version.map(str::to_owned).ok_or_else(|| Unavailable {
             reason: format!("`{} --version` says no version but `{first}`", path.display()),
             remedy: format!("install {} anew", self.name()),
         })
@@ -125,17 +126,17 @@ impl Engine {
 
     /// Whether this process can run containers with it, with or without published ports. Starts a daemon once
     /// per program to see that it gets ready.
-    pub fn probe(self, runtime: Runtime, is_published: bool) -> Result<(), Missing> {
+    pub fn probe(self, runtime: Runtime, is_published: bool) -> Result<(), Unavailable> {
         let (programs, _) = self.programs();
         programs.iter().try_for_each(|name| self.find(name).map(drop))?;
         if runtime == Runtime::Crun && hybrid().is_some() {
-            return Err(Missing {
+            return Err(Unavailable {
                 reason: "crun refuses hosts with both versions of control groups, and an engine cannot hide one from it".to_owned(),
                 remedy: "take `runtime = \"runc\"`".to_owned(),
             });
         }
         runtime.probe()?;
-        static TRIED: [OnceLock<Result<(), Missing>>; 2] = [const { OnceLock::new() }; 2];
+        static TRIED: [OnceLock<Result<(), Unavailable>>; 2] = [const { OnceLock::new() }; 2];
         match self {
             Self::Docker => TRIED[usize::from(is_published)]
                 .get_or_init(|| self.try_daemon(runtime, is_published))
@@ -145,7 +146,7 @@ impl Engine {
     }
 
     /// Starts the daemon so that its networks, mounts and processes end with it, and with us.
-    fn try_daemon(self, runtime: Runtime, is_published: bool) -> Result<(), Missing> {
+    fn try_daemon(self, runtime: Runtime, is_published: bool) -> Result<(), Unavailable> {
         let network = (!is_published).then_some(Path::new("/proc/self/ns/net"));
         let listen = format!(
             "\"$@\" 2>&1 | while read -r line; do echo \"$line\"; \
@@ -163,7 +164,7 @@ impl Engine {
             }
             Err(error) => error.to_string(),
         };
-        Err(Missing {
+        Err(Unavailable {
             reason: format!("the daemon of {} does not come up here: {why}", self.name()),
             remedy: "fix that, or use `engine = \"podman\"`, or a container without an engine".to_owned(),
         })
@@ -177,7 +178,7 @@ impl Engine {
         runtime: Runtime,
         bundle: &Path,
         network: Option<&Path>,
-    ) -> Result<Option<Vec<String>>, Missing> {
+    ) -> Result<Option<Vec<String>>, Unavailable> {
         if self == Self::Podman {
             return Ok(None);
         }
@@ -225,7 +226,7 @@ impl Engine {
     }
 
     /// The first words of every command for the daemon whose first process is `daemon`.
-    fn client(self, daemon: Option<Pid>) -> Result<Vec<String>, Missing> {
+    fn client(self, daemon: Option<Pid>) -> Result<Vec<String>, Unavailable> {
         let mut words = vec![self.executable()?.display().to_string()];
         if let Some(pid) = daemon {
             words.extend(["--host".to_owned(), format!("unix:///proc/{pid}/root{SOCKET}")]);
@@ -392,7 +393,7 @@ fn hidden(folders: &[&str]) -> String {
 }
 
 /// Podman's options for its folders and its runtime.
-fn podman_places(runtime: Runtime, hooks: &Path) -> Result<Vec<String>, Missing> {
+fn podman_places(runtime: Runtime, hooks: &Path) -> Result<Vec<String>, Unavailable> {
     let mut words: Vec<String> = [
         "--root=/run/weigh/root",
         "--runroot=/run/weigh/runroot",

@@ -24,12 +24,13 @@ use std::time::Duration;
 use crate::cleanup::owned_resource::{OwnedResource, PREFIX};
 use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::host::procfs::Pid;
+use crate::net::Capability;
 use crate::net::tools::need;
-use crate::net::{Capability, Unavailable};
 use crate::process::Wrapping;
 use crate::process::cgroup::Hierarchy;
 use crate::process::launch::{Lab, Launch};
 use crate::service::{runtime, state};
+use crate::unavailable::Unavailable;
 
 pub use bundle::{Access, BindMount, BundleConfig, configuration};
 use engine::ContainerSpec;
@@ -70,20 +71,11 @@ pub(crate) struct EngineSettings<'a> {
     pub published: Option<IpAddr>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}; {remedy}")]
-pub struct Missing {
-    /// What is missing.
-    pub reason: String,
-    /// What to do about it.
-    pub remedy: String,
-}
-
 /// Why a container could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ContainerError {
     #[error(transparent)]
-    Missing(#[from] Missing),
+    Missing(#[from] Unavailable),
     #[error("could not write `{}` for the container `{id}`: {source}; free space or check the folder", path.display())]
     Write { id: String, path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -123,35 +115,35 @@ impl Runtime {
     }
 
     /// Its executable: searched in `PATH`, then where Debian installs programs for root.
-    pub fn find(self) -> Result<PathBuf, Missing> {
+    pub fn find(self) -> Result<PathBuf, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from));
         let found = folders.find_map(|folder| Some(folder.join(self.name())).filter(|path| path.is_file()));
-        found.ok_or_else(|| Missing {
+        found.ok_or_else(|| Unavailable {
             reason: format!("the program `{}` is not installed", self.name()),
             remedy: format!("install it (`apt-get install {0}`, `dnf install {0}`)", self.name()),
         })
     }
 
     /// The version that it reports: `1.1.5+ds1`.
-    pub fn version(self) -> Result<String, Missing> {
+    pub fn version(self) -> Result<String, Unavailable> {
         let path = self.find()?;
         let command = [path.display().to_string(), "--version".to_owned()];
         let said = crate::host::ask::ask(&command, None, PATIENCE).unwrap_or_else(|error| error.to_string());
         let first = said.lines().next().unwrap_or_default();
         let version = first.split_once(" version ").map(|(_, version)| version.trim().to_owned());
-        version.ok_or_else(|| Missing {
+        version.ok_or_else(|| Unavailable {
             reason: format!("`{} --version` says no version but `{first}`", path.display()),
             remedy: format!("install {} anew", self.name()),
         })
     }
 
     /// Whether this process can run containers with it; runs one to find out.
-    pub fn probe(self) -> Result<(), Missing> {
+    pub fn probe(self) -> Result<(), Unavailable> {
         self.version()?;
-        need(&[Capability::SysAdmin]).map_err(|Unavailable { reason, remedy }| Missing { reason, remedy })?;
+        need(&[Capability::SysAdmin])?;
         if !Hierarchy::detect().is_some_and(|found| found.is_usable()) {
-            return Err(Missing {
+            return Err(Unavailable {
                 reason: "a container can be held still only by a control group of version 2, and none can be made here".to_owned(),
                 remedy: "run as root on a host with cgroup2 mounted".to_owned(),
             });

@@ -9,12 +9,13 @@ use std::sync::OnceLock;
 
 use weighbridge_model::quantity::Nanoseconds;
 
-use super::{Container, ContainerError, Engine, EngineSettings, Missing, Runtime, Settings};
+use super::{Container, ContainerError, Engine, EngineSettings, Runtime, Settings};
 use crate::host::procfs::Pid;
 use crate::layers::rehearsal::Rehearsal;
 use crate::net::tools::AS_ROOT;
 use crate::process::Wrapping;
 use crate::process::launch::{Launch, Ready};
+use crate::unavailable::Unavailable;
 
 /// It is ready within a second; a loaded machine gets much more.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
@@ -22,12 +23,12 @@ const PATIENCE: Nanoseconds = Nanoseconds::from_secs(30);
 const PROGRAM: &str = "echo ready 1; exec sleep 1000";
 
 /// Whether a container starts here by this runtime, optionally through an engine without a daemon.
-pub(super) fn rehearse(runtime: Runtime, engine: Option<Engine>) -> Result<(), Missing> {
-    static TRIED: [OnceLock<Result<(), Missing>>; 4] = [const { OnceLock::new() }; 4];
+pub(super) fn rehearse(runtime: Runtime, engine: Option<Engine>) -> Result<(), Unavailable> {
+    static TRIED: [OnceLock<Result<(), Unavailable>>; 4] = [const { OnceLock::new() }; 4];
     let by_runtime = usize::from(runtime == Runtime::Crun);
     let tried = &TRIED[2 * usize::from(engine.is_some()) + by_runtime];
     let by = engine.map_or(runtime.name(), Engine::name);
-    let refused = |why: String| Missing {
+    let refused = |why: String| Unavailable {
         reason: format!("a container by {by} does not come up here: {why}"),
         remedy: AS_ROOT.to_owned(),
     };
@@ -60,7 +61,7 @@ fn run(runtime: Runtime, engine: Option<Engine>) -> Result<(), String> {
         Some(engine) => {
             let here = PathBuf::from(format!("/proc/{}/ns/net", Pid::own()));
             let no_daemon =
-                |_| Err(Missing { reason: "it has a daemon".to_owned(), remedy: String::new() }.into());
+                |_| Err(Unavailable { reason: "it has a daemon".to_owned(), remedy: String::new() }.into());
             let by = EngineSettings { engine, settings, network: &here, published: None };
             Container::by_engine::<ContainerError>(lab, id, bundle, by, &mut launch, no_daemon)
         }

@@ -23,6 +23,7 @@ use crate::host::cores::CoreId;
 use crate::host::sys;
 use crate::process::launch::{Lab, Launch, LaunchError, Ready};
 use crate::process::{Running, Wrapping};
+use crate::unavailable::Unavailable;
 
 /// A proxy starts in milliseconds; a loaded machine gets much more.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(20);
@@ -76,15 +77,6 @@ pub struct Passed {
     pub connections: u64,
     /// Requests read; `None` if it does not parse requests.
     pub requests: Option<u64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}; {remedy}")]
-pub struct Missing {
-    /// What is missing.
-    pub reason: String,
-    /// What to do about it.
-    pub remedy: String,
 }
 
 /// Why a sidecar could not be started or asked.
@@ -141,17 +133,17 @@ impl Program {
     }
 
     /// Its executable: searched in `PATH`, then where Debian installs servers.
-    pub fn find(self) -> Result<PathBuf, Missing> {
+    pub fn find(self) -> Result<PathBuf, Unavailable> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
-        find_in(folders, self.name()).ok_or_else(|| Missing {
+        find_in(folders, self.name()).ok_or_else(|| Unavailable {
             reason: format!("the program `{}` is not installed", self.name()),
             remedy: self.remedy().to_owned(),
         })
     }
 
     /// The version that it reports: `2.6.12-1+deb12u4`.
-    pub fn version(self) -> Result<String, Missing> {
+    pub fn version(self) -> Result<String, Unavailable> {
         let path = self.find()?;
         let flag = if self == Self::Envoy { "--version" } else { "-v" };
         let said = ask::version(&path, flag, PATIENCE);
@@ -160,7 +152,7 @@ impl Program {
             Self::Nginx => nginx::version(said),
             Self::Envoy => envoy::version(said),
         });
-        version.map(str::to_owned).ok_or_else(|| Missing {
+        version.map(str::to_owned).ok_or_else(|| Unavailable {
             reason: match said {
                 Ok(said) => format!("`{} {flag}` says no version but `{said}`", path.display()),
                 Err(why) => format!("`{} {flag}` says no version: {why}", path.display()),
@@ -243,7 +235,7 @@ impl Setup {
 
     /// Starts it and waits until it accepts connections. Counts start then.
     ///
-    /// Errors: [`SidecarError`], which includes [`Missing`] as a program that cannot be executed; nothing is
+    /// Errors: [`SidecarError`], which includes [`Unavailable`] as a program that cannot be executed; nothing is
     /// left then.
     pub fn start(self, lab: &Lab, executable: &Path, cores: &[CoreId]) -> Result<Sidecar, SidecarError> {
         let launch = Launch { cores: Some(cores.to_vec()), ..self.prepare(executable)? };
