@@ -6,7 +6,7 @@ use weighbridge_model::experiment::Protocol;
 use weighbridge_model::quantity::Bytes;
 use weighbridge_workload::direct::Ask;
 
-use super::bench::Bench;
+use super::harness::Harness;
 use super::limits::{START, STOP};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::refuses_value;
@@ -24,26 +24,26 @@ pub(super) const ROWS: &[Test] = &[
         "D3",
         "a window is answered with its requests, times that add up and the digest of the right replies",
     )
-    .tried(NEEDS, |bench| {
-        windows(bench, &[64], &[(7, 1, 1), (8, 1_000, 1), (9, 100_000, 18_446_744_073_709_551_615)])
+    .tried(NEEDS, |harness| {
+        windows(harness, &[64], &[(7, 1, 1), (8, 1_000, 1), (9, 100_000, 18_446_744_073_709_551_615)])
     }),
     row("D4", "sizes are drawn from the seed as those of a variant with a protocol are")
-        .tried(NEEDS, |bench| {
-            windows(bench, &[4, 5, 1_000, 65_536], &[(1, 500, 42), (2, 500, 43), (3, 500, 42)])
+        .tried(NEEDS, |harness| {
+            windows(harness, &[4, 5, 1_000, 65_536], &[(1, 500, 42), (2, 500, 43), (3, 500, 42)])
         }),
     row("D5", "a line that asks for nothing that there is is answered by `error <text>`, the next as ever")
         .tried(NEEDS, wrong_lines),
     row("D6", "SIGTERM lets the window at work be answered, the end of stdin ends the process; exit code 0")
         .tried(NEEDS, ends),
-    row("D7", "a `DIRECT` other than 1 is refused in one line, exit code 2").tried(NEEDS, |bench| {
-        ["0", "yes", "2"].into_iter().try_for_each(|value| refuses_value(bench, "DIRECT", value, &[]))
+    row("D7", "a `DIRECT` other than 1 is refused in one line, exit code 2").tried(NEEDS, |harness| {
+        ["0", "yes", "2"].into_iter().try_for_each(|value| refuses_value(harness, "DIRECT", value, &[]))
     }),
 ];
 
 /// A service that has printed `ready direct`.
-fn started(bench: &Bench) -> Result<Running, Shortfall> {
-    let mut running = start_talking(bench.subject, &[("DIRECT", "1")])?;
-    let line = running.line("start with `DIRECT=1`", bench.limits().within(START))?;
+fn started(harness: &Harness) -> Result<Running, Shortfall> {
+    let mut running = start_talking(harness.subject, &[("DIRECT", "1")])?;
+    let line = running.line("start with `DIRECT=1`", harness.limits().within(START))?;
     if line == b"ready direct" {
         return Ok(running);
     }
@@ -51,35 +51,35 @@ fn started(bench: &Bench) -> Result<Running, Shortfall> {
 }
 
 /// Sends a line and returns the answer.
-fn asked(bench: &Bench, running: &mut Running, line: &str) -> Result<Vec<u8>, Shortfall> {
+fn asked(harness: &Harness, running: &mut Running, line: &str) -> Result<Vec<u8>, Shortfall> {
     running.say(line)?;
-    running.line(&format!("`{line}`"), bench.limits().for_reply(0))
+    running.line(&format!("`{line}`"), harness.limits().for_reply(0))
 }
 
 /// Waits for exit code 0 without output.
-fn over(running: Running, bench: &Bench, what: &str) -> Verdict {
+fn over(running: Running, harness: &Harness, what: &str) -> Verdict {
     let expected = "exit code 0 within 5 s, nothing more on stdout, nothing on stderr";
-    match running.end(bench.limits().within(STOP), Patience::UntilDeadline) {
+    match running.end(harness.limits().within(STOP), Patience::UntilDeadline) {
         Ok(ended) if ended.code() == Some(0) && ended.stdout.is_empty() && ended.stderr.is_empty() => Ok(()),
         Ok(ended) => Err(differs(what, expected, ended)),
         Err(came) => Err(differs(what, expected, came)),
     }
 }
 
-fn ready_and_ended(bench: &mut Bench) -> Verdict {
-    let running = started(bench)?;
+fn ready_and_ended(harness: &mut Harness) -> Verdict {
+    let running = started(harness)?;
     running.terminate()?;
-    over(running, bench, "SIGTERM")
+    over(running, harness, "SIGTERM")
 }
 
-fn replies(bench: &mut Bench) -> Verdict {
-    let mut running = started(bench)?;
-    [4, 5, 6, 99, 1_000, 40_000].into_iter().try_for_each(|size| reply(bench, &mut running, size))
+fn replies(harness: &mut Harness) -> Verdict {
+    let mut running = started(harness)?;
+    [4, 5, 6, 99, 1_000, 40_000].into_iter().try_for_each(|size| reply(harness, &mut running, size))
 }
 
-fn reply(bench: &Bench, running: &mut Running, size: usize) -> Verdict {
+fn reply(harness: &Harness, running: &mut Running, size: usize) -> Verdict {
     let line = format!("reply {size}");
-    let came = asked(bench, running, &line)?;
+    let came = asked(harness, running, &line)?;
     let right = format!("p{}ng", "o".repeat(size - 3));
     if came == right.as_bytes() {
         return Ok(());
@@ -93,20 +93,20 @@ fn reply(bench: &Bench, running: &mut Running, size: usize) -> Verdict {
 }
 
 /// Checks that each of these windows (number, requests, seed) is answered correctly.
-fn windows(bench: &mut Bench, sizes: &[u64], windows: &[(u64, u64, u64)]) -> Verdict {
+fn windows(harness: &mut Harness, sizes: &[u64], windows: &[(u64, u64, u64)]) -> Verdict {
     let sizes: Vec<Bytes> = sizes.iter().copied().map(Bytes::new).collect();
-    let mut running = started(bench)?;
+    let mut running = started(harness)?;
     windows.iter().try_for_each(|(id, requests, seed)| {
         let ask = Ask { id: *id, requests: *requests, seed: *seed, sizes: &sizes };
-        let came = asked(bench, &mut running, &ask.to_string())?;
+        let came = asked(harness, &mut running, &ask.to_string())?;
         ask.answered_by(&String::from_utf8_lossy(&came))
             .map(drop)
             .map_err(|error| differs(format_args!("`{ask}`"), "an answer of services/README.md", error))
     })
 }
 
-fn wrong_lines(bench: &mut Bench) -> Verdict {
-    let mut running = started(bench)?;
+fn wrong_lines(harness: &mut Harness) -> Verdict {
+    let mut running = started(harness)?;
     for line in [
         "frobnicate",
         "window",
@@ -117,27 +117,27 @@ fn wrong_lines(bench: &mut Bench) -> Verdict {
         "reply 100000001",
         "reply",
     ] {
-        let came = asked(bench, &mut running, line)?;
+        let came = asked(harness, &mut running, line)?;
         if came.strip_prefix(b"error ").is_none_or(<[u8]>::is_empty) {
             return Err(differs(format_args!("`{line}`"), "`error <text>`", quoted(&came)));
         }
     }
-    reply(bench, &mut running, 5)
+    reply(harness, &mut running, 5)
 }
 
-fn ends(bench: &mut Bench) -> Verdict {
-    let mut running = started(bench)?;
+fn ends(harness: &mut Harness) -> Verdict {
+    let mut running = started(harness)?;
     let sizes = [Bytes::new(64)];
     let ask = Ask { id: 1, requests: 2_000_000, seed: 1, sizes: &sizes };
     running.say(&ask.to_string())?;
     std::thread::sleep(Duration::from_millis(20));
     running.terminate()?;
-    let came = running.line("SIGTERM in a window", bench.limits().within(STOP))?;
+    let came = running.line("SIGTERM in a window", harness.limits().within(STOP))?;
     ask.answered_by(&String::from_utf8_lossy(&came))
         .map_err(|error| differs("SIGTERM in a window", "its answer", error))?;
-    over(running, bench, "SIGTERM in a window")?;
-    let mut running = started(bench)?;
-    reply(bench, &mut running, 5)?;
+    over(running, harness, "SIGTERM in a window")?;
+    let mut running = started(harness)?;
+    reply(harness, &mut running, 5)?;
     running.end_input();
-    over(running, bench, "end of stdin")
+    over(running, harness, "end of stdin")
 }

@@ -9,11 +9,11 @@ use prost::Message;
 use tokio::time::sleep;
 use weighbridge_model::experiment::Protocol;
 
-use super::bench::{Bench, Service};
 use super::calls::{
     Call, File, INVALID_ARGUMENT, OK, PongReply, PongRequest, ReflectionReply, ReflectionRequest, Replies,
     StreamRequest, Summary, UNIMPLEMENTED, VersionReply, framed,
 };
+use super::harness::{Harness, Service};
 use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
@@ -63,8 +63,8 @@ pub(super) const ROWS: &[Test] = &[
 /// Time between a signal and the next check.
 const MOMENT: Duration = Duration::from_millis(200);
 
-fn start(bench: &Bench) -> Result<Service, Shortfall> {
-    bench.start_with(&[("PROTOCOL", "grpc")])
+fn start(harness: &Harness) -> Result<Service, Shortfall> {
+    harness.start_with(&[("PROTOCOL", "grpc")])
 }
 
 async fn open(service: &Service, windows: Windows, limits: Limits) -> Result<Http2, Shortfall> {
@@ -85,8 +85,8 @@ fn check(reply: &PongReply, size: u32) -> Verdict {
     right.map_err(|came| differs("a reply", format_args!("the body of pong({size})"), came))
 }
 
-fn sizes_are_answered(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn sizes_are_answered(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let sizes =
@@ -98,8 +98,8 @@ fn sizes_are_answered(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn wrong_sizes_are_refused(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn wrong_sizes_are_refused(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         for size in [0, 1, 2, 3, 100_000_001, u32::MAX] {
@@ -111,8 +111,8 @@ fn wrong_sizes_are_refused(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn version_is_answered(bench: &mut Bench) -> Verdict {
-    let (service, limits, version) = (start(bench)?, bench.limits(), version_line(bench, &[])?);
+fn version_is_answered(harness: &mut Harness) -> Verdict {
+    let (service, limits, version) = (start(harness)?, harness.limits(), version_line(harness, &[])?);
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let mut call = Call::begin(&mut connection, "Version", limits).await?;
@@ -142,8 +142,8 @@ async fn bodies(call: &mut Call, size: u32, count: u32) -> Verdict {
     Ok(())
 }
 
-fn streams_are_as_long_as_asked(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn streams_are_as_long_as_asked(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         for (size, count) in [(5, 0), (4, 1), (5, 10), (1000, 10_000), (1_000_000, 5)] {
@@ -155,8 +155,8 @@ fn streams_are_as_long_as_asked(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn wrong_streams_are_refused(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn wrong_streams_are_refused(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         for (size, count) in [(3, 1), (3, 0), (100_000_001, 1), (5, 1_000_001), (5, u32::MAX)] {
@@ -166,8 +166,8 @@ fn wrong_streams_are_refused(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn messages_are_counted(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn messages_are_counted(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         for lengths in [vec![], vec![0], (0..100).collect(), vec![1_000_000, 0, 2_000_000]] {
@@ -187,8 +187,8 @@ fn messages_are_counted(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn a_chat_goes_to_and_fro(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn a_chat_goes_to_and_fro(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let mut call = Call::begin(&mut connection, "Chat", limits).await?;
@@ -201,8 +201,8 @@ fn a_chat_goes_to_and_fro(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn a_chat_ends_at_a_wrong_size(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn a_chat_ends_at_a_wrong_size(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let mut call = Call::begin(&mut connection, "Chat", limits).await?;
@@ -216,8 +216,8 @@ fn a_chat_ends_at_a_wrong_size(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn unknown_operations_are_unimplemented(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn unknown_operations_are_unimplemented(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         for path in ["/weighbridge.pong.v1.Pong/Ping", "/weighbridge.ping.v1.Ping/Pong", "/frobnicate"] {
@@ -229,9 +229,9 @@ fn unknown_operations_are_unimplemented(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn reflection_tells_the_interface(bench: &mut Bench) -> Verdict {
+fn reflection_tells_the_interface(harness: &mut Harness) -> Verdict {
     const SERVICE: &str = "weighbridge.pong.v1.Pong";
-    let (service, limits) = (start(bench)?, bench.limits());
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
@@ -280,9 +280,9 @@ fn operations(files: &[Bytes]) -> Vec<String> {
     names
 }
 
-fn many_calls_are_served(bench: &mut Bench) -> Verdict {
+fn many_calls_are_served(harness: &mut Harness) -> Verdict {
     const SIZES: [u32; 5] = [4, 5, 1000, 65_536, 200_000];
-    let (service, limits) = (start(bench)?, bench.limits());
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let mut tasks = Vec::new();
@@ -299,8 +299,8 @@ fn many_calls_are_served(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn an_unread_stream_holds_nobody_up(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn an_unread_stream_holds_nobody_up(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::ROOMY, limits).await?;
         let mut unread = stream(&mut connection, 10_000, 100, limits).await?;
@@ -312,8 +312,8 @@ fn an_unread_stream_holds_nobody_up(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn a_cancelled_call_harms_nobody(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn a_cancelled_call_harms_nobody(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::ROOMY, limits).await?;
         for _ in 0..20 {
@@ -328,8 +328,8 @@ fn a_cancelled_call_harms_nobody(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn messages_in_pieces_are_read(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn messages_in_pieces_are_read(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let mut call = Call::begin(&mut connection, "Pong", limits).await?;
@@ -343,8 +343,8 @@ fn messages_in_pieces_are_read(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn broken_messages_are_refused(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn broken_messages_are_refused(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         // A varint without end, and a field that is longer than its message.
@@ -360,9 +360,9 @@ fn broken_messages_are_refused(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn an_outstanding_stream_is_finished(bench: &mut Bench) -> Verdict {
+fn an_outstanding_stream_is_finished(harness: &mut Harness) -> Verdict {
     const COUNT: u32 = 5000;
-    let (service, limits) = (start(bench)?, bench.limits());
+    let (service, limits) = (start(harness)?, harness.limits());
     let stopping = drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let mut call = stream(&mut connection, 1000, COUNT, limits).await?;
@@ -384,8 +384,8 @@ fn an_outstanding_stream_is_finished(bench: &mut Bench) -> Verdict {
     stopping.end()
 }
 
-fn idle_ends_and_endless_is_cut_off(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn idle_ends_and_endless_is_cut_off(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut idle = open(&service, Windows::DEFAULT, limits).await?;
         ask_pong(&mut idle, 5, limits).await?;

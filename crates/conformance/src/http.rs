@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::bench::Bench;
 use super::client::{ClientError, Connection};
+use super::harness::Harness;
 use super::limits::STREAM_END;
 use super::outcome::{Shortfall, Verdict, differs};
 use super::process::version_line;
@@ -13,36 +13,36 @@ use super::{Needs, Test, row};
 
 pub(super) const ROWS: &[Test] = &[
     row("H1", "`GET /version` answers the line of `--version`")
-        .tried(Needs::Service, |bench| get_version(bench).map(drop)),
+        .tried(Needs::Service, |harness| get_version(harness).map(drop)),
     row("H2", "`HEAD /version` answers the head of `GET /version` without a body")
         .tried(Needs::Service, head_of_version_equals_get),
     row("H3", "a path that is not known is 404, never a redirect")
         .tried(Needs::Service, unknown_paths_are_404),
     row("H4", "a method that a known path has not is 405 with `Allow: GET, HEAD`")
         .tried(Needs::Service, other_methods_are_405),
-    row("H5", "the method is judged before the size").tried(Needs::Service, |bench| {
-        bench.ask(&RawRequest::empty("POST", "/pong/abc"), &Expected::Problem(405)).map(drop)
+    row("H5", "the method is judged before the size").tried(Needs::Service, |harness| {
+        harness.ask(&RawRequest::empty("POST", "/pong/abc"), &Expected::Problem(405)).map(drop)
     }),
     row("H6", "100 requests in turn on one connection are answered and leave it open")
         .tried(Needs::Service, a_connection_is_kept),
     row("H7", "400, 404 and 405 leave the connection usable")
         .tried(Needs::Service, errors_keep_the_connection),
-    row("H8", "`Connection: close` is obeyed behind the reply").tried(Needs::Service, |bench| {
-        answers_and_closes(bench, &RawRequest::pong(5).with("Connection: close"))
+    row("H8", "`Connection: close` is obeyed behind the reply").tried(Needs::Service, |harness| {
+        answers_and_closes(harness, &RawRequest::pong(5).with("Connection: close"))
     }),
     row("H9", "HTTP/1.0 without `Connection` is answered and closed")
-        .tried(Needs::Service, |bench| answers_and_closes(bench, &RawRequest::pong(5).in_http10())),
+        .tried(Needs::Service, |harness| answers_and_closes(harness, &RawRequest::pong(5).in_http10())),
     row("H10", "16 pipelined requests are answered in order")
-        .tried(Needs::Service, |bench| pipeline(bench, &(4..20).collect::<Vec<_>>(), Duration::ZERO)),
+        .tried(Needs::Service, |harness| pipeline(harness, &(4..20).collect::<Vec<_>>(), Duration::ZERO)),
     row("H11", "pipelined requests are answered in order where the replies are large and read late")
-        .tried(Needs::Service, |bench| pipeline(bench, &[1000, 200_000, 5], Duration::from_millis(100))),
-    row("H12", "a head that comes byte by byte is read").tried(Needs::Service, |bench| {
-        in_pieces(bench, &(1..RawRequest::pong(5).bytes().len()).collect::<Vec<_>>(), Duration::ZERO)
+        .tried(Needs::Service, |harness| pipeline(harness, &[1000, 200_000, 5], Duration::from_millis(100))),
+    row("H12", "a head that comes byte by byte is read").tried(Needs::Service, |harness| {
+        in_pieces(harness, &(1..RawRequest::pong(5).bytes().len()).collect::<Vec<_>>(), Duration::ZERO)
     }),
     row("H13", "a head cut at any awkward place is read").tried(Needs::Service, cut_heads_are_read),
     row("H14", "a head of 4,000 bytes is read").tried(Needs::Service, a_long_head_is_read),
     row("H15", "what is not HTTP is refused with 400 or by closing, and nobody else notices")
-        .tried(Needs::Service, |bench| refuses_or_closes(bench, "`frobnicate`", b"frobnicate\r\n\r\n")),
+        .tried(Needs::Service, |harness| refuses_or_closes(harness, "`frobnicate`", b"frobnicate\r\n\r\n")),
     row("H16", "connections that are closed before a whole head harm nobody")
         .tried(Needs::Service, abandoned_connections_harm_nobody),
     row("H17", "a connection that is reset amid a reply harms nobody")
@@ -59,17 +59,17 @@ pub(super) const ROWS: &[Test] = &[
         .tried(Needs::Service, a_large_body_makes_nobody_wait),
 ];
 
-fn get_version(bench: &mut Bench) -> Result<Reply, Shortfall> {
-    let line = version_line(bench, &[])
+fn get_version(harness: &mut Harness) -> Result<Reply, Shortfall> {
+    let line = version_line(harness, &[])
         .map_err(|_| Shortfall::Skipped("`--version` gives no line to compare with (row C1)".to_owned()))?;
-    bench.ask(&RawRequest::get("/version"), &Expected::Version(line))
+    harness.ask(&RawRequest::get("/version"), &Expected::Version(line))
 }
 
-fn head_of_version_equals_get(bench: &mut Bench) -> Verdict {
-    let get = get_version(bench)?;
+fn head_of_version_equals_get(harness: &mut Harness) -> Verdict {
+    let get = get_version(harness)?;
     let request = RawRequest::head("/version");
     let expected = Expected::Version(String::from_utf8_lossy(&get.body).into_owned());
-    let mut connection = bench.connect()?;
+    let mut connection = harness.connect()?;
     let head = ask(&mut connection, &request, &expected)?.head;
     let (expected, came) = (get.head.lasting_headers(), head.lasting_headers());
     if expected != came {
@@ -78,33 +78,33 @@ fn head_of_version_equals_get(bench: &mut Bench) -> Verdict {
     ask(&mut connection, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
 }
 
-fn unknown_paths_are_404(bench: &mut Bench) -> Verdict {
+fn unknown_paths_are_404(harness: &mut Harness) -> Verdict {
     const PATHS: [&str; 9] =
         ["/", "/pong", "/pong/5/", "/pong/5/6", "/pong%2F5", "/Pong/5", "/ping", "/version/", "/versions"];
     PATHS
         .into_iter()
-        .try_for_each(|path| bench.ask(&RawRequest::get(path), &Expected::Problem(404)).map(drop))
+        .try_for_each(|path| harness.ask(&RawRequest::get(path), &Expected::Problem(404)).map(drop))
 }
 
-fn other_methods_are_405(bench: &mut Bench) -> Verdict {
+fn other_methods_are_405(harness: &mut Harness) -> Verdict {
     for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
         for path in ["/pong/5", "/pong/", "/version"] {
             let request = RawRequest::empty(method, path);
-            let reply = bench.ask(&request, &Expected::Problem(405))?;
+            let reply = harness.ask(&request, &Expected::Problem(405))?;
             reply.allows_get_and_head(&request)?;
         }
     }
     Ok(())
 }
 
-fn a_connection_is_kept(bench: &mut Bench) -> Verdict {
+fn a_connection_is_kept(harness: &mut Harness) -> Verdict {
     let steps: Vec<_> = (4..104).map(|n| (RawRequest::pong(n), Expected::Pong(n))).collect();
-    in_turn(bench, &steps)
+    in_turn(harness, &steps)
 }
 
-fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
+fn errors_keep_the_connection(harness: &mut Harness) -> Verdict {
     in_turn(
-        bench,
+        harness,
         &[
             (RawRequest::get("/pong/abc"), Expected::Problem(400)),
             (RawRequest::get("/nowhere"), Expected::Problem(404)),
@@ -115,13 +115,13 @@ fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
 }
 
 /// Sends requests one after another on one connection, which must stay open after each reply.
-fn in_turn(bench: &mut Bench, steps: &[(RawRequest, Expected)]) -> Verdict {
-    let mut connection = bench.connect()?;
+fn in_turn(harness: &mut Harness, steps: &[(RawRequest, Expected)]) -> Verdict {
+    let mut connection = harness.connect()?;
     steps.iter().try_for_each(|(request, expected)| ask(&mut connection, request, expected).map(drop))
 }
 
-fn answers_and_closes(bench: &mut Bench, request: &RawRequest) -> Verdict {
-    let mut connection = bench.connect()?;
+fn answers_and_closes(harness: &mut Harness, request: &RawRequest) -> Verdict {
+    let mut connection = harness.connect()?;
     exchange(&mut connection, request, &Expected::Pong(5))?;
     connection
         .end_behind_reply()
@@ -129,8 +129,8 @@ fn answers_and_closes(bench: &mut Bench, request: &RawRequest) -> Verdict {
 }
 
 /// Sends requests for these sizes in one write and reads the replies after `pause`.
-fn pipeline(bench: &mut Bench, sizes: &[usize], pause: Duration) -> Verdict {
-    let mut connection = bench.connect()?;
+fn pipeline(harness: &mut Harness, sizes: &[usize], pause: Duration) -> Verdict {
+    let mut connection = harness.connect()?;
     let bytes: Vec<u8> = sizes.iter().flat_map(|size| RawRequest::pong(*size).bytes()).collect();
     connection.send(&bytes).map_err(|error| differs("a pipeline", "a write that is taken", error))?;
     thread::sleep(pause);
@@ -144,8 +144,8 @@ fn pipeline(bench: &mut Bench, sizes: &[usize], pause: Duration) -> Verdict {
 }
 
 /// Sends `GET /pong/5` cut at these places, with `pause` between the pieces.
-fn in_pieces(bench: &mut Bench, cuts: &[usize], pause: Duration) -> Verdict {
-    let mut connection = bench.connect()?;
+fn in_pieces(harness: &mut Harness, cuts: &[usize], pause: Duration) -> Verdict {
+    let mut connection = harness.connect()?;
     let request = RawRequest::pong(5);
     let bytes = request.bytes();
     let remark = match cuts {
@@ -167,23 +167,23 @@ fn in_pieces(bench: &mut Bench, cuts: &[usize], pause: Duration) -> Verdict {
         .map_err(|shortfall| shortfall.behind(&remark))
 }
 
-fn cut_heads_are_read(bench: &mut Bench) -> Verdict {
+fn cut_heads_are_read(harness: &mut Harness) -> Verdict {
     let bytes = RawRequest::pong(5).bytes();
     let find = |text: &[u8]| bytes.windows(text.len()).position(|window| window == text).unwrap_or(0);
     let cuts = ["GET /po".len(), find(b"Host") + 2, find(b"\r") + 1, bytes.len() - 1];
-    cuts.into_iter().try_for_each(|cut| in_pieces(bench, &[cut], Duration::from_millis(20)))
+    cuts.into_iter().try_for_each(|cut| in_pieces(harness, &[cut], Duration::from_millis(20)))
 }
 
-fn a_long_head_is_read(bench: &mut Bench) -> Verdict {
+fn a_long_head_is_read(harness: &mut Harness) -> Verdict {
     let short = RawRequest::pong(5).with("X-Long: ").bytes().len();
     let request = RawRequest::pong(5).with(&format!("X-Long: {}", "a".repeat(4000 - short)));
-    bench.ask(&request, &Expected::Pong(5)).map(drop)
+    harness.ask(&request, &Expected::Pong(5)).map(drop)
 }
 
 /// Sends what must be refused: status 400 or the end of the stream, without effect on other connections.
-pub(super) fn refuses_or_closes(bench: &mut Bench, what: &str, bytes: &[u8]) -> Verdict {
-    let mut connection = bench.connect()?;
-    let deadline = bench.limits().within(STREAM_END);
+pub(super) fn refuses_or_closes(harness: &mut Harness, what: &str, bytes: &[u8]) -> Verdict {
+    let mut connection = harness.connect()?;
+    let deadline = harness.limits().within(STREAM_END);
     let head = connection.send(bytes).and_then(|()| connection.head(deadline));
     let came = match head {
         Ok(head) if head.status == 400 => None,
@@ -193,36 +193,36 @@ pub(super) fn refuses_or_closes(bench: &mut Bench, what: &str, bytes: &[u8]) -> 
     };
     match came {
         Some(came) => Err(differs(what, "status 400 or the end of the stream within 2 s", came)),
-        None => bench.answers(),
+        None => harness.answers(),
     }
 }
 
-fn abandoned_connections_harm_nobody(bench: &mut Bench) -> Verdict {
-    drop(bench.connect()?);
-    let mut connection = bench.connect()?;
+fn abandoned_connections_harm_nobody(harness: &mut Harness) -> Verdict {
+    drop(harness.connect()?);
+    let mut connection = harness.connect()?;
     let bytes = RawRequest::pong(5).bytes();
     connection
         .send(&bytes[..bytes.len() / 2])
         .map_err(|error| differs("half a head", "a write that is taken", error))?;
     drop(connection);
-    bench.answers()
+    harness.answers()
 }
 
-fn a_reset_harms_nobody(bench: &mut Bench) -> Verdict {
-    let mut connection = bench.connect()?;
+fn a_reset_harms_nobody(harness: &mut Harness) -> Verdict {
+    let mut connection = harness.connect()?;
     let request = RawRequest::pong(10_000_000);
     let begun = connection.send(&request.bytes()).and_then(|()| connection.receive_at_least(1000));
     begun
         .and_then(|()| connection.reset())
         .map_err(|error| differs(request, "a reply that begins", error))?;
-    bench.answers()
+    harness.answers()
 }
 
 /// Connections of row H18.
 const CROWD: usize = 20;
 
-fn many_connections_are_served(bench: &mut Bench) -> Verdict {
-    bench.shared()?.at_once(CROWD, one_of_many)
+fn many_connections_are_served(harness: &mut Harness) -> Verdict {
+    harness.shared()?.at_once(CROWD, one_of_many)
 }
 
 /// Sends 50 requests one after another, in a different order on each connection.
@@ -236,8 +236,8 @@ fn one_of_many(index: usize, mut connection: Connection) -> Verdict {
     })
 }
 
-fn idle_connections_are_kept(bench: &mut Bench) -> Verdict {
-    let mut connection = bench.connect()?;
+fn idle_connections_are_kept(harness: &mut Harness) -> Verdict {
+    let mut connection = harness.connect()?;
     let request = RawRequest::pong(5);
     ask(&mut connection, &request, &Expected::Pong(5))?;
     thread::sleep(Duration::from_secs(15));
@@ -246,9 +246,9 @@ fn idle_connections_are_kept(bench: &mut Bench) -> Verdict {
         .map_err(|shortfall| shortfall.behind(" (after 15 s without a request)"))
 }
 
-fn replies_do_not_wait(bench: &mut Bench) -> Verdict {
+fn replies_do_not_wait(harness: &mut Harness) -> Verdict {
     const PLATEAU: Duration = Duration::from_millis(20);
-    let mut connection = bench.connect()?;
+    let mut connection = harness.connect()?;
     let request = RawRequest::pong(1000);
     let mut times = Vec::new();
     for _ in 0..50 {
@@ -267,8 +267,8 @@ fn replies_do_not_wait(bench: &mut Bench) -> Verdict {
     )))
 }
 
-fn bodies_are_passed_over(bench: &mut Bench) -> Verdict {
-    let mut connection = bench.connect()?;
+fn bodies_are_passed_over(harness: &mut Harness) -> Verdict {
+    let mut connection = harness.connect()?;
     for length in [5, 64 << 10] {
         // A service that answers before the body has arrived must still read past it.
         for pause in [Duration::ZERO, Duration::from_millis(20)] {
@@ -289,9 +289,9 @@ fn bodies_are_passed_over(bench: &mut Bench) -> Verdict {
     ask(&mut connection, &RawRequest::pong(5), &Expected::Pong(5)).map(drop)
 }
 
-fn a_large_body_makes_nobody_wait(bench: &mut Bench) -> Verdict {
+fn a_large_body_makes_nobody_wait(harness: &mut Harness) -> Verdict {
     let request = RawRequest::post("/pong/5", 2_000_000);
-    let mut connection = bench.connect()?;
+    let mut connection = harness.connect()?;
     match past_a_body(&mut connection, &request) {
         Ok([405 | 413, 200]) => {}
         // A connection that is closed before its body was read is reset, and its reply may be lost.
@@ -304,7 +304,7 @@ fn a_large_body_makes_nobody_wait(bench: &mut Bench) -> Verdict {
             return Err(differs(request, "405 or 413, then pong(5) or the end of the stream", came));
         }
     }
-    bench.answers()
+    harness.answers()
 }
 
 /// The status of the reply to a request with a body, and of the reply to the following `GET /pong/5`.

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::time::sleep;
 use weighbridge_model::experiment::Protocol;
 
-use super::bench::{Bench, Service, Stopping};
 use super::client::{Connection, Quiet};
 use super::frames::{
     ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frame, GOAWAY, HEAD_OF_PONG, HEADERS, PADDED, PING,
     PREFACE, PRIORITY, SETTINGS, frame, read_frame, went_away,
 };
+use super::harness::{Harness, Service, Stopping};
 use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::version_line;
@@ -30,9 +30,9 @@ pub(super) const ROWS: &[Test] = &[
         .tried(NEEDS, errors_keep_the_connection),
     row("F4", "`HEAD` has the head of `GET` and no body").tried(NEEDS, heads_have_no_body),
     row("F5", "10,000,000 bytes come whole under the windows that HTTP/2 begins with")
-        .tried(NEEDS, |bench| asks(bench, Windows::DEFAULT, &[10_000_000])),
+        .tried(NEEDS, |harness| asks(harness, Windows::DEFAULT, &[10_000_000])),
     row("F6", "a window of 1,000 bytes for a stream is kept to")
-        .tried(NEEDS, |bench| asks(bench, Windows { stream: 1000, ..Windows::DEFAULT }, &[200_000])),
+        .tried(NEEDS, |harness| asks(harness, Windows { stream: 1000, ..Windows::DEFAULT }, &[200_000])),
     row("F7", "100 streams at once on one connection get all their replies")
         .tried(NEEDS, many_streams_are_served),
     row("F8", "a stream that nobody reads does not hold up the others of its connection")
@@ -59,8 +59,8 @@ const MOMENT: Duration = Duration::from_millis(200);
 
 const LARGE: usize = 1_000_000;
 
-fn start(bench: &Bench) -> Result<Service, Shortfall> {
-    bench.start_with(&[("PROTOCOL", "http2-json")])
+fn start(harness: &Harness) -> Result<Service, Shortfall> {
+    harness.start_with(&[("PROTOCOL", "http2-json")])
 }
 
 async fn open(service: &Service, windows: Windows, limits: Limits) -> Result<Http2, Shortfall> {
@@ -76,8 +76,8 @@ fn answers(service: &Service, limits: Limits) -> Verdict {
 }
 
 /// Asks for these sizes one after another on one connection.
-fn asks(bench: &mut Bench, windows: Windows, sizes: &[usize]) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn asks(harness: &mut Harness, windows: Windows, sizes: &[usize]) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, windows, limits).await?;
         for size in sizes {
@@ -87,15 +87,15 @@ fn asks(bench: &mut Bench, windows: Windows, sizes: &[usize]) -> Verdict {
     })
 }
 
-fn sizes_are_answered(bench: &mut Bench) -> Verdict {
+fn sizes_are_answered(harness: &mut Harness) -> Verdict {
     let sizes =
         [4, 5, 6, 99, 1000, 16_383, 16_384, 16_385, 32_768, 65_534, 65_535, 65_536, 65_537, 200_000, LARGE];
-    asks(bench, Windows::DEFAULT, &sizes)
+    asks(harness, Windows::DEFAULT, &sizes)
 }
 
 /// Sends requests one after another on one connection.
-fn exchanges(bench: &mut Bench, exchanges: &[(RawRequest, Expected)]) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn exchanges(harness: &mut Harness, exchanges: &[(RawRequest, Expected)]) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         for (request, expected) in exchanges {
@@ -105,16 +105,16 @@ fn exchanges(bench: &mut Bench, exchanges: &[(RawRequest, Expected)]) -> Verdict
     })
 }
 
-fn version_is_answered(bench: &mut Bench) -> Verdict {
-    let version = Expected::Version(version_line(bench, &[])?);
+fn version_is_answered(harness: &mut Harness) -> Verdict {
+    let version = Expected::Version(version_line(harness, &[])?);
     exchanges(
-        bench,
+        harness,
         &[(RawRequest::get("/version"), version.clone()), (RawRequest::head("/version"), version)],
     )
 }
 
-fn errors_keep_the_connection(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn errors_keep_the_connection(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let problems =
@@ -149,9 +149,9 @@ async fn allowed_methods(
     Ok(words)
 }
 
-fn heads_have_no_body(bench: &mut Bench) -> Verdict {
+fn heads_have_no_body(harness: &mut Harness) -> Verdict {
     exchanges(
-        bench,
+        harness,
         &[
             (RawRequest::head("/pong/5"), Expected::Pong(5)),
             (RawRequest::head("/pong/1000000"), Expected::Pong(LARGE)),
@@ -161,9 +161,9 @@ fn heads_have_no_body(bench: &mut Bench) -> Verdict {
     )
 }
 
-fn many_streams_are_served(bench: &mut Bench) -> Verdict {
+fn many_streams_are_served(harness: &mut Harness) -> Verdict {
     const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
-    let (service, limits) = (start(bench)?, bench.limits());
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::DEFAULT, limits).await?;
         let mut responses = Vec::new();
@@ -186,8 +186,8 @@ fn many_streams_are_served(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn an_unread_stream_holds_nobody_up(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn an_unread_stream_holds_nobody_up(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::ROOMY, limits).await?;
         let (request, expected) = (RawRequest::pong(LARGE), Expected::Pong(LARGE));
@@ -200,8 +200,8 @@ fn an_unread_stream_holds_nobody_up(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn a_reset_stream_harms_nobody(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn a_reset_stream_harms_nobody(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let mut connection = open(&service, Windows::ROOMY, limits).await?;
         for _ in 0..20 {
@@ -233,8 +233,8 @@ fn sent(service: &Service, frames: &[u8]) -> Result<Connection, Shortfall> {
     Ok(connection)
 }
 
-fn settings_and_ping_are_answered(bench: &mut Bench) -> Verdict {
-    let service = start(bench)?;
+fn settings_and_ping_are_answered(harness: &mut Harness) -> Verdict {
+    let service = start(harness)?;
     let mut connection = sent(&service, &frame(PING, 0, 0, b"weighing"))?;
     let wrong = |expected: &str, came: String| differs("a preface, SETTINGS and PING", expected, came);
     let first = read_frame(&mut connection).map_err(|came| wrong("SETTINGS", came))?;
@@ -257,8 +257,8 @@ fn settings_and_ping_are_answered(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn cut_and_padded_heads_are_read(bench: &mut Bench) -> Verdict {
-    let service = start(bench)?;
+fn cut_and_padded_heads_are_read(harness: &mut Harness) -> Verdict {
+    let service = start(harness)?;
     let (one, two) = HEAD_OF_PONG.split_at(5);
     let (two, three) = two.split_at(1);
     let cut = [
@@ -302,8 +302,8 @@ fn read_pong(connection: &mut Connection) -> Result<(), String> {
     }
 }
 
-fn wrong_prefaces_are_refused(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn wrong_prefaces_are_refused(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     for wrong in
         [&b"PRI * HTTP/2.0\r\n\r\nXM\r\n\r\n"[..], &RawRequest::pong(5).bytes(), b"\x16\x03\x01\x00\x05hello"]
     {
@@ -316,8 +316,8 @@ fn wrong_prefaces_are_refused(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn wrong_frames_are_refused(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn wrong_frames_are_refused(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     let mut endless = frame(HEADERS, END_STREAM | END_HEADERS, 1, HEAD_OF_PONG);
     endless[..3].fill(0xff);
     for (what, wrong) in [
@@ -346,8 +346,8 @@ fn refused(connection: &mut Connection, what: &str) -> Verdict {
 
 // Stopping
 
-fn idle_connections_end(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn idle_connections_end(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     let stopping = drive(async {
         let mut connections = Vec::new();
         for _ in 0..3 {
@@ -379,8 +379,8 @@ async fn signal_amid_replies(
     Ok((service.terminate()?, connection, replies))
 }
 
-fn outstanding_streams_are_finished(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn outstanding_streams_are_finished(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     let stopping = drive(async {
         let (stopping, connection, replies) = signal_amid_replies(service, limits).await?;
         sleep(MOMENT).await;
@@ -413,8 +413,8 @@ async fn whole_body(mut reply: h2::RecvStream, limits: Limits) -> Result<Vec<u8>
     Ok(body)
 }
 
-fn a_client_that_does_not_read_is_cut_off(bench: &mut Bench) -> Verdict {
-    let (service, limits) = (start(bench)?, bench.limits());
+fn a_client_that_does_not_read_is_cut_off(harness: &mut Harness) -> Verdict {
+    let (service, limits) = (start(harness)?, harness.limits());
     drive(async {
         let (stopping, connection, replies) = signal_amid_replies(service, limits).await?;
         // The event loop must keep running, so that the client answers control frames.

@@ -5,12 +5,12 @@
 //! sends wrong replies costs limited time: every wait ends, every process is killed, and the row says what
 //! was expected and what came.
 
-mod bench;
 mod calls;
 mod client;
 mod direct;
 mod frames;
 mod grpc;
+mod harness;
 mod http;
 mod http2;
 mod limits;
@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use weighbridge_model::experiment::Protocol;
 
-use bench::Bench;
+use harness::Harness;
 use outcome::{Shortfall, Verdict};
 use sleepers::Sleepers;
 
@@ -160,7 +160,7 @@ struct Test {
     id: &'static str,
     claim: &'static str,
     needs: Needs,
-    run: fn(&mut Bench) -> Verdict,
+    run: fn(&mut Harness) -> Verdict,
 }
 
 /// A row's data, without its check.
@@ -175,7 +175,7 @@ const fn row(id: &'static str, claim: &'static str) -> RowLabel {
 
 impl RowLabel {
     /// The row with its requirement and its check.
-    const fn tried(self, needs: Needs, run: fn(&mut Bench) -> Verdict) -> Test {
+    const fn tried(self, needs: Needs, run: fn(&mut Harness) -> Verdict) -> Test {
         Test { id: self.id, claim: self.claim, needs, run }
     }
 }
@@ -247,7 +247,7 @@ pub fn service(subject: &Subject, depth: Depth, on_row: &mut dyn FnMut(&Row)) ->
 fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn FnMut(&Row)) -> Vec<Row> {
     thread::scope(|scope| {
         let end = Instant::now() + budget;
-        let mut bench = Bench::new(subject);
+        let mut harness = Harness::new(subject);
         let mut sleepers = Sleepers::default();
         let mut rows: Vec<Row> = Vec::new();
         let mut exhausted_at = None;
@@ -260,7 +260,7 @@ fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn Fn
             } else {
                 match sleepers.verdict(test.id) {
                     Some(verdict) => verdict.into(),
-                    None => attempt(&mut bench, test, depth).into(),
+                    None => attempt(&mut harness, test, depth).into(),
                 }
             };
             // The first row that a service passes shows that it starts; only then are several instances
@@ -277,26 +277,26 @@ fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn Fn
 }
 
 /// Tries a row, unless there is a reason to skip it.
-fn attempt(bench: &mut Bench, test: &Test, depth: Depth) -> Verdict {
-    if let Some(reason) = obstacle(bench, test, depth) {
+fn attempt(harness: &mut Harness, test: &Test, depth: Depth) -> Verdict {
+    if let Some(reason) = obstacle(harness, test, depth) {
         return Err(Shortfall::Skipped(reason));
     }
-    bench.begin_row();
-    let verdict = (test.run)(bench);
-    bench.end_row(verdict)
+    harness.begin_row();
+    let verdict = (test.run)(harness);
+    harness.end_row(verdict)
 }
 
-fn obstacle(bench: &Bench, test: &Test, depth: Depth) -> Option<String> {
+fn obstacle(harness: &Harness, test: &Test, depth: Depth) -> Option<String> {
     let protocol = test.needs.protocol()?;
     if test.needs == Needs::ServiceAndTime && depth == Depth::Quick {
         return Some("takes long, and this verification is a quick one".to_owned());
     }
-    let Subject { name, workloads, tls, .. } = bench.subject;
+    let Subject { name, workloads, tls, .. } = harness.subject;
     let workload = if test.needs == Needs::Relay { "ping" } else { "pingpong" };
     let Some(protocols) = workloads.get(workload) else {
         return Some(format!("`{name}` does not offer the workload `{workload}`"));
     };
-    if !bench.subject.offers(workload, protocol) {
+    if !harness.subject.offers(workload, protocol) {
         let (protocol, offered) = (protocol.name(), protocols.join("`, `"));
         return Some(format!(
             "`{name}` does not offer the protocol `{protocol}` for the workload `{workload}`; it has `{offered}`"
@@ -305,7 +305,7 @@ fn obstacle(bench: &Bench, test: &Test, depth: Depth) -> Option<String> {
     if matches!(test.needs, Needs::SpeaksTls(_)) && *tls == TlsOffer::Absent {
         return Some(format!("`{name}` does not offer TLS"));
     }
-    bench.unstartable().map(|why| format!("the service could not be started before: {why}"))
+    harness.unstartable().map(|why| format!("the service could not be started before: {why}"))
 }
 
 #[cfg(test)]

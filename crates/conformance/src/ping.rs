@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::bench::{Bench, RelayAndPeer, no_peer};
 use super::client::Connection;
+use super::harness::{Harness, RelayAndPeer, no_peer};
 use super::outcome::{Shortfall, Verdict, differs};
 use super::peer::{Absent, Ending, Framing, Manner, Notice, Peer, REFUSAL};
 use super::pingpong::SIZES as PONG_SIZES;
@@ -44,16 +44,16 @@ pub(super) const ROWS: &[Test] = &[
         .tried(Needs::Relay, a_closing_peer_is_connected_anew),
     row("R13", "a body that breaks off, in chunks or not, is 502, and harms nobody afterwards")
         .tried(Needs::Relay, half_a_body_is_502),
-    row("R14", "a body that came in chunks is passed on with its length").tried(Needs::Relay, |bench| {
-        let relay = bench.relay(Manner::Chunked)?;
+    row("R14", "a body that came in chunks is passed on with its length").tried(Needs::Relay, |harness| {
+        let relay = harness.relay(Manner::Chunked)?;
         ask(&mut relay.service.connect()?, &ping(1000), &Expected::Pong(1000)).map(drop)
     }),
     row("R15", "SIGTERM while the peer is asked: the reply is sent, then the connection and the process end")
         .tried(Needs::Relay, stop_while_the_peer_is_asked),
     row("R16", "`NAGLE=default` is taken, another value refused in one line, exit code 2")
         .tried(Needs::Service, nagle_is_understood),
-    row("R17", "SIGTERM ends idle connections of a relay within 1 s").tried(Needs::Relay, |bench| {
-        let RelayAndPeer { service, peer: _peer } = RelayAndPeer::start(bench)?;
+    row("R17", "SIGTERM ends idle connections of a relay within 1 s").tried(Needs::Relay, |harness| {
+        let RelayAndPeer { service, peer: _peer } = RelayAndPeer::start(harness)?;
         ends_idle_connections(service, &ping(5))
     }),
     row("R18", "a peer that hangs up before a byte is asked again, three times, and `retries` tells of it")
@@ -101,16 +101,16 @@ fn mpong(n: usize) -> Expected {
     Expected::Measured { length: n, code: 200, retries: 0..=0 }
 }
 
-fn wrong_peers_are_refused(bench: &mut Bench) -> Verdict {
-    refuses(bench, &[], &[("WORKLOAD", "ping")], &["PEER"])?;
+fn wrong_peers_are_refused(harness: &mut Harness) -> Verdict {
+    refuses(harness, &[], &[("WORKLOAD", "ping")], &["PEER"])?;
     let wrong = ["frobnicate", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536", ":80", "::1:80"];
-    wrong
-        .into_iter()
-        .try_for_each(|value| refuses(bench, &[], &[("WORKLOAD", "ping"), ("PEER", value)], &["PEER", value]))
+    wrong.into_iter().try_for_each(|value| {
+        refuses(harness, &[], &[("WORKLOAD", "ping"), ("PEER", value)], &["PEER", value])
+    })
 }
 
-fn bodies_are_passed_on(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::Lawful)?;
+fn bodies_are_passed_on(harness: &mut Harness) -> Verdict {
+    let relay = harness.relay(Manner::Lawful)?;
     let mut connection = relay.service.connect()?;
     for n in SIZES {
         ask(&mut connection, &ping(n), &Expected::Pong(n))?;
@@ -118,8 +118,8 @@ fn bodies_are_passed_on(bench: &mut Bench) -> Verdict {
     relay.was_asked("`GET /ping/{n}` of eight sizes", &SIZES)
 }
 
-fn large_bodies_are_passed_on(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::Lawful)?;
+fn large_bodies_are_passed_on(harness: &mut Harness) -> Verdict {
+    let relay = harness.relay(Manner::Lawful)?;
     ask(&mut relay.service.connect()?, &ping(LARGE), &Expected::Pong(LARGE))?;
     relay.service.at_once(4, |index, mut connection| match index % 2 {
         0 => ask(&mut connection, &ping(LARGE), &Expected::Pong(LARGE)).map(drop),
@@ -127,8 +127,8 @@ fn large_bodies_are_passed_on(bench: &mut Bench) -> Verdict {
     })
 }
 
-fn calls_are_measured(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::Lawful)?;
+fn calls_are_measured(harness: &mut Harness) -> Verdict {
+    let relay = harness.relay(Manner::Lawful)?;
     let mut connection = relay.service.connect()?;
     let sizes = [SIZES.as_slice(), &[LARGE]].concat();
     for n in &sizes {
@@ -137,8 +137,8 @@ fn calls_are_measured(bench: &mut Bench) -> Verdict {
     relay.was_asked("`GET /mping/{n}` of nine sizes", &sizes)
 }
 
-fn wrong_sizes_do_not_reach_the_peer(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::Lawful)?;
+fn wrong_sizes_do_not_reach_the_peer(harness: &mut Harness) -> Verdict {
+    let relay = harness.relay(Manner::Lawful)?;
     for path in ["ping", "mping"] {
         for size in ["3", "abc", "05", "100000001", ""] {
             let request = RawRequest::get(format!("/{path}/{size}"));
@@ -148,8 +148,8 @@ fn wrong_sizes_do_not_reach_the_peer(bench: &mut Bench) -> Verdict {
     relay.was_asked("`GET` of wrong sizes", &[])
 }
 
-fn paths_and_methods_are_judged(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::Lawful)?;
+fn paths_and_methods_are_judged(harness: &mut Harness) -> Verdict {
+    let relay = harness.relay(Manner::Lawful)?;
     for path in ["/", "/pong/5", "/ping", "/mping", "/ping/5/", "/ping/5/6"] {
         ask(&mut relay.service.connect()?, &RawRequest::get(path), &Expected::Problem(404))?;
     }
@@ -164,9 +164,9 @@ fn paths_and_methods_are_judged(bench: &mut Bench) -> Verdict {
     ask(&mut connection, &ping(5), &Expected::Pong(5)).map(drop)
 }
 
-fn the_duration_contains_the_peer(bench: &mut Bench) -> Verdict {
+fn the_duration_contains_the_peer(harness: &mut Harness) -> Verdict {
     const WAIT: Duration = Duration::from_millis(50);
-    let relay = bench.relay(Manner::After(WAIT))?;
+    let relay = harness.relay(Manner::After(WAIT))?;
     let duration = measured(&mut relay.service.connect()?, 1000, &mpong(1000))?;
     if duration >= WAIT {
         return Ok(());
@@ -175,9 +175,9 @@ fn the_duration_contains_the_peer(bench: &mut Bench) -> Verdict {
     Err(differs(what, "`duration_ns` from 50 ms on", format_args!("{duration:?}")))
 }
 
-fn other_statuses_are_told(bench: &mut Bench) -> Verdict {
+fn other_statuses_are_told(harness: &mut Harness) -> Verdict {
     for code in [404, 500] {
-        let relay = bench.relay(Manner::Refusing(code))?;
+        let relay = harness.relay(Manner::Refusing(code))?;
         ask(&mut relay.service.connect()?, &ping(5), &Expected::Problem(502))?;
         let expected = Expected::Measured { length: REFUSAL.len(), code, retries: 0..=0 };
         measured(&mut relay.service.connect()?, 5, &expected)?;
@@ -185,9 +185,9 @@ fn other_statuses_are_told(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn an_absent_peer_is_502(bench: &mut Bench) -> Verdict {
+fn an_absent_peer_is_502(harness: &mut Harness) -> Verdict {
     let absent = Absent::new().map_err(no_peer)?;
-    let service = bench.start_relay(absent.address())?;
+    let service = harness.start_relay(absent.address())?;
     for request in [ping(5), mping(5)] {
         ask(&mut service.connect()?, &request, &Expected::Problem(502))?;
     }
@@ -197,8 +197,8 @@ fn an_absent_peer_is_502(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn the_connection_is_kept(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::Lawful)?;
+fn the_connection_is_kept(harness: &mut Harness) -> Verdict {
+    let relay = harness.relay(Manner::Lawful)?;
     let mut connection = relay.service.connect()?;
     for _ in 0..100 {
         ask(&mut connection, &ping(5), &Expected::Pong(5))?;
@@ -217,9 +217,9 @@ fn accepted_at_most(peer: &Peer, what: &str, most: usize) -> Verdict {
 /// Connections of row R11.
 const CROWD: usize = 20;
 
-fn many_are_passed_on(bench: &mut Bench) -> Verdict {
+fn many_are_passed_on(harness: &mut Harness) -> Verdict {
     const SIZES: [usize; 5] = [4, 5, 1000, 65_536, 200_000];
-    let relay = bench.relay(Manner::Lawful)?;
+    let relay = harness.relay(Manner::Lawful)?;
     relay.service.at_once(CROWD, |index, mut connection| {
         (0..20).try_for_each(|turn| {
             let n = SIZES[turn % SIZES.len()];
@@ -232,9 +232,9 @@ fn many_are_passed_on(bench: &mut Bench) -> Verdict {
     accepted_at_most(&relay.peer, "20 connections with 20 requests each", 2 * CROWD)
 }
 
-fn a_closing_peer_is_connected_anew(bench: &mut Bench) -> Verdict {
+fn a_closing_peer_is_connected_anew(harness: &mut Harness) -> Verdict {
     for notice in [Notice::Given, Notice::None] {
-        let relay = bench.relay(Manner::Closing(notice))?;
+        let relay = harness.relay(Manner::Closing(notice))?;
         let mut connection = relay.service.connect()?;
         for _ in 0..10 {
             ask(&mut connection, &ping(5), &Expected::Pong(5))?;
@@ -244,9 +244,9 @@ fn a_closing_peer_is_connected_anew(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn half_a_body_is_502(bench: &mut Bench) -> Verdict {
+fn half_a_body_is_502(harness: &mut Harness) -> Verdict {
     for framing in [Framing::Length, Framing::Chunks] {
-        let relay = bench.relay(Manner::BreakingOff(framing))?;
+        let relay = harness.relay(Manner::BreakingOff(framing))?;
         for request in [ping(100_000), mping(100_000)] {
             ask(&mut relay.service.connect()?, &request, &Expected::Problem(502))?;
         }
@@ -256,10 +256,10 @@ fn half_a_body_is_502(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn hang_ups_are_repeated(bench: &mut Bench) -> Verdict {
+fn hang_ups_are_repeated(harness: &mut Harness) -> Verdict {
     for (ending, times) in [(Ending::Close, 1), (Ending::Close, 3), (Ending::Reset, 1), (Ending::Reset, 3)] {
         // Uses a connection that was open before, since that is where it happens in practice.
-        let relay = bench.relay(Manner::Lawful)?;
+        let relay = harness.relay(Manner::Lawful)?;
         let mut connection = relay.service.connect()?;
         measured(&mut connection, 5, &mpong(5))?;
         relay.peer.behave(Manner::HangingUp(times, ending));
@@ -275,17 +275,17 @@ fn hang_ups_are_repeated(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn hanging_up_for_ever_is_502(bench: &mut Bench) -> Verdict {
+fn hanging_up_for_ever_is_502(harness: &mut Harness) -> Verdict {
     for ending in [Ending::Close, Ending::Reset] {
-        let relay = bench.relay(Manner::HangingUp(usize::MAX, ending))?;
+        let relay = harness.relay(Manner::HangingUp(usize::MAX, ending))?;
         // Four times by the service, each of them up to twice again by its client library.
         is_502_within(12, relay, "a peer that always hangs up")?;
     }
     Ok(())
 }
 
-fn half_a_head_is_502(bench: &mut Bench) -> Verdict {
-    let relay = bench.relay(Manner::HalfAHead)?;
+fn half_a_head_is_502(harness: &mut Harness) -> Verdict {
+    let relay = harness.relay(Manner::HalfAHead)?;
     is_502_within(4, relay, "a peer that sends half a head")?;
     relay.peer.behave(Manner::Lawful);
     ask(&mut relay.service.connect()?, &ping(5), &Expected::Pong(5)).map(drop)
@@ -305,9 +305,9 @@ fn is_502_within(most: usize, relay: &RelayAndPeer, what: &str) -> Verdict {
     Ok(())
 }
 
-fn stop_while_the_peer_is_asked(bench: &mut Bench) -> Verdict {
+fn stop_while_the_peer_is_asked(harness: &mut Harness) -> Verdict {
     // A separate instance, since it ends here.
-    let RelayAndPeer { service, peer } = RelayAndPeer::start(bench)?;
+    let RelayAndPeer { service, peer } = RelayAndPeer::start(harness)?;
     peer.behave(Manner::After(Duration::from_millis(500)));
     let mut connection = service.connect()?;
     let request = ping(5);
@@ -326,9 +326,9 @@ fn stop_while_the_peer_is_asked(bench: &mut Bench) -> Verdict {
     stopping.end()
 }
 
-fn nagle_is_understood(bench: &mut Bench) -> Verdict {
-    refuses(bench, &[], &[("NAGLE", "frobnicate")], &["NAGLE", "frobnicate"])?;
-    let service = bench.start_with(&[("NAGLE", "default"), ("WORKLOAD", "pingpong")])?;
+fn nagle_is_understood(harness: &mut Harness) -> Verdict {
+    refuses(harness, &[], &[("NAGLE", "frobnicate")], &["NAGLE", "frobnicate"])?;
+    let service = harness.start_with(&[("NAGLE", "default"), ("WORKLOAD", "pingpong")])?;
     for n in [5].into_iter().chain(PONG_SIZES) {
         ask(&mut service.connect()?, &RawRequest::pong(n), &Expected::Pong(n))?;
     }

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
-use super::bench::{Bench, Service};
 use super::client::{ClientError, Connection};
+use super::harness::{Harness, Service};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::running::{Ended, Patience};
 use super::{Needs, Protocol, Test, TlsOffer, row};
@@ -13,45 +13,46 @@ pub(super) const ROWS: &[Test] = &[
         "C1",
         "`--version` prints one line of names with their versions, the language first, and exits with 0",
     )
-    .tried(Needs::Program, |bench| version_line(bench, &[]).map(drop)),
+    .tried(Needs::Program, |harness| version_line(harness, &[]).map(drop)),
     row("C2", "`--version` prints the same line whatever the environment says")
         .tried(Needs::Program, version_ignores_the_environment),
     row("C3", "an unknown argument is refused in one line that names it and `--version`, exit code 2")
-        .tried(Needs::Program, |bench| {
-            refuses(bench, &["--frobnicate"], &[], &["--frobnicate", "--version"])
+        .tried(Needs::Program, |harness| {
+            refuses(harness, &["--frobnicate"], &[], &["--frobnicate", "--version"])
         }),
     row("C4", "an argument behind `--version` is refused in one line, exit code 2")
-        .tried(Needs::Program, |bench| refuses(bench, &["--version", "extra"], &[], &[])),
+        .tried(Needs::Program, |harness| refuses(harness, &["--version", "extra"], &[], &[])),
     row("C5", "a `PORT` that is no number from 0 to 65535 in digits is refused in one line, exit code 2")
         .tried(Needs::Program, wrong_ports_are_refused),
     row("C6", "an unknown `WORKLOAD` is refused in one line that names `pingpong`, exit code 2")
-        .tried(Needs::Program, |bench| refuses_value(bench, "WORKLOAD", "frobnicate", &["pingpong"])),
+        .tried(Needs::Program, |harness| refuses_value(harness, "WORKLOAD", "frobnicate", &["pingpong"])),
     row("C7", "an unknown `PROTOCOL` is refused in one line that names `http1-json`, exit code 2")
-        .tried(Needs::Program, |bench| refuses_value(bench, "PROTOCOL", "frobnicate", &["http1-json"])),
+        .tried(Needs::Program, |harness| refuses_value(harness, "PROTOCOL", "frobnicate", &["http1-json"])),
     row("C8", "a `HOST` that is no address is refused in one line, exit code 2")
-        .tried(Needs::Program, |bench| refuses_value(bench, "HOST", "frobnicate", &[])),
+        .tried(Needs::Program, |harness| refuses_value(harness, "HOST", "frobnicate", &[])),
     row("C9", "a `HOST` that is not this host's is refused in one line, exit code 2")
-        .tried(Needs::Program, |bench| refuses_value(bench, "HOST", "192.0.2.1", &[])),
+        .tried(Needs::Program, |harness| refuses_value(harness, "HOST", "192.0.2.1", &[])),
     row("C10", "`TLS_CERT`, `TLS_KEY` and `DIRECT` are refused in one line where not supported, exit code 2")
         .tried(Needs::Program, unsupported_variables_are_refused),
     row("C11", "variables set to the empty text count as unset")
         .tried(Needs::Service, empty_variables_count_as_unset),
     row("C12", "stdout is exactly `ready <port>`, and the port answers at once")
         .tried(Needs::Service, ready_is_true_and_alone),
-    row("C13", "a given `PORT` is the port").tried(Needs::Service, |bench| on_a_free_port(bench).map(drop)),
+    row("C13", "a given `PORT` is the port")
+        .tried(Needs::Service, |harness| on_a_free_port(harness).map(drop)),
     row("C14", "a port in use is refused in one line, exit code 3, and its owner goes on")
         .tried(Needs::Service, port_in_use_is_refused),
     row("C15", "`HOST=::1` listens there and there only").tried(Needs::Service, listens_on_the_host_only),
 ];
 
 /// Runs `--version` and returns what it printed, without the line feed.
-pub(super) fn version_line(bench: &Bench, environment: &[(&str, &str)]) -> Result<String, Shortfall> {
-    let language = &bench.subject.language;
+pub(super) fn version_line(harness: &Harness, environment: &[(&str, &str)]) -> Result<String, Shortfall> {
+    let language = &harness.subject.language;
     let expected = format!(
         "exit code 0, one line of four or more words, an even number, with `{language}` first, nothing on stderr"
     );
     let wrong = |came: String| differs("`--version`", &expected, came);
-    let ended = bench.run(&["--version"], environment, Patience::UntilDeadline)?.map_err(wrong)?;
+    let ended = harness.run(&["--version"], environment, Patience::UntilDeadline)?.map_err(wrong)?;
     match line_of(&ended.stdout) {
         Some(line) if ended.code() == Some(0) && ended.stderr.is_empty() && is_version(line, language) => {
             Ok(line.to_owned())
@@ -74,9 +75,9 @@ fn line_of(bytes: &[u8]) -> Option<&str> {
     (!line.is_empty() && !line.contains('\n')).then_some(line)
 }
 
-fn version_ignores_the_environment(bench: &mut Bench) -> Verdict {
-    let plain = version_line(bench, &[])?;
-    let disturbed = version_line(bench, &[("PORT", "abc")])?;
+fn version_ignores_the_environment(harness: &mut Harness) -> Verdict {
+    let plain = version_line(harness, &[])?;
+    let disturbed = version_line(harness, &[("PORT", "abc")])?;
     if plain == disturbed {
         return Ok(());
     }
@@ -86,14 +87,14 @@ fn version_ignores_the_environment(bench: &mut Bench) -> Verdict {
 
 /// Checks that a start is refused with exit code 2 and one line that contains `words`.
 pub(super) fn refuses(
-    bench: &Bench,
+    harness: &Harness,
     arguments: &[&str],
     environment: &[(&str, &str)],
     words: &[&str],
 ) -> Verdict {
     let settings = environment.iter().map(|(name, value)| format!("{name}={value}"));
     let what: Vec<_> = settings.chain(arguments.iter().map(|argument| (*argument).to_owned())).collect();
-    let ended = bench.run(arguments, environment, Patience::UntilItSpeaks)?;
+    let ended = harness.run(arguments, environment, Patience::UntilItSpeaks)?;
     check_refusal(ended, &what.join(" "), 2, words)
 }
 
@@ -115,33 +116,33 @@ fn check_refusal(ended: Result<Ended, String>, what: &str, code: i32, words: &[&
 }
 
 /// Checks that a variable's value is refused with a line that contains its name, the value and `words`.
-pub(super) fn refuses_value(bench: &Bench, name: &str, value: &str, words: &[&str]) -> Verdict {
+pub(super) fn refuses_value(harness: &Harness, name: &str, value: &str, words: &[&str]) -> Verdict {
     let words: Vec<_> = [name, value].into_iter().chain(words.iter().copied()).collect();
-    refuses(bench, &[], &[(name, value)], &words)
+    refuses(harness, &[], &[(name, value)], &words)
 }
 
-fn wrong_ports_are_refused(bench: &mut Bench) -> Verdict {
+fn wrong_ports_are_refused(harness: &mut Harness) -> Verdict {
     let wrong = ["abc", "-1", "+80", "65536", "80a", "8 0", "99999999999999999999"];
-    wrong.into_iter().try_for_each(|port| refuses_value(bench, "PORT", port, &[]))
+    wrong.into_iter().try_for_each(|port| refuses_value(harness, "PORT", port, &[]))
 }
 
-fn unsupported_variables_are_refused(bench: &mut Bench) -> Verdict {
+fn unsupported_variables_are_refused(harness: &mut Harness) -> Verdict {
     let direct =
-        bench.subject.workloads.values().flatten().any(|protocol| protocol == Protocol::DIRECT.name());
-    let tls = bench.subject.tls == TlsOffer::Offered;
+        harness.subject.workloads.values().flatten().any(|protocol| protocol == Protocol::DIRECT.name());
+    let tls = harness.subject.tls == TlsOffer::Offered;
     [("TLS_CERT", "/dev/null"), ("TLS_KEY", "/dev/null"), ("DIRECT", "1")]
         .into_iter()
         .filter(|(name, _)| if *name == "DIRECT" { !direct } else { !tls })
-        .try_for_each(|(name, value)| refuses_value(bench, name, value, &[]))
+        .try_for_each(|(name, value)| refuses_value(harness, name, value, &[]))
 }
 
-fn empty_variables_count_as_unset(bench: &mut Bench) -> Verdict {
+fn empty_variables_count_as_unset(harness: &mut Harness) -> Verdict {
     let empty = ["WORKLOAD", "PROTOCOL", "HOST", "TLS_CERT", "TLS_KEY", "DIRECT"].map(|name| (name, ""));
-    bench.start_with(&empty).map(drop)
+    harness.start_with(&empty).map(drop)
 }
 
-fn ready_is_true_and_alone(bench: &mut Bench) -> Verdict {
-    let service = bench.start()?;
+fn ready_is_true_and_alone(harness: &mut Harness) -> Verdict {
+    let service = harness.start()?;
     service.answers()?;
     let more = service.kill();
     if more.is_empty() {
@@ -154,14 +155,14 @@ fn ready_is_true_and_alone(bench: &mut Bench) -> Verdict {
 const ATTEMPTS: usize = 3;
 
 /// Starts the service on a port that was just free.
-fn on_a_free_port(bench: &Bench) -> Result<Service, Shortfall> {
+fn on_a_free_port(harness: &Harness) -> Result<Service, Shortfall> {
     let mut outcome = Err(Shortfall::Skipped("no port was tried".to_owned()));
     for _ in 0..ATTEMPTS {
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
         let free =
             free.map_err(|error| Shortfall::Skipped(format!("this host has no free port: {error}")))?;
         let port = free.port().to_string();
-        outcome = bench.start_with(&[("PORT", &port)]).and_then(|service| {
+        outcome = harness.start_with(&[("PORT", &port)]).and_then(|service| {
             let came = service.address().port();
             if came == free.port() {
                 return Ok(service);
@@ -175,25 +176,25 @@ fn on_a_free_port(bench: &Bench) -> Result<Service, Shortfall> {
     outcome
 }
 
-fn port_in_use_is_refused(bench: &mut Bench) -> Verdict {
-    let first = on_a_free_port(bench)?;
+fn port_in_use_is_refused(harness: &mut Harness) -> Verdict {
+    let first = on_a_free_port(harness)?;
     let port = first.address().port().to_string();
-    let second = bench.run(&[], &[("PORT", &port)], Patience::UntilItSpeaks)?;
+    let second = harness.run(&[], &[("PORT", &port)], Patience::UntilItSpeaks)?;
     check_refusal(second, &format!("PORT={port}"), 3, &["PORT", &port])?;
     first.answers()
 }
 
-fn listens_on_the_host_only(bench: &mut Bench) -> Verdict {
+fn listens_on_the_host_only(harness: &mut Harness) -> Verdict {
     if let Err(error) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
         return Err(Shortfall::Skipped(format!("this host has no `::1`: {error}")));
     }
     let mut came = String::new();
     // Another process may listen on 127.0.0.1 at the same port, but hardly three times.
     for _ in 0..ATTEMPTS {
-        let service = bench.start_with(&[("HOST", "::1")])?;
+        let service = harness.start_with(&[("HOST", "::1")])?;
         service.answers()?;
         let other = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), service.address().port());
-        match Connection::open(other, bench.limits()) {
+        match Connection::open(other, harness.limits()) {
             Err(ClientError::Refused) => return Ok(()),
             Err(error) => came = error.to_string(),
             Ok(_) => came = "an accepted one".to_owned(),

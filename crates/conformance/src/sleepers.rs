@@ -6,7 +6,7 @@
 use std::panic::resume_unwind;
 use std::thread::{Scope, ScopedJoinHandle};
 
-use super::bench::Bench;
+use super::harness::Harness;
 use super::outcome::Verdict;
 use super::{Depth, Subject, attempt, table};
 
@@ -31,8 +31,8 @@ impl<'scope> Sleepers<'scope> {
             return;
         }
         let tests = table().filter(|test| NAMES.contains(&test.id));
-        let rows =
-            tests.map(|test| (test.id, scope.spawn(move || attempt(&mut Bench::new(subject), test, depth))));
+        let rows = tests
+            .map(|test| (test.id, scope.spawn(move || attempt(&mut Harness::new(subject), test, depth))));
         self.begun = Some(rows.collect());
     }
 

@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
-use super::bench::{Bench, Service, Stopping};
 use super::client::{ClientError, Connection};
+use super::harness::{Harness, Service, Stopping};
 use super::limits::IDLE_END;
 use super::outcome::{Shortfall, Verdict, differs};
 use super::reply::{Expected, RawRequest, ask, receive};
@@ -12,18 +12,18 @@ use super::{Needs, Test, row};
 
 pub(super) const ROWS: &[Test] = &[
     row("S1", "SIGTERM without connections: exit code 0 within 5 s, without a word")
-        .tried(Needs::Service, |bench| bench.start()?.terminate()?.end()),
+        .tried(Needs::Service, |harness| harness.start()?.terminate()?.end()),
     row("S2", "SIGTERM ends idle connections within 1 s").tried(Needs::Service, idle_connections_end),
     row("S3", "SIGTERM amid a reply: it is sent in full, then the connection and the process end")
-        .tried(Needs::Service, |bench| stop_amid_a_reply(bench).map(drop)),
+        .tried(Needs::Service, |harness| stop_amid_a_reply(harness).map(drop)),
     row("S4", "SIGTERM closes the listener while a reply is outstanding")
         .tried(Needs::Service, the_listener_is_closed),
     row("S5", "a client that does not read its reply does not keep the process beyond 5 s")
         .tried(Needs::Service, a_client_that_does_not_read_is_cut_off),
     row("S6", "a connection that never carried a request does not keep the process beyond 5 s")
-        .tried(Needs::Service, |bench| stop_behind(bench, 0)),
+        .tried(Needs::Service, |harness| stop_behind(harness, 0)),
     row("S7", "half a head does not keep the process beyond 5 s")
-        .tried(Needs::Service, |bench| stop_behind(bench, RawRequest::pong(5).bytes().len() / 2)),
+        .tried(Needs::Service, |harness| stop_behind(harness, RawRequest::pong(5).bytes().len() / 2)),
     row("S8", "the port can be used again at once").tried(Needs::Service, the_port_is_free_again),
     row("S9", "SIGTERM is handled as soon as `ready` is said").tried(Needs::Service, sigterm_at_once),
 ];
@@ -42,8 +42,8 @@ const ATTEMPTS: usize = 3;
 
 const LARGE: usize = 10_000_000;
 
-fn idle_connections_end(bench: &mut Bench) -> Verdict {
-    ends_idle_connections(bench.start()?, &RawRequest::pong(5))
+fn idle_connections_end(harness: &mut Harness) -> Verdict {
+    ends_idle_connections(harness.start()?, &RawRequest::pong(5))
 }
 
 /// Gets pong(5) by this request on three connections, then sends SIGTERM.
@@ -64,8 +64,8 @@ pub(super) fn ends_idle_connections(service: Service, request: &RawRequest) -> V
 }
 
 /// Starts an instance, asks for a large reply, reads its beginning and sends SIGTERM.
-fn signal_amid_a_reply(bench: &mut Bench) -> Result<(Stopping, Connection), Shortfall> {
-    let service = bench.start()?;
+fn signal_amid_a_reply(harness: &mut Harness) -> Result<(Stopping, Connection), Shortfall> {
+    let service = harness.start()?;
     let mut connection = service.connect()?;
     let request = RawRequest::pong(LARGE);
     connection
@@ -76,8 +76,8 @@ fn signal_amid_a_reply(bench: &mut Bench) -> Result<(Stopping, Connection), Shor
 }
 
 /// Row S3; returns the port.
-fn stop_amid_a_reply(bench: &mut Bench) -> Result<u16, Shortfall> {
-    let (stopping, mut connection) = signal_amid_a_reply(bench)?;
+fn stop_amid_a_reply(harness: &mut Harness) -> Result<u16, Shortfall> {
+    let (stopping, mut connection) = signal_amid_a_reply(harness)?;
     thread::sleep(MOMENT);
     receive(&mut connection, &RawRequest::pong(LARGE), &Expected::Pong(LARGE))?;
     let end = connection.end_behind_reply();
@@ -87,10 +87,10 @@ fn stop_amid_a_reply(bench: &mut Bench) -> Result<u16, Shortfall> {
     Ok(port)
 }
 
-fn the_listener_is_closed(bench: &mut Bench) -> Verdict {
-    let (stopping, connection) = signal_amid_a_reply(bench)?;
+fn the_listener_is_closed(harness: &mut Harness) -> Verdict {
+    let (stopping, connection) = signal_amid_a_reply(harness)?;
     thread::sleep(MOMENT);
-    let came = match Connection::open(stopping.address(), bench.limits()) {
+    let came = match Connection::open(stopping.address(), harness.limits()) {
         Err(ClientError::Refused) => None,
         Err(error) => Some(error.to_string()),
         Ok(_) => Some("an accepted one".to_owned()),
@@ -102,16 +102,16 @@ fn the_listener_is_closed(bench: &mut Bench) -> Verdict {
     }
 }
 
-fn a_client_that_does_not_read_is_cut_off(bench: &mut Bench) -> Verdict {
-    let (stopping, connection) = signal_amid_a_reply(bench)?;
+fn a_client_that_does_not_read_is_cut_off(harness: &mut Harness) -> Verdict {
+    let (stopping, connection) = signal_amid_a_reply(harness)?;
     let end = stopping.end();
     drop(connection);
     end
 }
 
 /// Connects, sends the beginning of a head, then SIGTERM.
-fn stop_behind(bench: &mut Bench, length: usize) -> Verdict {
-    let service = bench.start()?;
+fn stop_behind(harness: &mut Harness, length: usize) -> Verdict {
+    let service = harness.start()?;
     let mut connection = service.connect()?;
     connection
         .send(&RawRequest::pong(5).bytes()[..length])
@@ -122,11 +122,11 @@ fn stop_behind(bench: &mut Bench, length: usize) -> Verdict {
     end
 }
 
-fn the_port_is_free_again(bench: &mut Bench) -> Verdict {
+fn the_port_is_free_again(harness: &mut Harness) -> Verdict {
     let mut outcome = Ok(());
     for _ in 0..ATTEMPTS {
-        let port = stop_amid_a_reply(bench)?;
-        outcome = again_on(bench, port);
+        let port = stop_amid_a_reply(harness)?;
+        outcome = again_on(harness, port);
         if outcome.is_ok() {
             break;
         }
@@ -134,8 +134,8 @@ fn the_port_is_free_again(bench: &mut Bench) -> Verdict {
     outcome
 }
 
-fn again_on(bench: &Bench, port: u16) -> Verdict {
-    let service = bench.start_with(&[("PORT", &port.to_string())])?;
+fn again_on(harness: &Harness, port: u16) -> Verdict {
+    let service = harness.start_with(&[("PORT", &port.to_string())])?;
     let came = service.address().port();
     if came == port {
         return Ok(());
@@ -143,6 +143,6 @@ fn again_on(bench: &Bench, port: u16) -> Verdict {
     Err(differs(format_args!("start with `PORT={port}` again"), format_args!("`ready {port}`"), came))
 }
 
-fn sigterm_at_once(bench: &mut Bench) -> Verdict {
-    (0..TRIES).try_for_each(|_| bench.start()?.terminate()?.end())
+fn sigterm_at_once(harness: &mut Harness) -> Verdict {
+    (0..TRIES).try_for_each(|_| harness.start()?.terminate()?.end())
 }

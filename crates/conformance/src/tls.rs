@@ -13,8 +13,8 @@ use tokio::time::sleep;
 use tokio_rustls::client::TlsStream;
 use weighbridge_model::experiment::Protocol;
 
-use super::bench::{Bench, Service};
 use super::client::Quiet;
+use super::harness::{Harness, Service};
 use super::limits::{Limits, STREAM_END};
 use super::outcome::{Shortfall, Verdict, differs, quoted};
 use super::process::refuses;
@@ -31,13 +31,13 @@ pub(super) const ROWS: &[Test] = &[
     row("T2", "files that are absent, no PEM or of different pairs are refused in one line, exit code 2")
         .tried(HTTP1, wrong_files_are_refused),
     row("T3", "TLS 1.3: requests are answered, with `http/1.1` by ALPN and without ALPN")
-        .tried(HTTP1, |bench| speaks_http1(bench, &TLS13)),
+        .tried(HTTP1, |harness| speaks_http1(harness, &TLS13)),
     row("T4", "TLS 1.2: requests are answered, with `http/1.1` by ALPN and without ALPN")
-        .tried(HTTP1, |bench| speaks_http1(bench, &TLS12)),
+        .tried(HTTP1, |harness| speaks_http1(harness, &TLS12)),
     row("T5", "TLS 1.3: a second connection resumes the session of the first")
-        .tried(HTTP1, |bench| resumes(bench, &TLS13)),
+        .tried(HTTP1, |harness| resumes(harness, &TLS13)),
     row("T6", "TLS 1.2: a second connection resumes the session of the first")
-        .tried(HTTP1, |bench| resumes(bench, &TLS12)),
+        .tried(HTTP1, |harness| resumes(harness, &TLS12)),
     row("T7", "10,000,000 bytes come whole").tried(HTTP1, a_large_body_comes_whole),
     row("T8", "`http2-json` is chosen by ALPN `h2` in TLS 1.3 and 1.2")
         .tried(Needs::SpeaksTls(Protocol::HTTP2_JSON), speaks_http2),
@@ -59,10 +59,10 @@ const MOMENT: Duration = Duration::from_millis(200);
 const LARGE: usize = 10_000_000;
 
 /// A service that speaks TLS, and the certificate given to it.
-fn start(bench: &Bench, protocol: Protocol) -> Result<(Service, Identity), Shortfall> {
+fn start(harness: &Harness, protocol: Protocol) -> Result<(Service, Identity), Shortfall> {
     let identity = Identity::new()?;
     let (certificate, key) = (identity.certificate(), identity.key());
-    let service = bench.start_with(&[
+    let service = harness.start_with(&[
         ("PROTOCOL", protocol.name()),
         ("TLS_CERT", &certificate.to_string_lossy()),
         ("TLS_KEY", &key.to_string_lossy()),
@@ -99,16 +99,16 @@ fn answers(service: &Service, limits: Limits, identity: &Identity) -> Verdict {
     })
 }
 
-fn one_without_the_other_is_refused(bench: &mut Bench) -> Verdict {
+fn one_without_the_other_is_refused(harness: &mut Harness) -> Verdict {
     let identity = Identity::new()?;
     let (certificate, key) = (identity.certificate(), identity.key());
     for (name, path) in [("TLS_CERT", certificate), ("TLS_KEY", key)] {
-        refuses(bench, &[], &[(name, &path.to_string_lossy())], &["TLS_CERT", "TLS_KEY"])?;
+        refuses(harness, &[], &[(name, &path.to_string_lossy())], &["TLS_CERT", "TLS_KEY"])?;
     }
     Ok(())
 }
 
-fn wrong_files_are_refused(bench: &mut Bench) -> Verdict {
+fn wrong_files_are_refused(harness: &mut Harness) -> Verdict {
     let (identity, other) = (Identity::new()?, Identity::new()?);
     let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
     let (certificate, key) = (text(identity.certificate()), text(identity.key()));
@@ -122,14 +122,14 @@ fn wrong_files_are_refused(bench: &mut Bench) -> Verdict {
         (&certificate, &garbage, "TLS_KEY", &garbage),
         (&certificate, &text(other.key()), "TLS_KEY", &text(other.key())),
     ] {
-        refuses(bench, &[], &[("TLS_CERT", certificate), ("TLS_KEY", key)], &[blamed, wrong])?;
+        refuses(harness, &[], &[("TLS_CERT", certificate), ("TLS_KEY", key)], &[blamed, wrong])?;
     }
     Ok(())
 }
 
-fn speaks_http1(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Verdict {
-    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
-    let limits = bench.limits();
+fn speaks_http1(harness: &mut Harness, version: &'static SupportedProtocolVersion) -> Verdict {
+    let (service, identity) = start(harness, Protocol::HTTP1_JSON)?;
+    let limits = harness.limits();
     for chosen in [Some("http/1.1"), None] {
         let config = identity.client(version, chosen.as_slice())?;
         drive(async {
@@ -144,9 +144,9 @@ fn speaks_http1(bench: &mut Bench, version: &'static SupportedProtocolVersion) -
     Ok(())
 }
 
-fn resumes(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Verdict {
-    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
-    let limits = bench.limits();
+fn resumes(harness: &mut Harness, version: &'static SupportedProtocolVersion) -> Verdict {
+    let (service, identity) = start(harness, Protocol::HTTP1_JSON)?;
+    let limits = harness.limits();
     let config = identity.client(version, &["http/1.1"])?;
     drive(async {
         for connection in ["the first connection", "the second connection", "the third connection"] {
@@ -168,9 +168,9 @@ fn resumes(bench: &mut Bench, version: &'static SupportedProtocolVersion) -> Ver
     })
 }
 
-fn a_large_body_comes_whole(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
-    let limits = bench.limits();
+fn a_large_body_comes_whole(harness: &mut Harness) -> Verdict {
+    let (service, identity) = start(harness, Protocol::HTTP1_JSON)?;
+    let limits = harness.limits();
     let config = identity.client(&TLS13, &["http/1.1"])?;
     drive(async {
         let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;
@@ -193,9 +193,9 @@ async fn open_http2(
     Http2::over(stream, "https", limits, Windows::DEFAULT).await
 }
 
-fn speaks_http2(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::HTTP2_JSON)?;
-    let limits = bench.limits();
+fn speaks_http2(harness: &mut Harness) -> Verdict {
+    let (service, identity) = start(harness, Protocol::HTTP2_JSON)?;
+    let limits = harness.limits();
     for version in [&TLS13, &TLS12] {
         let config = identity.client(version, &["h2", "http/1.1"])?;
         drive(async {
@@ -209,9 +209,9 @@ fn speaks_http2(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn speaks_grpc(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::GRPC)?;
-    let limits = bench.limits();
+fn speaks_grpc(harness: &mut Harness) -> Verdict {
+    let (service, identity) = start(harness, Protocol::GRPC)?;
+    let limits = harness.limits();
     for version in [&TLS13, &TLS12] {
         let config = identity.client(version, &["h2"])?;
         drive(async {
@@ -225,11 +225,11 @@ fn speaks_grpc(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
-    let offered = |protocol: &Protocol| bench.subject.offers("pingpong", *protocol);
+fn foreign_protocols_are_refused(harness: &mut Harness) -> Verdict {
+    let offered = |protocol: &Protocol| harness.subject.offers("pingpong", *protocol);
     for protocol in SPOKEN.into_iter().filter(offered) {
-        let (service, identity) = start(bench, protocol)?;
-        let limits = bench.limits();
+        let (service, identity) = start(harness, protocol)?;
+        let limits = harness.limits();
         let config = identity.client(&TLS13, &["frobnicate"])?;
         drive(async {
             let what = format!("ALPN `frobnicate` where `{}` is spoken", protocol.name());
@@ -249,9 +249,9 @@ fn foreign_protocols_are_refused(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn plain_text_is_refused(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
-    let limits = bench.limits();
+fn plain_text_is_refused(harness: &mut Harness) -> Verdict {
+    let (service, identity) = start(harness, Protocol::HTTP1_JSON)?;
+    let limits = harness.limits();
     for text in [RawRequest::pong(5).bytes(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), vec![0; 100]] {
         let what = quoted(&text);
         let mut connection = service.connect()?;
@@ -267,9 +267,9 @@ fn plain_text_is_refused(bench: &mut Bench) -> Verdict {
     Ok(())
 }
 
-fn silence_holds_nobody_up(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
-    let limits = bench.limits();
+fn silence_holds_nobody_up(harness: &mut Harness) -> Verdict {
+    let (service, identity) = start(harness, Protocol::HTTP1_JSON)?;
+    let limits = harness.limits();
     let silent = service.connect()?;
     let mut halved = service.connect()?;
     // The header of a record that announces 512 bytes of a handshake, and the first of them (ClientHello).
@@ -281,9 +281,9 @@ fn silence_holds_nobody_up(bench: &mut Bench) -> Verdict {
     end
 }
 
-fn stop_amid_a_reply(bench: &mut Bench) -> Verdict {
-    let (service, identity) = start(bench, Protocol::HTTP1_JSON)?;
-    let limits = bench.limits();
+fn stop_amid_a_reply(harness: &mut Harness) -> Verdict {
+    let (service, identity) = start(harness, Protocol::HTTP1_JSON)?;
+    let limits = harness.limits();
     let config = identity.client(&TLS13, &["http/1.1"])?;
     let stopping = drive(async {
         let mut stream = open(&service, limits, &config, Some("http/1.1")).await?;

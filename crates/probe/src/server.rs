@@ -158,17 +158,17 @@ enum Phase {
 
 /// Whether new connections are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
-    Open,
-    /// At the limit of connections or descriptors; it opens when a connection closes.
-    Shut,
+enum Accepting {
+    Yes,
+    /// At the limit of connections or descriptors, until a connection closes.
+    Paused,
 }
 
 struct Server {
     epoll: Epoll,
     stop: Vec<RawFd>,
     listener: Option<TcpListener>,
-    door: Door,
+    accepting: Accepting,
     phase: Phase,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
@@ -206,7 +206,7 @@ impl Server {
             epoll,
             stop,
             listener: Some(listener),
-            door: Door::Open,
+            accepting: Accepting::Yes,
             phase: Phase::Serving,
             connections: Vec::new(),
             free: Vec::new(),
@@ -327,18 +327,18 @@ impl Server {
 
     /// Stops watching the listener, which would otherwise be reported forever.
     fn shut_door(&mut self) -> io::Result<()> {
-        if let (Some(listener), Door::Open) = (&self.listener, self.door) {
+        if let (Some(listener), Accepting::Yes) = (&self.listener, self.accepting) {
             self.epoll.remove(listener.as_raw_fd())?;
-            self.door = Door::Shut;
+            self.accepting = Accepting::Paused;
         }
         Ok(())
     }
 
     fn open_door(&mut self) {
-        if let (Some(listener), Door::Shut) = (&self.listener, self.door)
+        if let (Some(listener), Accepting::Paused) = (&self.listener, self.accepting)
             && self.epoll.add(listener.as_raw_fd(), Trigger::ReadableLevel, LISTENER).is_ok()
         {
-            self.door = Door::Open;
+            self.accepting = Accepting::Yes;
         }
     }
 

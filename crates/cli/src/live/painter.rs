@@ -43,7 +43,7 @@ impl Painter {
         let thread = std::thread::Builder::new().name("painter".to_owned()).spawn(move || {
             // Without pinning it still draws only between windows.
             let _ = aside.map(|layout| pin_current_thread(layout.service()[0]));
-            Easel::new(style).paint(&inbox, &answer);
+            Canvas::new(style).paint(&inbox, &answer);
         })?;
         Ok(Self { events: Some(events), drawn, thread: Some(thread), owed: 0 })
     }
@@ -72,7 +72,7 @@ impl Drop for Painter {
 }
 
 /// The thread's state.
-struct Easel {
+struct Canvas {
     view: RunView,
     screen: Screen<io::Stderr>,
     style: Style,
@@ -83,7 +83,7 @@ struct Easel {
     stale: bool,
 }
 
-impl Easel {
+impl Canvas {
     fn new(style: Style) -> Self {
         Self {
             view: RunView::default(),

@@ -11,7 +11,7 @@ use weighbridge_model::experiment::Loss;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::relayed::Relayed;
 
-use super::crossing::{Dealt, Treatment, cut_packets};
+use super::crossing::{DelayAndLoss, Treatment, cut_packets};
 use super::site::SiteProgram;
 use super::veth::{CLIENT_PORT, SERVER_PORT};
 use super::{HostRole, LayerError, Site};
@@ -121,7 +121,7 @@ impl Carrier {
 }
 
 /// What a relay does to packets of one direction.
-fn impairment(Dealt { delay, loss }: Dealt) -> Result<Impairment, ImpairmentError> {
+fn impairment(DelayAndLoss { delay, loss }: DelayAndLoss) -> Result<Impairment, ImpairmentError> {
     let delay = match delay {
         Some(delay) => Delay::try_new(delay.time, delay.jitter, Distribution::Uniform)?,
         None => Delay::default(),

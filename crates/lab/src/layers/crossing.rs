@@ -37,13 +37,13 @@ pub(super) enum Crossing {
 /// What is done to packets in either direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Treatment {
-    pub to_server: Dealt,
-    pub to_client: Dealt,
+    pub to_server: DelayAndLoss,
+    pub to_client: DelayAndLoss,
 }
 
 /// What is done to packets of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Dealt {
+pub(super) struct DelayAndLoss {
     pub delay: Option<Delay>,
     pub loss: Option<Loss>,
 }
@@ -53,15 +53,15 @@ impl Treatment {
         let mut found = Self::default();
         for layer in layers.iter() {
             match layer {
-                Layer::Delay(delay) => found.each(delay.towards, |dealt| dealt.delay = Some(*delay)),
-                Layer::Loss(loss) => found.each(loss.towards, |dealt| dealt.loss = Some(*loss)),
+                Layer::Delay(delay) => found.each(delay.towards, |packets| packets.delay = Some(*delay)),
+                Layer::Loss(loss) => found.each(loss.towards, |packets| packets.loss = Some(*loss)),
                 _ => {}
             }
         }
         found
     }
 
-    fn each(&mut self, towards: Towards, change: impl Fn(&mut Dealt)) {
+    fn each(&mut self, towards: Towards, change: impl Fn(&mut DelayAndLoss)) {
         if towards.is_to_server() {
             change(&mut self.to_server);
         }
@@ -76,7 +76,7 @@ impl Treatment {
 
     /// The netem parameters for packets that leave by a port; `None` if nothing is done to them.
     fn at(&self, port: &str) -> Option<String> {
-        let Dealt { delay, loss } = if port == SERVER_PORT { self.to_server } else { self.to_client };
+        let DelayAndLoss { delay, loss } = if port == SERVER_PORT { self.to_server } else { self.to_client };
         let micros = |time: Nanoseconds| format!("{}us", time.as_nanos() as f64 / 1e3);
         let delay = delay.map(|delay| {
             let jitter = (delay.jitter > Nanoseconds::ZERO).then(|| format!(" {}", micros(delay.jitter)));

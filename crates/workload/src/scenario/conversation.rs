@@ -138,7 +138,7 @@ impl Conversation<'_> {
         let why = check.explain();
         let why = why.map(|why| String::from_utf8_lossy(&why).into_owned());
         if outcome != Outcome::Ok {
-            check.glean();
+            check.keep_values_for_redaction();
         }
         let taken = check.taken().values().map(|value| String::from_utf8_lossy(value).into_owned());
         self.hidden.extend(taken.filter(|value| value.len() >= SHORTEST));

@@ -57,7 +57,7 @@ impl SceneCheck {
     }
 
     /// Takes values even from a wrong reply, so that they can be hidden.
-    pub fn glean(&mut self) {
+    pub fn keep_values_for_redaction(&mut self) {
         self.taken.body(&self.extractors, self.check.body());
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct Stopping {
 
 /// The state of a verification between its rows.
 #[derive(Debug)]
-pub(super) struct Bench<'a> {
+pub(super) struct Harness<'a> {
     pub(super) subject: &'a Subject,
     limits: Limits,
     shared: Option<Service>,
@@ -49,8 +49,8 @@ pub(super) struct Bench<'a> {
     unstartable: Option<String>,
 }
 
-impl<'a> Bench<'a> {
-    /// A bench without running instances.
+impl<'a> Harness<'a> {
+    /// A harness without running instances.
     pub(super) fn new(subject: &'a Subject) -> Self {
         Self { subject, limits: Limits::for_row(), shared: None, relay: None, unstartable: None }
     }
@@ -227,9 +227,9 @@ impl Service {
 
 impl RelayAndPeer {
     /// A relay with its own peer.
-    pub(super) fn start(bench: &Bench) -> Result<Self, Shortfall> {
+    pub(super) fn start(harness: &Harness) -> Result<Self, Shortfall> {
         let peer = Peer::start().map_err(no_peer)?;
-        let service = bench.start_relay(peer.address())?;
+        let service = harness.start_relay(peer.address())?;
         Ok(Self { service, peer })
     }
 
