@@ -1,9 +1,9 @@
-//! True throughput: bytes that good replies carried, over the whole time of the windows in which they did. It
-//! is no inverse of a time: it falls where connections stand idle and rises with requests in flight.
+//! Goodput: bytes carried by good replies over the whole time of their windows. It is not the inverse of a
+//! time: it falls while connections are idle and rises with requests in flight.
 //!
-//! Where single requests are kept, windows of rounds that are whole among them count, so that bytes and time
-//! are of the same requests; where one size is asked for, good replies times that size. Else sizes are
-//! unknown and nothing is guessed.
+//! Where single requests are kept, only windows count of which every good request was kept, so that bytes and
+//! time belong to the same requests. Where one size is asked for, the bytes are good replies times that size.
+//! Otherwise sizes are unknown, and there is no figure.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,7 @@ use crate::estimate::estimate;
 use crate::question::{AskedSizes, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection};
 
-/// What every variant carried at every point; variants of which neither bytes nor sizes are known are left
-/// out.
+/// Leaves out variants of which neither bytes nor sizes are known.
 pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     let mut all = Vec::new();
     for (id, point) in question.points() {
@@ -53,7 +52,7 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     all
 }
 
-/// Each class's share; empty of a single size.
+/// The share of each class of sizes; empty if there is a single class.
 fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
     let classes = classes(kept.iter().flat_map(|block| &block.good).map(|sample| sample.size.get()));
     let goodput_of_class = |class: &SizeClass| {
@@ -72,13 +71,13 @@ fn per_second(bytes: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0).then(|| bytes / seconds)
 }
 
-/// The estimate over blocks; `None` unless every block tells.
+/// `None` if any block has no value.
 fn over<T>(blocks: &[T], stage: usize, value: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
     let values: Vec<f64> = blocks.iter().map(value).collect::<Option<_>>()?;
     (!values.is_empty()).then(|| estimate(&values, stage))
 }
 
-/// The requests of a block whose windows are whole among those kept, and the time of these windows.
+/// The requests of a block's completely kept windows, and the time of these windows.
 struct Kept<'a> {
     good: Vec<&'a Sample>,
     seconds: f64,
@@ -87,7 +86,7 @@ struct Kept<'a> {
 impl<'a> Kept<'a> {
     fn new(cell: &Cell<'a>, point: PointId) -> Self {
         let mut kept = Self { good: Vec::new(), seconds: 0.0 };
-        // A trial of the baseline for each batch, each with rounds of its own.
+        // The baseline has one trial in each batch, and round numbers repeat from trial to trial.
         for trial in &cell.trials {
             let mut rounds: BTreeMap<u32, Vec<&'a Sample>> = BTreeMap::new();
             for sample in trial.samples.iter().filter(|sample| sample.is_measured(point)) {

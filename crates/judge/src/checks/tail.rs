@@ -1,9 +1,8 @@
-//! Totals that hang on a few events: a mean, a throughput or a far quantile whose block estimates are made by
-//! less than five windows each. Their blocks are not near normal, and their intervals cover less than they
-//! say.
+//! Totals that depend on few events: a mean, throughput or far quantile that fewer than five windows a block
+//! determine. Such block estimates are far from normal, and their intervals cover less than stated.
 //!
-//! Events are counted by window, which is what records keep: several slow requests in one window are one
-//! event, as those of one stall are. Nothing is left out of an estimate because of it.
+//! Events are counted by window, as records keep windows: several slow requests of one window are one event,
+//! like those of one stall. No event is left out of an estimate.
 
 use std::collections::BTreeMap;
 
@@ -18,23 +17,22 @@ use crate::records::{Cell, figures_of};
 use crate::stats::sample::median;
 use crate::thresholds::{TAIL_DEVIATIONS, TAIL_EVENTS, TAIL_SPREAD, TAIL_WEIGHT};
 
-/// The name of the finding and of the remark on a cost.
+/// Also the remark on a cost.
 const FEW_TAIL_EVENTS: &str = "few tail events";
 
-/// The factor that makes the median absolute deviation of a normal sample its standard deviation.
+/// Turns the median absolute deviation of a normal sample into its standard deviation.
 const NORMAL_DEVIATION: f64 = 1.4826;
 
-/// The tail of one quantity of one variant, where it is thin.
+/// The tail of one quantity of one variant, if it depends on few events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThinTail {
-    /// Windows a block that hold it, on average.
+    /// Windows a block that determine it, on average.
     pub events: f64,
-    /// Of a mean or throughput: the share of the mean that they make; of a quantile `None`.
+    /// The share of a mean or throughput that they make up; `None` for a quantile.
     pub weight: Option<Ratio>,
 }
 
 impl ThinTail {
-    /// What was seen, in words.
     pub fn evidence(&self) -> String {
         let events = format!("{:.1} windows a block", self.events);
         match self.weight {
@@ -44,8 +42,8 @@ impl ThinTail {
     }
 }
 
-/// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not,
-/// where it is typical, and where windows cannot tell (CPU, bytes, memory).
+/// The thin tail of a variant's quantity; `None` if five tail events a block or more determine it, if it is
+/// typical, or if windows do not show it (CPU, bytes, memory).
 pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     if is_typical(quantity, samples.load()) || samples.trials().is_empty() {
         return None;
@@ -58,14 +56,13 @@ pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Thi
     }
 }
 
-/// A variant with its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Named<'n> {
     pub name: &'n str,
     pub samples: &'n VariantSamples<'n>,
 }
 
-/// What is said of a cost that hangs on few events: of the first of these variants of which it is so.
+/// A remark on a cost that depends on few events, for the first of these variants with a thin tail.
 pub(crate) fn thin_tail_remark(variants: [Named<'_>; 2], quantity: Quantity) -> Option<String> {
     variants.into_iter().find_map(|Named { name, samples }| {
         let found = thin_tail(samples, quantity)?;
@@ -73,7 +70,7 @@ pub(crate) fn thin_tail_remark(variants: [Named<'_>; 2], quantity: Quantity) -> 
     })
 }
 
-/// The finding of one variant: every quantity of it that is [`thin_tail`].
+/// One finding for every quantity with a [`thin_tail`].
 pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
     let samples = context.samples;
     let found =

@@ -1,9 +1,9 @@
-//! Times over size, from single requests to curves, cliffs and advice. The mathematics are in
-//! [`crate::stats::smooth`] and [`crate::stats::cliffs`]; here they are given the requests of a run and their
-//! answers get names.
+//! Times over size: curves, cliffs and advice from single requests. The mathematics are in
+//! [`crate::stats::smooth`] and [`crate::stats::cliffs`]; this module applies them to the requests of a run
+//! and names the results.
 //!
-//! Figures are of good replies of blocks that count; failures are counted beside. Cliffs and advice are of
-//! service time: waiting for a free connection is no property of a size.
+//! Figures are over good replies of blocks that count; failures are counted separately. Cliffs and advice are
+//! about service time: waiting for a free connection is not a property of a size.
 
 mod advice;
 mod cause;
@@ -29,41 +29,38 @@ use crate::stats::cliffs::{self, Change, Cliff, Found};
 use crate::stats::scatter::Scatter;
 use crate::stats::smooth::{Smooth, places, smooth};
 
-/// What the guide of a segment is called, at first.
+/// The first part of the name of a segment's guide.
 pub const SEGMENT: &str = "segment";
 /// Bytes of a segment that are not payload: the heads of IPv4 and TCP with its time stamps.
 pub const SEGMENT_HEAD: u64 = 20 + 20 + 12;
 
-/// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for
-/// all of them.
+/// The requests of a run over their sizes, prepared once for cliffs, advice and charts.
 pub struct SizeAnalysis<'a> {
     question: &'a Question,
     operations: Vec<OperationAnalysis<'a>>,
 }
 
-/// The requests of one operation with their service times, variant by variant.
 struct OperationAnalysis<'a> {
     operation: OperationRequests<'a>,
     found: Vec<Found>,
-    /// Steps, which nothing is smoothed over.
+    /// Places of steps, over which nothing is smoothed.
     cuts: Vec<Vec<f64>>,
     service: Curves,
 }
 
-/// Scatters and their smoothed quantiles, variant by variant, at common places.
+/// Scatters and smoothed quantiles of each variant at common places.
 struct Curves {
     places: Vec<f64>,
     scatters: Vec<Scatter>,
     smoothed: Vec<Smooth>,
-    /// Where variants lived in batches: the baseline in all of them …
+    /// If variants lived in batches: the baseline over all of them.
     base: Option<Smooth>,
-    /// … and in those of some variants alone, with which it is by variant; none of those that lived in all.
+    /// The baseline over the batches of some variants only; none for variants that lived in all batches.
     beside: Vec<(Scatter, Smooth)>,
     beside_of: Vec<Option<usize>>,
 }
 
 impl<'a> SizeAnalysis<'a> {
-    /// Looks at all requests that were kept.
     pub fn new(question: &'a Question, records: &Records<'a>) -> Self {
         let analysed = |operation: OperationRequests<'a>| {
             let scatters = operation.scatters(SizeTime::Service);
@@ -77,7 +74,6 @@ impl<'a> SizeAnalysis<'a> {
         Self { question, operations: operations(question, records).into_iter().map(analysed).collect() }
     }
 
-    /// What is said of times over size.
     pub fn over_size(&self) -> OverSize {
         let mut over = OverSize::default();
         for analysis in &self.operations {
@@ -103,8 +99,7 @@ impl<'a> SizeAnalysis<'a> {
         scatters.filter(|scatter| !scatter.is_empty()).count()
     }
 
-    /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other
-    /// variants.
+    /// What charts draw: curves with ratios to the baseline, and ratios between the other variants.
     pub fn curves(&self) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         let (mut all, mut ratios) = (Vec::new(), Vec::new());
         for analysis in &self.operations {
@@ -177,7 +172,8 @@ impl Curves {
         let (mut known, mut beside) = (Vec::<BTreeSet<BatchId>>::new(), Vec::new());
         let position_of_baseline = |requests: &Vec<Request<'_>>| {
             let own: BTreeSet<BatchId> = batches(requests).intersection(&all).copied().collect();
-            // Blocks that a variant lacks are no batches that it was not in.
+            // A variant is in other batches only if another batch of the same block has the baseline: it may
+            // also lack whole blocks.
             let is_apart =
                 |batch: &BatchId| own.iter().any(|one| one.block == batch.block && one.batch != batch.batch);
             if own.is_empty() || !all.iter().any(is_apart) || own == all {
@@ -205,8 +201,8 @@ impl Curves {
         Median { scatter: &self.scatters[variant], smooth: &self.smoothed[variant] }
     }
 
-    /// A variant's median over another's at each place; of different batches each over the baseline of its
-    /// own.
+    /// The ratio of two variants' medians at each place; variants of different batches are divided by the
+    /// baseline of their own batches first.
     fn ratios(&self, variant: usize, reference: usize) -> Vec<Option<SizeRatio>> {
         let [mine, theirs] = [variant, reference].map(|at| self.beside_of[at]);
         let base = |at: Option<usize>| {
@@ -227,7 +223,6 @@ fn batches(requests: &[Request<'_>]) -> BTreeSet<BatchId> {
     requests.iter().map(|request| request.batch).collect()
 }
 
-/// The single requests that curves are made of.
 pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
     let mut all = Vec::new();
     for operation in operations(question, records) {
@@ -256,7 +251,6 @@ pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
     all
 }
 
-/// Places that nothing is smoothed over.
 fn steps(cliffs: &[Cliff], scatter: &Scatter) -> Vec<f64> {
     let most = scatter.size.last().copied().unwrap_or_default();
     cliffs.iter().flat_map(|cliff| cliff.steps(most)).collect()

@@ -1,4 +1,4 @@
-//! Cliffs and advice as findings, so that every report tells them in words.
+//! Cliffs and advice as findings in words.
 
 use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF};
 use weighbridge_model::quantity::{Bytes, display_nanos};
@@ -7,15 +7,14 @@ use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::subject;
 
-/// Everything that is said of times over size. `measured` says how many variants have times where a cliff
-/// lies.
+/// `measured` says how many variants have times where a cliff lies.
 pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<Finding> {
     let cliff = |one: &SizeCliff| cliff(one, SharedBy::new(one, &over.cliffs, measured(one)));
     let cut_off = over.judged.iter().filter(|judged| judged.cut_off).map(cut_off);
     over.cliffs.iter().map(cliff).chain(cut_off).chain(over.advice.iter().map(advice)).collect()
 }
 
-/// A curve of which not everything is reported.
+/// A curve of which not all cliffs are reported.
 fn cut_off(judged: &SizeJudged) -> Finding {
     Finding {
         severity: Severity::Note,
@@ -29,21 +28,19 @@ fn cut_off(judged: &SizeJudged) -> Finding {
     }
 }
 
-/// Which variants have a cliff at the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SharedBy {
-    /// There is no other variant.
     Single,
-    /// This one alone of several: it is the service's, or what this service makes of the host.
+    /// Only this one of several: the service's, or what this service makes of the host.
     Alone,
-    /// So many, this one among them, of so many.
+    /// So many of so many, this one included.
     Some(usize, usize),
-    /// All of several: it is the host's or the client's, likelier than each service's.
+    /// All of several: more likely the host's or the client's than each service's.
     All(usize),
 }
 
 impl SharedBy {
-    /// Places are the same where their intervals overlap.
+    /// Two cliffs are at the same place if their intervals overlap.
     fn new(one: &SizeCliff, all: &[SizeCliff], measured: usize) -> Self {
         let is_there = |other: &&SizeCliff| {
             let (a, b) = (one.place_bytes, other.place_bytes);
@@ -124,7 +121,7 @@ fn cliff(cliff: &SizeCliff, shared_by: SharedBy) -> Finding {
     }
 }
 
-/// Bytes one by one: guides are values such as 87380, and a place is compared with them.
+/// In single bytes: guides are values such as 87380, and readers compare places with them.
 fn whole_bytes(bytes: f64) -> String {
     format!("{:.0} B", bytes.round())
 }
@@ -168,7 +165,6 @@ mod tests {
 
     use super::*;
 
-    /// A cliff of every variant is the host's; one of a single variant is the service's.
     #[test]
     fn the_words_say_whether_it_is_the_services_or_what_all_share() {
         let cliff = |variant: &str, place: f64, change| SizeCliff {
