@@ -1,5 +1,5 @@
-//! Rows that another program measured, as a run: figures and curves, and no verdict. Its series were measured
-//! one after another, each once: there are no blocks, so there is no interval either, and what changed
+//! Rows that another program measured, as a run with figures and curves, but without verdicts. Its series
+//! were measured one after another, each once. Without blocks there is no interval, and whatever changed
 //! between two series is in every comparison of them.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
@@ -18,19 +18,18 @@ use crate::stats::scatter::{Observation, Scatter};
 use crate::stats::smooth::{Smooth, places, smooth};
 use crate::thresholds::LEVEL;
 
-/// The operation of all imported rows.
 const OPERATION: &str = "pong";
-/// Why nothing is concluded.
+/// Why there are no verdicts.
 const REASON: &str = "not measured together";
 
-/// A summary without verdicts and what charts draw. The first series is the reference.
+/// A summary without verdicts, and data for charts. The first series is the reference.
 pub fn imported(series: &[Series<'_>], run: Run) -> (Summary, Detail) {
     let (size_curves, size_ratios) = curves(series);
     let detail = Detail { size_curves, size_ratios, size_samples: samples(series), ..Detail::default() };
     (summary(series, run), detail)
 }
 
-/// Sizes asked for and times in nanoseconds that may be used.
+/// Size and time in nanoseconds of each usable row.
 fn good<'a>(series: &'a Series<'_>) -> impl Iterator<Item = (u64, f64)> + 'a {
     series.good().map(|row| (row.size(), row.time_ms() * 1e6))
 }
@@ -118,8 +117,8 @@ fn retried(series: &Series<'_>) -> Option<Finding> {
     })
 }
 
-/// Errors by the kind that a fault is, as far as the log tells: what failed did so for any reason, and a time
-/// that is not above 0 is no error of the service.
+/// Errors by kind, as far as the log has it: a failed row may have any reason, and a time that is not above 0
+/// is no error of the service.
 fn by_kind(series: &Series<'_>) -> ErrorCounts {
     let faults = series.faults();
     let status = series.rows().filter(|row| row.has_other_status()).count() as u64;
@@ -199,7 +198,7 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
     (filled.map(|(at, series)| curve(at, series)).collect(), others.collect())
 }
 
-/// Which time a series is of; one log has the same in all rows of a series.
+/// All rows of a series in one log hold the same time.
 fn time_of(series: &Series<'_>) -> SizeTime {
     if series.is_relayed() { SizeTime::Relayed } else { SizeTime::Service }
 }

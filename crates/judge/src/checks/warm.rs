@@ -9,11 +9,11 @@ use super::{Alarm, CheckContext, Impact};
 use crate::records::Cell;
 use crate::steer::{WarmWindow, is_warm};
 
-/// The name of the alarm of a warm-up that ended with its time.
+/// The warm-up ended at its time limit.
 const NOT_WARM: &str = "not warm";
 
-/// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured
-/// windows is reported by `drift`.
+/// Whether most trials' warm-ups reached their time limit with a p50 still changing. Changes within the
+/// measured windows are the business of `drift`.
 pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;
     let cells = context.trial_cells();
@@ -41,8 +41,8 @@ pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// A warm-up that ended with its longest time in most trials, while the variant still became faster or
-/// compiled: its figures are those of a service that has just been started, and no verdict rests on them.
+/// Most trials' warm-ups reached the longest time while the variant still became faster or compiled. Its
+/// figures are those of a service that has just started, so no verdict rests on them.
 fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     let (cold, longest) = most_ended(cells, point, WarmEnd::is_cold)?;
     let working = cold.iter().filter(|warm_up| warm_up.end == WarmEnd::Working).count();
@@ -58,8 +58,7 @@ fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     })
 }
 
-/// A warm-up that ended with its longest time in most trials, the variant working in its rests and its p50
-/// steady.
+/// Most trials' warm-ups reached the longest time because the variant worked in its rests, its p50 steady.
 fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     let (busy, longest) = most_ended(cells, point, |end| end == WarmEnd::Busy)?;
     Some(Alarm {
@@ -74,7 +73,7 @@ fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     })
 }
 
-/// The warm-ups that ended so and the longest time of one, where most trials' did.
+/// How many warm-ups ended so and the longest time of one, if most trials' did.
 fn most_ended(
     cells: &[Cell<'_>],
     point: PointId,

@@ -1,7 +1,7 @@
-//! What charts draw beside the summary's own figures, so that `report` computes no statistic.
+//! The data that charts draw in addition to the summary's figures, so that `report` computes no statistic.
 //!
-//! Curves are estimates over blocks, with their intervals; densities are of all blocks that count, merged;
-//! courses and dots are of single windows. Nothing in here is decided by.
+//! Curves are estimates over blocks with intervals; densities merge all blocks that count; courses and dots
+//! show single windows. None of it decides anything.
 
 mod course;
 mod curve;
@@ -19,7 +19,6 @@ use crate::question::Question;
 use crate::records::Records;
 use crate::summary::summary_of_records;
 
-/// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let records = Records::new(trials);
     let sizes_analysis = SizeAnalysis::new(question, &records);
@@ -31,7 +30,7 @@ pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     drawn
 }
 
-/// A run's summary and what charts draw of it, at less than the price of one after the other.
+/// A run's summary and its charts' data, cheaper than one after the other.
 pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
     let records = Records::new(trials);
     let sizes_analysis = SizeAnalysis::new(question, &records);

@@ -1,12 +1,11 @@
-//! Waterfalls: what a chart of a chain draws, one quantity each.
+//! Waterfall charts of chains, one for each quantity.
 
 use weighbridge_model::detail::{Level, Waterfall};
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::layering::{Chain, StageCost};
 use weighbridge_model::summary::Summary;
 
-/// One for each chain and quantity of which two stages or more have figures that may be compared with each
-/// other; the headline first.
+/// One for each chain and quantity with at least two comparable stages; the headline first.
 pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     let mut quantities = vec![summary.headline];
     quantities.extend(Quantity::ALL.into_iter().filter(|quantity| *quantity != summary.headline));
@@ -18,7 +17,7 @@ pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     summary.layering.chains.iter().flat_map(waterfalls_of_chain).collect()
 }
 
-/// The name under which figures of all requests stand.
+/// The operation name of figures of all requests.
 fn operation(summary: &Summary, chain: &Chain) -> String {
     let first = &chain.stages[0].variant;
     let variant = summary.variants.iter().find(|v| v.name == *first && v.point == chain.point);
@@ -26,9 +25,9 @@ fn operation(summary: &Summary, chain: &Chain) -> String {
     figure.map_or_else(|| "all".to_owned(), |figure| figure.operation.clone())
 }
 
-/// A stage as it is drawn: its figure, and what it adds to the one drawn before.
+/// A stage in the chart: its figure, and what it adds to the stage before.
 struct Drawn<'c> {
-    /// Its place in the chain.
+    /// Its index in the chain.
     place: usize,
     figure: Estimate,
     cost: &'c StageCost,
@@ -63,8 +62,7 @@ fn waterfall(chain: &Chain, quantity: Quantity, operation: &str) -> Option<Water
     })
 }
 
-/// The longest stretch of stages with figures of which each has a cost against the one before; of several the
-/// lowest.
+/// The longest run of stages with figures, each with a cost against the one before; the lowest of several.
 fn longest(chain: &Chain, quantity: Quantity) -> Vec<Drawn<'_>> {
     let mut stretches: Vec<Vec<Drawn<'_>>> = Vec::new();
     for (place, stage) in chain.stages.iter().enumerate() {
