@@ -85,11 +85,11 @@ pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Windows whose longest response lies at or beyond the block's quantile.
+/// Counts windows whose longest response lies at or beyond the block's quantile.
 fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     let count = |cell: &Cell<'_>, value: f64| {
         let figures = cell.windows.iter().filter_map(|window| figures_of(window, samples.scope()));
-        // The histogram's value stands for values up to a thousandth below it.
+        // The histogram rounds values up by at most a thousandth.
         figures.filter(|figures| figures.response_max.as_nanos() as f64 >= value * 0.999).count()
     };
     let trials = samples.trials().iter();
@@ -99,11 +99,10 @@ fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Th
     (blocks > 0 && events < TAIL_EVENTS).then_some(ThinTail { events, weight: None })
 }
 
-/// Windows whose mean stands apart from the block's others, where these make a good part of the spread and
-/// weigh something.
+/// Finds windows with an outlying mean, if they make up enough of the spread and of the mean to matter.
 ///
-/// A window's distance is its mean over the block's median window, less one. Their median absolute deviation
-/// is taken over all blocks: one block may have but ten windows.
+/// A window's distance is its mean over the block's median window, less one. The median absolute deviation of
+/// distances is taken over all blocks, since a block may have only ten windows.
 fn outlying_windows(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
     let blocks = samples.trials().iter().map(|one| means(&one.cell, samples.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
@@ -122,8 +121,7 @@ fn distances(means: &[f64]) -> Vec<f64> {
     middle.map_or_else(Vec::new, |middle| means.iter().map(|mean| mean / middle - 1.0).collect())
 }
 
-/// The mean time of each round's windows of a cell (several in one round together), so that a round is one
-/// event.
+/// The mean time of a cell's windows in each round: several windows of a round count as one event.
 fn means(cell: &Cell<'_>, scope: Scope, response: bool) -> Vec<f64> {
     let mut rounds: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for window in &cell.windows {
