@@ -24,8 +24,8 @@ fn alarms(laws: &[Law], spacing: Spacing, plan: Plan, seeds: u64) -> f64 {
     laws.iter().map(one).sum::<f64>() / laws.len() as f64
 }
 
-/// Of a case: how often each truth is found, how far off in nine of ten, and how often something else is
-/// told.
+/// For a case: how often each truth is found, how far off in nine of ten, and how often something else is
+/// reported.
 #[allow(clippy::print_stdout)]
 fn row(case: &Case, seeds: u64) {
     let found: Vec<Vec<Cliff>> = (0..seeds).map(|seed| cliffs(&case.scatter(1000 + seed))).collect();

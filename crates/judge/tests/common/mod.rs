@@ -1,4 +1,4 @@
-//! Synthetic trials: what a generator would have recorded of requests whose times the test chose.
+//! Synthetic trials: records as of a generator, of requests whose times the test chose.
 
 #![allow(dead_code)] // each test file uses its own part
 
@@ -16,7 +16,6 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::{Cost, Summary};
 
-/// One request as the test wants it.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
     pub operation: u16,
@@ -27,7 +26,6 @@ pub struct Request {
     pub service: u64,
 }
 
-/// A good reply after `service` nanoseconds.
 pub fn good(service: u64) -> Request {
     Request { operation: 0, outcome: Outcome::Ok, waited: 0, service }
 }
@@ -52,7 +50,6 @@ impl Place {
     }
 }
 
-/// A trial of one variant in one block at point 0.
 pub fn trial(block: u32, variant: u16) -> TrialRecord {
     TrialRecord {
         block,
@@ -75,7 +72,6 @@ pub fn trial(block: u32, variant: u16) -> TrialRecord {
     }
 }
 
-/// Adds a window that carried these requests.
 pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
     let started = trial.windows.last().map_or(Timestamp::from_nanos(1_000), |last| last.figures.ended);
     let time = requests.iter().map(|r| r.waited + r.service).sum::<u64>() / place.connections;
@@ -207,8 +203,8 @@ pub fn question(variants: &[&str]) -> Question {
     }
 }
 
-/// Blocks of rounds of two variants with AB and BA in turn; `requests(variant, block, round)` says what a
-/// window carried.
+/// Blocks of rounds of two variants, AB and BA in turn; `requests(variant, block, round)` gives the requests
+/// of a window.
 pub fn run(
     blocks: u32,
     rounds: u32,
@@ -229,29 +225,27 @@ pub fn run(
     trials
 }
 
-/// The row of a variant's quantity; panics with the table's rows where there is none.
+/// The row of a quantity; panics and prints the rows if there is none.
 pub fn cost<'a>(summary: &'a Summary, operation: &str, quantity: Quantity) -> &'a Cost {
     let row = summary.costs.iter().find(|c| c.operation == operation && c.quantity == quantity);
     row.unwrap_or_else(|| panic!("no row `{operation}` {quantity}"))
 }
 
-/// The point of a row's ratio.
 pub fn ratio(summary: &Summary, quantity: Quantity) -> f64 {
     cost(summary, "get", quantity).ratio.expect("a ratio").point
 }
 
-/// A seeded random stream.
 pub fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-/// A standard normal by Box and Muller (1958).
+/// Standard normal by Box and Muller (1958).
 pub fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
     (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
 }
 
-/// Times about `middle` with a relative spread, as many as asked.
+/// Times around `middle` with a relative spread.
 pub fn noisy(random: &mut ChaCha8Rng, middle: f64, spread: f64, count: usize) -> Vec<Request> {
     (0..count).map(|_| good((middle * (1.0 + spread * normal(random))).max(1.0) as u64)).collect()
 }

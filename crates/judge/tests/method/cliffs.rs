@@ -1,5 +1,4 @@
-//! Cliffs on synthetic samples whose law is known: planted ones are found where they are, smooth curves have
-//! none.
+//! Cliffs on synthetic samples with known laws: planted ones are found in place, smooth curves have none.
 
 use crate::cliff_laws;
 
@@ -21,8 +20,8 @@ fn holds(bounded: Bounded, truth: f64) -> bool {
     bounded.lower <= truth && truth <= bounded.upper
 }
 
-/// 5 ms above 87,380 bytes and another slope from 250 kB on: both within 5 % of their place, and nothing
-/// else.
+/// 5 ms above 87,380 bytes and another slope from 250 kB on: both found within 5 % of their place, and
+/// nothing else.
 #[test]
 fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
     let linear = PLANS.map(|plan| (Spacing::Linear, plan));
@@ -45,7 +44,7 @@ fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
             asked += 1;
         }
     }
-    // Nominally 95 %; of so few, three standard errors below are 88 %.
+    // Nominally 95 %; for this number of cases, three standard errors below are 88 %.
     assert!(held.iter().all(|held| f64::from(*held) >= 0.88 * f64::from(asked)), "{held:?} of {asked}");
 }
 
@@ -63,7 +62,7 @@ fn a_smooth_curve_has_none_in_any_seed() {
     }
 }
 
-/// Where a curve bends without a corner, one in a hundred samples may be mistaken.
+/// A curve that bends without a corner may cause one false cliff in a hundred samples.
 #[test]
 fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
     let (mut alarms, mut asked) = (0, 0);
@@ -78,7 +77,7 @@ fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
     assert!(alarms * 40 <= asked, "{alarms} of {asked}");
 }
 
-/// Each within 5 % of its place, or between the two sizes next to it, and nothing else.
+/// Each within 5 % of its place, or between the neighbouring sizes, and nothing else.
 fn assert_found(cases: &[Case]) {
     for case in cases {
         let mut missed = vec![0; case.truths.len()];
@@ -105,7 +104,7 @@ fn stairs_and_cliffs_of_blocks_that_differ_are_found_where_they_are_and_no_other
     assert_found(stairs);
 }
 
-/// What has too few requests on one side is not told as something else.
+/// A cliff with too few requests on one side is not reported as something else.
 #[test]
 fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
     for case in SILENT {
@@ -119,8 +118,8 @@ fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
     assert!(judged.corners.0 > judged.steps.0 && judged.corners.1 < judged.steps.1, "{judged:?}");
 }
 
-/// The median leaves the fast requests for the slow ones where these become the more; nothing happens there.
-/// Of few requests one sample in twenty may be mistaken.
+/// The median changes from fast to slow requests where these become the majority; nothing else happens there.
+/// With few requests, one sample in twenty may have a false cliff.
 #[test]
 fn a_growing_share_of_slow_requests_is_no_cliff() {
     for (most, factor) in SHARES {

@@ -1,4 +1,4 @@
-//! Cores in two places: what is said of a run in which a hypervisor moved them.
+//! Cores in two places: the findings on a run in which a hypervisor moved them.
 
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::Validity;
@@ -8,9 +8,9 @@ use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, run};
 
-/// Eight blocks of forty rounds. In every third ten rounds, other ones in each block, the cores are
-/// neighbours and the baseline takes 14 µs; else it takes `far`. The variant takes so many times as long in
-/// either place.
+/// Eight blocks of forty rounds. In every third group of ten rounds, a different one in each block, the cores
+/// are neighbours and the baseline takes 14 µs; otherwise it takes `far`. `costs` are the variant's factors
+/// near and far.
 fn moving(seed: u64, far: f64, costs: [f64; 2]) -> Vec<TrialRecord> {
     let is_near = |block: u32, round: u32| (round / 10 + block).is_multiple_of(3);
     let mut random = random(seed);
@@ -80,7 +80,7 @@ fn what_times_do_not_show_is_not_told() {
     assert!(found(&summary, "cores moved").is_none() && found(&summary, "depends on core latency").is_none());
 }
 
-/// p below 1 %, and outside the interval at that: in 100 runs fewer than four.
+/// p below 1 %, and outside the interval too: fewer than four of 100 runs.
 #[test]
 fn a_cost_that_is_the_same_in_both_places_is_seldom_told_to_differ() {
     let told = (0..100).filter(|seed| {
@@ -90,7 +90,8 @@ fn a_cost_that_is_the_same_in_both_places_is_seldom_told_to_differ() {
     assert!(told.count() < 4);
 }
 
-/// Warm-ups among neighbours, where the variant costs 14 %; rounds far from each other, where it costs 30 %.
+/// The warm-up has neighbouring cores, where the variant costs 14 %; the rounds have distant ones, where it
+/// costs 30 %.
 #[test]
 fn a_warm_up_in_another_place_says_nothing_of_turns() {
     let of_place = |known: bool| {

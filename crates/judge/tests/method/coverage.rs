@@ -1,5 +1,5 @@
-//! Intervals cover what they say and false alarms are as rare as they say: the fast form. The long one, whose
-//! table docs/STUDY.md shows, is `peers/trust/coverage`.
+//! Intervals cover what they state, and false alarms are as rare as stated: the fast form.
+//! `peers/trust/coverage` is the long form, with its table in docs/STUDY.md.
 
 use crate::simulation;
 
@@ -13,7 +13,7 @@ fn of_shape(shape: Shape) -> impl Iterator<Item = &'static Law> {
     LAWS.iter().filter(move |law| law.shape == shape)
 }
 
-/// Four standard deviations of the binomial law about `wanted`.
+/// Within four binomial standard deviations of `wanted`.
 fn assert_near(share: Share, wanted: f64, what: &str) {
     let within = 4.0 * (wanted * (1.0 - wanted) / f64::from(share.of)).sqrt();
     assert!((share.get() - wanted).abs() < within, "{what}: {share:?} is {:.4}", share.get());
@@ -58,8 +58,8 @@ fn heavy_tails_and_stalls_cover_less_and_are_flagged() {
         let six = outcome.covered[&6].get();
         assert!(six >= 0.85, "{}: {six}", law.name);
         let (flagged, name) = (outcome.flagged.get(), law.name);
-        // A tail can be flagged only where some of it was seen: rarely in 60 windows where the exponent is 3,
-        // mostly where it is 2.1, always where the server stalls.
+        // A tail can be flagged only if some of it was seen: rarely in 60 windows with exponent 3, mostly
+        // with 2.1, always if the server stalls.
         let wanted = match name {
             _ if name.contains("Pareto 3") => 0.01,
             _ if name.contains("Pareto 2.1") => 0.35,

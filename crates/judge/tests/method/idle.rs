@@ -1,4 +1,4 @@
-//! The idle check: rounds in which idle cores waited the other way, and what is said of them.
+//! The idle check: rounds in which idle cores waited the other way, and the findings on them.
 
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::Validity;
@@ -9,8 +9,8 @@ use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, ratio, run};
 
-/// Six blocks of twenty rounds in which the variant takes `cost` times as long, and of four more in which it
-/// takes `checked` times as long.
+/// Six blocks of twenty rounds in which the variant takes `cost` times the baseline's time, and of four check
+/// rounds in which it takes `checked` times that.
 fn with_check(seed: u64, cost: f64, checked: f64) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let starts: Vec<f64> = (0..6).map(|_| 0.003 * normal(&mut random)).collect();
@@ -52,7 +52,7 @@ fn both_costs_are_told_where_they_differ_and_neither_is_called_wrong() {
     );
     assert_eq!((finding.severity, awake.validity), (Severity::Note, Validity::Valid));
     assert!((ratio(&awake, awake.headline) - 1.14).abs() < 0.005, "the check is in no estimate");
-    // The same record of a run that left cores as the host has them: the two change places.
+    // The same record, but the run left cores as the host has them: the two costs change places.
     let asleep = summarise(&asked(Idle::Host), &with_check(1, 1.14, 1.48));
     let evidence = &found(&asleep, "depends on idle cores").expect("a finding").evidence;
     assert!(evidence.ends_with("sleep between requests +14.0 %; kept awake +48.0 %"), "{evidence}");
@@ -68,7 +68,7 @@ fn a_cost_that_is_pooled_is_checked_by_its_windows() {
     }
 }
 
-/// p below 1 %, and outside the interval at that: in 100 runs fewer than four.
+/// p below 1 %, and outside the interval too: fewer than four of 100 runs.
 #[test]
 fn a_cost_that_is_the_same_either_way_is_seldom_told_to_differ() {
     let told = (0..100).filter(|seed| {

@@ -1,4 +1,4 @@
-//! Where the time of relayed requests went, of whole runs whose parts are known.
+//! Parts of relayed requests' times in whole runs with known parts.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ use weighbridge_model::summary::{RoleUse, SampleCounts, Summary};
 
 const BLOCKS: u32 = 6;
 
-/// What one request took: waiting, outside and inside its relay's call; a direct one has nothing inside.
+/// Parts of one request: waiting, outside and inside its relay's call; a direct one has nothing inside.
 #[derive(Clone, Copy)]
 struct Law {
     waiting: u64,
@@ -49,8 +49,7 @@ fn sample(size: u64, round: u32, law: Law, retries: u32) -> Sample {
     }
 }
 
-/// Blocks of variants whose requests take so long by variant, block and number of the request in its round of
-/// 60.
+/// Blocks of variants; `law(variant, block, request)` gives the times of the 60 requests of each round.
 fn run(variants: u16, law: impl Fn(u16, u32, u64) -> Law) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for block in 0..BLOCKS {
@@ -83,8 +82,8 @@ fn mean(relay: &RelayParts, of: TimePart) -> f64 {
     part(relay, of).mean_ns.point
 }
 
-/// Relays 0 and 2, the peer itself as 1. Skewed, so that medians of parts cannot add up to the median of the
-/// whole.
+/// Relays 0 and 2, and the peer itself as 1. Skewed, so that medians of parts do not add up to the median of
+/// the whole.
 fn law(variant: u16, block: u32, n: u64) -> Law {
     let host = 100 * u64::from(block);
     match variant {
@@ -103,7 +102,7 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
     let [go, slow] = &summary.relays[..] else { panic!("{:?}", summary.relays) };
     assert_eq!((go.variant.as_str(), slow.variant.as_str()), ("go", "slow"));
     assert_eq!((go.direct.as_deref(), go.requests, go.failed, go.left_out), (Some("peer"), 720, 0, 0));
-    // A third of the requests has each of the extras; blocks differ by 0 to 500 ns, 250 on average.
+    // Each of the extras is in a third of the requests; blocks differ by 0 to 500 ns, 250 on average.
     let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.abs().max(1.0);
     for (of, truth) in [
         (TimePart::Waiting, 10_500.0),
@@ -139,7 +138,7 @@ fn curves_pass_over_who_told_of_no_call() {
 fn what_was_carried_is_bytes_over_the_time_of_whole_windows() {
     let mut trials = run(1, law);
     for trial in &mut trials {
-        // Windows take 60 µs each; the second is not whole among those kept, and one of the first failed.
+        // Windows take 60 µs each; a request of the second was not kept, and one of the first failed.
         trial.samples.pop();
         trial.samples[0].outcome = Outcome::Error(ErrorKind::Check);
     }
@@ -209,7 +208,7 @@ fn parts_are_compared_with_the_baselines_and_told_by_size() {
 fn failed_repeated_and_unkept_requests_are_counted_and_in_no_part() {
     let mut trials = run(1, |_, _, _| Law { waiting: 0, outside: 1_000, inside: Some(2_000) });
     for trial in &mut trials {
-        // 120 were asked: 3 fail, 2 of them repeated; 1 good one was repeated twice; 10 are not kept.
+        // 120 requests: 3 fail, 2 of them repeated; 1 good one was repeated twice; 10 are not kept.
         trial.samples.truncate(110);
         for (at, retries) in [(0, 0), (1, 1), (2, 4)] {
             let failed = Law { waiting: 0, outside: 1_000_000, inside: Some(1_000_000) };
@@ -256,7 +255,6 @@ fn requests_that_are_not_kept_are_counted() {
     assert_eq!(summary.variants[0].samples, Some(SampleCounts { kept: 110 * all, left_out: 10 * all }));
 }
 
-/// Nothing that is asked on the experiment's behalf fails unseen.
 #[test]
 fn failures_of_longer_windows_are_told_and_seen_by_gates() {
     let mut trials = run(2, law);

@@ -1,5 +1,5 @@
-//! Limits of CPU time and memory are told beside the figures; only what was killed at one speaks against
-//! them.
+//! Limits of CPU time and memory are reported with the figures; only a process killed at a limit makes them
+//! invalid.
 
 use crate::common;
 
@@ -49,7 +49,7 @@ fn a_quota_of_somebody_else_says_so_and_what_to_do() {
     assert!(note.remedy.contains("`cpu`"), "{}", note.remedy);
 }
 
-/// Six blocks of two variants, the second under a limit of memory at which so many processes were killed in
+/// Six blocks of two variants, the second under a limit of memory at which `killed` processes were killed in
 /// each.
 fn confined(killed: u64) -> Summary {
     let mut trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);

@@ -1,5 +1,5 @@
-//! Layers: packets that took another way make a variant invalid, and where packets are lost on purpose
-//! segments that are sent again speak against nothing.
+//! Layers: packets that took another way make a variant invalid; where packets are lost on purpose,
+//! retransmitted segments are only a note.
 
 use crate::common;
 
@@ -12,7 +12,6 @@ use weighbridge_model::network::{HostSegments, LayerFacts, NetworkFacts};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Finding, Severity, Summary};
 
-/// Six blocks of two variants, the second behind a layer.
 fn behind(layer: &str) -> Vec<TrialRecord> {
     let mut trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
     for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {
@@ -88,7 +87,7 @@ fn a_relay_in_user_space_without_its_null_path_is_a_note() {
         question.variants[0].stack.elements = null.iter().copied().map(StackElement::layer).collect();
         summarise(&question, trials)
     };
-    // The kernel's netem has no price of its own.
+    // The kernel's netem needs no packet relay.
     assert_eq!(finding(&judged(&trials, &["veth"]), NO_NULL_PATH), None);
     for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {
         trial.service.network.get_or_insert_default().relayed = Some(Box::default());

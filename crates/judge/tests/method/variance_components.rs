@@ -1,5 +1,5 @@
-//! Where spread comes from, levels of starts, drift through a run, totals that hang on few events: whole
-//! records in, what the summary says out.
+//! Variance components, levels of starts, drift through a run, totals that depend on few events: from whole
+//! records to the summary.
 
 use crate::common;
 
@@ -122,7 +122,7 @@ fn a_headline_that_needs_histograms_has_the_means_components() {
         assert_eq!(summary.spread[0], mean.spread[0], "{headline}");
         let told = finding(&summary, "spread").unwrap();
         assert!(told.contains("of a block's response mean"), "{told}");
-        // The deviation from block to block is in the quantile's own interval.
+        // The quantile's own interval includes the deviation from block to block.
         let cost = cost(&summary, "get", headline).ratio.expect("a ratio");
         assert!(cost.interval().is_some_and(|(lower, upper)| upper > lower), "{cost:?}");
     }
@@ -216,7 +216,7 @@ fn a_mean_that_hangs_on_few_events_is_flagged_in_its_row_and_as_a_finding() {
 
 #[test]
 fn a_far_quantile_that_lies_in_few_windows_is_flagged() {
-    // Of 2,000 requests a block 40 are slow, all in one window or spread over all of them.
+    // Of 2,000 requests a block, 40 are slow, all in one window or spread over all of them.
     let slow = |together: bool| {
         let mut random = random(45);
         run(6, 10, |variant, _, round| {
@@ -263,7 +263,7 @@ fn from_ten_blocks_on_the_bootstrap_is_shown_beside_and_the_verdict_stays_studen
 
 #[test]
 fn what_a_block_spends_on_starting_is_in_the_advice() {
-    // Starts of a minute each: ten blocks of 40 rounds of some 0.2 s are nearly all start.
+    // Starts of a minute each: ten blocks of 40 rounds of some 0.2 s consist almost only of starts.
     let mut trials = with_components(5, 10, (0.002, 0.05, 0.0));
     trials.iter_mut().for_each(|trial| trial.service.start = Some(Nanoseconds::from_secs(60)));
     let asked = question(&["a", "b"]);
