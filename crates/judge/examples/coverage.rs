@@ -99,8 +99,8 @@ fn coverage_row(law: &Law, outcome: &Outcome, runs: u64) -> String {
     cells.extend(AT.map(|at| percent(outcome.covered[&at])));
     cells.push(percent(outcome.stopped));
     cells.push(format!("{:.1}", outcome.blocks as f64 / runs as f64));
-    for of in [&outcome.studentised, &outcome.bca] {
-        cells.extend([10, 30].map(|at| percent(of[&at])));
+    for shares in [&outcome.studentised, &outcome.bca] {
+        cells.extend([10, 30].map(|at| percent(shares[&at])));
     }
     cells.extend([10, 30].map(|at| format!("{:.2}", outcome.wider[&at] / runs as f64)));
     cells.push(format!("{:.0} %", 100.0 * outcome.flagged.get()));

@@ -76,9 +76,10 @@ pub fn through_calibration(first: ComparedRun<'_>, second: ComparedRun<'_>, foun
             samples.figure(quantity).map_err(|absence: Absence| absence.to_string())?;
             let logs = samples.log_values(quantity);
             let blocks = logs.len() as u32;
-            let stage = (part.question.blocks.min as usize).max(BLOCKS_FOR_INTERVAL);
+            let first_stage = (part.question.blocks.min as usize).max(BLOCKS_FOR_INTERVAL);
             let enough = logs.len() >= BLOCKS_FOR_INTERVAL;
-            let mean = Mean::with_first_stage(&logs, stage).filter(|_| enough).ok_or_else(|| few(blocks))?;
+            let mean =
+                Mean::with_first_stage(&logs, first_stage).filter(|_| enough).ok_or_else(|| few(blocks))?;
             Ok::<_, String>(Logs { mean, blocks })
         };
         let (first, second) = (logs(first, &records[0])?, logs(second, &records[1])?);

@@ -97,10 +97,10 @@ fn supported(sorted: &[i64], q: f64) -> Option<ErrorQuantile> {
 /// Statistics, section 7.1).
 fn quantile(sorted: &[i64], q: f64) -> ErrorQuantile {
     let n = sorted.len() as f64;
-    let spread = NORMAL_95 * (n * q * (1.0 - q)).sqrt();
+    let half_width = NORMAL_95 * (n * q * (1.0 - q)).sqrt();
     let last = sorted.len() - 1;
-    let lower = ((n * q - spread).floor().max(1.0) as usize - 1).min(last);
-    let upper = ((n * q + spread).ceil() as usize).min(last);
+    let lower = ((n * q - half_width).floor().max(1.0) as usize - 1).min(last);
+    let upper = ((n * q + half_width).ceil() as usize).min(last);
     ErrorQuantile { point: sorted[rank(sorted.len(), q)], lower: sorted[lower], upper: sorted[upper] }
 }
 

@@ -171,7 +171,8 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         scatters.iter().map(|scatter| smooth(scatter, &QUANTILES, &places, &[])).collect();
     let medians = medians(&scatters, &smoothed);
     // Ping's times and the client's are not compared.
-    let is_like = |variant: usize, reference: usize| time_of(&series[variant]) == time_of(&series[reference]);
+    let is_like =
+        |variant: usize, reference: usize| time_kind(&series[variant]) == time_kind(&series[reference]);
     let ratios = |variant: usize, reference: usize| medians[variant].ratios(&medians[reference]);
     let alike =
         ratios_to_others(&medians, ratios).filter(|(variant, reference, _)| is_like(*variant, *reference));
@@ -180,14 +181,14 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         reference: series[reference].name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: time_of(&series[variant]),
+        time: time_kind(&series[variant]),
         ratio,
     });
     let curve = |at: usize, series: &Series<'_>| SizeCurve {
         variant: series.name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: time_of(series),
+        time: time_kind(series),
         requests: scatters[at].len() as u64,
         size_bytes: places.iter().map(|place| *place as u64).collect(),
         quantiles: quantiles(&smoothed[at]),
@@ -199,7 +200,7 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
 }
 
 /// All rows of a series in one log hold the same time.
-fn time_of(series: &Series<'_>) -> SizeTime {
+fn time_kind(series: &Series<'_>) -> SizeTime {
     if series.is_relayed() { SizeTime::Relayed } else { SizeTime::Service }
 }
 
@@ -214,7 +215,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             variant: series.name.clone(),
             point: Default::default(),
             operation: OPERATION.to_owned(),
-            time: time_of(series),
+            time: time_kind(series),
             size_bytes,
             time_ns,
             failed: series.faults().total(),

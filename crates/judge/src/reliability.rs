@@ -81,7 +81,7 @@ impl CalibrationRun {
         };
         let times: Vec<_> = records.used.iter().filter_map(block_times).collect();
         let measured: Nanoseconds = times.iter().map(|(_, measured)| *measured).sum();
-        let rounds = f64::from(rounds_of(&records)) / records.used.len().max(1) as f64;
+        let rounds = f64::from(total_rounds(&records)) / records.used.len().max(1) as f64;
         let count = rounds * times.len() as f64;
         let figures = || trials.iter().flat_map(|trial| &trial.windows).map(|window| &window.figures);
         let began = figures().map(|figures| figures.started).min();
@@ -118,7 +118,7 @@ impl CalibrationRun {
 }
 
 /// Rounds of all blocks that count.
-fn rounds_of(records: &Records<'_>) -> u32 {
+fn total_rounds(records: &Records<'_>) -> u32 {
     let last = |block: &crate::records::Block<'_>| {
         let windows = block.trials.iter().flat_map(|trial| &trial.windows);
         let rounds = windows.filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1);
@@ -167,7 +167,7 @@ pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
     let verdicts: Vec<bool> = runs.copies.iter().filter_map(excluded).collect();
     let unusable = all.iter().filter(|run| run.headline.is_none()).count() as u32;
     let mut quantities: Vec<QuantitySpread> =
-        Quantity::ALL.into_iter().filter_map(|quantity| spread_of(runs.copies, quantity, blocks)).collect();
+        Quantity::ALL.into_iter().filter_map(|quantity| copy_spread(runs.copies, quantity, blocks)).collect();
     quantities.sort_by_key(|spread| spread.quantity != question.headline);
     let began = all.iter().filter_map(|run| run.span).map(|(began, _)| began).min();
     let ended = all.iter().filter_map(|run| run.span).map(|(_, ended)| ended).max();
@@ -194,7 +194,7 @@ fn share(hits: usize, tries: usize) -> Option<Share> {
 
 /// How two copies differ in one quantity. Copies have the same truth in every run, so the blocks of all runs
 /// are one sample.
-fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
+fn copy_spread(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
     let runs: Vec<&CalibrationRun> = copies.iter().filter(|run| run.quantity(quantity).is_some()).collect();
     let quantities: Vec<&RunQuantity> = runs.iter().filter_map(|run| run.quantity(quantity)).collect();
     let logs: Vec<f64> = quantities.iter().flat_map(|run| run.logs.iter().copied()).collect();

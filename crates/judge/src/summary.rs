@@ -24,7 +24,7 @@ use crate::analysis::roles::roles_where_several;
 use crate::analysis::sizes::{self, SizeAnalysis};
 use crate::analysis::variance_components::{self, variance_components};
 use crate::checks::core_latency::{cores_moved, explains_levels};
-use crate::checks::tail::{Named, thin_tail_remark};
+use crate::checks::tail::{NamedSamples, thin_tail_remark};
 use crate::checks::{
     CheckContext, Diagnosis, Impact, RunContext, VariantTotals, diagnose, not_paired, run_findings, subject,
 };
@@ -320,7 +320,7 @@ impl<'a> Table<'a> {
 
     /// Adds a remark if a few events of the variant or of the baseline determine the cost.
     fn few_events(&self, cost: &mut Cost, variant: VariantId, at: usize) {
-        let named = |id: VariantId| Named {
+        let named = |id: VariantId| NamedSamples {
             name: &self.question.variants[id.index()].name,
             samples: &self.samples[id.index()][at],
         };

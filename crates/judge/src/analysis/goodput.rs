@@ -24,17 +24,17 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
         for (variant, variant_facts) in question.variants() {
             let cells = records.cells(id, variant, WindowSelection::Measured);
             let kept: Vec<Kept<'_>> = cells.iter().map(|cell| Kept::new(cell, id)).collect();
-            let stage = question.blocks.min as usize;
+            let first_stage = question.blocks.min as usize;
             let bytes_per_s = match question.asked(id) {
                 AskedSizes::Unknown => None,
-                AskedSizes::One(size) => over(&cells, stage, |cell| {
+                AskedSizes::One(size) => over(&cells, first_stage, |cell| {
                     per_second(cell.good(Scope::All) as f64 * size.get() as f64, cell.time().as_secs_f64())
                 }),
                 AskedSizes::Listed | AskedSizes::Range => {
-                    over(&kept, stage, |kept| kept.rate(SizeClass::ALL))
+                    over(&kept, first_stage, |kept| kept.rate(SizeClass::ALL))
                 }
             };
-            let sockets_bytes_per_s = over(&cells, stage, |cell| {
+            let sockets_bytes_per_s = over(&cells, first_stage, |cell| {
                 let traffic = cell.traffic();
                 let bytes = traffic.sent.get() + traffic.received.get();
                 (bytes > 0)
@@ -43,7 +43,7 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
             });
             if bytes_per_s.is_some() || sockets_bytes_per_s.is_some() {
                 let known = bytes_per_s.is_some() && !matches!(question.asked(id), AskedSizes::One(_));
-                let sizes = if known { sized(&kept, stage) } else { Vec::new() };
+                let sizes = if known { sized(&kept, first_stage) } else { Vec::new() };
                 let (variant, point) = (variant_facts.name.clone(), point.label.clone());
                 all.push(Carried { variant, point, bytes_per_s, sockets_bytes_per_s, sizes });
             }
@@ -53,7 +53,7 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
 }
 
 /// The share of each class of sizes; empty if there is a single class.
-fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
+fn sized(kept: &[Kept<'_>], first_stage: usize) -> Vec<SizedCarried> {
     let classes = classes(kept.iter().flat_map(|block| &block.good).map(|sample| sample.size.get()));
     let goodput_of_class = |class: &SizeClass| {
         let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| class.holds(sample));
@@ -61,7 +61,7 @@ fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
             from_bytes: class.from_bytes,
             to_bytes: class.to_bytes,
             requests: requests.count() as u64,
-            bytes_per_s: over(kept, stage, |block| block.rate(*class))?,
+            bytes_per_s: over(kept, first_stage, |block| block.rate(*class))?,
         })
     };
     if classes.len() > 1 { classes.iter().filter_map(goodput_of_class).collect() } else { Vec::new() }
@@ -72,9 +72,9 @@ fn per_second(bytes: f64, seconds: f64) -> Option<f64> {
 }
 
 /// `None` if any block has no value.
-fn over<T>(blocks: &[T], stage: usize, value: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
+fn over<T>(blocks: &[T], first_stage: usize, value: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
     let values: Vec<f64> = blocks.iter().map(value).collect::<Option<_>>()?;
-    (!values.is_empty()).then(|| estimate(&values, stage))
+    (!values.is_empty()).then(|| estimate(&values, first_stage))
 }
 
 /// The requests of a block's completely kept windows, and the time of these windows.

@@ -283,7 +283,7 @@ impl BlockRequests<'_> {
             _ => {
                 let times =
                     self.direct.iter().filter(|sample| class.holds(sample)).map(|sample| sample.service());
-                mean_of(times)
+                exact_mean(times)
             }
         }
     }
@@ -298,11 +298,11 @@ impl BlockRequests<'_> {
 }
 
 fn mean(requests: &[RelayedRequest<'_>], place: usize, class: SizeClass) -> Option<f64> {
-    mean_of(requests.iter().filter(|one| class.holds(one.sample)).map(|one| one.parts[place]))
+    exact_mean(requests.iter().filter(|one| class.holds(one.sample)).map(|one| one.parts[place]))
 }
 
 /// The sum is exact.
-fn mean_of(times: impl Iterator<Item = Nanoseconds>) -> Option<f64> {
+fn exact_mean(times: impl Iterator<Item = Nanoseconds>) -> Option<f64> {
     let (sum, count) =
         times.fold((0_u128, 0_u64), |(sum, count), time| (sum + u128::from(time.as_nanos()), count + 1));
     (count > 0).then(|| sum as f64 / count as f64)

@@ -8,7 +8,7 @@ use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
 use crate::question::Scope;
-use crate::records::{CellPair, Records, WindowSelection, figures_of, response_p50};
+use crate::records::{CellPair, Records, WindowSelection, response_p50, scope_figures};
 use crate::stats::sample::median;
 use crate::stats::steady::{CarryOver, carry_over};
 use crate::thresholds::CARRY_OVER_P;
@@ -60,14 +60,15 @@ pub(crate) fn order_effect(records: &Records<'_>, point: PointId, variant: Varia
 fn by_order(pair: &CellPair<'_>) -> Option<(f64, f64)> {
     let mut rounds: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
     for window in &pair.baseline.windows {
-        if let Some(figures) = figures_of(window, Scope::All) {
+        if let Some(figures) = scope_figures(window, Scope::All) {
             let p50 = response_p50(figures);
             rounds.entry(window.round).or_default().push((window.position, p50));
         }
     }
     let (mut after, mut before) = (Vec::new(), Vec::new());
     for window in &pair.variant.windows {
-        let Some((figures, baseline)) = figures_of(window, Scope::All).zip(rounds.get(&window.round)) else {
+        let Some((figures, baseline)) = scope_figures(window, Scope::All).zip(rounds.get(&window.round))
+        else {
             continue;
         };
         let p50s: Vec<f64> = baseline.iter().map(|(_, p50)| *p50).collect();

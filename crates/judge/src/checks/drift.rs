@@ -8,7 +8,7 @@ use super::{Alarm, CheckContext, Impact};
 use crate::estimate::contrast;
 use crate::question::Scope;
 use crate::records::{
-    Cell, CellPair, Figure, WindowSelection, figures_of, logs_of, response_mean, response_p50,
+    Cell, CellPair, Figure, WindowSelection, response_mean, response_p50, scope_figures, window_logs,
 };
 use crate::stats::sample::median;
 use crate::stats::steady::{drift, shift};
@@ -21,7 +21,7 @@ use crate::thresholds::{DRIFT_CHANGE, DRIFT_P, RUN_DRIFT_BLOCKS};
 pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
     let cells = context.trial_cells();
     let trends = |figure: Figure| -> Vec<Change> {
-        let found = cells.iter().filter_map(|cell| drift(&logs_of(cell, figure)));
+        let found = cells.iter().filter_map(|cell| drift(&window_logs(cell, figure)));
         found.map(|found| Change { size: found.change, p: found.p }).collect()
     };
     let pairs = context.pairs();
@@ -71,7 +71,7 @@ fn log_ratios(pair: &CellPair<'_>) -> Vec<f64> {
     let by_round = |cell: &Cell<'_>| {
         let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for window in &cell.windows {
-            if let Some(figures) = figures_of(window, Scope::All) {
+            if let Some(figures) = scope_figures(window, Scope::All) {
                 rounds.entry(window.round).or_default().push(response_p50(figures).max(1.0).ln());
             }
         }

@@ -13,7 +13,7 @@ use weighbridge_model::quantity::Ratio;
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::{VariantSamples, is_typical};
 use crate::question::Scope;
-use crate::records::{Cell, figures_of};
+use crate::records::{Cell, scope_figures};
 use crate::stats::sample::median;
 use crate::thresholds::{TAIL_DEVIATIONS, TAIL_EVENTS, TAIL_SPREAD, TAIL_WEIGHT};
 
@@ -57,14 +57,14 @@ pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Thi
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named<'n> {
+pub(crate) struct NamedSamples<'n> {
     pub name: &'n str,
     pub samples: &'n VariantSamples<'n>,
 }
 
 /// A remark on a cost that depends on few events, for the first of these variants with a thin tail.
-pub(crate) fn thin_tail_remark(variants: [Named<'_>; 2], quantity: Quantity) -> Option<String> {
-    variants.into_iter().find_map(|Named { name, samples }| {
+pub(crate) fn thin_tail_remark(variants: [NamedSamples<'_>; 2], quantity: Quantity) -> Option<String> {
+    variants.into_iter().find_map(|NamedSamples { name, samples }| {
         let found = thin_tail(samples, quantity)?;
         Some(finding::variant_reason(FEW_TAIL_EVENTS, name, &found.evidence()))
     })
@@ -75,12 +75,12 @@ pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
     let samples = context.samples;
     let found =
         Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin_tail(samples, quantity)?)));
-    let told: Vec<String> =
+    let tails: Vec<String> =
         found.map(|(quantity, thin)| format!("{quantity}: {}", thin.evidence())).collect();
-    (!told.is_empty()).then(|| Alarm {
+    (!tails.is_empty()).then(|| Alarm {
         impact: Impact::Note,
         name: FEW_TAIL_EVENTS,
-        evidence: told.join("; "),
+        evidence: tails.join("; "),
         remedy: "intervals of these may cover less than they say; allow a larger budget, so that each block sees more of them",
     })
 }
@@ -88,7 +88,7 @@ pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
 /// Counts windows whose longest response lies at or beyond the block's quantile.
 fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     let count = |cell: &Cell<'_>, value: f64| {
-        let figures = cell.windows.iter().filter_map(|window| figures_of(window, samples.scope()));
+        let figures = cell.windows.iter().filter_map(|window| scope_figures(window, samples.scope()));
         // The histogram rounds values up by at most a thousandth.
         figures.filter(|figures| figures.response_max.as_nanos() as f64 >= value * 0.999).count()
     };
@@ -125,7 +125,7 @@ fn distances(means: &[f64]) -> Vec<f64> {
 fn means(cell: &Cell<'_>, scope: Scope, response: bool) -> Vec<f64> {
     let mut rounds: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for window in &cell.windows {
-        let Some(figures) = figures_of(window, scope) else { continue };
+        let Some(figures) = scope_figures(window, scope) else { continue };
         let time = if response { figures.response_sum } else { figures.service_sum };
         let (sum, count) = rounds.entry(window.round).or_default();
         *sum += time.as_nanos() as f64;

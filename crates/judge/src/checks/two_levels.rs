@@ -8,7 +8,7 @@ use weighbridge_model::record::WindowRecord;
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::parts::{CostParts, StartLevels};
 use crate::question::Scope;
-use crate::records::{Cell, CellPair, RoundValue, logs_of, means_of_swapped, response_p50};
+use crate::records::{Cell, CellPair, RoundValue, means_of_swapped, response_p50, window_logs};
 use crate::stats::sample::mean;
 use crate::stats::steady::two_levels;
 
@@ -24,7 +24,7 @@ pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     let logs = |cell: &Cell<'_>| match cell.pairing() {
         // In a duet the two sets of cores make two levels; the mean over a pair of rounds contains both.
         Pairing::Duet => means_of_swapped(&cell.windows.iter().filter_map(round_log).collect::<Vec<_>>()),
-        _ => logs_of(cell, response_p50),
+        _ => window_logs(cell, response_p50),
     };
     let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&logs(cell))).collect();
     let first = found.first().filter(|_| 2 * found.len() > cells.len())?;

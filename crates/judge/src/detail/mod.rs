@@ -22,12 +22,12 @@ use crate::summary::summary_of_records;
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let records = Records::new(trials);
     let sizes_analysis = SizeAnalysis::new(question, &records);
-    let mut drawn = drawn(question, &records, &sizes_analysis);
+    let mut chart_data = chart_data(question, &records, &sizes_analysis);
     if is_asked(question, &records) {
-        drawn.waterfalls =
+        chart_data.waterfalls =
             waterfall::waterfalls(&summary_of_records(question, &records, None, &sizes_analysis));
     }
-    drawn
+    chart_data
 }
 
 /// A run's summary and its charts' data, cheaper than one after the other.
@@ -35,12 +35,12 @@ pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
     let records = Records::new(trials);
     let sizes_analysis = SizeAnalysis::new(question, &records);
     let summary = summary_of_records(question, &records, None, &sizes_analysis);
-    let mut drawn = drawn(question, &records, &sizes_analysis);
-    drawn.waterfalls = waterfall::waterfalls(&summary);
-    (summary, drawn)
+    let mut chart_data = chart_data(question, &records, &sizes_analysis);
+    chart_data.waterfalls = waterfall::waterfalls(&summary);
+    (summary, chart_data)
 }
 
-fn drawn(question: &Question, records: &Records<'_>, sizes_analysis: &SizeAnalysis<'_>) -> Detail {
+fn chart_data(question: &Question, records: &Records<'_>, sizes_analysis: &SizeAnalysis<'_>) -> Detail {
     let (size_curves, size_ratios) = sizes_analysis.curves();
     Detail {
         curves: curve::curves(question, records),

@@ -26,7 +26,7 @@ fn operation(summary: &Summary, chain: &Chain) -> String {
 }
 
 /// A stage in the chart: its figure, and what it adds to the stage before.
-struct Drawn<'c> {
+struct ChartStage<'c> {
     /// Its index in the chain.
     place: usize,
     figure: Estimate,
@@ -45,7 +45,7 @@ fn waterfall(chain: &Chain, quantity: Quantity, operation: &str) -> Option<Water
         names.collect::<Vec<_>>().join(" + ")
     };
     let level = |name: String, estimate: Estimate| Level { name, estimate };
-    let layer = |pair: &[Drawn<'_>]| {
+    let layer = |pair: &[ChartStage<'_>]| {
         Some(level(name((Some(pair[0].place), pair[1].place)), pair[1].cost.difference?))
     };
     let is_whole = last.place + 1 == chain.stages.len();
@@ -63,20 +63,20 @@ fn waterfall(chain: &Chain, quantity: Quantity, operation: &str) -> Option<Water
 }
 
 /// The longest run of stages with figures, each with a cost against the one before; the lowest of several.
-fn longest(chain: &Chain, quantity: Quantity) -> Vec<Drawn<'_>> {
-    let mut stretches: Vec<Vec<Drawn<'_>>> = Vec::new();
+fn longest(chain: &Chain, quantity: Quantity) -> Vec<ChartStage<'_>> {
+    let mut stretches: Vec<Vec<ChartStage<'_>>> = Vec::new();
     for (place, stage) in chain.stages.iter().enumerate() {
         let cost = stage.costs.iter().find(|cost| cost.quantity == quantity);
         let Some((cost, figure)) = cost.and_then(|cost| Some((cost, cost.figure?))) else { continue };
         let before = place.checked_sub(1).map(|before| &chain.stages[before].variant);
         let below = cost.against.as_ref().or(before).filter(|_| cost.difference.is_some());
-        let ends_below = |stretch: &&mut Vec<Drawn<'_>>| {
+        let ends_below = |stretch: &&mut Vec<ChartStage<'_>>| {
             stretch.last().is_some_and(|last| Some(&chain.stages[last.place].variant) == below)
         };
-        let drawn = Drawn { place, figure, cost };
+        let stage = ChartStage { place, figure, cost };
         match stretches.iter_mut().find(ends_below) {
-            Some(stretch) => stretch.push(drawn),
-            None => stretches.push(vec![drawn]),
+            Some(stretch) => stretch.push(stage),
+            None => stretches.push(vec![stage]),
         }
     }
     stretches.into_iter().rev().max_by_key(Vec::len).unwrap_or_default()

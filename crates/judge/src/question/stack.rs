@@ -99,7 +99,7 @@ impl Stack {
             unix: variant.unix.clone(),
             peer: variant.peer.clone(),
         };
-        let layers = variant.layers.iter().flat_map(elements_of);
+        let layers = variant.layers.iter().flat_map(layer_elements);
         let tls = variant.tls.iter().map(|tls| {
             let name = if tls.resumption { "tls" } else { "tls without resumption" };
             StackElement { id: Identity::Tls(tls.clone()), ..StackElement::setting(name) }
@@ -115,7 +115,7 @@ impl Stack {
         let variables = variant.env.iter().map(|(key, value)| variable(key, value));
         Self {
             family: Some(family),
-            name: name_of(variant),
+            name: family_name(variant),
             elements: layers.chain(tls).chain(limits).chain(idle).chain(variables).collect(),
         }
     }
@@ -182,7 +182,7 @@ fn is_within<'p>(
 
 /// The elements of a layer, from the client's end inward. A layer that contains another one is that one and
 /// something more.
-fn elements_of(layer: &Layer) -> Vec<StackElement> {
+fn layer_elements(layer: &Layer) -> Vec<StackElement> {
     match layer {
         Layer::Ovs(Ovs { tunnel: Some(tunnel) }) => {
             let switch = one_element(&Layer::Ovs(Ovs::PLAIN));
@@ -229,7 +229,7 @@ fn variable(key: &str, value: &str) -> StackElement {
 }
 
 /// The family in words.
-fn name_of(variant: &experiment::Variant) -> String {
+fn family_name(variant: &experiment::Variant) -> String {
     let program = |argv: &[String]| {
         let first = argv.first().map_or("", String::as_str);
         first.rsplit('/').next().unwrap_or(first).to_owned()

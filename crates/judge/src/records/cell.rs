@@ -45,7 +45,7 @@ pub struct CellPair<'a> {
     pub baseline: Cell<'a>,
 }
 
-pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigures> {
+pub fn scope_figures(window: &WindowRecord, scope: Scope) -> Option<&OperationFigures> {
     match scope {
         Scope::All | Scope::Only => window.figures.all.as_ref(),
         Scope::One(operation) => window.figures.operations.iter().find(|f| f.operation == operation),
@@ -64,7 +64,7 @@ pub(crate) fn response_mean(figures: &OperationFigures) -> f64 {
 }
 
 /// Logarithms of a figure of a cell's windows, in the order they ran.
-pub(crate) fn logs_of(cell: &Cell<'_>, figure: Figure) -> Vec<f64> {
+pub(crate) fn window_logs(cell: &Cell<'_>, figure: Figure) -> Vec<f64> {
     let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
     figures.map(|figures| figure(figures).max(1.0).ln()).collect()
 }
@@ -94,7 +94,7 @@ impl<'a> Cell<'a> {
 
     /// The windows' figures of a scope; windows without a good reply are left out.
     fn figures(&self, scope: Scope) -> impl Iterator<Item = &'a OperationFigures> {
-        self.windows.iter().filter_map(move |window| figures_of(window, scope))
+        self.windows.iter().filter_map(move |window| scope_figures(window, scope))
     }
 
     /// The warm-up windows of its trials, in the order they ran.
@@ -299,7 +299,7 @@ impl<'a> Cell<'a> {
     pub fn medians_by_round(&self, scope: Scope, quantity: Quantity) -> BTreeMap<u32, Vec<f64>> {
         let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for window in &self.windows {
-            if let Some(figures) = figures_of(window, scope) {
+            if let Some(figures) = scope_figures(window, scope) {
                 let p50 = if quantity.is_response() { figures.response_p50 } else { figures.service_p50 };
                 rounds.entry(window.round).or_default().push(p50.as_nanos() as f64);
             }

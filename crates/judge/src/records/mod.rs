@@ -6,8 +6,8 @@
 mod cell;
 mod times;
 
-pub use cell::{Cell, CellPair, CellTotals, Totals, figures_of};
-pub(crate) use cell::{Figure, RoundValue, logs_of, means_of_swapped, response_mean, response_p50};
+pub use cell::{Cell, CellPair, CellTotals, Totals, scope_figures};
+pub(crate) use cell::{Figure, RoundValue, means_of_swapped, response_mean, response_p50, window_logs};
 pub use times::Times;
 pub(crate) use times::{add, quantile};
 
@@ -126,7 +126,7 @@ impl<'a> Records<'a> {
             let own = block.cell(point, variant, selection)?;
             let is_beside = |trial: &&TrialRecord| own.trials.iter().any(|one| one.batch == trial.batch);
             let beside = block.variant_trials(VariantId(0)).filter(is_beside).collect();
-            Some(CellPair { variant: own, baseline: block.cell_of(beside, point, selection)? })
+            Some(CellPair { variant: own, baseline: block.cell_from_trials(beside, point, selection)? })
         };
         let blocks = if self.bridge.is_none() { &self.used[..] } else { &[] };
         blocks.iter().filter_map(pair).collect()
@@ -164,18 +164,20 @@ fn why_void(trial: &TrialRecord) -> Option<String> {
 impl<'a> Block<'a> {
     /// `None` if no window is selected.
     pub fn cell(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Option<Cell<'a>> {
-        self.cell_of(self.variant_trials(variant).collect(), point, selection)
+        self.cell_from_trials(self.variant_trials(variant).collect(), point, selection)
     }
 
     fn trial_cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
-        self.variant_trials(variant).filter_map(|trial| self.cell_of(vec![trial], point, selection)).collect()
+        self.variant_trials(variant)
+            .filter_map(|trial| self.cell_from_trials(vec![trial], point, selection))
+            .collect()
     }
 
     fn variant_trials(&self, variant: VariantId) -> impl Iterator<Item = &'a TrialRecord> {
         self.trials.iter().copied().filter(move |trial| trial.variant == variant)
     }
 
-    fn cell_of(
+    fn cell_from_trials(
         &self,
         trials: Vec<&'a TrialRecord>,
         point: PointId,

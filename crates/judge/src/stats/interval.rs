@@ -58,12 +58,12 @@ impl Mean {
     /// independent, so (x̄−µ)√n/s has exactly Student's t with first−1 degrees of freedom. With the s of all
     /// n it would not; stopping early at a small s by chance would make the interval too narrow.
     pub fn with_first_stage(estimates: &[f64], first: usize) -> Option<Self> {
-        let stage = &estimates[..first.min(estimates.len())];
-        let deviation = standard_deviation(stage)?;
+        let first_stage = &estimates[..first.min(estimates.len())];
+        let deviation = standard_deviation(first_stage)?;
         Some(Self {
             point: mean(estimates)?,
             error: deviation / (estimates.len() as f64).sqrt(),
-            degrees: (stage.len() - 1) as f64,
+            degrees: (first_stage.len() - 1) as f64,
         })
     }
 

@@ -176,8 +176,8 @@ pub fn two_levels(sample: &[f64]) -> Option<TwoLevels> {
     let within = |cut: usize| side(0, cut).1 + side(cut, n).1;
     let cut = (least..=n - least).min_by(|&a, &b| within(a).total_cmp(&within(b)))?;
     let ((low, low_squares), (high, high_squares)) = (side(0, cut), side(cut, n));
-    let spread = (0.5 * (low_squares / cut as f64 + high_squares / (n - cut) as f64)).sqrt();
-    let separation = (high - low) / spread;
+    let deviation = (0.5 * (low_squares / cut as f64 + high_squares / (n - cut) as f64)).sqrt();
+    let separation = (high - low) / deviation;
     (high > low && separation > APART).then(|| TwoLevels {
         low: low + centre,
         high: high + centre,

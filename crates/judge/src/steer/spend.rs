@@ -6,7 +6,6 @@
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::question::Blocks;
-use crate::stats::components::best_inner;
 use crate::stats::student::two_sided_quantile;
 use crate::thresholds::{ADVICE_GAIN, LEVEL, ROUNDS_LEAST};
 
@@ -51,8 +50,7 @@ impl SpendRule {
     /// n blocks of J rounds take n·(overhead + J·each), and their interval has the half-width
     /// t(n−1)·√((σ²_start + σ²_round/J)/n). Of all n that the plan allows, each with the J that fills the
     /// same time (at least the fewest rounds of a block), the narrowest is chosen. Without the factor t and
-    /// the limits, this is the J of Kalibera & Jones (2013): √((overhead/each)·(σ²_round/σ²_start)), see
-    /// [`SpendHistory::best_rounds`].
+    /// the limits, this is the J of Kalibera & Jones (2013): [`crate::stats::components::best_inner`].
     pub fn next(&self, history: &SpendHistory) -> SpendStep {
         let Blocks { min, max } = self.blocks;
         let rounds = |blocks: u32| {
@@ -77,12 +75,6 @@ impl SpendRule {
 }
 
 impl SpendHistory {
-    /// Rounds of a block, not rounded, that give the least error for any large budget; infinite if starts do
-    /// not vary.
-    pub fn best_rounds(&self) -> f64 {
-        best_inner(self.overhead.as_secs_f64(), self.each.as_secs_f64(), self.round, self.start)
-    }
-
     /// The time that the blocks took, in seconds.
     fn time(&self) -> f64 {
         f64::from(self.blocks) * (self.overhead.as_secs_f64() + self.rounds * self.each.as_secs_f64())
@@ -98,6 +90,7 @@ impl SpendHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::components::best_inner;
 
     const RULE: SpendRule = SpendRule { blocks: Blocks { min: 6, max: 30 } };
 
@@ -156,7 +149,7 @@ mod tests {
         // matters.
         let long = SpendHistory { blocks: 144, ..history(0.005, 0.04) };
         let rule = SpendRule { blocks: Blocks { min: 6, max: 5_000 } };
-        assert!((long.best_rounds() - 35.777).abs() < 1e-3);
+        assert!((best_inner(1.0, 0.05, long.round, long.start) - 35.777).abs() < 1e-3);
         let SpendStep::Divide { rounds, .. } = rule.next(&long) else { panic!("480 rounds are too many") };
         assert!((33..=38).contains(&rounds), "{rounds}");
     }

@@ -87,7 +87,7 @@ impl WarmRule {
         if may_rest && history.wants_rest() {
             return WarmStep::Rest(REST);
         }
-        let used = if end == WarmEnd::Steady { time_of(windows) } else { spent };
+        let used = if end == WarmEnd::Steady { total_time(windows) } else { spent };
         if used >= limit {
             // Only a rest shows that nothing is compiled beside the requests.
             return match may_rest && end == WarmEnd::Steady && !history.has_rested_lately() {
@@ -119,7 +119,7 @@ impl WarmHistory {
     /// Time of all windows and rests.
     pub fn spent(&self) -> Nanoseconds {
         let rested: Nanoseconds = self.rests.iter().map(|(_, rest)| rest.time).sum();
-        time_of(&self.windows) + rested
+        total_time(&self.windows) + rested
     }
 
     /// How the warm-up would end if it ended now.
@@ -155,9 +155,9 @@ impl WarmHistory {
     /// variant works in it, up to two seconds.
     fn wants_rest(&self) -> bool {
         let here = self.windows.len();
-        let Some((before, last)) = self.rests.last() else { return time_of(&self.windows) >= REST_EVERY };
+        let Some((before, last)) = self.rests.last() else { return total_time(&self.windows) >= REST_EVERY };
         if *before < here {
-            return time_of(&self.windows[*before..]) >= REST_EVERY;
+            return total_time(&self.windows[*before..]) >= REST_EVERY;
         }
         let row = self.rests.iter().rev().take_while(|(before, _)| *before == here);
         let rested: Nanoseconds = row.map(|(_, rest)| rest.time).sum();
@@ -165,13 +165,13 @@ impl WarmHistory {
     }
 }
 
-fn time_of(windows: &[WarmWindow]) -> Nanoseconds {
+fn total_time(windows: &[WarmWindow]) -> Nanoseconds {
     windows.iter().map(|window| window.time).sum()
 }
 
 /// The windows of the last third of their time, at least the last ten.
 fn recent(windows: &[WarmWindow]) -> &[WarmWindow] {
-    let whole = time_of(windows);
+    let whole = total_time(windows);
     let (mut from, mut time) = (windows.len(), Nanoseconds::ZERO);
     while from > 0 && (time * 3 < whole || windows.len() - from < WARM_WINDOWS / 2) {
         from -= 1;
@@ -192,7 +192,7 @@ fn settling(windows: &[WarmWindow]) -> WarmEnd {
         recent.iter().filter_map(|w| w.p50).map(|p50| (p50.as_nanos().max(1) as f64).ln()).collect();
     let Some(drift) = drift(&logs) else { return WarmEnd::Varying };
     // Over a few milliseconds, even a server that becomes 10 % faster every second changes little.
-    let drawn_out = (WARM_SPAN.as_secs_f64() / time_of(recent).as_secs_f64().max(1e-9)).max(1.0);
+    let drawn_out = (WARM_SPAN.as_secs_f64() / total_time(recent).as_secs_f64().max(1e-9)).max(1.0);
     let change = drift.change * drawn_out;
     let noise = drift.p > NOISE_P;
     // A handful of requests shows only noise: without bounds, the noisiest variant would be warm first.
@@ -208,7 +208,7 @@ fn settling(windows: &[WarmWindow]) -> WarmEnd {
 /// The pace over the last third of the warm-up.
 fn pace(windows: &[WarmWindow]) -> Pace {
     let recent = recent(windows);
-    Pace { requests: recent.iter().map(|window| window.requests).sum(), time: time_of(recent), busy: None }
+    Pace { requests: recent.iter().map(|window| window.requests).sum(), time: total_time(recent), busy: None }
 }
 
 #[cfg(test)]
@@ -316,7 +316,7 @@ mod tests {
         let rule = WarmRule { longest: Nanoseconds::from_secs(12), ..RULE };
         let (end, history) = follow(&rule, |_| 700_000_000);
         assert!(matches!(end, WarmStep::End(_, WarmEnd::Varying)), "{end:?}");
-        assert!(time_of(&history) >= rule.longest);
+        assert!(total_time(&history) >= rule.longest);
     }
 
     #[test]
@@ -325,12 +325,12 @@ mod tests {
         let (end, history) =
             follow(&rule, |n| (200_000.0 * 0.5_f64.powf(n as f64 / 60_000.0)).max(20_000.0) as u64);
         assert!(is_steady(&end), "{end:?}");
-        let spent = time_of(&history);
+        let spent = total_time(&history);
         assert!(spent > RULE.most && spent < rule.longest, "{spent}");
         // Slower by a fifth in each 10,000 requests.
         let (end, history) = follow(&rule, |n| 20_000 + n * 2 / 5);
         assert!(matches!(end, WarmStep::End(_, WarmEnd::Varying)), "{end:?}");
-        assert!(time_of(&history) < RULE.most + Nanoseconds::from_secs(1));
+        assert!(total_time(&history) < RULE.most + Nanoseconds::from_secs(1));
     }
 
     #[test]

@@ -51,7 +51,9 @@ pub fn time(law: impl Fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha
 /// Times around a law in nanoseconds: lognormal with a spread of 10 %; every fiftieth slower by a Pareto
 /// factor of exponent 1.5 (no variance); blocks that differ by 2 %.
 pub fn scatter(law: fn(f64) -> f64, spacing: Spacing, plan: Plan, seed: u64) -> Scatter {
-    drawn(Range { spacing, ..RANGE }, plan, 0.02, seed, |size, level, random| time(law, size, level, random))
+    draw_scatter(Range { spacing, ..RANGE }, plan, 0.02, seed, |size, level, random| {
+        time(law, size, level, random)
+    })
 }
 
 /// Which sizes are asked for.
@@ -80,7 +82,7 @@ impl Range {
 
 /// Times that `draw` makes of a size and the level of a block; levels are normal with deviation `levels` on
 /// the log scale.
-pub fn drawn(
+pub fn draw_scatter(
     range: Range,
     (blocks, each): Plan,
     levels: f64,
@@ -171,7 +173,7 @@ impl Case {
     }
 
     pub fn scatter(&self, seed: u64) -> Scatter {
-        drawn(self.range, self.plan, self.levels, seed, |size, level, random| {
+        draw_scatter(self.range, self.plan, self.levels, seed, |size, level, random| {
             time(self.law, size, level, random)
         })
     }
@@ -179,14 +181,14 @@ impl Case {
     /// The relative error of the cliff reported for this truth; `None` if there is none.
     pub fn off(found: &[Cliff], (change, truth): (Change, f64)) -> Option<f64> {
         let off = |cliff: &Cliff| cliff.period.unwrap_or(cliff.place).point / truth - 1.0;
-        let those = found.iter().filter(|cliff| cliff.change == change && is_of(cliff, truth));
+        let those = found.iter().filter(|cliff| cliff.change == change && matches_truth(cliff, truth));
         those.map(off).min_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
 
     /// Number of reported cliffs that no truth explains.
     pub fn false_ones(&self, found: &[Cliff]) -> usize {
         let is_true = |cliff: &&Cliff| {
-            self.truths.iter().any(|(change, truth)| *change == cliff.change && is_of(cliff, *truth))
+            self.truths.iter().any(|(change, truth)| *change == cliff.change && matches_truth(cliff, *truth))
         };
         found.iter().filter(|cliff| !is_true(cliff)).count()
     }
@@ -194,7 +196,7 @@ impl Case {
 
 /// Within 5 % of the truth, or between its neighbouring sizes: if sizes are far apart, the place is not known
 /// better.
-fn is_of(cliff: &Cliff, truth: f64) -> bool {
+fn matches_truth(cliff: &Cliff, truth: f64) -> bool {
     let place = cliff.period.unwrap_or(cliff.place);
     (place.point / truth - 1.0).abs() <= 0.05 || (place.lower <= truth && truth <= place.upper)
 }

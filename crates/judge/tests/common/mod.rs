@@ -88,7 +88,7 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
     let mut operations: Vec<u16> = requests.iter().map(|r| r.operation).collect();
     operations.sort_unstable();
     operations.dedup();
-    let of = |operation: u16| figures(requests, |r| r.operation == operation, operation);
+    let operation_figures = |operation: u16| figures(requests, |r| r.operation == operation, operation);
     let count = requests.len() as u64;
     trial.windows.push(WindowRecord {
         kind: place.kind,
@@ -109,7 +109,7 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
             connects: 0,
             handshakes: 0,
             resumed: 0,
-            operations: operations.into_iter().filter_map(of).collect(),
+            operations: operations.into_iter().filter_map(operation_figures).collect(),
             all: figures(requests, |_| true, 0),
             traffic: Traffic {
                 sent: Bytes::new(100 * count),
@@ -145,8 +145,12 @@ fn record(request: &Request, due: Timestamp) -> RequestRecord {
     }
 }
 
-fn figures(requests: &[Request], of: impl Fn(&Request) -> bool, operation: u16) -> Option<OperationFigures> {
-    let good: Vec<_> = requests.iter().filter(|r| r.outcome == Outcome::Ok && of(r)).collect();
+fn figures(
+    requests: &[Request],
+    is_counted: impl Fn(&Request) -> bool,
+    operation: u16,
+) -> Option<OperationFigures> {
+    let good: Vec<_> = requests.iter().filter(|r| r.outcome == Outcome::Ok && is_counted(r)).collect();
     let sorted = |time: fn(&Request) -> u64| {
         let mut times: Vec<u64> = good.iter().map(|r| time(r)).collect();
         times.sort_unstable();

@@ -3,7 +3,7 @@
 use crate::cliff_laws;
 
 use cliff_laws::{
-    BENT, CASES, Case, MARGIN, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, drawn, planted,
+    BENT, CASES, Case, MARGIN, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, draw_scatter, planted,
     scatter, shared,
 };
 use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, find};
@@ -12,7 +12,7 @@ const SEEDS: u64 = 20;
 const STEP: f64 = 87_380.0;
 const CORNER: f64 = 250_000.0;
 
-fn of(found: &[Cliff], change: Change) -> Option<&Cliff> {
+fn find_change(found: &[Cliff], change: Change) -> Option<&Cliff> {
     found.iter().find(|cliff| cliff.change == change)
 }
 
@@ -30,7 +30,7 @@ fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
         for seed in 0..SEEDS {
             let found = cliffs(&scatter(planted, spacing, plan, seed));
             let (Some(step), Some(corner), 2) =
-                (of(&found, Change::Level), of(&found, Change::Slope), found.len())
+                (find_change(&found, Change::Level), find_change(&found, Change::Slope), found.len())
             else {
                 panic!("{spacing:?} {plan:?} {seed}: {found:?}");
             };
@@ -125,7 +125,7 @@ fn a_growing_share_of_slow_requests_is_no_cliff() {
     for (most, factor) in SHARES {
         for (plan, allowed) in [(PLANS[0], 1), (PLANS[1], 0)] {
             let told = |seed: &u64| {
-                let sample = drawn(RANGE, plan, 0.02, *seed, shared(most, factor));
+                let sample = draw_scatter(RANGE, plan, 0.02, *seed, shared(most, factor));
                 !cliffs(&sample).is_empty()
             };
             let alarms: Vec<u64> = (500..500 + SEEDS).filter(told).collect();

@@ -9,7 +9,7 @@ use simulation::{Bootstrap, Look, Share, simulate};
 const LOOK: Look = Look { blocks: 10, bootstrap: Bootstrap::LeftOut, flag_every: 8 };
 const RUNS: u64 = 500;
 
-fn of_shape(shape: Shape) -> impl Iterator<Item = &'static Law> {
+fn laws_of_shape(shape: Shape) -> impl Iterator<Item = &'static Law> {
     LAWS.iter().filter(move |law| law.shape == shape)
 }
 
@@ -21,7 +21,7 @@ fn assert_near(share: Share, wanted: f64, what: &str) {
 
 #[test]
 fn intervals_cover_95_percent_under_every_law_whose_blocks_are_near_normal() {
-    for law in of_shape(Shape::NearNormal) {
+    for law in laws_of_shape(Shape::NearNormal) {
         let outcome = simulate(law, Truth::Cost, 0..RUNS, LOOK);
         for (blocks, share) in &outcome.covered {
             assert_near(*share, 0.95, &format!("{} over {blocks} blocks", law.name));
@@ -52,7 +52,7 @@ fn a_variant_against_itself_excludes_zero_one_time_in_twenty_with_and_without_th
 
 #[test]
 fn heavy_tails_and_stalls_cover_less_and_are_flagged() {
-    for law in of_shape(Shape::HeavyTail) {
+    for law in laws_of_shape(Shape::HeavyTail) {
         let runs = if law.name.starts_with("stalls") { 200 } else { 600 };
         let outcome = simulate(law, Truth::Cost, 0..runs, LOOK);
         let six = outcome.covered[&6].get();

@@ -64,7 +64,7 @@ fn defect_5_throughput_is_replies_over_time_and_not_one_over_the_latency() {
     assert!((ratio(&summary, Quantity::Throughput) - 4.0).abs() < 1e-9);
 }
 
-/// 6: a percentile range of single requests was drawn and called a confidence interval.
+/// 6: a percentile range of single requests was draw_scatter and called a confidence interval.
 #[test]
 fn defect_6_the_interval_is_of_the_mean_over_blocks_and_not_the_range_of_requests() {
     let half_width = |spread: f64, blocks: u32| {

@@ -78,8 +78,8 @@ fn part(relay: &RelayParts, part: TimePart) -> &PartTimes {
     relay.parts.iter().find(|one| one.part == part).unwrap_or_else(|| panic!("no {}", part.name()))
 }
 
-fn mean(relay: &RelayParts, of: TimePart) -> f64 {
-    part(relay, of).mean_ns.point
+fn mean(relay: &RelayParts, time_part: TimePart) -> f64 {
+    part(relay, time_part).mean_ns.point
 }
 
 /// Relays 0 and 2, and the peer itself as 1. Skewed, so that medians of parts do not add up to the median of
@@ -104,7 +104,7 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
     assert_eq!((go.direct.as_deref(), go.requests, go.failed, go.left_out), (Some("peer"), 720, 0, 0));
     // Each of the extras is in a third of the requests; blocks differ by 0 to 500 ns, 250 on average.
     let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.abs().max(1.0);
-    for (of, truth) in [
+    for (time_part, truth) in [
         (TimePart::Waiting, 10_500.0),
         (TimePart::Outside, 43_000.0),
         (TimePart::Inside, 52_250.0),
@@ -112,7 +112,7 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
         (TimePart::Client, 32_000.0),
         (TimePart::Response, 105_750.0),
     ] {
-        assert!(near(mean(go, of), truth), "{}: {}", of.name(), mean(go, of));
+        assert!(near(mean(go, time_part), truth), "{}: {}", time_part.name(), mean(go, time_part));
     }
     let client = part(go, TimePart::Client).mean_ns;
     assert!(
@@ -121,7 +121,7 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
     );
     let inside = part(go, TimePart::Inside).mean_ns;
     assert!(inside.lower.zip(inside.upper).is_some_and(|(l, u)| u - l > 300.0), "{inside:?}");
-    let p50 = |of: TimePart| part(go, of).p50_ns.map(|p50| p50.point);
+    let p50 = |time_part| part(go, time_part).p50_ns.map(|p50| p50.point);
     let sum: f64 = [TimePart::Waiting, TimePart::Outside, TimePart::Inside].into_iter().filter_map(p50).sum();
     assert!(p50(TimePart::Response).is_some_and(|whole| whole > sum + 5_000.0), "medians do not add up");
     assert_eq!((p50(TimePart::Server), p50(TimePart::Client)), (None, None));
@@ -189,7 +189,7 @@ fn parts_are_compared_with_the_baselines_and_told_by_size() {
     let summary = summarise(&asked(&["go", "peer", "slow"]), &run(3, law));
     let [go, slow] = &summary.relays[..] else { panic!("two relays") };
     assert!(go.parts.iter().all(|part| part.cost.is_none()), "the baseline");
-    let cost = |of: TimePart| part(slow, of).cost.as_ref().expect("a cost");
+    let cost = |time_part| part(slow, time_part).cost.as_ref().expect("a cost");
     let inside = cost(TimePart::Inside);
     assert!(
         (inside.difference.point - 20_000.0).abs() < 1e-6 && inside.verdict == Verdict::Higher,

@@ -71,7 +71,7 @@ fn only_chain(summary: &Summary) -> &Chain {
 }
 
 #[track_caller]
-fn of(costs: &[StageCost], quantity: Quantity) -> &StageCost {
+fn quantity_cost(costs: &[StageCost], quantity: Quantity) -> &StageCost {
     costs.iter().find(|cost| cost.quantity == quantity).unwrap_or_else(|| panic!("no {quantity}"))
 }
 
@@ -153,7 +153,8 @@ fn every_family_has_chains_of_its_own() {
     let summary = summarise(&question, &trials);
     let [rust, go] = &summary.layering.chains[..] else { panic!("two") };
     for (chain, truth) in [(rust, 10e3), (go, 30e3)] {
-        let cost = of(&chain.stages[1].costs, Quantity::ResponseP50).difference.expect("a cost").point;
+        let cost =
+            quantity_cost(&chain.stages[1].costs, Quantity::ResponseP50).difference.expect("a cost").point;
         assert!((cost / truth - 1.0).abs() < 0.2, "{}: {cost}", chain.of);
     }
 }
@@ -164,12 +165,12 @@ fn steps_add_up_to_the_whole_and_the_whole_is_the_cost_of_the_table() {
     let (summary, detail) = whole(&question, &blocks(&mut random(11), &TAKES, (6, 10, 60)));
     let chain = only_chain(&summary);
     for total in &chain.whole {
-        let stages = || chain.stages[1..].iter().map(|stage| of(&stage.costs, total.quantity));
+        let stages = || chain.stages[1..].iter().map(|stage| quantity_cost(&stage.costs, total.quantity));
         let sum: f64 = stages().map(|cost| cost.difference.expect("a difference").point).sum();
         let product: f64 = stages().map(|cost| cost.ratio.expect("a ratio").point).product();
         let (difference, ratio) =
             (total.difference.expect("a whole").point, total.ratio.expect("a whole").point);
-        let scale = of(&chain.stages[0].costs, total.quantity).figure.expect("a figure").point;
+        let scale = quantity_cost(&chain.stages[0].costs, total.quantity).figure.expect("a figure").point;
         assert!((sum - difference).abs() < 1e-12 * scale, "{}: {sum} {difference}", total.quantity);
         assert!((product / ratio - 1.0).abs() < 1e-12, "{}: {product} {ratio}", total.quantity);
         let cost = summary
@@ -205,8 +206,8 @@ fn intervals_of_steps_cover_the_planted_costs() {
         let summary = summarise(&question, &blocks(&mut random(1_000 + seed as u64), &TAKES, (6, 4, 60)));
         let chain = only_chain(&summary);
         for (at, quantity) in [Quantity::ResponseP50, Quantity::ResponseMean].into_iter().enumerate() {
-            let stages = chain.stages[1..].iter().map(|stage| of(&stage.costs, quantity));
-            for (step, cost) in stages.chain([of(&chain.whole, quantity)]).enumerate() {
+            let stages = chain.stages[1..].iter().map(|stage| quantity_cost(&stage.costs, quantity));
+            for (step, cost) in stages.chain([quantity_cost(&chain.whole, quantity)]).enumerate() {
                 // Ratios are compared: differences between blocks cancel in them, and the planted ratio is
                 // the truth.
                 let truth = if step < 3 { TAKES[step + 1] / TAKES[step] } else { TAKES[3] / TAKES[0] };
@@ -269,7 +270,7 @@ fn an_interaction_is_a_finding_with_its_figures() {
 }
 
 /// Removes the proof that a variant's packets took its way.
-fn unproved(trials: &mut [TrialRecord], variant: u16) {
+fn mark_unproved(trials: &mut [TrialRecord], variant: u16) {
     for trial in trials.iter_mut().filter(|trial| trial.variant.0 == variant) {
         let facts = NetworkFacts { unproved: Some("no packets".to_owned()), ..NetworkFacts::default() };
         trial.service.network = Some(Box::new(facts));
@@ -281,11 +282,13 @@ fn an_invalid_stage_is_passed_over() {
     let question = layered(&CHAIN);
     let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
     let before = summarise(&question, &trials);
-    unproved(&mut trials, 1);
+    mark_unproved(&mut trials, 1);
     let (summary, detail) = whole(&question, &trials);
     let (chain, before) = (only_chain(&summary), only_chain(&before));
     assert_eq!(chain.stages[1].validity, Validity::Invalid);
-    let p50 = |chain: &Chain, place: usize| of(&chain.stages[place].costs, Quantity::ResponseP50).clone();
+    let p50 = |chain: &Chain, place: usize| {
+        quantity_cost(&chain.stages[place].costs, Quantity::ResponseP50).clone()
+    };
     let invalid = p50(chain, 1);
     assert_eq!((invalid.figure, invalid.difference), (None, None), "as the cost table");
     assert!(invalid.reason.expect("why").starts_with("invalid: another way: "));
@@ -306,13 +309,13 @@ fn an_invalid_stage_is_passed_over() {
 fn an_invalid_lowest_stage_leaves_the_others_their_costs() {
     let question = layered(&CHAIN);
     let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
-    unproved(&mut trials, 0);
+    mark_unproved(&mut trials, 0);
     let (summary, detail) = whole(&question, &trials);
     let chain = only_chain(&summary);
-    let p50 = |place: usize| of(&chain.stages[place].costs, Quantity::ResponseP50);
+    let p50 = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::ResponseP50);
     assert_eq!((p50(1).difference, p50(1).reason.as_deref()), (None, Some("`rust ` is invalid")));
     assert!((2..4).all(|place| p50(place).difference.is_some()));
-    let whole = of(&chain.whole, Quantity::ResponseP50);
+    let whole = quantity_cost(&chain.whole, Quantity::ResponseP50);
     assert_eq!((whole.difference, whole.reason.as_deref()), (None, Some("`rust ` is invalid")));
     let first = &detail.waterfalls[0];
     assert_eq!((first.quantity, first.from.name.as_str()), (Quantity::ResponseP50, "veth"));
@@ -334,12 +337,15 @@ fn throughput_that_the_cost_table_withholds_is_in_no_chain() {
         .find(|cost| cost.variant == "rust veth" && cost.quantity == Quantity::Throughput);
     assert_eq!(table.expect("a row").verdict, Verdict::Withheld);
     let chain = only_chain(&summary);
-    let rate = |place: usize| of(&chain.stages[place].costs, Quantity::Throughput);
+    let rate = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::Throughput);
     assert_eq!((rate(1).figure, rate(1).difference), (None, None));
     assert!(rate(1).reason.as_deref().expect("why").starts_with("withheld: generator-bound: "));
     assert_eq!(rate(2).against.as_deref(), Some("rust "));
     assert_eq!(rate(2).reason.as_deref(), Some("against `rust `, since that of `rust veth` is withheld"));
-    assert!(of(&chain.stages[1].costs, Quantity::ResponseP50).difference.is_some(), "a time is not");
+    assert!(
+        quantity_cost(&chain.stages[1].costs, Quantity::ResponseP50).difference.is_some(),
+        "a time is not"
+    );
 }
 
 #[test]
@@ -359,7 +365,7 @@ fn a_variant_that_is_not_there_is_named_where_it_would_stand() {
 fn a_sum_that_cannot_be_checked_says_why() {
     let mut question = layered(&SQUARE);
     let mut trials = blocks(&mut random(17), &square(0.0), (6, 10, 60));
-    unproved(&mut trials, 2);
+    mark_unproved(&mut trials, 2);
     let [check] = &summarise(&question, &trials).layering.sums[..] else { panic!("one") };
     assert_eq!((check.rows.len(), check.unchecked[0].quantity), (0, None));
     assert!(check.unchecked[0].reason.starts_with("`rust veth haproxy` is invalid: another way"));
@@ -391,18 +397,19 @@ fn bytes_on_the_wire_are_those_of_the_clients_link_by_all_requests_that_crossed_
     let trials = crossed(blocks(&mut random(29), &TAKES, (6, 10, 60)));
     let summary = summarise(&question, &trials);
     let chain = only_chain(&summary);
-    let wire = |place: usize| of(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
+    let wire = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
     assert_eq!(wire(0).figure, None);
     assert_eq!((wire(1).figure.expect("a figure").point, wire(1).difference), (400.0, None));
     assert_eq!(wire(2).difference.expect("a cost").point, 100.0);
     assert!((wire(3).difference.expect("a cost").point - 20.0).abs() < 1e-9);
     let reason = wire(1).reason.as_deref().expect("why");
     assert_eq!(reason, "`rust ` has no such figure");
-    assert_eq!(of(&chain.whole, Quantity::WireBytesPerOperation).difference, None);
+    assert_eq!(quantity_cost(&chain.whole, Quantity::WireBytesPerOperation).difference, None);
     let told = wire(0).reason.as_deref().expect("why");
     assert!(told.contains("which the layer `veth` makes"), "{told}");
     // Segments are counted on the generator's sockets, here one out and one in for each request.
-    let segments = of(&chain.stages[0].costs, Quantity::SegmentsPerOperation).figure.expect("a figure");
+    let segments =
+        quantity_cost(&chain.stages[0].costs, Quantity::SegmentsPerOperation).figure.expect("a figure");
     assert_eq!(segments.point, 2.0);
     // Without any link there is no such row.
     let plain = summarise(&question, &blocks(&mut random(29), &TAKES, (6, 10, 60)));
@@ -424,14 +431,14 @@ fn bytes_on_the_wire_are_compared_across_batches_though_the_baseline_has_none() 
     trials.sort_by_key(|trial| (trial.block, trial.batch, trial.variant));
     let summary = summarise(&question, &trials);
     let chain = only_chain(&summary);
-    let wire = |place: usize| of(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
+    let wire = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
     assert_eq!(wire(1).difference, None);
     for (place, planted) in [(2, 100.0), (3, 20.0)] {
         let found = wire(place).difference.expect("a cost").point;
         assert!((found - planted).abs() < 1e-9, "{found}");
     }
     // Quantities that drift with the host are still against the baseline of their own batch.
-    assert!(of(&chain.stages[3].costs, Quantity::ResponseP50).difference.is_some());
+    assert!(quantity_cost(&chain.stages[3].costs, Quantity::ResponseP50).difference.is_some());
 }
 
 /// Blocks at several sizes; `takes(variant, size)` gives the times.
@@ -445,11 +452,11 @@ fn sized(
         let middles: Vec<f64> = (0..variants).map(|variant| takes(variant, *size as f64)).collect();
         blocks(random, &middles, (12, 6, 60))
     };
-    points_of(sizes.iter().map(at).collect())
+    merge_points(sizes.iter().map(at).collect())
 }
 
 /// Merges the records of several points into blocks that visit all of them.
-fn points_of(points: Vec<Vec<TrialRecord>>) -> Vec<TrialRecord> {
+fn merge_points(points: Vec<Vec<TrialRecord>>) -> Vec<TrialRecord> {
     let mut all: Vec<TrialRecord> = Vec::new();
     for (at, trials) in (0_u16..).zip(points) {
         for mut one in trials {
@@ -506,8 +513,9 @@ fn a_cost_per_byte_is_told_from_a_cost_per_operation() {
         }
     }
     let verdicts = |stage: &str| {
-        let of = |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
-        layering.interactions.iter().filter(of).map(|one| one.verdict).collect::<Vec<_>>()
+        let is_p50_of_stage =
+            |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
+        layering.interactions.iter().filter(is_p50_of_stage).map(|one| one.verdict).collect::<Vec<_>>()
     };
     assert_eq!(verdicts("veth"), [Additivity::Agrees; 2]);
     assert_eq!(verdicts("vxlan"), [Additivity::Interaction; 2]);
@@ -538,7 +546,7 @@ fn two_variants_at_two_sizes_are_held_against_each_other() {
         }
         trials
     };
-    let trials = points_of(vec![at([100_000, 108_000]), at([2_000_000, 2_030_000])]);
+    let trials = merge_points(vec![at([100_000, 108_000]), at([2_000_000, 2_030_000])]);
     let summary = summarise(&question, &trials);
     let layering = &summary.layering;
     assert_eq!(layering.chains.len(), 2, "the pair at each point");
@@ -625,14 +633,15 @@ fn what_lived_in_one_batch_is_not_compared_through_the_baseline() {
     assert_eq!(chain(in_batches(&[1, 2, 3])), chain(in_batches(&[])));
     // Across batches the comparison goes through the baseline, and says so.
     let crossing = chain(in_batches(&[3]));
-    let reason = |place: usize| of(&crossing.stages[place].costs, Quantity::ResponseP50).reason.clone();
+    let reason =
+        |place: usize| quantity_cost(&crossing.stages[place].costs, Quantity::ResponseP50).reason.clone();
     assert_eq!(reason(1), None);
     assert_eq!(reason(2).as_deref(), Some("in different batches, each with `rust `"));
     // If the baseline may not be used, variants of one batch still are.
     let (question, mut trials) = in_batches(&[3]);
-    unproved(&mut trials, 0);
+    mark_unproved(&mut trials, 0);
     let apart = chain((question, trials));
-    let p50 = |place: usize| of(&apart.stages[place].costs, Quantity::ResponseP50);
+    let p50 = |place: usize| quantity_cost(&apart.stages[place].costs, Quantity::ResponseP50);
     assert!(p50(1).difference.is_some());
     let why = "in different batches, and `rust ` is invalid";
     assert_eq!((p50(2).difference, p50(2).reason.as_deref()), (None, Some(why)));
@@ -650,7 +659,7 @@ fn a_relay_that_carries_a_delay_stands_below_it() {
     let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
     let mut question = layered(&[&["veth"], &["veth", "relay"], &["veth", "delay"]]);
     let asked = Question::new(&experiment, Run::default(), question.cores);
-    question.variants.iter_mut().zip(asked.variants).for_each(|(variant, of)| variant.stack = of.stack);
+    question.variants.iter_mut().zip(asked.variants).for_each(|(variant, asked)| variant.stack = asked.stack);
     let mut trials = blocks(&mut random(59), &[100e3, 140e3, 1_140e3], (6, 10, 60));
     let stages = |trials: &[TrialRecord]| {
         let summary = summarise(&question, trials);
@@ -679,8 +688,9 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     let takes = [100e3, 105e3, 117e3, 90e3, 95e3, 99e3];
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     let found = |stage: &str| {
-        let of = |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
-        let all: Vec<_> = summary.layering.interactions.iter().filter(of).collect();
+        let is_p50_of_stage =
+            |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
+        let all: Vec<_> = summary.layering.interactions.iter().filter(is_p50_of_stage).collect();
         let [one] = all[..] else { panic!("{stage}: {all:?}") };
         one
     };

@@ -45,11 +45,11 @@ fn p50_is_pooled_wherever_windows_are_not_paired_by_round() {
             vec![good(100_000 * if variant == 1 { factor } else { 1 }); count]
         })
     };
-    let of = |pairing| {
+    let p50_ratio = |pairing| {
         ratio(&summarise(&question(&["a", "b"]), &paired(trials(), pairing)), Quantity::ResponseP50)
     };
-    assert!((of(Pairing::Windows) - 1.0).abs() < 1e-3);
-    for pooled in [Pairing::Requests, Pairing::Sequential].map(of) {
+    assert!((p50_ratio(Pairing::Windows) - 1.0).abs() < 1e-3);
+    for pooled in [Pairing::Requests, Pairing::Sequential].map(p50_ratio) {
         assert!((pooled - 2.0).abs() < 2e-3, "{pooled}");
     }
 }

@@ -21,7 +21,7 @@ use weighbridge_model::summary::Cost;
 const ROUNDS: u32 = 20;
 
 /// A run of blocks in which every request takes `time(block, round, variant)` nanoseconds.
-fn run_of(blocks: u32, mut time: impl FnMut(u32, u32, u16) -> f64) -> Vec<TrialRecord> {
+fn run_with_times(blocks: u32, mut time: impl FnMut(u32, u32, u16) -> f64) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for block in 0..blocks {
         let mut pair = [trial(block, 0), trial(block, 1)];
@@ -54,7 +54,7 @@ fn judged(copies: &[CalibrationRun], slower: &[SlowerRun]) -> VariantReliability
 /// A run whose copy differs by `shift` ± `step` from block to block, on the log scale.
 fn shifted(shift: f64, step: f64) -> CalibrationRun {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
-    let trials = run_of(6, |block, _, variant| match variant {
+    let trials = run_with_times(6, |block, _, variant| match variant {
         0 => 1e6,
         _ => 1e6 * (shift + step * signs[block as usize]).exp(),
     });
@@ -74,7 +74,7 @@ fn false_alarms_are_counted_with_the_exact_interval() {
     assert!((alarms.lower - 0.0433).abs() < 1e-4 && (alarms.upper - 0.7772).abs() < 1e-4, "{alarms:?}");
     assert_eq!((found.lost, found.blocks), (1, 6));
     assert_eq!(found.planted, None);
-    let invalid = CalibrationRun::new(&asked(), &run_of(6, |_, _, _| 1e6), Validity::Invalid);
+    let invalid = CalibrationRun::new(&asked(), &run_with_times(6, |_, _, _| 1e6), Validity::Invalid);
     let found = judged(&[invalid, shifted(0.0, 0.01)], &[]);
     assert_eq!(
         (found.false_alarms.unwrap().of, found.lost),
@@ -116,7 +116,7 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
         let own: Vec<f64> = (0..6).map(|_| start * normal(&mut draws)).collect();
         copies.push(look(
             &asked(),
-            &run_of(6, |block, _, variant| match variant {
+            &run_with_times(6, |block, _, variant| match variant {
                 0 => 1e6,
                 _ => 1e6 * (own[block as usize] + round * normal(&mut draws)).exp(),
             }),
@@ -157,7 +157,7 @@ fn the_variant_alone_is_held_against_itself_from_run_to_run() {
     // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies change too, so their cost is
     // zero.
     let runs: Vec<CalibrationRun> =
-        [1.0, 1.1, 0.9].map(|level| look(&asked(), &run_of(6, |_, _, _| 1e6 * level))).into();
+        [1.0, 1.1, 0.9].map(|level| look(&asked(), &run_with_times(6, |_, _, _| 1e6 * level))).into();
     let found = judged(&runs, &[]);
     let p50 = found.run_to_run.iter().find(|found| found.quantity == Quantity::ResponseP50).unwrap();
     let logs = [0.0, 1.1_f64.ln(), 0.9_f64.ln()];
@@ -244,7 +244,7 @@ fn a_report_quotes_its_own_headline_at_the_nearest_time() {
 
 #[test]
 fn measured_time_is_that_of_the_rounds() {
-    let trials = run_of(2, |_, _, _| 1e6);
+    let trials = run_with_times(2, |_, _, _| 1e6);
     // Two blocks of 20 rounds of 100 ms; the two variants' clocks run side by side in these records.
     assert_eq!(measured_time(&trials), Nanoseconds::from_secs(4));
 }
@@ -254,7 +254,7 @@ fn measured_time_is_that_of_the_rounds() {
 /// A run in which a baseline is at `level` and the variant `cost` above it, ± `step` from block to block.
 fn stored(names: [&str; 2], (level, cost, step): (f64, f64, f64)) -> (Question, Vec<TrialRecord>) {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
-    let trials = run_of(6, |block, _, variant| match variant {
+    let trials = run_with_times(6, |block, _, variant| match variant {
         0 => level,
         _ => level * (cost + step * signs[block as usize]).exp(),
     });
@@ -316,7 +316,7 @@ fn what_a_run_says_against_itself_overrides() {
 fn the_deviation_from_run_to_run_is_in_the_error_of_both() {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
     let alone = |level: f64, step: f64| {
-        let mut trials = run_of(6, |block, _, _| level * (step * signs[block as usize]).exp());
+        let mut trials = run_with_times(6, |block, _, _| level * (step * signs[block as usize]).exp());
         trials.retain(|trial| trial.variant.index() == 0);
         (question(&["a"]), trials)
     };

@@ -123,10 +123,10 @@ fn intervals_of_medians_and_ratios_cover_and_pairing_narrows() {
     let (mut held, mut asked_for, mut widths) = ([0, 0], 0, [0.0, 0.0]);
     for seed in 100..112 {
         let curves = detail(&asked(&["a", "b"]), &run(&laws, 6, seed)).size_curves;
-        let of = |variant: &str| {
+        let curve_of_variant = |variant: &str| {
             curves.iter().find(|c| c.variant == variant && c.time == SizeTime::Service).expect("a curve")
         };
-        let (a, b) = (of("a"), of("b"));
+        let (a, b) = (curve_of_variant("a"), curve_of_variant("b"));
         assert_eq!((a.requests, a.ratio.len(), b.ratio.len()), (3_000, 0, b.size_bytes.len()));
         for at in [5, 30, 50, 70, 94] {
             let size = a.size_bytes[at] as f64;

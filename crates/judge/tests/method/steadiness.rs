@@ -228,11 +228,11 @@ fn verdict(summary: &Summary) -> (Verdict, String) {
 
 #[test]
 fn what_is_not_warm_in_most_trials_has_no_verdict() {
-    let ended = |cold_until: u32, of: u16, end: WarmEnd| {
+    let ended = |cold_until: u32, variant: u16, end: WarmEnd| {
         prepared(
             |_| 1.3,
             move |trial| {
-                let is_cold = trial.variant.0 == of && trial.block < cold_until;
+                let is_cold = trial.variant.0 == variant && trial.block < cold_until;
                 let end = if is_cold { end } else { WarmEnd::Steady };
                 let warm_up = Some(WarmUp { end, time: Nanoseconds::from_secs(60), windows: WARM_UP });
                 Preparation { warm_up, ..Preparation::default() }

@@ -21,8 +21,8 @@ fn plain(factor: f64) -> Vec<TrialRecord> {
 }
 
 fn change(trials: &mut [TrialRecord], variant: u16, mut edit: impl FnMut(&mut WindowFigures)) {
-    let of = trials.iter_mut().filter(|t| t.variant.0 == variant);
-    of.flat_map(|t| &mut t.windows).for_each(|w| edit(&mut w.figures));
+    let own = trials.iter_mut().filter(|t| t.variant.0 == variant);
+    own.flat_map(|t| &mut t.windows).for_each(|w| edit(&mut w.figures));
 }
 
 fn has_finding(summary: &Summary, name: &str) -> bool {

@@ -45,7 +45,7 @@ enum Reference {
 
 /// Why two variants cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Gap {
+pub(crate) enum Incomparable {
     /// The variant has no figure against its reference.
     Absent(VariantId, Absence),
     /// They lived in different batches, and the baseline, which lived in both, has no figure of this
@@ -94,14 +94,19 @@ impl VariantLevels {
     }
 
     /// The level of `to` against `from` in each block that has both; never empty.
-    pub(crate) fn between(&self, from: VariantId, to: VariantId) -> Result<BTreeMap<u32, Level>, Gap> {
+    pub(crate) fn between(
+        &self,
+        from: VariantId,
+        to: VariantId,
+    ) -> Result<BTreeMap<u32, Level>, Incomparable> {
         let levels_of_variant = |id: VariantId| {
-            let (reference, levels) = self.0.get(&id).ok_or(Gap::Absent(id, Absence::NotMeasured))?;
-            Ok((reference, levels.as_ref().map_err(|absence| Gap::Absent(id, *absence))?))
+            let (reference, levels) =
+                self.0.get(&id).ok_or(Incomparable::Absent(id, Absence::NotMeasured))?;
+            Ok((reference, levels.as_ref().map_err(|absence| Incomparable::Absent(id, *absence))?))
         };
         let ((below, from), (above, to)) = (levels_of_variant(from)?, levels_of_variant(to)?);
         if below != above {
-            return Err(Gap::Apart);
+            return Err(Incomparable::Apart);
         }
         let step = |(block, to): (&u32, &Level)| {
             let from = from.get(block)?;
@@ -109,7 +114,7 @@ impl VariantLevels {
             Some((*block, Level { log_ratio: to.log_ratio - from.log_ratio, difference }))
         };
         let blocks: BTreeMap<u32, Level> = to.iter().filter_map(step).collect();
-        if blocks.is_empty() { Err(Gap::NoBlock) } else { Ok(blocks) }
+        if blocks.is_empty() { Err(Incomparable::NoBlock) } else { Ok(blocks) }
     }
 }
 

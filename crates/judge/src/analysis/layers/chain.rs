@@ -170,7 +170,7 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         let levels = levels.map_err(|gap| context.why_apart(self.question, gap, quantity))?;
         let named = |place: usize| {
             let (id, _) = self.chain.stages[place];
-            tail::Named { name: self.name(place), samples: context.samples.all[id.index()] }
+            tail::NamedSamples { name: self.name(place), samples: context.samples.all[id.index()] }
         };
         let mut remark = context.crossing(self.question, &ids);
         if let Some(few) = tail::thin_tail_remark([named(to), named(from)], quantity) {

@@ -29,7 +29,7 @@ use crate::stats::multiple::holm;
 use crate::thresholds::FAMILY_ERROR;
 use crate::verdict::append_reason;
 pub(crate) use blocks::PointSamples;
-use blocks::{Gap, VariantLevels};
+use blocks::{Incomparable, VariantLevels};
 use factor::PairCosts;
 use lineup::SingleLayers;
 
@@ -120,12 +120,12 @@ impl PointContext<'_, '_> {
         (!self.samples.lived_together(ids)).then(|| format!("in different batches, each with `{baseline}`"))
     }
 
-    fn why_apart(&self, question: &Question, gap: Gap, quantity: Quantity) -> String {
+    fn why_apart(&self, question: &Question, gap: Incomparable, quantity: Quantity) -> String {
         let name = |id: VariantId| &question.variants[id.index()].name;
         match gap {
-            Gap::Absent(id, absence) => format!("`{}`: {}", name(id), (self.why)(absence, quantity)),
-            Gap::NoBlock => "they were measured in no block both".to_owned(),
-            Gap::Apart => {
+            Incomparable::Absent(id, absence) => format!("`{}`: {}", name(id), (self.why)(absence, quantity)),
+            Incomparable::NoBlock => "they were measured in no block both".to_owned(),
+            Incomparable::Apart => {
                 let baseline = name(VariantId(0));
                 let why = self
                     .exclusion(VariantId(0), quantity)
@@ -246,10 +246,11 @@ fn sum_finding(check: &SumCheck) -> Option<Finding> {
 /// One finding for each pair of stages and factor: of the first quantity that shows the interaction, the
 /// headline if it does, with every value of the other factors at which it shows.
 fn factor_findings(interactions: &[Interaction]) -> Vec<Finding> {
-    let is_told = |one: &&Interaction| one.verdict == Additivity::Interaction && one.stage != factor::WHOLE;
+    let is_reported =
+        |one: &&Interaction| one.verdict == Additivity::Interaction && one.stage != factor::WHOLE;
     let pair_and_factor = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.factor.clone());
     let mut groups: Vec<Vec<&Interaction>> = Vec::new();
-    for one in interactions.iter().filter(is_told) {
+    for one in interactions.iter().filter(is_reported) {
         match groups.iter_mut().find(|group| pair_and_factor(group[0]) == pair_and_factor(one)) {
             Some(group) if group[0].quantity == one.quantity => group.push(one),
             Some(_) => {}

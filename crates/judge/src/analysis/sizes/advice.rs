@@ -78,12 +78,12 @@ pub(super) fn advice(
             base: base.unwrap_or_default(),
         }
     };
-    let of_classes: Vec<Class> = classes.iter().map(in_class).collect();
-    let best = best(&of_classes, question.margin.get())?;
+    let class_levels: Vec<Class> = classes.iter().map(in_class).collect();
+    let best = best(&class_levels, question.margin.get())?;
     let name = |variant: &usize| question.variants[*variant].name.clone();
-    let range = |(classes_of, best): (Range<usize>, Best)| SizeRange {
-        from_bytes: bound(classes[classes_of.start].start) as u64,
-        to_bytes: bound(classes[classes_of.end - 1].end) as u64,
+    let range = |(class_range, best): (Range<usize>, Best)| SizeRange {
+        from_bytes: bound(classes[class_range.start].start) as u64,
+        to_bytes: bound(classes[class_range.end - 1].end) as u64,
         best: best.first.iter().map(name).collect(),
         few_blocks: best.first.iter().filter(|variant| best.few.contains(variant)).map(name).collect(),
         lead: best.lead,

@@ -57,7 +57,7 @@ struct Curves {
     base: Option<Smooth>,
     /// The baseline over the batches of some variants only; none for variants that lived in all batches.
     beside: Vec<(Scatter, Smooth)>,
-    beside_of: Vec<Option<usize>>,
+    batch_base_of_variant: Vec<Option<usize>>,
 }
 
 impl<'a> SizeAnalysis<'a> {
@@ -117,7 +117,7 @@ impl<'a> SizeAnalysis<'a> {
                         &made
                     }
                 };
-                all.extend(self.drawn(analysis, time, curves));
+                all.extend(self.chart_curves(analysis, time, curves));
                 ratios.extend(self.others(analysis, time, curves));
             }
         }
@@ -138,7 +138,12 @@ impl<'a> SizeAnalysis<'a> {
         ratios_to_others(&medians, ratios).map(pair).collect()
     }
 
-    fn drawn(&self, analysis: &OperationAnalysis<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
+    fn chart_curves(
+        &self,
+        analysis: &OperationAnalysis<'_>,
+        time: SizeTime,
+        curves: &Curves,
+    ) -> Vec<SizeCurve> {
         let there = (0..curves.scatters.len()).filter(|variant| !curves.scatters[*variant].is_empty());
         let curve = |variant: usize| {
             let median = curves.median(variant);
@@ -170,7 +175,7 @@ impl Curves {
         let smoothed = each.map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts)).collect();
         let all = batches(&operation.base);
         let (mut known, mut beside) = (Vec::<BTreeSet<BatchId>>::new(), Vec::new());
-        let position_of_baseline = |requests: &Vec<Request<'_>>| {
+        let batch_base_index = |requests: &Vec<Request<'_>>| {
             let own: BTreeSet<BatchId> = batches(requests).intersection(&all).copied().collect();
             // A variant is in other batches only if another batch of the same block has the baseline: it may
             // also lack whole blocks.
@@ -189,12 +194,13 @@ impl Curves {
             });
             Some(at)
         };
-        let beside_of: Vec<Option<usize>> = operation.by_variant.iter().map(position_of_baseline).collect();
+        let batch_base_of_variant: Vec<Option<usize>> =
+            operation.by_variant.iter().map(batch_base_index).collect();
         let base = (!beside.is_empty()).then(|| {
             let scatter = Scatter::new(good(&operation.base, time).map(observation));
             smooth(&scatter, &QUANTILES, &places, &[])
         });
-        Self { places, scatters, smoothed, base, beside, beside_of }
+        Self { places, scatters, smoothed, base, beside, batch_base_of_variant }
     }
 
     fn median(&self, variant: usize) -> Median<'_> {
@@ -204,7 +210,7 @@ impl Curves {
     /// The ratio of two variants' medians at each place; variants of different batches are divided by the
     /// baseline of their own batches first.
     fn ratios(&self, variant: usize, reference: usize) -> Vec<Option<SizeRatio>> {
-        let [mine, theirs] = [variant, reference].map(|at| self.beside_of[at]);
+        let [mine, theirs] = [variant, reference].map(|at| self.batch_base_of_variant[at]);
         let base = |at: Option<usize>| {
             at.map(|at| Median { scatter: &self.beside[at].0, smooth: &self.beside[at].1 })
         };

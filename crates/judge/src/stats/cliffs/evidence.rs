@@ -45,12 +45,12 @@ impl<'a> Evidence<'a> {
     /// the margin, a corner the time at the largest size.
     pub fn holds(&self, term: usize, margin: f64) -> bool {
         let Term { shape, place } = self.fit.terms[term];
-        let is_told = matches!(shape, Shape::Step | Shape::Kink | Shape::Stairs(_));
-        is_told
+        let is_reported = matches!(shape, Shape::Step | Shape::Kink | Shape::Stairs(_));
+        is_reported
             && judged(self.search, shape).contains(&place)
             && self.is_worth(term, margin)
             && self.is_sharp(term)
-            && self.is_of_more_than_the_median(term)
+            && self.is_seen_in_quartiles(term)
             && self.is_in_both_halves(term)
     }
 
@@ -93,12 +93,12 @@ impl<'a> Evidence<'a> {
     /// If a share of the requests is slower and grows with the size, the median moves from the fast to the
     /// slow ones where that share passes a half, within an arbitrarily narrow range, and turns up before
     /// that. No other quantile changes there, and nothing in the system does.
-    fn is_of_more_than_the_median(&self, term: usize) -> bool {
+    fn is_seen_in_quartiles(&self, term: usize) -> bool {
         let height = self.fit.height(term);
         let follows = |change: f64| change / height >= OF_MEDIAN;
         match self.fit.terms[term].shape {
-            Shape::Step => self.is_step_of_quartiles(term),
-            Shape::Kink => self.quartiles.iter().all(|quartile| follows(self.corner_of(quartile, term))),
+            Shape::Step => self.is_step_in_quartiles(term),
+            Shape::Kink => self.quartiles.iter().all(|quartile| follows(self.slope_change(quartile, term))),
             Shape::Stairs(_) | Shape::Ramp(_) | Shape::Bend(_) => true,
         }
     }
@@ -125,7 +125,7 @@ impl<'a> Evidence<'a> {
     /// without the step. If another step is so near that few requests remain, it does not: where two kinds of
     /// requests are about equally frequent, the median of a handful jumps by itself. In that case a step is
     /// at most the distance between the kinds.
-    fn is_step_of_quartiles(&self, term: usize) -> bool {
+    fn is_step_in_quartiles(&self, term: usize) -> bool {
         let Some(near) = self.near(term) else { return false };
         let (place, height) = (self.fit.terms[term].place, self.fit.height(term));
         let (mut below, mut above) = (Vec::new(), Vec::new());
@@ -138,12 +138,12 @@ impl<'a> Evidence<'a> {
         };
         let follows = |change: f64| change / height >= OF_MEDIAN;
         (follows(above.lower - below.lower) || follows(above.upper - below.upper))
-            && ![below, above].iter().any(|side| side.is_of_two_kinds_within(height.abs()))
+            && ![below, above].iter().any(|side| side.are_two_kinds(height.abs()))
     }
 
     /// The change of a quartile's slope at the median's corner, in a course of its own, from which nearby
     /// bends and corners are removed.
-    fn corner_of(&self, quartile: &Bins, term: usize) -> f64 {
+    fn slope_change(&self, quartile: &Bins, term: usize) -> f64 {
         let corner = self.fit.terms[term];
         let search = Search::new(quartile, QUARTILE_GAIN);
         let is_there = |other: &Term| {
@@ -195,7 +195,7 @@ impl Quartiles {
 
     /// Whether the median is near one quartile and far from the other (Bowley's skewness), as for two about
     /// equally frequent kinds of requests, and the step is no higher than the distance of the quartiles.
-    fn is_of_two_kinds_within(self, height: f64) -> bool {
+    fn are_two_kinds(self, height: f64) -> bool {
         let width = self.upper - self.lower;
         let skewness = (self.upper + self.lower - 2.0 * self.middle) / width.max(f64::MIN_POSITIVE);
         skewness.abs() >= TWO_KINDS && height <= WITHIN * width

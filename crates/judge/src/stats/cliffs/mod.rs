@@ -117,10 +117,10 @@ pub fn find(scatter: &Scatter, margin: f64) -> Found {
         return Found::default();
     };
     let search = Search::new(&course.bins, GAIN);
-    let is_told = |shape| !(course.is_cut_off && shape == Shape::Kink);
+    let may_be_reported = |shape| !(course.is_cut_off && shape == Shape::Kink);
     let evidence = Evidence::new(&search, &course.fit);
-    let those = (0..course.fit.terms.len()).filter(|term| is_told(course.fit.terms[*term].shape));
-    let told: Vec<usize> = those.filter(|term| evidence.holds(*term, margin)).collect();
+    let those = (0..course.fit.terms.len()).filter(|term| may_be_reported(course.fit.terms[*term].shape));
+    let reported: Vec<usize> = those.filter(|term| evidence.holds(*term, margin)).collect();
     let ends = |shape| {
         let judged = judged(&search, shape);
         (*judged.start(), *judged.end())
@@ -131,11 +131,11 @@ pub fn find(scatter: &Scatter, margin: f64) -> Found {
         judged: (steps.0 <= steps.1 && corners.0 <= corners.1).then_some(Judged { steps, corners }),
         is_cut_off: course.is_cut_off,
     };
-    if told.is_empty() {
+    if reported.is_empty() {
         return found;
     }
     let fit = search.refined(&course.bins.time, course.fit.clone(), &scatter.once());
-    let teller = Teller {
+    let builder = CliffBuilder {
         resampled: scatter.resamples().iter().map(|times| search.again(&fit, times)).collect(),
         // Levels were removed before; the interval of every height must still include their differences.
         level: standard_deviation(&scatter.levels()).unwrap_or(0.0) / (blocks as f64).sqrt(),
@@ -143,13 +143,13 @@ pub fn find(scatter: &Scatter, margin: f64) -> Found {
         search: &search,
         fit: &fit,
     };
-    let mut cliffs: Vec<Cliff> = told.iter().filter_map(|term| teller.tell(*term)).collect();
+    let mut cliffs: Vec<Cliff> = reported.iter().filter_map(|term| builder.cliff(*term)).collect();
     cliffs.sort_by(|a, b| a.place.point.total_cmp(&b.place.point));
     Found { cliffs, ..found }
 }
 
 /// Makes cliffs of terms.
-struct Teller<'a> {
+struct CliffBuilder<'a> {
     search: &'a Search<'a>,
     fit: &'a Fit,
     /// The fit in each resample of blocks.
@@ -159,9 +159,9 @@ struct Teller<'a> {
     level: f64,
 }
 
-impl Teller<'_> {
-    /// A cliff with its intervals; `None` unless the blocks support both its height and its place.
-    fn tell(&self, term: usize) -> Option<Cliff> {
+impl CliffBuilder<'_> {
+    /// The cliff of a term with its intervals; `None` unless the blocks support both its height and its place.
+    fn cliff(&self, term: usize) -> Option<Cliff> {
         let Term { shape, place } = self.fit.terms[term];
         let height = self.height(term)?;
         let judged = judged(self.search, shape);
@@ -174,7 +174,7 @@ impl Teller<'_> {
             Shape::Kink | Shape::Bend(_) => (Change::Slope, self.slope_below(place), None),
             Shape::Stairs(period) => (Change::Stairs, self.fit.at(place), Some(self.period(term, period)?)),
         };
-        let spread = self.spread(|fit| fit.terms[term].place)?;
+        let factor = self.interval_factor(|fit| fit.terms[term].place)?;
         // A place lies between two requested sizes, and that of stairs between two bins; no interval is
         // narrower.
         let (below, above) = match shape {
@@ -187,8 +187,8 @@ impl Teller<'_> {
             change,
             place: Bounded {
                 point: place,
-                lower: (place / spread).min(below).max(first),
-                upper: (place * spread).max(above).min(last),
+                lower: (place / factor).min(below).max(first),
+                upper: (place * factor).max(above).min(last),
             },
             period,
             height,
@@ -217,7 +217,7 @@ impl Teller<'_> {
     /// The distance of stairs. Each step is located to within two bins, and the n-th is n periods from the
     /// start.
     fn period(&self, term: usize, period: f64) -> Option<Bounded> {
-        let spread = self.spread(|fit| match fit.terms[term].shape {
+        let factor = self.interval_factor(|fit| match fit.terms[term].shape {
             Shape::Stairs(period) => period,
             _ => f64::NAN,
         })?;
@@ -225,7 +225,7 @@ impl Teller<'_> {
         let count = ((last - first) / period) as u32;
         let within = |n: u32| self.width(first + f64::from(n) * period) / f64::from(n + 1);
         let least = 0.5 * (0..=count).map(within).fold(f64::INFINITY, f64::min);
-        let (lower, upper) = ((period / spread).min(period - least), (period * spread).max(period + least));
+        let (lower, upper) = ((period / factor).min(period - least), (period * factor).max(period + least));
         Some(Bounded { point: period, lower, upper })
     }
 
@@ -235,8 +235,8 @@ impl Teller<'_> {
         gaps[above] - gaps[above - 1]
     }
 
-    /// The factor by which a positive value is uncertain in either direction.
-    fn spread(&self, value: impl Fn(&Fit) -> f64) -> Option<f64> {
+    /// The factor from a positive value to either bound of its interval.
+    fn interval_factor(&self, value: impl Fn(&Fit) -> f64) -> Option<f64> {
         let logarithms: Vec<f64> = self.resampled.iter().map(|fit| value(fit).max(1.0).ln()).collect();
         Some(half_width(standard_error(&logarithms, self.blocks)?, self.blocks, LEVEL).exp())
     }
