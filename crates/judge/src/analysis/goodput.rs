@@ -7,13 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge_model::estimate::Estimate;
 use weighbridge_model::id::PointId;
 use weighbridge_model::parts::{Carried, SizedCarried};
 use weighbridge_model::record::samples::Sample;
 
 use crate::analysis::latency_parts::{SizeClass, classes};
-use crate::estimate::estimate;
+use crate::estimate::estimate_if_all;
 use crate::question::{AskedSizes, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection};
 
@@ -27,20 +26,25 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
             let first_stage = question.blocks.min as usize;
             let bytes_per_s = match question.asked(id) {
                 AskedSizes::Unknown => None,
-                AskedSizes::One(size) => over(&cells, first_stage, |cell| {
-                    per_second(cell.good(Scope::All) as f64 * size.get() as f64, cell.time().as_secs_f64())
-                }),
+                AskedSizes::One(size) => {
+                    let rate = |cell: &Cell<'_>| {
+                        let bytes = cell.good(Scope::All) as f64 * size.get() as f64;
+                        per_second(bytes, cell.time().as_secs_f64())
+                    };
+                    estimate_if_all(cells.iter().map(rate), first_stage)
+                }
                 AskedSizes::Listed | AskedSizes::Range => {
-                    over(&kept, first_stage, |kept| kept.rate(SizeClass::ALL))
+                    estimate_if_all(kept.iter().map(|kept| kept.rate(SizeClass::ALL)), first_stage)
                 }
             };
-            let sockets_bytes_per_s = over(&cells, first_stage, |cell| {
+            let sockets_rate = |cell: &Cell<'_>| {
                 let traffic = cell.traffic();
                 let bytes = traffic.sent.get() + traffic.received.get();
                 (bytes > 0)
                     .then_some(bytes as f64)
                     .and_then(|bytes| per_second(bytes, cell.time().as_secs_f64()))
-            });
+            };
+            let sockets_bytes_per_s = estimate_if_all(cells.iter().map(sockets_rate), first_stage);
             if bytes_per_s.is_some() || sockets_bytes_per_s.is_some() {
                 let known = bytes_per_s.is_some() && !matches!(question.asked(id), AskedSizes::One(_));
                 let sizes = if known { sized(&kept, first_stage) } else { Vec::new() };
@@ -61,7 +65,7 @@ fn sized(kept: &[Kept<'_>], first_stage: usize) -> Vec<SizedCarried> {
             from_bytes: class.from_bytes,
             to_bytes: class.to_bytes,
             requests: requests.count() as u64,
-            bytes_per_s: over(kept, first_stage, |block| block.rate(*class))?,
+            bytes_per_s: estimate_if_all(kept.iter().map(|block| block.rate(*class)), first_stage)?,
         })
     };
     if classes.len() > 1 { classes.iter().filter_map(goodput_of_class).collect() } else { Vec::new() }
@@ -69,12 +73,6 @@ fn sized(kept: &[Kept<'_>], first_stage: usize) -> Vec<SizedCarried> {
 
 fn per_second(bytes: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0).then(|| bytes / seconds)
-}
-
-/// `None` if any block has no value.
-fn over<T>(blocks: &[T], first_stage: usize, value: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
-    let values: Vec<f64> = blocks.iter().map(value).collect::<Option<_>>()?;
-    (!values.is_empty()).then(|| estimate(&values, first_stage))
 }
 
 /// The requests of a block's completely kept windows, and the time of these windows.

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, SizedParts, TimePart};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
@@ -16,7 +16,7 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::record::samples::Sample;
 use weighbridge_model::summary::{Cost, VariantSummary};
 
-use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
+use crate::estimate::{BlockEstimate, Contrast, beyond, estimate_if_all};
 use crate::question::{Point, Question, Scope};
 use crate::records::{Block, Records};
 use crate::stats::sample::quantile_nearest_rank;
@@ -222,11 +222,10 @@ impl<'a> Relay<'a> {
     }
 
     fn parts(&self, first_stage: usize, class: SizeClass) -> Vec<PartTimes> {
-        let over_blocks = |value: &dyn Fn(&BlockRequests<'_>) -> Option<f64>| -> Option<Estimate> {
+        let over_blocks = |value: &dyn Fn(&BlockRequests<'_>) -> Option<f64>| {
             // Blocks that never asked for sizes of the class do not count.
             let asked = self.blocks.iter().filter(|block| block.has(class));
-            let values: Vec<f64> = asked.map(value).collect::<Option<_>>()?;
-            (!values.is_empty()).then(|| estimate(&values, first_stage))
+            estimate_if_all(asked.map(value), first_stage)
         };
         let part = |part: TimePart| {
             let mean_ns = over_blocks(&|block| block.mean(part, class))?;

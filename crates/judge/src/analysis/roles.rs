@@ -7,12 +7,11 @@
 use std::collections::BTreeSet;
 
 use weighbridge_model::detail::RoleUse;
-use weighbridge_model::estimate::Estimate;
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::WindowRecord;
 
-use crate::estimate::estimate;
+use crate::estimate::estimate_if_all;
 use crate::question::Question;
 use crate::records::{Cell, Records, WindowSelection};
 
@@ -26,16 +25,22 @@ pub fn roles(question: &Question, records: &Records<'_>) -> Vec<RoleUse> {
         for (variant, variant_facts) in question.variants() {
             let cells = records.cells(point, variant, WindowSelection::Measured);
             let first_stage = question.blocks.min as usize;
-            let over = |value: &dyn Fn(&Cell<'_>) -> Option<f64>| over_blocks(&cells, first_stage, value);
+            let over_blocks = |value: &dyn Fn(&Cell<'_>) -> Option<f64>| {
+                estimate_if_all(cells.iter().map(value), first_stage)
+            };
             let mut add = |role: &str, cpu_per_operation, memory_peak| {
                 let (variant, point) = (variant_facts.name.clone(), facts.label.clone());
                 roles.push(RoleUse { variant, point, role: role.to_owned(), cpu_per_operation, memory_peak });
             };
             for role in names(&cells, point) {
-                add(role, over(&|cell| cpu(cell, role)), over(&|cell| memory(cell, point, role)));
+                add(
+                    role,
+                    over_blocks(&|cell| cpu(cell, role)),
+                    over_blocks(&|cell| memory(cell, point, role)),
+                );
             }
             // In a window that variants share, the loop's busy time cannot be split among them.
-            if let Some(busy) = over(&busy).filter(|_| !is_shared) {
+            if let Some(busy) = over_blocks(&busy).filter(|_| !is_shared) {
                 add(GENERATOR, Some(busy), None);
             }
         }
@@ -61,16 +66,6 @@ fn names<'a>(cells: &[Cell<'a>], point: PointId) -> BTreeSet<&'a str> {
         names.extend(memory.filter(|role| role.point == point).map(|role| role.role.as_str()));
     }
     names
-}
-
-/// `None` if any block has no value.
-fn over_blocks(
-    cells: &[Cell<'_>],
-    first_stage: usize,
-    value: &dyn Fn(&Cell<'_>) -> Option<f64>,
-) -> Option<Estimate> {
-    let values: Vec<f64> = cells.iter().map(value).collect::<Option<_>>()?;
-    (!values.is_empty()).then(|| estimate(&values, first_stage))
 }
 
 /// CPU time per answered request: sum over sum.

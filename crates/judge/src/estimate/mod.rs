@@ -178,6 +178,15 @@ pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
     }
 }
 
+/// The estimate over blocks; `None` if there are none, or if any has no value.
+pub(crate) fn estimate_if_all(
+    values: impl Iterator<Item = Option<f64>>,
+    first_stage: usize,
+) -> Option<Estimate> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| estimate(&values, first_stage))
+}
+
 /// How p50 is estimated at a point: pooled, as in open load, unless windows are paired by round.
 pub(crate) fn pooling(question: &Question, records: &Records<'_>, point: PointId) -> Load {
     match records.pairing(point) {

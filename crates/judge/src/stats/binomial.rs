@@ -2,15 +2,8 @@
 //!
 //! It assumes independent trials with one probability; the caller must make sure of that.
 
+use super::interval::Interval;
 use super::special::incomplete_beta;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Proportion {
-    /// hits / tries.
-    pub point: f64,
-    pub lower: f64,
-    pub upper: f64,
-}
 
 /// The exact two-sided interval of a probability after `hits` in `tries` trials (Clopper & Pearson 1934). At
 /// the lower bound, this many hits or more have probability (1 − level)/2; at the upper bound, this many or
@@ -18,14 +11,14 @@ pub struct Proportion {
 ///
 /// The interval holds the truth at least as often as `level` says, for every p. `None` without trials, or
 /// with more hits than trials.
-pub fn clopper_pearson(hits: u32, tries: u32, level: f64) -> Option<Proportion> {
+pub fn clopper_pearson(hits: u32, tries: u32, level: f64) -> Option<Interval> {
     if tries == 0 || hits > tries {
         return None;
     }
     let (k, n, tail) = (f64::from(hits), f64::from(tries), 0.5 * (1.0 - level));
     let lower = if hits == 0 { 0.0 } else { root(|p| incomplete_beta(k, n - k + 1.0, p) > tail) };
     let upper = if hits == tries { 1.0 } else { root(|p| incomplete_beta(k + 1.0, n - k, p) > 1.0 - tail) };
-    Some(Proportion { point: k / n, lower, upper })
+    Some(Interval { point: k / n, lower, upper })
 }
 
 /// The threshold in [0, 1] from which a condition holds, by bisection to the last bit.

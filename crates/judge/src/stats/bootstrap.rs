@@ -103,13 +103,16 @@ fn resample(values: &[f64], mut see: impl FnMut(&[f64])) {
     let mut sample = vec![0.0; values.len()];
     for _ in 0..RESAMPLES {
         for place in &mut sample {
-            // The high half of the product is uniform over the indices, except for a bias of 2⁻⁶⁴ (Lemire
-            // 2019).
-            let index = (u128::from(draw(&mut state)) * values.len() as u128) >> 64;
-            *place = values[index as usize];
+            *place = values[draw_index(&mut state, values.len())];
         }
         see(&sample);
     }
+}
+
+/// A random index below `count`: the high half of a product with a random number, which is uniform except for
+/// a bias of 2⁻⁶⁴ (Lemire 2019).
+pub(super) fn draw_index(state: &mut u64, count: usize) -> usize {
+    ((u128::from(draw(state)) * count as u128) >> 64) as usize
 }
 
 /// SplitMix64 (Steele, Lea & Flood 2014).

@@ -4,6 +4,7 @@
 //! The caller decides which level of repetition is a block and which a round.
 
 use super::fisher::quantile;
+use super::interval::Interval;
 use super::sample::mean;
 
 /// The variance components of values in groups.
@@ -22,14 +23,6 @@ pub struct Components {
     pub over: f64,
     /// Degrees of freedom of MS_w: values − groups.
     pub under: f64,
-}
-
-/// A share, 0 to 1, with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
-    pub point: f64,
-    pub lower: f64,
-    pub upper: f64,
 }
 
 /// One-way analysis of variance with random groups, of unequal size too: y_ij = µ + B_i + e_ij.
@@ -66,14 +59,14 @@ impl Components {
     /// (MS_b/MS_w)/τ is F distributed with k − 1 and N − k degrees of freedom (exactly for normal components
     /// and equal groups), which gives the interval; estimate and bounds are clipped to 0 … 1. `None` without
     /// any spread.
-    pub fn share_between(&self, level: f64) -> Option<Share> {
+    pub fn share_between(&self, level: f64) -> Option<Interval> {
         if self.ratio.is_nan() {
             return None;
         }
         let tail = 0.5 * (1.0 - level);
         let share = |tau: f64| (1.0 - 1.0 / tau).clamp(0.0, 1.0);
         let bound = |p: f64| share(self.ratio / quantile(p, self.over, self.under));
-        Some(Share { point: share(self.ratio), lower: bound(1.0 - tail), upper: bound(tail) })
+        Some(Interval { point: share(self.ratio), lower: bound(1.0 - tail), upper: bound(tail) })
     }
 }
 

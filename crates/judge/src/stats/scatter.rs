@@ -3,6 +3,7 @@
 //! Only whole blocks are resampled; an observation is never a unit of its own. Nothing is left out here: the
 //! caller decides which observations a [`Scatter`] has.
 
+use super::bootstrap::draw_index;
 use super::sample::median;
 use super::student::two_sided_quantile;
 
@@ -121,17 +122,10 @@ pub(crate) fn half_width(error: f64, blocks: usize, level: f64) -> f64 {
 /// Resamples from a constant seed.
 fn resamples(blocks: usize) -> Vec<Multiplicity> {
     let mut state = 0xb10c_b10c_5eed_5eed_u64;
-    let draw = |state: &mut u64| {
-        // SplitMix64 (Steele, Lea & Flood 2014).
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
     let one = |state: &mut u64| {
         let mut times = vec![0; blocks];
         for _ in 0..blocks {
-            times[((u128::from(draw(state)) * blocks as u128) >> 64) as usize] += 1;
+            times[draw_index(state, blocks)] += 1;
         }
         times
     };

@@ -6,7 +6,7 @@ use cliff_laws::{
     BENT, CASES, Case, MARGIN, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, draw_scatter, planted,
     scatter, shared,
 };
-use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, find};
+use weighbridge_judge::stats::cliffs::{Change, Cliff, find};
 
 const SEEDS: u64 = 20;
 const STEP: f64 = 87_380.0;
@@ -14,10 +14,6 @@ const CORNER: f64 = 250_000.0;
 
 fn find_change(found: &[Cliff], change: Change) -> Option<&Cliff> {
     found.iter().find(|cliff| cliff.change == change)
-}
-
-fn holds(bounded: Bounded, truth: f64) -> bool {
-    bounded.lower <= truth && truth <= bounded.upper
 }
 
 /// 5 ms above 87,380 bytes and another slope from 250 kB on: both found within 5 % of their place, and
@@ -38,8 +34,8 @@ fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
             assert!(off.iter().all(|off| off.abs() <= 0.05), "{spacing:?} {plan:?} {seed}: {found:?}");
             let truths =
                 [(step.place, STEP), (corner.place, CORNER), (step.height, 5e6), (corner.height, 20.0)];
-            for (count, (bounded, truth)) in held.iter_mut().zip(truths) {
-                *count += u32::from(holds(bounded, truth));
+            for (count, (interval, truth)) in held.iter_mut().zip(truths) {
+                *count += u32::from(interval.contains(truth));
             }
             asked += 1;
         }

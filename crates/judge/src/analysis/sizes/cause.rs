@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 
 use weighbridge_model::sizes::SizeGuide;
 
-use crate::stats::cliffs::{Bounded, Change, Cliff};
+use crate::stats::cliffs::{Change, Cliff};
+use crate::stats::interval::Interval;
 
 /// A body may be up to this many bytes below a guide's value: the head of its reply fills the rest.
 const HEAD: f64 = 512.0;
@@ -64,7 +65,7 @@ pub(super) fn cause(cliff: &Cliff, guides: &[SizeGuide]) -> Option<String> {
 
 /// The share of places from half to twice this one, on a logarithmic scale, at which an interval of the same
 /// relative width would hold one of the values.
-fn chance(place: Bounded, values: impl Iterator<Item = f64>) -> f64 {
+fn chance(place: Interval, values: impl Iterator<Item = f64>) -> f64 {
     let (from, to) = ((0.5 * place.point).ln(), (2.0 * place.point).ln());
     let [below, above] = [place.point / place.lower.max(1.0), place.upper / place.point].map(f64::ln);
     // An interval matches from where its upper bound reaches the value less the head.
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     fn cliff(place: [f64; 3], height: f64) -> Cliff {
-        let bounded = |[lower, point, upper]: [f64; 3]| Bounded { point, lower, upper };
+        let bounded = |[lower, point, upper]: [f64; 3]| Interval { point, lower, upper };
         Cliff {
             change: Change::Level,
             place: bounded(place),
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn stairs_have_the_cause_of_their_distance() {
-        let bounded = |lower, point, upper| Bounded { point, lower, upper };
+        let bounded = |lower, point, upper| Interval { point, lower, upper };
         let stairs = Cliff {
             change: Change::Stairs,
             period: Some(bounded(16_300.0, 16_380.0, 16_450.0)),

@@ -26,6 +26,7 @@ use weighbridge_model::sizes::{
 use crate::question::Question;
 use crate::records::Records;
 use crate::stats::cliffs::{self, Change, Cliff, Found};
+use crate::stats::interval::Interval;
 use crate::stats::scatter::Scatter;
 use crate::stats::smooth::{Smooth, places, smooth};
 
@@ -280,7 +281,7 @@ fn judged(
 }
 
 fn named(question: &Question, operation: &OperationRequests<'_>, variant: usize, cliff: &Cliff) -> SizeCliff {
-    let bounded = |b: cliffs::Bounded| Bounded { point: b.point, lower: b.lower, upper: b.upper };
+    let bounded = |b: Interval| Bounded { point: b.point, lower: b.lower, upper: b.upper };
     SizeCliff {
         variant: question.variants[variant].name.clone(),
         point: operation.point.label.clone(),

@@ -30,6 +30,7 @@ mod search;
 use self::evidence::{Evidence, judged};
 use self::fit::{Fit, Shape, Term};
 use self::search::{Course, Search};
+use super::interval::Interval;
 use super::sample::standard_deviation;
 use super::scatter::{Scatter, half_width, standard_error};
 use super::student::two_sided_p;
@@ -53,22 +54,15 @@ pub enum Change {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounded {
-    pub point: f64,
-    pub lower: f64,
-    pub upper: f64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cliff {
     pub change: Change,
     /// For a level, the largest size below it; for a slope, the corner; for stairs, the first step.
-    pub place: Bounded,
+    pub place: Interval,
     /// The distance between two steps of stairs.
-    pub period: Option<Bounded>,
+    pub period: Option<Interval>,
     /// For a level and for each step of stairs, by how much the time is higher above; for a slope, by how
     /// much more each further unit of size takes.
-    pub height: Bounded,
+    pub height: Interval,
     /// The time just below the level or the first step of stairs; for a slope, the time per unit of size just
     /// below.
     pub before: f64,
@@ -185,7 +179,7 @@ impl CliffBuilder<'_> {
             (self.search.bins.range[0].0, self.search.bins.range[self.search.bins.len() - 1].1);
         Some(Cliff {
             change,
-            place: Bounded {
+            place: Interval {
                 point: place,
                 lower: (place / factor).min(below).max(first),
                 upper: (place * factor).max(above).min(last),
@@ -198,7 +192,7 @@ impl CliffBuilder<'_> {
 
     /// The height, if the blocks support it. That is tested without the blocks' levels; but the height scales
     /// with the level, so its interval includes the level's error.
-    fn height(&self, term: usize) -> Option<Bounded> {
+    fn height(&self, term: usize) -> Option<Interval> {
         let height = self.fit.height(term);
         let heights: Vec<f64> = self.resampled.iter().map(|fit| fit.height(term)).collect();
         let error = standard_error(&heights, self.blocks)?;
@@ -211,12 +205,12 @@ impl CliffBuilder<'_> {
         // factor.
         let (up, down) = (height.abs() * factor, height.abs() * factor / (1.0 + factor));
         let (lower, upper) = if height > 0.0 { (down, up) } else { (up, down) };
-        Some(Bounded { point: height, lower: height - half.hypot(lower), upper: height + half.hypot(upper) })
+        Some(Interval { point: height, lower: height - half.hypot(lower), upper: height + half.hypot(upper) })
     }
 
     /// The distance of stairs. Each step is located to within two bins, and the n-th is n periods from the
     /// start.
-    fn period(&self, term: usize, period: f64) -> Option<Bounded> {
+    fn period(&self, term: usize, period: f64) -> Option<Interval> {
         let factor = self.interval_factor(|fit| match fit.terms[term].shape {
             Shape::Stairs(period) => period,
             _ => f64::NAN,
@@ -226,7 +220,7 @@ impl CliffBuilder<'_> {
         let within = |n: u32| self.width(first + f64::from(n) * period) / f64::from(n + 1);
         let least = 0.5 * (0..=count).map(within).fold(f64::INFINITY, f64::min);
         let (lower, upper) = ((period / factor).min(period - least), (period * factor).max(period + least));
-        Some(Bounded { point: period, lower, upper })
+        Some(Interval { point: period, lower, upper })
     }
 
     /// The distance of the bins at a place.
