@@ -230,7 +230,7 @@ mod tests {
     use weighbridge_model::ppbench::{COLUMNS, Naming, read, series};
 
     #[test]
-    fn times_of_ping_and_of_the_client_are_told_apart_and_not_compared() {
+    fn times_of_ping_and_of_the_client_are_distinguished_and_not_compared() {
         let mut text = COLUMNS.join(",") + "\n";
         for size in (1..=50).map(|n| 1000 * n) {
             for (experiment, path) in [("a", "mping"), ("b", "ping"), ("c", "ping")] {
@@ -262,8 +262,8 @@ mod tests {
         let names: Vec<_> =
             summary.variants.iter().map(|v| (v.name.as_str(), v.requests, v.errors)).collect();
         assert_eq!(names, [("go on m", 200, 0), ("ruby on m", 202, 2)]);
-        let told: Vec<_> = summary.findings.iter().map(|f| (f.name.as_str(), f.subject.as_str())).collect();
-        assert_eq!(told, [(REASON, ""), ("errors", "ruby on m"), ("retried", "ruby on m")]);
+        let found: Vec<_> = summary.findings.iter().map(|f| (f.name.as_str(), f.subject.as_str())).collect();
+        assert_eq!(found, [(REASON, ""), ("errors", "ruby on m"), ("retried", "ruby on m")]);
         let evidence = &summary.findings[1].evidence;
         assert_eq!(evidence, "2 of 202 rows are in no figure: 1 failed, 1 of a time not above 0");
         let kinds = summary.variants[1].errors_by_kind;

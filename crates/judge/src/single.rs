@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn several_operations_are_told_apart() {
+    fn several_operations_have_figures_each() {
         let mut tallies = Tallies::default();
         let other = |done| RequestRecord { operation: OperationId(1), ..record(0, 0, done, Outcome::Ok) };
         (1..=1000).for_each(|t| tallies.record(&other(t * 1000)));

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bootstrap_that_says_otherwise_is_told() {
+    fn a_bootstrap_with_another_verdict_is_reported() {
         let ratio = |lower: f64, upper: f64| Estimate {
             bootstrap: Some(weighbridge_model::estimate::Bounds { lower: 1.0 + lower, upper: 1.0 + upper }),
             ..contrast(0.03, 0.10).ratio()

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_is_absent_and_what_is_not_to_be_had_says_why() {
+    fn stamps_not_asked_for_are_absent_and_unavailable_ones_say_why() {
         assert_eq!(stamps(&[window(None)], &Legs::default()), None);
         let windows = [window(Some(KernelStamps::Unavailable("why".to_owned())))];
         let summary = stamps(&windows, &Legs::default()).expect("they were asked for");

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pile_of_calls_at_40_ms_is_told_with_its_share() {
+    fn a_pile_of_calls_at_40_ms_is_reported_with_its_share() {
         let all =
             relay_calls_stalled(&histogram(&[(40_300, 800), (44_100, 190), (41_000, 5), (900, 5)]), CALLS)
                 .unwrap();

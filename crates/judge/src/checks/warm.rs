@@ -17,8 +17,8 @@ const NOT_WARM: &str = "not warm";
 pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;
     let cells = context.trial_cells();
-    if let Some(told) = cold(&cells, point).or_else(|| busy(&cells, point)) {
-        return Some(told);
+    if let Some(alarm) = cold(&cells, point).or_else(|| busy(&cells, point)) {
+        return Some(alarm);
     }
     let unsettled = |cell: &&Cell<'_>| {
         let window = |window: &&WindowRecord| WarmWindow {

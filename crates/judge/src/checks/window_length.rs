@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_of_some_blocks_is_held_against_the_same_blocks() {
+    fn a_check_of_some_blocks_is_compared_with_the_same_blocks() {
         // Starts on two levels. The checks ran in two blocks on the lower level and agree with these blocks.
         let measured = contrast(&[0.0, 0.001, 0.4, 0.401, 0.4, 0.0]);
         assert_eq!(moved(&measured, &contrast(&[0.001, 0.002])), None);

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_on_two_levels_are_told_from_starts_that_vary() {
+    fn starts_on_two_levels_are_distinguished_from_starts_that_vary() {
         let found = starts(&[0.0, 0.201, 0.001, 0.2, -0.001, 0.0, 0.199]).start_levels().unwrap();
         assert_eq!((found.upper, found.count), (3, 7));
         assert!(found.low.abs() < 1e-3 && (found.high - 0.2).abs() < 1e-3, "{found:?}");

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_no_trial() {
+    fn no_trial_has_no_interval() {
         assert_eq!(clopper_pearson(0, 0, 0.95), None);
         assert_eq!(clopper_pearson(3, 2, 0.95), None);
     }

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_too_few_is_not_told() {
+    fn a_quantile_of_too_few_is_not_reported() {
         let all = (1..=20).map(|n| Observation { block: n % 4, size: f64::from(n), time: f64::from(n) });
         let found = smooth(&Scatter::new(all), &[0.5, 0.95], &[10.0], &[]);
         assert!(found.curves[0][0].is_some() && found.curves[1][0].is_none());

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_that_agree_pass_and_orders_that_differ_are_told() {
+    fn orders_that_agree_pass_and_orders_that_differ_are_reported() {
         let first = [0.01, 0.012, 0.009, 0.011, 0.010, 0.008];
         let same = [0.011, 0.010, 0.010, 0.012, 0.009, 0.008];
         assert!(carry_over(&first, &same).unwrap().p > 0.3);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_out_of_reach_is_said() {
+    fn a_goal_out_of_reach_is_reported() {
         // s = 0.04: 106.8 blocks.
         assert_eq!(
             RULE.next(&history(30, &[first_stage(0.04)])),

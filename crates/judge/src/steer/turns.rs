@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_does_not_mind_is_glanced_at() {
+    fn a_service_without_an_effect_is_compared_once() {
         assert_eq!(follow(RULE, |_| 0.01), (TurnStep::Windows(millis(20)), 1));
     }
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_noise_may_be_is_allowed_for() {
+    fn noise_is_allowed_for() {
         let effect = |change, error| TurnEffect { window: millis(20), change, error };
         assert!(RULE.is_within(&effect(0.035, 0.01)) && !RULE.is_within(&effect(0.045, 0.01)));
         let effect = turn_effect(millis(20), &[0.1, 0.12, 0.11, 0.9, 0.09]).expect("five");

@@ -86,7 +86,7 @@ fn what_the_host_does_between_batches_cancels_in_every_cost() {
 }
 
 #[test]
-fn the_baselines_own_row_merges_its_trials_and_batches_are_told() {
+fn the_baselines_own_row_merges_its_trials_and_batches_are_reported() {
     let summary = summarise(&question(&["a", "b", "c"]), &drifting());
     let [a, b, c] = &summary.variants[..] else { panic!("three") };
     assert_eq!((a.blocks, a.windows, a.requests), (6, 120, 36_000));

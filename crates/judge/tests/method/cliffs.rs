@@ -120,11 +120,11 @@ fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
 fn a_growing_share_of_slow_requests_is_no_cliff() {
     for (most, factor) in SHARES {
         for (plan, allowed) in [(PLANS[0], 1), (PLANS[1], 0)] {
-            let told = |seed: &u64| {
+            let has_cliffs = |seed: &u64| {
                 let sample = draw_scatter(RANGE, plan, 0.02, *seed, shared(most, factor));
                 !cliffs(&sample).is_empty()
             };
-            let alarms: Vec<u64> = (500..500 + SEEDS).filter(told).collect();
+            let alarms: Vec<u64> = (500..500 + SEEDS).filter(has_cliffs).collect();
             assert!(alarms.len() <= allowed, "{most} {factor} {plan:?}: {alarms:?}");
         }
     }
@@ -137,7 +137,7 @@ fn fewer_than_four_blocks_and_a_handful_of_sizes_have_no_cliff() {
 }
 
 #[test]
-fn a_step_below_the_margin_is_not_told() {
+fn a_step_below_the_margin_is_not_reported() {
     let small = |s: f64| 3e5 + 10.0 * s + if s > STEP { 5e6 } else { 0.0 };
     let sample = scatter(small, Spacing::Linear, PLANS[1], 3);
     assert_eq!(cliffs(&sample).len(), 1);

@@ -43,7 +43,7 @@ fn found<'a>(summary: &'a Summary, name: &str) -> Option<&'a Finding> {
 }
 
 #[test]
-fn both_costs_are_told_where_they_differ_and_neither_is_called_wrong() {
+fn both_costs_are_reported_if_they_differ_and_neither_is_called_wrong() {
     let awake = summarise(&asked(Idle::Polled), &with_check(1, 1.14, 1.48));
     let finding = found(&awake, "depends on idle cores").expect("a finding");
     assert_eq!(
@@ -70,16 +70,16 @@ fn a_cost_that_is_pooled_is_checked_by_its_windows() {
 
 /// p below 1 %, and outside the interval too: fewer than four of 100 runs.
 #[test]
-fn a_cost_that_is_the_same_either_way_is_seldom_told_to_differ() {
-    let told = (0..100).filter(|seed| {
+fn a_cost_that_is_the_same_either_way_is_seldom_reported_to_differ() {
+    let alarms = (0..100).filter(|seed| {
         let summary = summarise(&asked(Idle::Polled), &with_check(100 + seed, 1.1, 1.1));
         found(&summary, "depends on idle cores").is_some()
     });
-    assert!(told.count() < 4);
+    assert!(alarms.count() < 4);
 }
 
 #[test]
-fn who_could_not_keep_cores_awake_is_told_why_and_what_would_let_them() {
+fn a_run_that_could_not_keep_cores_awake_says_why_and_what_would_help() {
     let refused = Question {
         idle: Some(IdleWait {
             asked: Idle::Polled,

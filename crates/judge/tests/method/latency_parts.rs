@@ -128,7 +128,7 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
 }
 
 #[test]
-fn curves_pass_over_who_told_of_no_call() {
+fn variants_without_reported_calls_have_no_curve_of_them() {
     let curves = detail(&asked(&["go", "peer", "slow"]), &run(3, law)).size_curves;
     let relayed = curves.iter().filter(|curve| curve.time == SizeTime::Relayed);
     assert_eq!(relayed.map(|curve| curve.variant.as_str()).collect::<Vec<_>>(), ["go", "slow"]);
@@ -158,7 +158,7 @@ fn what_was_carried_is_bytes_over_the_time_of_whole_windows() {
 }
 
 #[test]
-fn roles_are_told_apart_where_there_are_several() {
+fn roles_are_separate_if_there_are_several() {
     let mut trials = run(2, law);
     let alone = summarise(&question(&["go", "other"]), &trials);
     assert_eq!(alone.roles, []);
@@ -171,7 +171,7 @@ fn roles_are_told_apart_where_there_are_several() {
         trial.memory.push(RoleMemory { role: "peer".to_owned(), point: PointId(0), peak });
     }
     let summary = summarise(&question(&["go", "other"]), &trials);
-    let told = |one: &RoleUse| {
+    let shown = |one: &RoleUse| {
         let [cpu, memory] =
             [&one.cpu_per_operation, &one.memory_peak].map(|e| e.as_ref().expect("told").point);
         (one.variant.clone(), one.role.clone(), cpu, memory)
@@ -181,11 +181,11 @@ fn roles_are_told_apart_where_there_are_several() {
         (name.clone(), "peer".to_owned(), 4_000.0, 3.0 * mib),
         (name, "service".to_owned(), 10_000.0, 10.0 * mib),
     ];
-    assert_eq!(summary.roles.iter().map(told).collect::<Vec<_>>(), truth);
+    assert_eq!(summary.roles.iter().map(shown).collect::<Vec<_>>(), truth);
 }
 
 #[test]
-fn parts_are_compared_with_the_baselines_and_told_by_size() {
+fn parts_are_compared_with_the_baselines_and_reported_by_size() {
     let summary = summarise(&asked(&["go", "peer", "slow"]), &run(3, law));
     let [go, slow] = &summary.relays[..] else { panic!("two relays") };
     assert!(go.parts.iter().all(|part| part.cost.is_none()), "the baseline");
@@ -230,7 +230,7 @@ fn failed_repeated_and_unkept_requests_are_counted_and_in_no_part() {
 }
 
 #[test]
-fn many_sizes_are_put_together_by_powers_of_ten() {
+fn many_sizes_are_grouped_by_powers_of_ten() {
     let mut trials = run(1, |_, _, _| Law { waiting: 0, outside: 1_000, inside: Some(2_000) });
     for trial in &mut trials {
         for (sample, size) in
@@ -256,7 +256,7 @@ fn requests_that_are_not_kept_are_counted() {
 }
 
 #[test]
-fn failures_of_longer_windows_are_told_and_seen_by_gates() {
+fn failures_of_longer_windows_are_reported_and_seen_by_gates() {
     let mut trials = run(2, law);
     let question = asked(&["go", "peer"]);
     let plain = summarise(&question, &trials);

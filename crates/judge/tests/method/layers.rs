@@ -178,11 +178,11 @@ fn steps_add_up_to_the_whole_and_the_whole_is_the_cost_of_the_table() {
             .iter()
             .find(|c| c.variant == "rust veth vxlan haproxy" && c.quantity == total.quantity);
         let cost = cost.expect("a row of the table");
-        let (told, interval) =
+        let (row, interval) =
             (cost.difference.expect("a cost"), total.difference.expect("a whole").interval());
-        assert!((told.point - difference).abs() < 1e-9 * scale, "{}", total.quantity);
-        assert_eq!(told.blocks, 6);
-        assert!((told.lower.expect("bounds") - interval.expect("bounds").0).abs() < 1e-9 * scale);
+        assert!((row.point - difference).abs() < 1e-9 * scale, "{}", total.quantity);
+        assert_eq!(row.blocks, 6);
+        assert!((row.lower.expect("bounds") - interval.expect("bounds").0).abs() < 1e-9 * scale);
     }
     // The chart draws the same, the headline first.
     let first = &detail.waterfalls[0];
@@ -349,7 +349,7 @@ fn throughput_that_the_cost_table_withholds_is_in_no_chain() {
 }
 
 #[test]
-fn a_variant_that_is_not_there_is_named_where_it_would_stand() {
+fn an_absent_variant_is_named_at_its_stage() {
     let mut question = layered(&[&[], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]]);
     let stack = layered(&[&["veth"]]).variants.remove(0).stack;
     question.absent = vec![Absent { name: "rust veth".into(), reason: "no root".into(), stack }];
@@ -405,8 +405,8 @@ fn bytes_on_the_wire_are_those_of_the_clients_link_by_all_requests_that_crossed_
     let reason = wire(1).reason.as_deref().expect("why");
     assert_eq!(reason, "`rust ` has no such figure");
     assert_eq!(quantity_cost(&chain.whole, Quantity::WireBytesPerOperation).difference, None);
-    let told = wire(0).reason.as_deref().expect("why");
-    assert!(told.contains("which the layer `veth` makes"), "{told}");
+    let row = wire(0).reason.as_deref().expect("why");
+    assert!(row.contains("which the layer `veth` makes"), "{row}");
     // Segments are counted on the generator's sockets, here one out and one in for each request.
     let segments =
         quantity_cost(&chain.stages[0].costs, Quantity::SegmentsPerOperation).figure.expect("a figure");
@@ -595,7 +595,7 @@ fn what_chains_share_is_told_once_and_wholes_are_a_family_of_their_own() {
 }
 
 #[test]
-fn differences_of_rates_and_of_tails_are_not_held_against_each_other() {
+fn differences_of_rates_and_of_tails_are_not_compared() {
     let sizes = [64, 16_384];
     for headline in [Quantity::Throughput, Quantity::ResponseP99] {
         let question = Question { headline, ..with_sizes(layered(&[&["veth"], &["veth", "vxlan"]]), &sizes) };
@@ -648,7 +648,7 @@ fn what_lived_in_one_batch_is_not_compared_through_the_baseline() {
 }
 
 #[test]
-fn a_relay_that_carries_a_delay_stands_below_it() {
+fn a_relay_that_carries_a_delay_is_below_it() {
     let text = r#"
         [workload]
         name = "pingpong"

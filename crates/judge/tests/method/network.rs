@@ -47,7 +47,7 @@ fn one_trial_whose_packets_took_another_way_makes_its_variant_invalid() {
 
 #[test]
 fn what_hosts_send_again_is_a_note_unless_packets_are_lost_on_purpose() {
-    for (layer, again, is_told) in [("ovs", 30, true), ("ovs", 15, false), ("loss", 30, false)] {
+    for (layer, again, is_reported) in [("ovs", 30, true), ("ovs", 15, false), ("loss", 30, false)] {
         let mut trials = behind(layer);
         for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {
             let network = trial.service.network.get_or_insert_default();
@@ -56,7 +56,7 @@ fn what_hosts_send_again_is_a_note_unless_packets_are_lost_on_purpose() {
         }
         let summary = judged(&trials);
         let found = finding(&summary, "lost on the way");
-        assert_eq!(found.is_some(), is_told, "{layer} {again}: {found:?}");
+        assert_eq!(found.is_some(), is_reported, "{layer} {again}: {found:?}");
         assert_eq!(summary.variants[1].validity, Validity::Valid, "{layer}");
     }
 }
@@ -100,9 +100,9 @@ fn a_relay_in_user_space_without_its_null_path_is_a_note() {
 }
 
 #[test]
-fn an_overlay_wants_what_it_stands_on_alone_beside_it() {
+fn an_overlay_needs_its_lower_network_as_a_variant() {
     let trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
-    for (base, overlay, is_told) in [
+    for (base, overlay, is_reported) in [
         (&[][..], &["veth", "vxlan"][..], true),
         (&[], &["veth mtu 9000", "vxlan flannel", "sidecar:haproxy"], true),
         (&["veth"], &["veth", "vxlan"], false),
@@ -118,6 +118,6 @@ fn an_overlay_wants_what_it_stands_on_alone_beside_it() {
         }
         let summary = summarise(&question, &trials);
         let found = finding(&summary, NO_NULL_PATH);
-        assert_eq!(found.is_some(), is_told, "{base:?} {overlay:?}: {found:?}");
+        assert_eq!(found.is_some(), is_reported, "{base:?} {overlay:?}: {found:?}");
     }
 }

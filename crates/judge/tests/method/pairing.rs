@@ -147,9 +147,9 @@ fn in_a_duet_neither_the_host_nor_the_cores_are_in_the_cost() {
     assert!(lower < 1.03 && 1.03 < upper && upper - lower < 3e-3, "{found:?}");
     assert!(cost(&summary, "get", Quantity::Throughput).ratio.is_some(), "each has its own time");
     // 1.1 up in one round and down in the other.
-    let told = finding(&summary, "cores differ").expect("they do");
-    assert_eq!(told.severity, Severity::Note);
-    assert!(told.evidence.contains("by 21"), "{told:?}");
+    let found = finding(&summary, "cores differ").expect("they do");
+    assert_eq!(found.severity, Severity::Note);
+    assert!(found.evidence.contains("by 21"), "{found:?}");
     for name in ["carry-over", "two levels", "not paired", "depends on company"] {
         assert_eq!(finding(&summary, name), None);
     }
@@ -176,7 +176,7 @@ fn both_sets_of_cores_weigh_alike_also_where_a_round_is_missing() {
 }
 
 #[test]
-fn a_cost_that_is_another_one_beside_the_other_variant_is_told() {
+fn a_cost_that_changes_beside_the_other_variant_is_reported() {
     let with = |pairing, beside: f64| {
         let mut times = random(47);
         let mut trials = plain(pairing);
@@ -191,11 +191,11 @@ fn a_cost_that_is_another_one_beside_the_other_variant_is_told() {
         }
         summarise(&question(&["a", "b"]), &trials)
     };
-    let told = with(Pairing::Duet, 1.2);
-    let found = finding(&told, "depends on company").expect("20 % more than alone");
+    let summary = with(Pairing::Duet, 1.2);
+    let found = finding(&summary, "depends on company").expect("20 % more than alone");
     assert!(found.severity == Severity::Warning && found.evidence.contains("p50"), "{found:?}");
-    assert_eq!(finding(&told, "depends on turns"), None, "nothing was frozen");
-    let reason = cost(&told, "get", Quantity::ResponseP50).reason.clone();
+    assert_eq!(finding(&summary, "depends on turns"), None, "nothing was frozen");
+    let reason = cost(&summary, "get", Quantity::ResponseP50).reason.clone();
     assert!(reason.is_some_and(|reason| reason.contains("depends on company")), "the headline says so");
     assert_eq!(finding(&with(Pairing::Duet, 1.0), "depends on company"), None);
     assert_eq!(finding(&with(Pairing::Windows, 1.2), "depends on company"), None);

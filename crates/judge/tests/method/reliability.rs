@@ -85,7 +85,7 @@ fn false_alarms_are_counted_with_the_exact_interval() {
 }
 
 #[test]
-fn a_planted_difference_is_found_and_held_against_the_truth() {
+fn a_planted_difference_is_found_and_compared_with_the_truth() {
     // 2 % of 1 ms: 20 µs. The third run sees nothing; the interval of the fourth is too high.
     let slower = |shift: f64, step: f64| SlowerRun { run: shifted(shift, step), truth: Some(20_202.0) };
     let (exact, none, much) = (0.02, 0.001, 0.05);
@@ -153,7 +153,7 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
 }
 
 #[test]
-fn the_variant_alone_is_held_against_itself_from_run_to_run() {
+fn the_variant_alone_is_compared_with_itself_from_run_to_run() {
     // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies change too, so their cost is
     // zero.
     let runs: Vec<CalibrationRun> =

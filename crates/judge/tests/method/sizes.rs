@@ -179,7 +179,7 @@ fn failed_requests_are_counted_and_in_no_curve() {
 }
 
 #[test]
-fn without_samples_nothing_is_said_and_with_few_blocks_no_interval() {
+fn without_samples_there_is_no_curve_and_with_few_blocks_no_interval() {
     let mut bare = run(&[steady], 6, 60);
     bare.iter_mut().for_each(|trial| trial.samples.clear());
     assert!(summarise(&asked(&["a"]), &bare).over_size.is_empty());

@@ -159,17 +159,20 @@ fn a_variant_that_is_slower_after_a_freeze_is_found_from_a_tenth_on() {
 fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
     let slower = |at: At| if at.broken { 1.20 } else { 1.0 };
     let trials = run(&mut random(80), slower, no_pause);
-    let told = |load: Load, pairing: Pairing| {
+    let is_reported = |load: Load, pairing: Pairing| {
         let mut asked = question(&["a", "b"]);
         asked.points[0].load = load;
         let mut trials = trials.clone();
         trials.iter_mut().for_each(|trial| trial.pairings = vec![pairing]);
         summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
     };
-    assert!(told(Load::Closed, Pairing::Windows));
-    assert!(!told(Load::Closed, Pairing::Sequential), "one turn a block");
-    assert!(!told(Load::Open, Pairing::Windows), "the warm-up is closed load");
-    assert!(!told(Load::Closed, Pairing::Requests), "nothing is frozen in windows that variants share");
+    assert!(is_reported(Load::Closed, Pairing::Windows));
+    assert!(!is_reported(Load::Closed, Pairing::Sequential), "one turn a block");
+    assert!(!is_reported(Load::Open, Pairing::Windows), "the warm-up is closed load");
+    assert!(
+        !is_reported(Load::Closed, Pairing::Requests),
+        "nothing is frozen in windows that variants share"
+    );
 }
 
 /// The last requests of a window run with fewer and fewer in parallel, which makes short windows of many
@@ -177,13 +180,13 @@ fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
 #[test]
 fn turns_are_not_checked_against_windows_that_hold_few_requests_for_their_slots() {
     let trials = run(&mut random(80), |at: At| if at.broken { 1.20 } else { 1.0 }, no_pause);
-    let told = |slots: u64| {
+    let is_reported = |slots: u64| {
         let mut asked = question(&["a", "b"]);
         asked.points[0].slots = slots;
         summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
     };
     // Windows hold 20 requests.
-    assert!(told(1) && told(2) && !told(3));
+    assert!(is_reported(1) && is_reported(2) && !is_reported(3));
 }
 
 #[test]
@@ -267,10 +270,10 @@ fn a_run_that_chose_its_windows_withholds_what_depends_on_turns_all_the_same() {
 }
 
 #[test]
-fn why_windows_are_longer_is_told_of_whom_it_is_for() {
+fn why_windows_are_longer_is_reported_for_the_variant_that_needs_it() {
     let millis = Nanoseconds::from_millis;
     let effect = |window, change| TurnEffect { window: millis(window), change, error: 0.002 };
-    let told = |window: Option<Nanoseconds>| {
+    let evidence = |window: Option<Nanoseconds>| {
         let summary = prepared(
             |_| 1.0,
             move |trial| {
@@ -288,8 +291,8 @@ fn why_windows_are_longer_is_told_of_whom_it_is_for() {
         assert_eq!(found[0].subject, "b");
         found[0].evidence.clone()
     };
-    let longer = told(Some(millis(100)));
+    let longer = evidence(Some(millis(100)));
     assert!(longer.contains("+35") && longer.contains("windows are 100 ms long"), "{longer}");
-    let none = told(None);
+    let none = evidence(None);
     assert!(none.contains("one after another"), "{none}");
 }

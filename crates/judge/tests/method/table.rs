@@ -182,7 +182,7 @@ fn a_saturated_window_invalidates() {
 }
 
 #[test]
-fn suspect_conditions_are_told_and_change_no_verdict() {
+fn suspect_conditions_are_reported_and_change_no_verdict() {
     let check = |name: &str, edit: &dyn Fn(&mut Vec<TrialRecord>)| {
         let mut trials = plain(2.0);
         edit(&mut trials);

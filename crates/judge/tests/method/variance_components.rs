@@ -98,8 +98,8 @@ fn the_summary_says_which_level_dominates_and_how_to_divide_the_time() {
     assert!(spread.share_of_starts.interval().unwrap().0 > 0.9, "{spread:?}");
     let advice = spread.advice.expect("more blocks of fewer rounds are better");
     assert!(advice.blocks > 8 && advice.rounds < 40 && advice.then < advice.now, "{advice:?}");
-    let told = finding(&summary, "spread").unwrap();
-    assert!(told.starts_with("starts dominate: starts have"), "{told}");
+    let evidence = finding(&summary, "spread").unwrap();
+    assert!(evidence.starts_with("starts dominate: starts have"), "{evidence}");
 
     let summary = summarise(&asked, &with_components(2, 8, (0.0, 0.05, 0.1)));
     assert_ne!(summary.spread[0].dominates, Source::Starts, "{:?}", summary.spread[0]);
@@ -120,8 +120,8 @@ fn a_headline_that_needs_histograms_has_the_means_components() {
         assert_eq!(summary.spread.len(), 1, "of the headline's cost alone");
         assert_eq!(summary.spread[0].quantity, Quantity::ResponseMean);
         assert_eq!(summary.spread[0], mean.spread[0], "{headline}");
-        let told = finding(&summary, "spread").unwrap();
-        assert!(told.contains("of a block's response mean"), "{told}");
+        let evidence = finding(&summary, "spread").unwrap();
+        assert!(evidence.contains("of a block's response mean"), "{evidence}");
         // The quantile's own interval includes the deviation from block to block.
         let cost = cost(&summary, "get", headline).ratio.expect("a ratio");
         assert!(cost.interval().is_some_and(|(lower, upper)| upper > lower), "{cost:?}");
@@ -155,8 +155,8 @@ fn two_levels_after_restart_are_flagged_with_both() {
         noisy(&mut random, 100_000.0 * level, 0.02, 200)
     });
     let summary = summarise(&question(&["a", "b"]), &trials);
-    let told = finding(&summary, "two levels of starts").expect("three starts are 8 % slower");
-    assert!(told.contains("in 5 starts (") && told.contains("in 3 ("), "{told}");
+    let evidence = finding(&summary, "two levels of starts").expect("three starts are 8 % slower");
+    assert!(evidence.contains("in 5 starts (") && evidence.contains("in 3 ("), "{evidence}");
     let steady = run(8, 40, |_, _, _| noisy(&mut random, 100_000.0, 0.02, 200));
     assert_eq!(finding(&summarise(&question(&["a", "b"]), &steady), "two levels of starts"), None);
 }
@@ -181,8 +181,8 @@ fn a_cost_that_rises_from_block_to_block_is_flagged() {
         })
     };
     let rising = summarise(&question(&["a", "b"]), &trials(0.01));
-    let told = finding(&rising, "drift through the run").expect("a percent a block");
-    assert!(told.contains("first of 10 blocks"), "{told}");
+    let evidence = finding(&rising, "drift through the run").expect("a percent a block");
+    assert!(evidence.contains("first of 10 blocks"), "{evidence}");
     assert_eq!(finding(&summarise(&question(&["a", "b"]), &trials(0.0)), "drift through the run"), None);
 }
 
@@ -206,8 +206,8 @@ fn a_mean_that_hangs_on_few_events_is_flagged_in_its_row_and_as_a_finding() {
     assert!(reason.contains("few tail events (`b`): 2.0 windows a block"), "{reason}");
     let p50 = cost(&few, "get", Quantity::ResponseP50);
     assert!(!p50.reason.clone().unwrap_or_default().contains("tail"), "{p50:?}");
-    let told = finding(&few, "few tail events").unwrap();
-    assert!(told.contains("response mean: 2.0") && told.contains("throughput: 2.0"), "{told}");
+    let evidence = finding(&few, "few tail events").unwrap();
+    assert!(evidence.contains("response mean: 2.0") && evidence.contains("throughput: 2.0"), "{evidence}");
     for stalls in [0, 5] {
         let summary = summarise(&asked, &stalling(stalls));
         assert_eq!(finding(&summary, "few tail events"), None, "{stalls} events a block");

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn another_is_behind_where_its_ratio_is_told_and_beyond_the_margin() {
+    fn another_is_behind_if_its_ratio_is_certain_and_beyond_the_margin() {
         let fast = levels_of_blocks(&[0.0, 0.01, 0.02, 0.01]);
         let far = levels_of_blocks(&[0.50, 0.52, 0.51, 0.52]);
         let near = levels_of_blocks(&[0.005, 0.016, 0.025, 0.015]);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_with_few_blocks_keeps_nothing_from_being_said_of_the_others() {
+    fn a_variant_with_few_blocks_does_not_hide_advice_on_the_others() {
         let fast = levels_of_blocks(&[0.0, 0.01, 0.02, 0.01]);
         let far = levels_of_blocks(&[0.50, 0.52, 0.51, 0.52]);
         let few = levels_of_blocks(&[0.30, 0.31, 0.30]);
@@ -323,7 +323,7 @@ mod tests {
 
     /// The host is 30 % slower during the second batch; `c` lives there and is faster.
     #[test]
-    fn variants_of_different_batches_are_told_apart_through_the_baseline() {
+    fn variants_of_different_batches_are_distinguished_through_the_baseline() {
         let noise = [0.0, 0.01, -0.01, 0.005];
         let lived = |batch: u32, host: f64, own: f64, shift: usize| {
             in_batch(batch, &[0, 1, 2, 3].map(|at| host + own + noise[(at + shift) % 4]))
@@ -355,7 +355,7 @@ mod tests {
     /// A slow variant answered few requests, which happen to be large: the fast one's curve at those sizes is
     /// compared with it.
     #[test]
-    fn a_level_is_told_from_the_curve_not_from_the_sizes_that_happened() {
+    fn a_level_comes_from_the_curve_not_from_the_sizes_that_were_answered() {
         let time = |size: u64, factor: f64| factor * (1000.0 + size as f64);
         let sizes = [100, 200, 400, 800];
         let all = |sizes: &[u64], factor: f64| -> Vec<(u32, Sample)> {
@@ -365,14 +365,15 @@ mod tests {
         };
         let curve = |factor: f64| sizes.map(|size| Some(time(size, factor).ln())).to_vec();
         let places = sizes.map(|size| size as f64);
-        let told_levels = |samples: &[(u32, Sample)], factor: f64| {
+        let levels_of_samples = |samples: &[(u32, Sample)], factor: f64| {
             let batch = |one: &(u32, Sample)| BatchId { block: one.0, batch: 0 };
             let requests: Vec<Request<'_>> =
                 samples.iter().map(|one| Request { batch: batch(one), sample: &one.1 }).collect();
             let part = CurvePart { places: 0..4, from: 100.0, to: 800.0, is_last: true };
             levels(&requests, &curve(factor), &places, &part)
         };
-        let (fast, slow) = (told_levels(&all(&sizes, 100.0), 100.0), told_levels(&all(&[800], 110.0), 110.0));
+        let (fast, slow) =
+            (levels_of_samples(&all(&sizes, 100.0), 100.0), levels_of_samples(&all(&[800], 110.0), 110.0));
         let ratio = class(vec![fast, slow]).behind(1, 0).unwrap();
         assert!((ratio.point.exp() - 1.1).abs() < 1e-9, "{ratio:?}");
     }

@@ -105,15 +105,19 @@ mod tests {
         let guide = |name: &str, bytes| SizeGuide { name: name.to_owned(), bytes: Bytes::new(bytes) };
         let guides =
             [guide("receive buffer", 131_072), guide("segment", 65_483), guide("send buffer", 16_384)];
-        let told = |place: [f64; 3], height| cause(&cliff(place, height), &guides);
-        let found = told([130_000.0, 131_000.0, 132_000.0], 5e6).unwrap();
+        let cause_at = |place: [f64; 3], height| cause(&cliff(place, height), &guides);
+        let found = cause_at([130_000.0, 131_000.0, 132_000.0], 5e6).unwrap();
         assert_eq!(found, "receive buffer, 131072 B, lies in the interval");
         // With its head the reply fills the buffer at a slightly smaller body.
-        assert!(told([130_500.0, 130_750.0, 130_900.0], 5e6).unwrap().starts_with("receive buffer"));
-        assert!(told([32_700.0, 32_760.0, 32_800.0], 5e6).unwrap().starts_with("2 × send buffer"));
-        assert_eq!(told([87_000.0, 87_380.0, 88_000.0], 5e6), None);
-        assert!(told([87_000.0, 87_380.0, 88_000.0], 41e6).unwrap().starts_with("delayed acknowledgement"));
-        assert!(told([87_000.0, 87_380.0, 88_000.0], -41e6).unwrap().starts_with("delayed acknowledgement"));
+        assert!(cause_at([130_500.0, 130_750.0, 130_900.0], 5e6).unwrap().starts_with("receive buffer"));
+        assert!(cause_at([32_700.0, 32_760.0, 32_800.0], 5e6).unwrap().starts_with("2 × send buffer"));
+        assert_eq!(cause_at([87_000.0, 87_380.0, 88_000.0], 5e6), None);
+        assert!(
+            cause_at([87_000.0, 87_380.0, 88_000.0], 41e6).unwrap().starts_with("delayed acknowledgement")
+        );
+        assert!(
+            cause_at([87_000.0, 87_380.0, 88_000.0], -41e6).unwrap().starts_with("delayed acknowledgement")
+        );
     }
 
     fn usual() -> Vec<SizeGuide> {
@@ -132,15 +136,15 @@ mod tests {
 
     /// Eight guides and their multiples are so dense that a wide interval nearly always holds one.
     #[test]
-    fn a_wide_interval_names_none_and_what_cannot_be_told_apart_is_named_together() {
-        let told = |place: [f64; 3]| cause(&cliff(place, 5e6), &usual());
-        assert_eq!(told([55_000.0, 65_536.0, 75_000.0]), None);
-        assert_eq!(told([60_000.0, 65_536.0, 70_000.0]), None);
+    fn a_wide_interval_names_none_and_indistinguishable_guides_are_named_together() {
+        let cause_at = |place: [f64; 3]| cause(&cliff(place, 5e6), &usual());
+        assert_eq!(cause_at([55_000.0, 65_536.0, 75_000.0]), None);
+        assert_eq!(cause_at([60_000.0, 65_536.0, 70_000.0]), None);
         assert_eq!(
-            told([65_400.0, 65_500.0, 65_600.0]).unwrap(),
+            cause_at([65_400.0, 65_500.0, 65_600.0]).unwrap(),
             "one of these, which all lie in the interval: segment, 65483 B; window of HTTP/2, 65535 B; half of it, 65536 B"
         );
-        assert_eq!(told([71_000.0, 71_100.0, 71_200.0]), None);
+        assert_eq!(cause_at([71_000.0, 71_100.0, 71_200.0]), None);
     }
 
     #[test]
