@@ -73,14 +73,14 @@ fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     })
 }
 
-/// How many warm-ups ended so and the longest time of one, if most trials' did.
+/// The warm-ups with this end, and the longest of them, if these are most trials'.
 fn most_ended(
     cells: &[Cell<'_>],
     point: PointId,
-    so: impl Fn(WarmEnd) -> bool,
+    has_end: impl Fn(WarmEnd) -> bool,
 ) -> Option<(Vec<WarmUp>, Nanoseconds)> {
     let warm_up = |cell: &Cell<'_>| cell.trials.first()?.preparations.get(point.index())?.warm_up;
-    let ended: Vec<_> = cells.iter().filter_map(warm_up).filter(|warm_up| so(warm_up.end)).collect();
+    let ended: Vec<_> = cells.iter().filter_map(warm_up).filter(|warm_up| has_end(warm_up.end)).collect();
     let longest = ended.iter().map(|warm_up| warm_up.time).max()?;
     (2 * ended.len() > cells.len()).then_some((ended, longest))
 }

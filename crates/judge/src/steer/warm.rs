@@ -138,8 +138,8 @@ impl WarmHistory {
         self.rests.last().is_some_and(|(before, _)| *before > from)
     }
 
-    /// Whether the variant worked in more than a tenth of its rests from that window on, or in the very last
-    /// rest.
+    /// Whether the variant worked for more than a tenth of its rests from that window on, or in the last rest
+    /// of all.
     fn works(&self, from: usize) -> bool {
         if self.rests.last().is_some_and(|(_, last)| last.is_busy()) {
             return true;
@@ -192,8 +192,8 @@ fn settling(windows: &[WarmWindow]) -> WarmEnd {
         recent.iter().filter_map(|w| w.p50).map(|p50| (p50.as_nanos().max(1) as f64).ln()).collect();
     let Some(drift) = drift(&logs) else { return WarmEnd::Varying };
     // Over a few milliseconds, even a server that becomes 10 % faster every second changes little.
-    let drawn_out = (WARM_SPAN.as_secs_f64() / total_time(recent).as_secs_f64().max(1e-9)).max(1.0);
-    let change = drift.change * drawn_out;
+    let extrapolation = (WARM_SPAN.as_secs_f64() / total_time(recent).as_secs_f64().max(1e-9)).max(1.0);
+    let change = drift.change * extrapolation;
     let noise = drift.p > NOISE_P;
     // A handful of requests shows only noise: without bounds, the noisiest variant would be warm first.
     let steady = change.abs() < WARM_CHANGE || (noise && change.abs() < WARM_NOISE);
