@@ -154,7 +154,6 @@ fn fill(row: &mut Cost, logs: BothLogs, question: &Question, figure: Option<f64>
         (conclusion.verdict, conclusion.effect, conclusion.reason, conclusion.p);
 }
 
-/// Overrides the row's verdict where either run doubts its own figures.
 fn doubt(row: &mut Cost, first: ComparedRun<'_>, second: ComparedRun<'_>, compared: VariantId) {
     let mut refuse = |verdict: Verdict, reason: String| {
         (row.verdict, row.effect, row.reason) = (verdict, None, Some(reason));

@@ -14,12 +14,10 @@ const BEYOND: f64 = 20.0;
 /// Two-sided 95 % quantile of the standard normal distribution.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 
-/// One request's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replayed {
     /// done − due.
     pub measured: Nanoseconds,
-    /// By the recursion.
     pub truth: Nanoseconds,
 }
 

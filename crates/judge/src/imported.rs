@@ -19,7 +19,6 @@ use crate::stats::smooth::{Smooth, places, smooth};
 use crate::thresholds::LEVEL;
 
 const OPERATION: &str = "pong";
-/// Why there are no verdicts.
 const REASON: &str = "not measured together";
 
 /// A summary without verdicts, and data for charts. The first series is the reference.

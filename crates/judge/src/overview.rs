@@ -50,7 +50,6 @@ pub fn measured(
     summary.variants.iter().map(row).collect()
 }
 
-/// A single request with the number of its block.
 struct BlockSample<'a> {
     block: u32,
     sample: &'a Sample,
@@ -72,7 +71,6 @@ fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec
         .collect()
 }
 
-/// Single requests that were kept of a variant at a point.
 struct Kept<'a> {
     samples: &'a [BlockSample<'a>],
     /// Whether a relay reported times of its own requests, which are then used.
@@ -205,7 +203,6 @@ fn inverse(over: f64, under: OverviewFigure) -> OverviewFigure {
     }
 }
 
-/// One row for each series, by its name in the run.
 pub fn imported(series: &[Series<'_>], run: &str) -> Vec<OverviewRow> {
     series.iter().map(|series| series_row(series, run)).collect()
 }

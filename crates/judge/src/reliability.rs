@@ -30,17 +30,14 @@ use crate::thresholds::{LEVEL, POWER, ROUNDS_LEAST, RUNS_FOR_DEVIATION};
 const MEASURED: [Nanoseconds; 3] =
     [Nanoseconds::from_secs(20), Nanoseconds::from_secs(60), Nanoseconds::from_secs(300)];
 
-/// What is kept of one run of a variant (the baseline) and a copy.
 #[derive(Debug, Clone)]
 pub struct CalibrationRun {
     /// `None` if it has no interval or must not be used.
     headline: Option<Contrast>,
     quantities: Vec<RunQuantity>,
-    /// Rounds of a block, on average.
     rounds: f64,
     /// Time of one round with its switches, on average over blocks.
     each: Nanoseconds,
-    /// From the first start of a window to the last end.
     span: Option<(Timestamp, Timestamp)>,
 }
 
@@ -117,7 +114,6 @@ impl CalibrationRun {
     }
 }
 
-/// Rounds of all blocks that count.
 fn total_rounds(records: &Records<'_>) -> u32 {
     let last = |block: &crate::records::Block<'_>| {
         let windows = block.trials.iter().flat_map(|trial| &trial.windows);
@@ -135,9 +131,7 @@ pub fn measured_time(trials: &[TrialRecord]) -> Nanoseconds {
 #[derive(Debug, Clone)]
 pub struct Runs<'a> {
     pub variant: &'a str,
-    /// Runs of two equal copies.
     pub copies: &'a [CalibrationRun],
-    /// Runs with a slower copy.
     pub slower: &'a [SlowerRun],
     /// How the copy was slowed down, and by how much nominally.
     pub planting: (Planting, Nanoseconds),
@@ -152,7 +146,6 @@ pub struct SlowerRun {
     pub truth: Option<f64>,
 }
 
-/// Sums up the runs of one variant.
 pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
     let blocks = question.blocks.min;
     let all: Vec<&CalibrationRun> =
@@ -306,7 +299,6 @@ fn planted(headline: Quantity, runs: &Runs<'_>) -> Option<Planted> {
     })
 }
 
-/// The mean over runs, with a t interval from three runs on.
 fn over_runs(points: &[f64]) -> Option<Estimate> {
     let point = mean(points)?;
     let enough = points.len() >= RUNS_FOR_DEVIATION;
@@ -355,7 +347,6 @@ pub fn quote(
     }
 }
 
-/// A quantity's deviation from run to run, if it was calibrated.
 pub fn run_deviation(found: &[RunToRun], quantity: Quantity) -> Option<RunToRun> {
     found.iter().find(|run| run.quantity == quantity).copied()
 }

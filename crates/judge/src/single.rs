@@ -19,18 +19,14 @@ use crate::thresholds::{
     BEYOND_PER_BLOCK, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
 };
 
-/// Figures of all threads together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Single {
     pub requests: u64,
     pub errors: ErrorCounts,
-    /// Requests due but never sent.
     pub not_sent: u64,
-    /// Requests due per second.
     pub offered: PerSecond,
     /// From first sent to last done.
     pub took: Nanoseconds,
-    /// Good replies per second.
     pub throughput: PerSecond,
     /// Done minus due; a timeout counts as a lower bound.
     pub response: Times,
@@ -40,7 +36,6 @@ pub struct Single {
     pub operations: Vec<OperationTimes>,
     /// The kernel's counts on the sockets.
     pub traffic: Traffic,
-    /// Connections opened while measuring.
     pub connects: u64,
     /// By kind, without those that did not occur; of connections opened before and while measuring.
     pub handshakes: Vec<HandshakeTimes>,
@@ -56,10 +51,8 @@ pub struct Single {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationTimes {
     pub operation: OperationId,
-    /// Good replies.
     pub good: u64,
     pub errors: u64,
-    /// Good replies per second.
     pub throughput: PerSecond,
     pub response: Times,
     pub service: Times,
@@ -69,9 +62,7 @@ pub struct OperationTimes {
 pub struct Times {
     /// Quantile and its time; if too few requests lie beyond it, their number.
     pub quantiles: [(f64, Result<Nanoseconds, u64>); 4],
-    /// Absent without a reply.
     pub mean: Option<Nanoseconds>,
-    /// The longest; absent without a reply.
     pub max: Option<Nanoseconds>,
 }
 
@@ -79,11 +70,8 @@ pub struct Times {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandshakeTimes {
     pub kind: HandshakeKind,
-    /// At least 1.
     pub count: u64,
-    /// Arithmetic mean.
     pub mean: Nanoseconds,
-    /// The longest.
     pub max: Nanoseconds,
 }
 

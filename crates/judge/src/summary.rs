@@ -168,7 +168,6 @@ fn samples_by_scope<'a>(
     scopes.iter().map(samples).collect()
 }
 
-/// One point: every variant's samples and diagnosis.
 struct Table<'a> {
     question: &'a Question,
     records: &'a Records<'a>,
@@ -393,7 +392,6 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// How many requests are kept one by one.
     fn sample_counts(&self, cells: &[Cell<'_>]) -> Option<SampleCounts> {
         let mut counts = SampleCounts::default();
         for trial in cells.iter().flat_map(|cell| &cell.trials) {
@@ -443,7 +441,6 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Requests and failures outside the measured windows.
 fn other_windows(cells: &[Cell<'_>]) -> OtherWindows {
     let mut other = OtherWindows::default();
     for window in cells.iter().flat_map(Cell::other_windows) {

@@ -37,7 +37,6 @@ pub(crate) fn cost_without_verdict(
     }
 }
 
-/// What one contrast concludes on its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
     pub verdict: Verdict,

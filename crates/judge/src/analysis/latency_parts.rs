@@ -66,7 +66,6 @@ fn invalid(variants: &[VariantSummary], point: &Point, name: &str) -> Option<Str
     Some(format!("`{}`: {}", bad.name, bad.reasons.join("; ")))
 }
 
-/// A part's cost as a row for Holm's correction.
 fn row(point: &Point, variant: &str, cost: &PartCost) -> Cost {
     Cost {
         verdict: cost.verdict,
@@ -101,7 +100,6 @@ struct Relay<'a> {
     retries: u64,
 }
 
-/// Sizes from `from_bytes` to `to_bytes`, both included.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SizeClass {
     pub from_bytes: u64,
@@ -116,7 +114,6 @@ impl SizeClass {
     }
 }
 
-/// A good reply whose relay reported its call.
 struct RelayedRequest<'a> {
     sample: &'a Sample,
     parts: [Nanoseconds; 4],

@@ -82,7 +82,6 @@ fn busy(cell: &Cell<'_>) -> Option<f64> {
     (requests > 0 && busy > 0).then(|| busy as f64 / requests as f64)
 }
 
-/// The largest resident memory of a role.
 fn memory(cell: &Cell<'_>, point: PointId, role: &str) -> Option<f64> {
     let here = cell.trials.iter().flat_map(|trial| &trial.memory);
     let peaks = here.filter(|one| one.point == point && one.role == role).map(|one| one.peak.get());

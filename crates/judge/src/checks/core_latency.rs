@@ -50,7 +50,6 @@ impl CorePlaces {
             .then_some(Self { latencies, far: found.high_share })
     }
 
-    /// A cell's windows near and far.
     fn parts<'a>(&self, cell: &Cell<'a>) -> [Option<Cell<'a>>; 2] {
         let middle = (self.latencies[0] * self.latencies[1]).sqrt();
         [false, true].map(|far| {

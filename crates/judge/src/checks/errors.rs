@@ -8,7 +8,6 @@ use crate::question::Scope;
 use crate::records::Cell;
 use crate::thresholds::ERROR_SHARE;
 
-/// For a variant without a block that counts.
 pub(super) fn not_measured() -> Alarm {
     Alarm {
         impact: Impact::Invalid,

@@ -96,13 +96,10 @@ pub(crate) fn diagnose(context: &CheckContext<'_>) -> Diagnosis {
     Diagnosis { alarms }
 }
 
-/// Something noticed about one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alarm {
     pub impact: Impact,
-    /// A short fixed name.
     pub name: &'static str,
-    /// What was seen, in numbers.
     pub evidence: String,
     pub remedy: &'static str,
 }
@@ -114,13 +111,10 @@ pub enum Impact {
     Suspect,
     /// The reason of the headline's verdict mentions it too.
     HeadlineSuspect,
-    /// Verdicts on throughput are withheld.
     ThroughputWithheld,
-    /// All costs against the baseline are withheld.
     CostsWithheld,
     /// Every verdict is withheld, also where the variant is a baseline or a stage of a chain.
     VerdictsWithheld,
-    /// Figures must not be used.
     Invalid,
 }
 
@@ -136,16 +130,13 @@ impl Impact {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Diagnosis {
-    /// In the order of the checks.
     pub alarms: Vec<Alarm>,
 }
 
 /// Why figures of a variant decide nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
-    /// `invalid` or `withheld`.
     pub verdict: Verdict,
-    /// The alarm in words.
     pub reason: String,
 }
 
@@ -180,13 +171,11 @@ impl Diagnosis {
         self.alarms.iter().map(|alarm| alarm.impact.validity()).max().unwrap_or_default()
     }
 
-    /// What speaks against the figures.
     pub fn reasons(&self) -> Vec<String> {
         let against = self.alarms.iter().filter(|alarm| alarm.impact != Impact::Note);
         against.map(Alarm::reason).collect()
     }
 
-    /// Why the figures must not be used.
     pub fn invalid(&self) -> Option<String> {
         self.with(Impact::Invalid).next().map(Alarm::reason)
     }

@@ -26,11 +26,9 @@ const BEYOND_THE_HOST: f64 = 1.25;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Paused {
-    /// The longest response of each paused window.
     lengths: Vec<f64>,
     /// Running time of the variant from one pause to the next.
     between: Vec<f64>,
-    /// Total running time.
     running: f64,
 }
 
@@ -80,7 +78,6 @@ pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Describes the pauses of `ones`, if these have more than `others`.
 fn pauses_in_excess(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String> {
     let times = |cell: &Cell<'_>, time: fn(&OperationFigures) -> Nanoseconds| -> Vec<f64> {
         let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
@@ -101,7 +98,6 @@ fn pauses_in_excess(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> O
         .then(|| format!("{}; the other has {few}", in_words(&ones)))
 }
 
-/// How many, how long, how often.
 fn in_words(blocks: &[Paused]) -> String {
     let all =
         |pick: fn(&Paused) -> &Vec<f64>| -> Vec<f64> { blocks.iter().flat_map(pick).copied().collect() };

@@ -9,7 +9,6 @@ use super::{RunContext, subject};
 use crate::question::{Lifetime, Question, Variant};
 use crate::records::Records;
 
-/// A note for every variant that somebody else runs.
 pub(super) fn one_instance(context: &RunContext<'_>) -> Vec<Finding> {
     let instances = context.question.variants.iter().filter(|variant| variant.lifetime == Lifetime::Instance);
     let note = |variant: &Variant| Finding {

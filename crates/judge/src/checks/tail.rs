@@ -23,7 +23,6 @@ const FEW_TAIL_EVENTS: &str = "few tail events";
 /// Turns the median absolute deviation of a normal sample into its standard deviation.
 const NORMAL_DEVIATION: f64 = 1.4826;
 
-/// The tail of one quantity of one variant, if it depends on few events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThinTail {
     /// Windows a block that determine it, on average.
@@ -70,7 +69,6 @@ pub(crate) fn thin_tail_remark(variants: [NamedSamples<'_>; 2], quantity: Quanti
     })
 }
 
-/// One finding for every quantity with a [`thin_tail`].
 pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
     let samples = context.samples;
     let found =

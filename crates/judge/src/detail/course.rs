@@ -65,7 +65,6 @@ fn span(block: u32, windows: &[&WindowRecord], start: Timestamp) -> Option<Span>
     })
 }
 
-/// One list of dots for each variant, point and kind of window.
 pub fn samples(question: &Question, records: &Records<'_>) -> Vec<Samples> {
     let Some(start) = start(records) else { return Vec::new() };
     let mut samples = Vec::new();

@@ -17,7 +17,6 @@ const LEAST_BINS: f64 = 40.0;
 const MOST_BINS: f64 = 200.0;
 /// Bins are at least this many of the histograms' three-digit steps wide; narrower ones would draw a comb.
 const LEAST_STEP: f64 = 1.004;
-/// Share of the replies left out at either end.
 const EDGE: f64 = 0.001;
 /// Below this many replies there is no density.
 const LEAST_REPLIES: u64 = 1000;

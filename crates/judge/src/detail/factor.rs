@@ -7,7 +7,6 @@ use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 
 use crate::question::Question;
 
-/// The factors with at least two values among the points.
 pub fn axes(question: &Question) -> Vec<Axis> {
     let mut keys: Vec<&String> = question.points.iter().flat_map(|point| point.label.keys()).collect();
     keys.sort_unstable();

@@ -58,14 +58,12 @@ pub struct BlockEstimate {
     pub difference: f64,
 }
 
-/// Variant against baseline, block by block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contrast {
     blocks: Vec<BlockEstimate>,
     first_stage: usize,
 }
 
-/// Some requests of one variant at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimand {
     pub point: PointId,
@@ -73,13 +71,11 @@ pub struct Estimand {
     pub scope: Scope,
 }
 
-/// One variant at one point in one scope: its cells with their totals.
 #[derive(Debug, Clone)]
 pub struct VariantSamples<'a> {
     scope: Scope,
     load: Load,
     first_stage: usize,
-    /// One for each block.
     cells: Vec<CellTotals<'a>>,
     /// One for each trial; empty if no block has several trials of the variant.
     trials: Vec<CellTotals<'a>>,
@@ -279,7 +275,6 @@ impl<'a> VariantSamples<'a> {
         self.cells.iter().filter_map(log).collect()
     }
 
-    /// One for each block.
     pub(crate) fn cells(&self) -> &[CellTotals<'a>] {
         &self.cells
     }
@@ -334,7 +329,6 @@ impl<'a> VariantSamples<'a> {
         self.enough(self.cells.iter(), quantity)
     }
 
-    /// Whether these cells hold enough requests for a cost.
     fn enough<'s>(
         &self,
         cells: impl Iterator<Item = &'s CellTotals<'a>>,
@@ -368,7 +362,6 @@ pub(crate) fn beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6).floor() as u64
 }
 
-/// The estimate from one block, or from a part of one.
 pub(crate) fn block_estimate(
     mine: &CellTotals<'_>,
     theirs: &CellTotals<'_>,

@@ -19,7 +19,6 @@ use crate::thresholds::{
 /// From this number of starts on, the share that two levels may leave no longer rises.
 const LEVEL_STARTS_MANY: usize = 18;
 
-/// One variant's cost at one point, part by part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostParts {
     /// The headline, or the mean response time if the headline needs histograms.
@@ -46,13 +45,9 @@ pub struct Variances {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StartLevels {
-    /// Mean log-ratio of the lower starts.
     pub low: f64,
-    /// Mean log-ratio of the upper starts.
     pub high: f64,
-    /// Number of upper starts.
     pub upper: usize,
-    /// Number of starts.
     pub count: usize,
 }
 

@@ -20,7 +20,6 @@ use weighbridge_model::tags::Tags;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// Passed through to the summary.
     pub run: Run,
     pub headline: Quantity,
     /// The margin of relevance, of ratio − 1.
@@ -33,7 +32,6 @@ pub struct Question {
     /// In the order of [`PointId`]; at least one.
     pub points: Vec<Point>,
     pub cores: Cores,
-    /// How idle cores waited; `None` if unknown.
     pub idle: Option<IdleWait>,
     /// Sizes at which the host is known to change; empty if nobody looked.
     pub guides: Vec<SizeGuide>,
@@ -44,7 +42,6 @@ pub struct Question {
     pub absent: Vec<Absent>,
 }
 
-/// A variant of the experiment that could not be measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Absent {
     pub name: String,
@@ -72,7 +69,6 @@ pub enum AskedSizes {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
     pub title: String,
-    /// The run folder's name.
     pub name: String,
     /// RFC 3339 in UTC.
     pub started: String,
@@ -84,7 +80,6 @@ pub struct Run {
     pub conditions: Vec<String>,
     /// Words for finding the run and its variants.
     pub tags: Tags,
-    /// Variants that could not be measured: name, and reason with remedy.
     pub unavailable: Vec<(String, String)>,
 }
 
@@ -105,7 +100,6 @@ pub struct Variant {
     pub stack: Stack,
 }
 
-/// Whether a variant is started afresh for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
     /// We start and stop it: intervals include the variance of restarts.
@@ -117,9 +111,7 @@ pub enum Lifetime {
 /// How a variant's requests travel, so that a wrong transport can be detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// The kernel counts bytes on the generator's sockets.
     Tcp,
-    /// In the service's own process: no byte may be counted.
     InProcess,
     /// The kernel does not count the bytes (a Unix socket).
     Uncounted,
@@ -130,13 +122,11 @@ pub struct Point {
     /// Factor values; empty if the experiment has one point.
     pub label: PointLabel,
     pub load: Load,
-    /// Requests that can be outstanding at once.
     pub slots: u64,
     /// In the order of [`OperationId`].
     pub operations: Vec<String>,
 }
 
-/// How requests become due, as far as it decides how p50 is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// When a connection becomes free: p50 is a typical.
@@ -152,12 +142,9 @@ pub struct Cores {
     pub placement: Placement,
 }
 
-/// Whether client and service compete for a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// They share no core, or the service is on another host.
     Apart,
-    /// They share at least one core.
     Shared,
 }
 
@@ -263,7 +250,6 @@ impl Point {
         }
     }
 
-    /// The scope's name in costs and figures.
     pub fn name(&self, scope: Scope) -> &str {
         match scope {
             Scope::All => "all",
@@ -275,15 +261,12 @@ impl Point {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// All of several operations together.
     All,
-    /// The workload's only operation.
     Only,
     One(OperationId),
 }
 
 impl Scope {
-    /// Whether the scope covers every request.
     pub const fn is_whole(self) -> bool {
         matches!(self, Self::All | Self::Only)
     }

@@ -34,28 +34,23 @@ pub struct Family {
     pub peer: Option<Peer>,
 }
 
-/// What makes two elements of stacks equal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Identity {
-    /// With all its settings.
     Layer(Layer),
     /// The program that forwards a container's published port.
     Publisher {
         engine: Option<ContainerEngine>,
-        /// The program, if it was chosen.
         publish: Option<Publisher>,
     },
     Tls(TlsSpec),
     Variable {
         key: String,
-        /// Secret or not.
         value: String,
     },
     /// Anything else, by name.
     Name(String),
 }
 
-/// A layer, or a setting that is priced like one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackElement {
     pub id: Identity,
@@ -162,7 +157,6 @@ impl Stack {
         self.elements.iter().filter(|element| !element.is_layer)
     }
 
-    /// The elements that `other` does not have.
     pub(crate) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s StackElement> {
         self.elements.iter().filter(|element| !other.has(element)).collect()
     }
@@ -228,7 +222,6 @@ fn variable(key: &str, value: &str) -> StackElement {
     }
 }
 
-/// The family in words.
 fn family_name(variant: &experiment::Variant) -> String {
     let program = |argv: &[String]| {
         let first = argv.first().map_or("", String::as_str);

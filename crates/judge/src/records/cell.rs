@@ -38,7 +38,6 @@ pub struct CellTotals<'a> {
     pub totals: Totals,
 }
 
-/// A variant's cell and the baseline's in the same batch.
 #[derive(Debug, Clone)]
 pub struct CellPair<'a> {
     pub variant: Cell<'a>,
@@ -70,7 +69,6 @@ pub(crate) fn window_logs(cell: &Cell<'_>, figure: Figure) -> Vec<f64> {
 }
 
 impl<'a> Cell<'a> {
-    /// How the variant was paired with the others.
     pub fn pairing(&self) -> Pairing {
         self.pairing
     }
@@ -118,7 +116,6 @@ impl<'a> Cell<'a> {
         self.windows.iter().map(|w| w.figures.requests).sum()
     }
 
-    /// Requests due but never sent.
     pub fn not_sent(&self) -> u64 {
         self.windows.iter().map(|w| w.figures.not_sent).sum()
     }
@@ -137,7 +134,6 @@ impl<'a> Cell<'a> {
         windows.filter(move |window| window.point == self.point && is_other(window.kind))
     }
 
-    /// The kernel's counts on the generator's sockets.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();
         self.windows.iter().for_each(|w| traffic.add(w.figures.traffic));
@@ -258,7 +254,6 @@ impl<'a> Cell<'a> {
         (self.good(scope) > 0).then(|| (good + bounds) / count as f64)
     }
 
-    /// Merged histograms of a scope's requests with this outcome.
     pub fn times_with_outcome(&self, scope: Scope, outcome: Outcome) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
         for trial in &self.trials {
@@ -321,7 +316,6 @@ pub(crate) fn means_of_swapped(values: &[RoundValue]) -> Vec<f64> {
     pairs.map(|pair| pair.iter().map(|one| one.value).sum::<f64>() / pair.len() as f64).collect()
 }
 
-/// By quantity.
 #[derive(Debug, Clone, Copy)]
 pub struct Totals {
     values: [Option<f64>; Quantity::ALL.len()],

@@ -20,7 +20,6 @@ use weighbridge_model::record::{TrialRecord, Void, WindowEnd, WindowKind, Window
 
 use crate::thresholds::STEAL_SHARE;
 
-/// The trials of a run by block.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
     /// Blocks that count, ascending by number.
@@ -51,7 +50,6 @@ pub enum WindowSelection {
     Measured,
     /// Windows of the window check, by their length in requests relative to a measured window.
     Check(Longer),
-    /// Windows of the idle check, in which idle cores waited the other way.
     IdleCheck,
 }
 
@@ -103,7 +101,6 @@ impl<'a> Records<'a> {
         networks.any(|network| network.relayed.is_some())
     }
 
-    /// One cell for each block in which the variant was measured.
     pub fn cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
         self.used.iter().filter_map(|block| block.cell(point, variant, selection)).collect()
     }

@@ -7,7 +7,6 @@ use super::fisher::quantile;
 use super::interval::Interval;
 use super::sample::mean;
 
-/// The variance components of values in groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Components {
     /// Variance of values within a group, σ²_w = MS_w.
@@ -17,7 +16,6 @@ pub struct Components {
     pub between: f64,
     /// m₀: the mean number of values of a group, weighted so that the method of moments is unbiased.
     pub size: f64,
-    /// MS_b / MS_w.
     pub ratio: f64,
     /// Degrees of freedom of MS_b: groups − 1.
     pub over: f64,

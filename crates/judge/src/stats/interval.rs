@@ -15,7 +15,6 @@ pub struct Mean {
     pub degrees: f64,
 }
 
-/// A two-sided interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub point: f64,
@@ -37,7 +36,6 @@ pub struct Stein {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// How many blocks to run in all.
     pub run: usize,
     /// How many blocks the goal would take, without the limit.
     pub needed: usize,
@@ -105,7 +103,6 @@ impl Interval {
         0.5 * (self.upper - self.lower)
     }
 
-    /// Bounds are included.
     pub fn contains(self, value: f64) -> bool {
         self.lower <= value && value <= self.upper
     }

@@ -27,7 +27,6 @@ pub struct Scatter {
     /// Natural logarithms of the times.
     pub(crate) log_time: Vec<f64>,
     pub(crate) block: Vec<u32>,
-    /// The blocks' original numbers, ascending.
     blocks: Vec<u32>,
 }
 

@@ -39,7 +39,6 @@ const FLOOR: f64 = 0.02;
 /// The quantile whose curve is computed for every resample.
 const MEDIAN: f64 = 0.5;
 
-/// Curves of several quantiles, with one value for each place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Smooth {
     /// By quantile, in the order asked for: natural logarithms of times; `None` where too few observations
@@ -71,7 +70,6 @@ pub fn places(scatters: &[Scatter]) -> Vec<f64> {
     places
 }
 
-/// Neighbouring sizes between which a scatter has no curve.
 fn gaps(scatter: &Scatter) -> Vec<(f64, f64)> {
     let reach = Reach::new(scatter);
     let is_gap = |pair: &&[f64]| !reach.holds(scatter, 0.5 * (pair[0] + pair[1]));
@@ -84,7 +82,6 @@ fn gaps(scatter: &Scatter) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The number of observations that a curve uses at each place.
 fn neighbourhood(count: usize) -> usize {
     ((SPAN * count as f64) as usize).clamp(FEWEST, MOST)
 }
@@ -201,7 +198,6 @@ impl Line {
     }
 }
 
-/// The observations near one place.
 struct Near {
     /// The residuals of smaller and of larger sizes.
     halves: [Weighed; 2],
@@ -284,7 +280,6 @@ fn line(all: &[Item], once: &Draws, blocks: usize) -> Line {
     line
 }
 
-/// The residuals of the lower and the upper half of items.
 fn halves(all: &[Item], line: Line, blocks: usize) -> [Weighed; 2] {
     let (lower, upper) = all.split_at(all.len() / 2);
     let left = |item: &Item| Item { value: item.value - line.at(item.off), ..*item };
@@ -297,7 +292,6 @@ fn middles(halves: &[Weighed; 2], draws: &Draws) -> Vec<[f64; 2]> {
     lower.into_iter().zip(upper).map(|(low, high)| [low, high].map(Option::unwrap_or_default)).collect()
 }
 
-/// The observations between the cuts around a place.
 fn within(scatter: &Scatter, place: f64, cuts: &[f64]) -> (usize, usize) {
     let below = cuts.iter().copied().filter(|cut| *cut < place).fold(f64::NEG_INFINITY, f64::max);
     let above = cuts.iter().copied().filter(|cut| *cut >= place).fold(f64::INFINITY, f64::min);

@@ -19,7 +19,6 @@ const SMALLEST_LEVEL: f64 = 0.10;
 /// uniform one 3.46: neither reaches it.
 const APART: f64 = 4.0;
 
-/// A monotone drift of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Change from the first to the last value along the Theil–Sen line, in the unit of the values.
@@ -46,11 +45,9 @@ pub struct TwoLevels {
     pub low: f64,
     pub high: f64,
     pub high_share: f64,
-    /// Ashman's D.
     pub separation: f64,
 }
 
-/// Estimates of one contrast from both orders of treatment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CarryOver {
     /// AB minus BA over blocks, 95 %.

@@ -12,14 +12,12 @@ const RUN: usize = 32;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     pub block: u32,
-    /// Its distance from the place.
     pub off: f64,
     pub value: f64,
     /// Not below 0.
     pub weight: f64,
 }
 
-/// Draws of blocks.
 #[derive(Debug)]
 pub(super) struct Draws {
     /// How often a block occurs in each draw, by block.
@@ -38,7 +36,6 @@ impl Draws {
         self.count
     }
 
-    /// The weighted sum over blocks in each draw.
     fn sums(&self, by_block: &[f64], into: &mut Vec<f64>) {
         into.clear();
         into.resize(self.count, 0.0);
@@ -76,7 +73,6 @@ impl Weighed {
         }
     }
 
-    /// The number of items in each draw.
     pub fn counts(&self, draws: &Draws) -> Vec<f64> {
         let mut counts = Vec::new();
         draws.sums(&self.number, &mut counts);

@@ -6,7 +6,6 @@ use crate::question::Blocks;
 use crate::stats::interval::Stein;
 use crate::thresholds::{LEVEL, MEASURED_LEAST, ROUNDS_LEAST};
 
-/// What decides the number and the length of blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockRule {
     /// Fewest (the first stage) and most blocks.
@@ -17,7 +16,6 @@ pub struct BlockRule {
     pub budget: Budget,
 }
 
-/// The time allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
     /// From the first start on, everything included (`budget` of an experiment).
@@ -26,7 +24,6 @@ pub enum Budget {
     Measured(Nanoseconds),
 }
 
-/// The run so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockHistory<'a> {
     /// Blocks that count.
@@ -46,32 +43,25 @@ pub struct BlockHistory<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockStep {
-    Run {
-        /// Blocks planned by now.
-        of: u32,
-    },
+    Run { of: u32 },
     Stop(Stop),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The planned number is reached, and the goal too if there is one.
     Enough,
     /// The most blocks allowed are run, and the goal would take more.
     Most {
-        /// Blocks that the goal would take.
         needed: u32,
     },
     /// The budget has no time for another block, and the plan asks for more.
     Budget {
-        /// Blocks that the goal would take.
         needed: u32,
     },
     /// As many blocks are void as a run needs at least.
     Void,
 }
 
-/// Blocks that the headline asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wanted {
     run: u32,

@@ -4,7 +4,6 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::thresholds::{CHECK_LONGER, CHECK_LONGER_LEAST, CHECK_LONGEST, CHECK_SHARE, CHECK_SHORTER};
 
-/// What decides the check windows of one block at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckRule {
     /// A measured round as it took, switches included.

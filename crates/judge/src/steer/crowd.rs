@@ -14,12 +14,9 @@ pub struct CrowdRule {
     pub of: usize,
 }
 
-/// The state after one more of them is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrowdHistory {
-    /// Variants that are ready.
     pub started: usize,
-    /// The largest resident peak among them.
     pub largest: Bytes,
     pub available: Bytes,
 }
@@ -28,7 +25,6 @@ pub struct CrowdHistory {
 pub enum CrowdStep {
     /// They fit, or there cannot be fewer.
     GoOn,
-    /// At most this many.
     Fewer(usize),
 }
 

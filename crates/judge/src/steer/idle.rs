@@ -4,7 +4,6 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::thresholds::{CHECKED_BLOCKS, IDLE_CHECK_ROUNDS, IDLE_CHECK_SHARE};
 
-/// What decides the idle check of one block at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdleCheckRule {
     /// A measured round as it took, switches included.
@@ -13,7 +12,6 @@ pub struct IdleCheckRule {
     pub measured: Nanoseconds,
     /// From 0; a check that is too expensive for every block runs in some.
     pub block: u32,
-    /// Fewest blocks of the run.
     pub blocks: u32,
 }
 

@@ -2,7 +2,6 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::thresholds::ROUNDS_LEAST;
 
-/// What decides the rounds of one block at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundRule {
     /// The block's measured time over its points.
@@ -14,7 +13,6 @@ pub struct RoundRule {
     pub passage: u32,
 }
 
-/// The rounds so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RoundHistory {
     pub rounds: u32,
@@ -24,10 +22,7 @@ pub struct RoundHistory {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoundStep {
-    Round {
-        /// Expected number of rounds.
-        of: u32,
-    },
+    Round { of: u32 },
     Done,
 }
 

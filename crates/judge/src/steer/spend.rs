@@ -9,13 +9,11 @@ use crate::question::Blocks;
 use crate::stats::student::two_sided_quantile;
 use crate::thresholds::{ADVICE_GAIN, LEVEL, ROUNDS_LEAST};
 
-/// What decides how time may be divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpendRule {
     pub blocks: Blocks,
 }
 
-/// What a run has shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpendHistory {
     /// Variance of the cost from start to start; 0 or below if none was found.
@@ -31,7 +29,6 @@ pub struct SpendHistory {
     pub each: Nanoseconds,
 }
 
-/// For the next run of the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SpendStep {
     Divide {
@@ -75,7 +72,6 @@ impl SpendRule {
 }
 
 impl SpendHistory {
-    /// The time that the blocks took, in seconds.
     fn time(&self) -> f64 {
         f64::from(self.blocks) * (self.overhead.as_secs_f64() + self.rounds * self.each.as_secs_f64())
     }

@@ -23,18 +23,14 @@ pub enum TurnStep {
     Glance(Nanoseconds),
     /// Compare them with later windows of the same turn, which follow without a break.
     Compare(Nanoseconds),
-    /// Use windows of this length.
     Windows(Nanoseconds),
-    /// No length is enough.
     None,
 }
 
-/// One comparison of all variants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     /// With windows of the same turn instead of the warm-up.
     pub closely: bool,
-    /// Of each variant that could be compared.
     pub effects: Vec<TurnEffect>,
 }
 
@@ -56,7 +52,6 @@ impl TurnRule {
         }
     }
 
-    /// The lengths for close comparisons, in order.
     fn lengths(&self) -> impl Iterator<Item = Nanoseconds> {
         let longer = [TURN_LONGER, TURN_LONG, TURN_LONGEST]
             .into_iter()

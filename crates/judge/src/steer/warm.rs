@@ -40,17 +40,14 @@ pub struct WarmWindow {
     pub p50: Option<Nanoseconds>,
 }
 
-/// A short time in which the variant ran without requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
     pub time: Nanoseconds,
-    /// CPU time of its processes.
     pub cpu: Nanoseconds,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WarmHistory {
-    /// In the order they ran.
     pub windows: Vec<WarmWindow>,
     /// Each with the number of windows before it.
     pub rests: Vec<(usize, Rest)>,
@@ -58,11 +55,8 @@ pub struct WarmHistory {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmStep {
-    /// Run a window of so many requests.
     Window(u64),
-    /// Leave the variant running without requests for so long.
     Rest(Nanoseconds),
-    /// The warm-up is over, with this pace and for this reason.
     End(Pace, WarmEnd),
 }
 
@@ -116,13 +110,11 @@ impl Rest {
 }
 
 impl WarmHistory {
-    /// Time of all windows and rests.
     pub fn spent(&self) -> Nanoseconds {
         let rested: Nanoseconds = self.rests.iter().map(|(_, rest)| rest.time).sum();
         total_time(&self.windows) + rested
     }
 
-    /// How the warm-up would end if it ended now.
     fn end(&self) -> WarmEnd {
         let works = self.works(self.windows.len() - recent(&self.windows).len());
         match settling(&self.windows) {
@@ -132,7 +124,6 @@ impl WarmHistory {
         }
     }
 
-    /// Whether there was a rest in the last third of the windows' time.
     fn has_rested_lately(&self) -> bool {
         let from = self.windows.len() - recent(&self.windows).len();
         self.rests.last().is_some_and(|(before, _)| *before > from)
@@ -205,7 +196,6 @@ fn settling(windows: &[WarmWindow]) -> WarmEnd {
     }
 }
 
-/// The pace over the last third of the warm-up.
 fn pace(windows: &[WarmWindow]) -> Pace {
     let recent = recent(windows);
     Pace { requests: recent.iter().map(|window| window.requests).sum(), time: total_time(recent), busy: None }

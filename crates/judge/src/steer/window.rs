@@ -13,7 +13,6 @@ use crate::thresholds::{
 /// again as its p50 needs.
 const POOLED_LEAST: u64 = 3 * BEYOND_PER_BLOCK / ROUNDS_LEAST as u64;
 
-/// What decides a window's extent, apart from the variants' pace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowRule {
     /// `None` for 20 ms.
@@ -44,7 +43,6 @@ pub enum Extent {
     Time(Nanoseconds),
 }
 
-/// Whether every window holds the declared periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Periods {
     /// At least 20 of the longest period, or none is declared.
@@ -53,16 +51,13 @@ pub enum Periods {
     Cut,
 }
 
-/// What decides how variants are paired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The experiment's wish, before anything has been measured at the point.
     Asked(PairingChoice),
     /// The pairing of earlier blocks. Blocks repeat each other, so it does not change.
     Settled(Pairing),
 }
 
-/// How variants are paired at one point of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrangement {
     pub pairing: Pairing,
@@ -80,9 +75,7 @@ pub struct Arrangement {
 )]
 pub struct FewRequests {
     pub pairing: Pairing,
-    /// Requests that a window must hold.
     pub least: u64,
-    /// What a window may take.
     pub longest: Nanoseconds,
     /// Requests that fit into that time.
     pub held: u64,

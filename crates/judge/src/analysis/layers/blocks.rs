@@ -23,7 +23,6 @@ pub(crate) struct Level {
 pub(crate) struct PointSamples<'s, 'a> {
     /// One for each variant of the question, over all requests.
     pub all: Vec<&'s VariantSamples<'a>>,
-    /// The variants of each batch; one entry if all lived at once.
     pub batches: Vec<Vec<VariantId>>,
     pub first_stage: usize,
 }
@@ -43,7 +42,6 @@ enum Reference {
     Nothing,
 }
 
-/// Why two variants cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Incomparable {
     /// The variant has no figure against its reference.
@@ -51,14 +49,12 @@ pub(crate) enum Incomparable {
     /// They lived in different batches, and the baseline, which lived in both, has no figure of this
     /// quantity.
     Apart,
-    /// No block has both.
     NoBlock,
 }
 
 /// The level in each block by the block's number.
 type ByBlock = Result<BTreeMap<u32, Level>, Absence>;
 
-/// The levels of several variants in one quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VariantLevels(BTreeMap<VariantId, (Reference, ByBlock)>);
 
@@ -150,7 +146,6 @@ fn levels(
     }
 }
 
-/// Difference and ratio over blocks.
 pub(crate) fn estimates(levels: &BTreeMap<u32, Level>, first_stage: usize) -> (Estimate, Estimate) {
     let estimated = |pick: fn(&Level) -> f64| {
         let values: Vec<f64> = levels.values().map(pick).collect();

@@ -25,12 +25,10 @@ struct QuantityEstimates {
     quantity: Quantity,
     /// Only figures that may be used.
     figures: Vec<Option<Estimate>>,
-    /// Why a stage cannot be compared with any other.
     exclusions: Vec<Option<Exclusion>>,
     levels: VariantLevels,
 }
 
-/// The cost of one stage over another, and what limits it.
 struct StageDifference {
     from: usize,
     estimates: (Estimate, Estimate),
@@ -131,7 +129,6 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         }
     }
 
-    /// Compares a stage with the next usable one below.
     fn below(&self, measure: &QuantityEstimates, place: usize) -> Result<StageDifference, String> {
         let from = measure.exclusions[..place].iter().rposition(Option::is_none);
         let first = from.map_or(0, |from| from + 1);
@@ -157,7 +154,6 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         stage_cost(measure.quantity, None, found.map_err(Some))
     }
 
-    /// Difference and ratio of two usable stages.
     fn against(
         &self,
         measure: &QuantityEstimates,

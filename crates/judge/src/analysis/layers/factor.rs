@@ -19,7 +19,6 @@ use crate::estimate::{estimate, mean_with_error};
 use crate::question::{AskedSizes, Question};
 use crate::stats::multiple::p_against_zero;
 
-/// The stage name of a whole chain.
 pub(super) const WHOLE: &str = "whole";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +32,6 @@ pub(super) struct VariantPair {
     pub is_whole: bool,
 }
 
-/// One pair at one point in one quantity.
 #[derive(Debug, Clone)]
 pub(super) struct PairCosts {
     pub pair: VariantPair,
@@ -41,7 +39,6 @@ pub(super) struct PairCosts {
     pub quantity: Quantity,
     /// The figure of the lower variant: the scale for relevance and noise.
     pub scale: f64,
-    /// By block.
     pub costs: BTreeMap<u32, f64>,
     /// Blocks of the first stage of Stein's rule.
     pub first_stage: usize,
@@ -179,7 +176,6 @@ fn groups(question: &Question) -> Vec<PointGroup> {
     groups
 }
 
-/// Compares a pair at every point of a group with the pair at the first.
 fn differences(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Vec<Interaction> {
     let Some((first, rest)) = costs.split_first() else { return Vec::new() };
     let label = |measured: &PairCosts| question.points[measured.point.index()].label.clone();
@@ -229,7 +225,6 @@ impl FactorComparison<'_> {
     }
 }
 
-/// The line through a pair's costs over the sizes of a group.
 fn slope(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Option<Slope> {
     let size = |measured: &&PairCosts| match question.asked(measured.point) {
         AskedSizes::One(size) => Some(size.get()),

@@ -26,14 +26,11 @@ pub enum Member {
     Absent(usize),
 }
 
-/// Single layers above one variant, and the variant that has all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SingleLayers {
     pub family: String,
     pub base: Member,
-    /// One layer each.
     pub singles: Vec<(Member, String)>,
-    /// Has all layers.
     pub whole: Member,
 }
 
@@ -77,7 +74,6 @@ pub fn single_layers(question: &Question) -> Vec<SingleLayers> {
     all.iter().filter_map(largest_check).collect()
 }
 
-/// A variant whose layers and settings are known.
 #[derive(Debug, Clone, Copy)]
 struct KnownMember<'q> {
     member: Member,
@@ -108,7 +104,6 @@ fn known(question: &Question) -> impl Iterator<Item = VariantId> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// `cores`, or a variable.
     pub key: String,
     pub from: String,
     pub to: String,

@@ -56,7 +56,6 @@ pub(crate) struct Layers<'q> {
     singles: Vec<SingleLayers>,
     estimates: Vec<Chain>,
     sums: Vec<SumCheck>,
-    /// The costs of each pair of stages, for the factors.
     measured: Vec<PairCosts>,
 }
 
@@ -70,7 +69,6 @@ pub(crate) struct PointContext<'s, 'a> {
     pub why: &'s dyn Fn(Absence, Quantity) -> String,
 }
 
-/// Why a variant's figure of a quantity may not be compared with another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Exclusion {
     /// The verdict table refuses it too.
@@ -146,7 +144,6 @@ impl<'q> Layers<'q> {
         Self { question, chains, singles, estimates: Vec::new(), sums: Vec::new(), measured: Vec::new() }
     }
 
-    /// Whether the question has any chain or sum check.
     pub(crate) fn is_asked(&self) -> bool {
         !(self.chains.is_empty() && self.singles.is_empty())
     }
@@ -160,7 +157,6 @@ impl<'q> Layers<'q> {
         self.sums.extend(self.singles.iter().map(|singles| sum::check(&self.question, context, singles)));
     }
 
-    /// The results, and findings for those worth one.
     pub(crate) fn end(mut self) -> (Layering, Vec<Finding>) {
         correct(self.sums.iter_mut().flat_map(|check| &mut check.rows).collect());
         let (mut interactions, slopes) = factor::over(&self.question, self.measured);
@@ -207,7 +203,6 @@ fn finding(subject: String, evidence: String, remedy: &str) -> Finding {
     }
 }
 
-/// A difference with its sign and unit.
 fn signed(unit: Unit, value: f64) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     format!("{sign}{}", unit.display(value))

@@ -57,7 +57,6 @@ fn variants(
     singles.members().map(variant).collect()
 }
 
-/// Every additive quantity that one of these variants has.
 fn rows(
     question: &Question,
     context: &PointContext<'_, '_>,

@@ -28,7 +28,6 @@ const REQUESTS: usize = 10;
 /// ln(time) of a variant in a class, by the batch in which it lived.
 type BlockLevels = BTreeMap<BatchId, f64>;
 
-/// The levels of all variants in one class.
 #[derive(Debug)]
 struct Class {
     levels: Vec<BlockLevels>,
@@ -95,7 +94,6 @@ pub(super) fn advice(
     })
 }
 
-/// The middle between a place and the one before it.
 fn between(places: &[f64], at: usize) -> f64 {
     0.5 * (places[at - 1] + places[at])
 }
@@ -108,7 +106,6 @@ fn classes(scatters: &[&Scatter], places: usize) -> Vec<Range<usize>> {
 }
 
 struct CurvePart {
-    /// The indices of the curve's places.
     places: Range<usize>,
     from: f64,
     to: f64,
@@ -122,7 +119,6 @@ impl CurvePart {
     }
 }
 
-/// A variant's levels in a class.
 fn levels(requests: &[Request<'_>], curve: &[Option<f64>], places: &[f64], part: &CurvePart) -> BlockLevels {
     let known: Vec<f64> = curve[part.places.clone()].iter().copied().flatten().collect();
     let Some(level) = mean(&known) else { return BlockLevels::new() };

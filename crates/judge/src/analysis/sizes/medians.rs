@@ -8,7 +8,6 @@ use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
 /// The quantiles of a curve: median, middle half, and middle 90 %.
 pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
-/// The index of the median.
 pub(super) const MEDIAN: usize = 2;
 
 /// Up to this many variants, every pair's ratio is kept.
@@ -38,7 +37,6 @@ pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
     each.map(|(quantile, curve)| SizeQuantile { quantile, time_ns: times(curve) }).collect()
 }
 
-/// A variant's median over size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Median<'a> {
     pub(super) scatter: &'a Scatter,

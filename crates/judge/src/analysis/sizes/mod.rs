@@ -49,7 +49,6 @@ struct OperationAnalysis<'a> {
     service: Curves,
 }
 
-/// Scatters and smoothed quantiles of each variant at common places.
 struct Curves {
     places: Vec<f64>,
     scatters: Vec<Scatter>,

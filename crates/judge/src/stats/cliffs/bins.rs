@@ -20,13 +20,10 @@ const LEAST_ERROR: f64 = 1e-5;
 /// Bins with about equal counts; observations of one size are in one bin.
 #[derive(Debug, Clone)]
 pub(super) struct Bins {
-    /// The mean size of each bin.
     pub size: Vec<f64>,
     /// The smallest and largest size of each bin.
     pub range: Vec<(f64, f64)>,
-    /// The median time of each bin.
     pub time: Vec<f64>,
-    /// The standard error of that median.
     pub error: Vec<f64>,
     /// Each bin's observations, ascending by time, with block levels removed.
     members: Vec<Vec<Timed>>,
@@ -36,7 +33,6 @@ pub(super) struct Bins {
     starts: Vec<usize>,
 }
 
-/// One observation with its block's level removed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Single {
     pub block: u32,
@@ -109,7 +105,6 @@ impl Bins {
         self.starts[gap + 1]
     }
 
-    /// The observations of some bins, by size.
     pub fn singles(&self, bins: Range<usize>) -> &[Single] {
         &self.singles[self.starts[bins.start]..self.starts[bins.end.min(self.len())]]
     }

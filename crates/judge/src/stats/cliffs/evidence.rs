@@ -32,7 +32,6 @@ const OF_MEDIAN: f64 = 0.5;
 pub(super) struct Evidence<'a> {
     search: &'a Search<'a>,
     fit: &'a Fit,
-    /// The bins' lower and upper quartiles.
     quartiles: [Bins; 2],
 }
 
@@ -179,7 +178,6 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The quartiles of the values on one side of a step.
 #[derive(Debug, Clone, Copy)]
 struct Quartiles {
     lower: f64,

@@ -3,7 +3,6 @@
 //!
 //! This module knows neither blocks nor what is worth reporting.
 
-/// What begins at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
     /// 0 below the place, 1 above.
@@ -21,7 +20,6 @@ pub(super) enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Term {
     pub shape: Shape,
-    /// The size at which it begins.
     pub place: f64,
 }
 
@@ -63,7 +61,6 @@ impl Term {
 /// transfer's time is level + size/rate; the others take up curvature without a corner.
 const SMOOTH: [fn(f64) -> f64; 4] = [|_| 1.0, |u| u, f64::sqrt, |u| u.max(1e-12).ln()];
 
-/// A course fitted to bins.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub terms: Vec<Term>,
@@ -102,7 +99,6 @@ impl Data<'_> {
 }
 
 impl Fit {
-    /// Fits the course by least squares.
     pub fn new(data: &Data<'_>, terms: Vec<Term>) -> Self {
         let unit = data.size.last().copied().unwrap_or(1.0);
         let root_weight: Vec<f64> = data.error.iter().map(|error| 1.0 / error).collect();

@@ -45,7 +45,6 @@ const OUTSIDE: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The time steps up or down.
     Level,
     /// The time per further byte changes.
     Slope,
@@ -98,7 +97,6 @@ pub struct Found {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     pub steps: (f64, f64),
-    /// Changes of slope.
     pub corners: (f64, f64),
 }
 
@@ -142,11 +140,9 @@ pub fn find(scatter: &Scatter, margin: f64) -> Found {
     Found { cliffs, ..found }
 }
 
-/// Makes cliffs of terms.
 struct CliffBuilder<'a> {
     search: &'a Search<'a>,
     fit: &'a Fit,
-    /// The fit in each resample of blocks.
     resampled: Vec<Fit>,
     blocks: usize,
     /// Standard error of the blocks' mean level, on the log scale.
@@ -223,7 +219,6 @@ impl CliffBuilder<'_> {
         Some(Interval { point: period, lower, upper })
     }
 
-    /// The distance of the bins at a place.
     fn width(&self, place: f64) -> f64 {
         let (gaps, above) = (&self.search.gaps, self.search.gap(place).clamp(1, self.search.gaps.len() - 1));
         gaps[above] - gaps[above - 1]
@@ -235,7 +230,6 @@ impl CliffBuilder<'_> {
         Some(half_width(standard_error(&logarithms, self.blocks)?, self.blocks, LEVEL).exp())
     }
 
-    /// The sizes on either side of a place.
     fn neighbours(&self, place: f64) -> (f64, f64) {
         let singles = self.search.bins.singles(0..self.search.bins.len());
         let above = singles.partition_point(|single| single.size <= place).clamp(1, singles.len() - 1);

@@ -17,7 +17,6 @@ const RAMP_BINS: usize = 2;
 /// The width of the wider bend that may be part of a fit.
 const GENTLE: f64 = 3.0;
 pub(super) const TERMS: usize = 10;
-/// Fewest bins on either side of the corner of a kink or a bend.
 const CORNER_BINS: usize = 2;
 /// Bins on either side among which a resample searches for a place again.
 const NEARBY: usize = 12;
@@ -32,10 +31,8 @@ const STAIRS_GAIN: f64 = 16.0;
 const PHASES: u32 = 8;
 /// How often the step widths for moving stairs are halved.
 const HALVINGS: u32 = 6;
-/// Most moves with one step width.
 const MOVES: u32 = 16;
 
-/// The course and the bins that it is fitted to.
 #[derive(Debug)]
 pub(super) struct Course {
     pub bins: Bins,
@@ -72,7 +69,6 @@ impl Course {
     }
 }
 
-/// Searches for terms over one set of bins.
 pub(super) struct Search<'a> {
     pub bins: &'a Bins,
     /// Places where a step may be: between two bins.
@@ -101,12 +97,10 @@ impl<'a> Search<'a> {
         self.fit(&self.bins.time, others)
     }
 
-    /// The index of the gap at a place.
     pub fn gap(&self, place: f64) -> usize {
         self.gaps.partition_point(|gap| *gap < place)
     }
 
-    /// The gaps allowed for a shape.
     fn places(&self, shape: Shape) -> std::ops::Range<usize> {
         let margin = match shape {
             Shape::Step | Shape::Ramp(_) | Shape::Stairs(_) => 1,
@@ -128,7 +122,6 @@ impl<'a> Search<'a> {
         among.map(gain).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The ramp against which a step at a gap is tested.
     fn ramp(&self, gap: usize) -> Shape {
         let (below, above) = (gap.saturating_sub(RAMP_BINS), (gap + RAMP_BINS).min(self.gaps.len() - 1));
         let bins = (self.gaps[gap] - self.gaps[below]).max(self.gaps[above] - self.gaps[gap]);
@@ -221,14 +214,12 @@ impl<'a> Search<'a> {
         self.with(terms)
     }
 
-    /// The course with the additional bend that gains most.
     pub fn bent(&self, fit: Fit) -> Fit {
         let tried = [Shape::Bend(BEND), Shape::Bend(GENTLE)].map(|shape| self.most(&fit, shape));
         let best = tried.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
         best.map(|(term, _)| self.beside(&fit, term)).unwrap_or(fit)
     }
 
-    /// The term that gains most, if that is enough.
     fn next(&self, fit: &Fit) -> Option<Term> {
         let each = [Shape::Step, Shape::Kink, Shape::Bend(BEND), Shape::Bend(GENTLE), Shape::Stairs(0.0)];
         let tried = each.iter().filter_map(|shape| self.most(fit, *shape));
@@ -333,7 +324,6 @@ impl<'a> Search<'a> {
         best.1
     }
 
-    /// The place of a corner between its neighbouring gaps.
     fn corner(&self, time: &[f64], fit: &Fit, kink: usize) -> f64 {
         let mut others = fit.terms.clone();
         let Term { shape, place } = others.remove(kink);
