@@ -1,4 +1,4 @@
-//! The long form of the coverage simulation: its tables stand in docs/STUDY.md.
+//! The long form of the coverage simulation, which makes tables of docs/STUDY.md.
 //!
 //! `cargo run --release -p weighbridge-judge --example coverage -- [RUNS] [A/A RUNS] [PART OF A LAW'S NAME]`,
 //! by default 4000 and 10000 of every law. The same numbers give the same tables, on any machine and any
@@ -69,7 +69,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Simulates on every core; which thread does what changes nothing.
+/// Simulates on every core; the outcome does not depend on which thread does what.
 fn shared_out(law: &Law, truth: Truth, runs: u64, look: Look) -> Outcome {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let mine = |thread: u64| {
@@ -99,8 +99,8 @@ fn coverage_row(law: &Law, outcome: &Outcome, runs: u64) -> String {
     cells.extend(AT.map(|at| percent(outcome.covered[&at])));
     cells.push(percent(outcome.stopped));
     cells.push(format!("{:.1}", outcome.blocks as f64 / runs as f64));
-    for of in [&outcome.studentised, &outcome.bca] {
-        cells.extend([10, 30].map(|at| percent(of[&at])));
+    for shares in [&outcome.studentised, &outcome.bca] {
+        cells.extend([10, 30].map(|at| percent(shares[&at])));
     }
     cells.extend([10, 30].map(|at| format!("{:.2}", outcome.wider[&at] / runs as f64)));
     cells.push(format!("{:.0} %", 100.0 * outcome.flagged.get()));

@@ -5,8 +5,8 @@
 mod cliff_laws;
 
 use cliff_laws::{
-    BENT, CASES, Case, Law, PLANS, Plan, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, drawn, planted,
-    scatter, shared,
+    BENT, CASES, Case, Law, PLANS, Plan, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, draw_scatter,
+    planted, scatter, shared,
 };
 use weighbridge_judge::stats::cliffs::{Change, Cliff};
 
@@ -24,21 +24,21 @@ fn alarms(laws: &[Law], spacing: Spacing, plan: Plan, seeds: u64) -> f64 {
     laws.iter().map(one).sum::<f64>() / laws.len() as f64
 }
 
-/// Of a case: how often each truth is found, how far off in nine of ten, and how often something else is
-/// told.
+/// For a case: how often each truth is found, how far off in nine of ten, and how often something else is
+/// reported.
 #[allow(clippy::print_stdout)]
 fn row(case: &Case, seeds: u64) {
     let found: Vec<Vec<Cliff>> = (0..seeds).map(|seed| cliffs(&case.scatter(1000 + seed))).collect();
     let wrong = found.iter().filter(|found| case.false_ones(found) > 0).count() as f64 / seeds as f64;
-    let of = |truth: &(Change, f64)| {
+    let accuracy = |truth: &(Change, f64)| {
         let mut offs: Vec<f64> =
             found.iter().filter_map(|found| Case::off(found, *truth)).map(f64::abs).collect();
         offs.sort_by(f64::total_cmp);
         let most = offs.get((0.9 * offs.len() as f64) as usize).or(offs.last());
-        let told = 100.0 * offs.len() as f64 / seeds as f64;
-        format!("{told:.0} %, {:.1} %", 100.0 * most.copied().unwrap_or(f64::NAN))
+        let found = 100.0 * offs.len() as f64 / seeds as f64;
+        format!("{found:.0} %, {:.1} %", 100.0 * most.copied().unwrap_or(f64::NAN))
     };
-    let each: Vec<String> = case.truths.iter().map(of).collect();
+    let each: Vec<String> = case.truths.iter().map(accuracy).collect();
     println!(
         "| {} | {:?} | {} × {} | {} | {:.1} % |",
         case.name,
@@ -78,10 +78,13 @@ fn main() {
     CASES.iter().chain(&SILENT).for_each(|case| row(case, seeds));
     for (most, factor) in SHARES {
         for plan in [PLANS[0], PLANS[1]] {
-            let told = share(seeds, |seed| {
-                !cliffs(&drawn(RANGE, plan, 0.02, 1000 + seed, shared(most, factor))).is_empty()
+            let reported = share(seeds, |seed| {
+                !cliffs(&draw_scatter(RANGE, plan, 0.02, 1000 + seed, shared(most, factor))).is_empty()
             });
-            println!("| share to {most}, {factor} × slower | Linear | {plan:?} | | {:.1} % |", 100.0 * told);
+            println!(
+                "| share to {most}, {factor} × slower | Linear | {plan:?} | | {:.1} % |",
+                100.0 * reported
+            );
         }
     }
 }

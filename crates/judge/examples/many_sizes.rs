@@ -19,7 +19,7 @@ const VARIANTS: u16 = 10;
 const REQUESTS: u32 = 25_000;
 const MOST: f64 = 500_000.0;
 
-/// Level, rate, and a step of its own: variant by variant another.
+/// Each variant has its own level, rate and step.
 fn law(variant: u16, size: f64) -> f64 {
     let variant = f64::from(variant);
     2e5 * (1.0 + variant) + (2.0 + variant) * size + if size > 40_000.0 * variant { 4e5 } else { 0.0 }
@@ -61,7 +61,7 @@ fn run(blocks: u32, requests: u32) -> Vec<TrialRecord> {
     trials
 }
 
-/// The most memory that this process has held, in MiB.
+/// Peak memory of this process in MiB.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

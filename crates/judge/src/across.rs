@@ -1,8 +1,8 @@
-//! Variants of two runs, which were not measured together: costs through a baseline that both runs hold, or
-//! with the variance that the host is known to have from run to run.
+//! Costs between variants of two runs, which were not measured together: through a baseline that both runs
+//! hold, or with the host's known variance from run to run.
 //!
-//! Each run's blocks are its own; no block of one is ever paired with one of the other. Whether the two ways
-//! apply (same program, same host, same load) is the caller's to know, and to say.
+//! No block of one run is ever paired with a block of the other. The caller must know, and say, whether
+//! either way applies (same program, same host, same load).
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::finding::reason;
@@ -20,34 +20,29 @@ use crate::stats::interval::Mean;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 use crate::verdict::{conclude_from_mean, correct, cost_without_verdict};
 
-/// One run, as far as it is compared: of a shared baseline as variant 0 and the compared one as variant 1, or
-/// of the compared one alone.
+/// The part of one run that is compared: a shared baseline as variant 0 and the compared variant as 1, or the
+/// compared variant alone. Question and trials hold only these variants, numbered so.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedRun<'a> {
-    /// What the run was asked, cut down to those variants.
     pub question: &'a Question,
-    /// Its trials, cut down and numbered likewise.
     pub trials: &'a [TrialRecord],
-    /// What the run by itself says of them.
     pub summary: &'a Summary,
 }
 
-/// A quantity of one part, on the log scale, with the blocks it rests on.
+/// Block means of ln(quantity or ratio).
 struct Logs {
     mean: Mean,
     blocks: u32,
 }
 
-/// One quantity of both runs.
 struct BothLogs {
     first: Logs,
     second: Logs,
 }
 
-/// The second run's variant over the first's, each against its own run's share of the same baseline: with
-/// block log-ratios a and b of the runs, ln ratio = b̄ − ā, variances add, degrees of freedom by Welch and
-/// Satterthwaite. What changed on the host between the runs cancels as far as it changed baseline and variant
-/// by the same factor.
+/// Compares the second run's variant with the first's, each as a ratio to the baseline of its own run: with
+/// block log-ratios a and b of the runs, ln ratio = b̄ − ā; variances add; degrees of freedom by Welch and
+/// Satterthwaite. A change of the host between the runs cancels if it multiplies baseline and variant alike.
 pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<Cost> {
     let records = [first, second].map(|part| Records::new(part.trials));
     table(first, second, VariantId(1), |point, scope, quantity| {
@@ -66,9 +61,9 @@ pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<
     })
 }
 
-/// The second run's variant over the first's, with the host's deviation from run to run in the error:
-/// s_a²/n_a + s_b²/n_b + 2·s_run², of which the last part is one estimate with its own degrees of freedom.
-/// Quantities whose deviation was not calibrated are withheld.
+/// Compares the second run's variant with the first's; the host's deviation from run to run is part of the
+/// error: s_a²/n_a + s_b²/n_b + 2·s_run². The last term has its own degrees of freedom. Quantities whose
+/// deviation was not calibrated are withheld.
 pub fn through_calibration(first: ComparedRun<'_>, second: ComparedRun<'_>, found: &[RunToRun]) -> Vec<Cost> {
     let records = [first, second].map(|part| Records::new(part.trials));
     table(first, second, VariantId(0), |point, scope, quantity| {
@@ -81,9 +76,10 @@ pub fn through_calibration(first: ComparedRun<'_>, second: ComparedRun<'_>, foun
             samples.figure(quantity).map_err(|absence: Absence| absence.to_string())?;
             let logs = samples.log_values(quantity);
             let blocks = logs.len() as u32;
-            let stage = (part.question.blocks.min as usize).max(BLOCKS_FOR_INTERVAL);
+            let first_stage = (part.question.blocks.min as usize).max(BLOCKS_FOR_INTERVAL);
             let enough = logs.len() >= BLOCKS_FOR_INTERVAL;
-            let mean = Mean::with_first_stage(&logs, stage).filter(|_| enough).ok_or_else(|| few(blocks))?;
+            let mean =
+                Mean::with_first_stage(&logs, first_stage).filter(|_| enough).ok_or_else(|| few(blocks))?;
             Ok::<_, String>(Logs { mean, blocks })
         };
         let (first, second) = (logs(first, &records[0])?, logs(second, &records[1])?);
@@ -129,7 +125,7 @@ fn table(
     costs
 }
 
-/// The first run's own figure of the row, which a ratio is made a difference by.
+/// The first run's own figure for the row. It turns a ratio into a difference.
 fn figure(first: ComparedRun<'_>, row: &Cost, compared: VariantId) -> Option<f64> {
     let name = &first.question.variants[compared.index()].name;
     let variant = first.summary.variants.iter().find(|v| v.name == *name && v.point == row.point)?;
@@ -151,14 +147,13 @@ fn fill(row: &mut Cost, logs: BothLogs, question: &Question, figure: Option<f64>
         bootstrap: None,
     };
     row.ratio = Some(estimate(&|ratio| ratio));
-    // No block holds both variants: the difference is that of the ratio, at the first run's level.
+    // No block holds both variants, so the difference follows from the ratio, at the first run's level.
     row.difference = figure.map(|figure| estimate(&|ratio| figure * (ratio - 1.0)));
     let conclusion = conclude_from_mean(mean, row.quantity, question.margin);
     (row.verdict, row.effect, row.reason, row.p) =
         (conclusion.verdict, conclusion.effect, conclusion.reason, conclusion.p);
 }
 
-/// Lets what either run says against its own figures override.
 fn doubt(row: &mut Cost, first: ComparedRun<'_>, second: ComparedRun<'_>, compared: VariantId) {
     let mut refuse = |verdict: Verdict, reason: String| {
         (row.verdict, row.effect, row.reason) = (verdict, None, Some(reason));

@@ -1,46 +1,44 @@
-//! The generator compared with the truth: what each response would have been by the probe's own record.
+//! The generator's error: measured responses compared with those that the probe's own record implies.
 //!
-//! A probe serves one request after the other and records how long each occupied it. With the times at which
-//! requests were due, the recursion of a first-come-first-served queue gives every response; what was
-//! measured beyond it is the error of generator, kernel and wire together. Pure: nothing is measured here.
+//! A probe serves one request after the other and records how long each occupied it. From these times and the
+//! times at which requests were due, the recursion of a first-come-first-served queue gives every true
+//! response. The rest of the measured response is the error of generator, kernel and wire together.
 
 use weighbridge_model::calibration::{ErrorCurve, ErrorQuantile};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::RequestRecord;
 
-/// Fewest requests beyond a quantile that is given.
+/// The fewest requests beyond a quantile that is reported.
 const BEYOND: f64 = 20.0;
 
-/// Two-sided 95 % quantile of the standard normal law.
+/// Two-sided 95 % quantile of the standard normal distribution.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 
-/// Measured and replayed response of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replayed {
-    /// As measured: done − due.
+    /// done − due.
     pub measured: Nanoseconds,
-    /// By the recursion.
     pub truth: Nanoseconds,
 }
 
 impl Replayed {
-    /// Measured minus truth, in nanoseconds.
+    /// In nanoseconds.
     pub fn error(self) -> i64 {
         self.measured.as_nanos() as i64 - self.truth.as_nanos() as i64
     }
 }
 
-/// Replays one window. `occupied[k]` is the whole time that the probe's k-th request occupied it. The k-th
-/// request that was done is the k-th that was served, because the probe serves one at a time; so by Lindley's
-/// recursion freeₖ = max(freeₖ₋₁, dueₖ) + occupiedₖ and truthₖ = freeₖ − dueₖ.
+/// Replays one window; `occupied[k]` is the time for which the probe's k-th request occupied it. The probe
+/// serves one at a time, so the k-th request that was done is the k-th that was served. Lindley's recursion:
+/// freeₖ = max(freeₖ₋₁, dueₖ) + occupiedₖ and truthₖ = freeₖ − dueₖ.
 ///
-/// Returns `None` where the counts differ: a request was lost or is missing in the record.
+/// `None` if the counts differ: a request was lost or is missing in the record.
 pub fn replay(requests: &[RequestRecord], occupied: &[Nanoseconds]) -> Option<Vec<Replayed>> {
     if requests.len() != occupied.len() {
         return None;
     }
     let mut by_done: Vec<&RequestRecord> = requests.iter().collect();
-    // Replies of one read are done at the same time; they were due in the order in which they were served.
+    // Replies of one read are done at the same time; they were served in the order in which they were due.
     by_done.sort_by_key(|request| (request.done, request.due));
     let mut free = 0;
     let replayed = by_done.into_iter().zip(occupied).map(|(request, occupied)| {
@@ -51,8 +49,8 @@ pub fn replay(requests: &[RequestRecord], occupied: &[Nanoseconds]) -> Option<Ve
     Some(replayed.collect())
 }
 
-/// The error curve of replayed requests; `None` of none at all. What lies beyond the law of no delay is left
-/// open.
+/// The error curve of replayed requests; `None` if there are none. The error beyond another law's is left
+/// open, for [`beyond`].
 pub fn error_curve(law: &str, shape: &str, replayed: &[Replayed]) -> Option<ErrorCurve> {
     let mut errors: Vec<i64> = replayed.iter().map(|one| one.error()).collect();
     let mut truths: Vec<u64> = replayed.iter().map(|one| one.truth.as_nanos()).collect();
@@ -73,7 +71,7 @@ pub fn error_curve(law: &str, shape: &str, replayed: &[Replayed]) -> Option<Erro
     })
 }
 
-/// Fills in what each curve has beyond the one of the same shape under `law`.
+/// Fills in each curve's error beyond the curve of the same shape under `law`.
 pub fn beyond(curves: &mut [ErrorCurve], law: &str) {
     let bases: Vec<ErrorCurve> = curves.iter().filter(|curve| curve.law == law).cloned().collect();
     for curve in curves.iter_mut().filter(|curve| curve.law != law) {
@@ -83,7 +81,7 @@ pub fn beyond(curves: &mut [ErrorCurve], law: &str) {
     }
 }
 
-/// The place of quantile `q` among `count` sorted values by nearest rank.
+/// The index of quantile `q` among `count` sorted values, by nearest rank.
 fn rank(count: usize, q: f64) -> usize {
     ((q * count as f64).ceil() as usize).clamp(1, count) - 1
 }
@@ -92,15 +90,15 @@ fn supported(sorted: &[i64], q: f64) -> Option<ErrorQuantile> {
     (sorted.len() as f64 * (1.0 - q) >= BEYOND).then(|| quantile(sorted, q))
 }
 
-/// Quantile `q` of sorted values with its interval: the count below the true quantile is binomial(n, q), so
-/// its ends are the values at n·q ± 1.96·√(n·q·(1−q)) (normal approximation; David & Nagaraja, Order
+/// Quantile `q` of sorted values with its interval. The count below the true quantile is binomial(n, q), so
+/// the ends are the values at n·q ± 1.96·√(n·q·(1−q)) (normal approximation; David & Nagaraja, Order
 /// Statistics, section 7.1).
 fn quantile(sorted: &[i64], q: f64) -> ErrorQuantile {
     let n = sorted.len() as f64;
-    let spread = NORMAL_95 * (n * q * (1.0 - q)).sqrt();
+    let half_width = NORMAL_95 * (n * q * (1.0 - q)).sqrt();
     let last = sorted.len() - 1;
-    let lower = ((n * q - spread).floor().max(1.0) as usize - 1).min(last);
-    let upper = ((n * q + spread).ceil() as usize).min(last);
+    let lower = ((n * q - half_width).floor().max(1.0) as usize - 1).min(last);
+    let upper = ((n * q + half_width).ceil() as usize).min(last);
     ErrorQuantile { point: sorted[rank(sorted.len(), q)], lower: sorted[lower], upper: sorted[upper] }
 }
 

@@ -1,5 +1,5 @@
-//! What exports show beyond the summary: which windows count, what single blocks say, merged histograms.
-//! Values of blocks are those that estimates are made of; nothing here is an estimate of its own.
+//! What exports show beyond the summary: windows that count, values of blocks, merged histograms. The values
+//! of blocks are those from which estimates are made; nothing here is an estimate itself.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,9 @@ use crate::question::{Point, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection, add, quantile};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
-/// The percentiles of a distribution, in percent.
+/// In percent.
 const PERCENTS: [f64; 10] = [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999, 100.0];
 
-/// The evidence of a run.
 pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
     let records = Records::new(trials);
     let mut operations = Vec::new();
@@ -59,7 +58,7 @@ fn operation(point: &Point, variant: &str, scope: Scope, samples: &VariantSample
     }
 }
 
-/// Histograms by outcome, merged over blocks; those of outcomes that did not occur are left out.
+/// Histograms by outcome, merged over blocks; outcomes that did not occur are left out.
 fn outcomes(cells: &[&Cell<'_>], scope: Scope) -> Vec<OutcomeTimes> {
     let all = std::iter::once(Outcome::Ok).chain(ErrorKind::ALL.into_iter().map(Outcome::Error));
     let merged = |outcome| {
@@ -74,8 +73,8 @@ fn outcomes(cells: &[&Cell<'_>], scope: Scope) -> Vec<OutcomeTimes> {
     all.filter_map(merged).collect()
 }
 
-/// Percentiles of response times as quantiles are taken of them: of good replies and timeouts, from 20
-/// requests beyond on. The least and the greatest are there wherever anything is.
+/// Percentiles of response times over good replies and timeouts, with at least 20 requests beyond each. The
+/// smallest and the largest are always there.
 fn percentiles(cells: &[&Cell<'_>], scope: Scope) -> Vec<Percentile> {
     let mut merged: TimeHistogram = time_histogram();
     cells.iter().for_each(|cell| add(&mut merged, &cell.times(scope).response));

@@ -1,4 +1,5 @@
-//! Whether a gate passes: `fail_if` fails only on what is shown, `require` passes only on what is shown.
+//! Whether a gate passes. `fail_if` fails only if the condition is shown; `require` passes only if it is
+//! shown.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Verdict};
 use weighbridge_model::gate::{Bound, Gate, GateKind, Subject};
@@ -6,22 +7,21 @@ use weighbridge_model::summary::{Cost, Summary};
 
 use crate::single::Single;
 
-/// What became of a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateOutcome {
     Passed,
-    /// It failed; the text says on which figure.
+    /// The text says on which figure.
     Failed(String),
 }
 
-/// A figure under a gate: what it is called, and its interval (a point without one for counts).
+/// A figure under a gate: its name and interval; for counts, a point.
 struct Figure {
     name: String,
     interval: Option<(f64, f64)>,
 }
 
-/// Judges a gate on a run. A relative bound looks at every cost of the quantity over the whole workload, an
-/// absolute one at every variant's figure; each must pass.
+/// Judges a gate on a run. A relative bound applies to every cost of the quantity over the whole workload, an
+/// absolute one to every variant's figure; all must pass.
 pub fn judge(gate: &Gate, summary: &Summary) -> GateOutcome {
     let (figures, bound) = match (gate.subject, gate.bound) {
         (Subject::Errors, Bound::Absolute(bound)) => (errors(summary, |errors, _| errors), bound),
@@ -34,7 +34,7 @@ pub fn judge(gate: &Gate, summary: &Summary) -> GateOutcome {
     decide(gate, &figures, bound)
 }
 
-/// Judges a gate on one URL's figures; a relative bound has no baseline there and nothing can be shown.
+/// Judges a gate on one URL's figures. A relative bound has no baseline there, so nothing can be shown.
 pub fn judge_single(gate: &Gate, single: &Single) -> GateOutcome {
     let count = |value: f64| Some((value, value));
     let figure = |name: &str, interval| vec![Figure { name: name.to_owned(), interval }];
@@ -74,7 +74,7 @@ fn decide(gate: &Gate, figures: &[Figure], bound: f64) -> GateOutcome {
     }
 }
 
-/// An interval in the unit of the gate's bound.
+/// In the unit of the gate's bound.
 fn range(gate: &Gate, lower: f64, upper: f64) -> String {
     let show = |value: f64| match (gate.subject, gate.bound) {
         (Subject::Errors, Bound::Absolute(_)) => format!("{value:.0}"),
@@ -84,7 +84,7 @@ fn range(gate: &Gate, lower: f64, upper: f64) -> String {
     if lower == upper { show(lower) } else { format!("[{}, {}]", show(lower), show(upper)) }
 }
 
-/// The whole workload's rows: `all`, or the only operation.
+/// Whether a cost is of the whole workload: of `all`, or of the only operation.
 fn is_whole(summary: &Summary, cost: &Cost) -> bool {
     let several = summary.costs.iter().any(|other| other.point == cost.point && other.operation == "all");
     !several || cost.operation == "all"
@@ -119,7 +119,7 @@ fn absolutes(summary: &Summary, quantity: Quantity) -> Vec<Figure> {
     figures.collect()
 }
 
-/// Failures of every window that was asked well, those that are in no figure among them.
+/// Failures in all windows with proper load, including those that are in no figure.
 fn errors(summary: &Summary, combine: fn(f64, f64) -> f64) -> Vec<Figure> {
     let figure = |variant: &weighbridge_model::summary::VariantSummary| {
         let other = variant.other_windows;

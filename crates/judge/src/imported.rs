@@ -1,5 +1,5 @@
-//! Rows that another program measured, as a run: figures and curves, and no verdict. Its series were measured
-//! one after another, each once: there are no blocks, so there is no interval either, and what changed
+//! Rows that another program measured, as a run with figures and curves, but without verdicts. Its series
+//! were measured one after another, each once. Without blocks there is no interval, and whatever changed
 //! between two series is in every comparison of them.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
@@ -18,19 +18,17 @@ use crate::stats::scatter::{Observation, Scatter};
 use crate::stats::smooth::{Smooth, places, smooth};
 use crate::thresholds::LEVEL;
 
-/// The operation of all imported rows.
 const OPERATION: &str = "pong";
-/// Why nothing is concluded.
 const REASON: &str = "not measured together";
 
-/// A summary without verdicts and what charts draw. The first series is the reference.
+/// A summary without verdicts, and data for charts. The first series is the reference.
 pub fn imported(series: &[Series<'_>], run: Run) -> (Summary, Detail) {
     let (size_curves, size_ratios) = curves(series);
     let detail = Detail { size_curves, size_ratios, size_samples: samples(series), ..Detail::default() };
     (summary(series, run), detail)
 }
 
-/// Sizes asked for and times in nanoseconds that may be used.
+/// Size and time in nanoseconds of each usable row.
 fn good<'a>(series: &'a Series<'_>) -> impl Iterator<Item = (u64, f64)> + 'a {
     series.good().map(|row| (row.size(), row.time_ms() * 1e6))
 }
@@ -118,8 +116,8 @@ fn retried(series: &Series<'_>) -> Option<Finding> {
     })
 }
 
-/// Errors by the kind that a fault is, as far as the log tells: what failed did so for any reason, and a time
-/// that is not above 0 is no error of the service.
+/// Errors by kind, as far as the log has it: a failed row may have any reason, and a time that is not above 0
+/// is no error of the service.
 fn by_kind(series: &Series<'_>) -> ErrorCounts {
     let faults = series.faults();
     let status = series.rows().filter(|row| row.has_other_status()).count() as u64;
@@ -172,7 +170,8 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         scatters.iter().map(|scatter| smooth(scatter, &QUANTILES, &places, &[])).collect();
     let medians = medians(&scatters, &smoothed);
     // Ping's times and the client's are not compared.
-    let is_like = |variant: usize, reference: usize| time_of(&series[variant]) == time_of(&series[reference]);
+    let is_like =
+        |variant: usize, reference: usize| time_kind(&series[variant]) == time_kind(&series[reference]);
     let ratios = |variant: usize, reference: usize| medians[variant].ratios(&medians[reference]);
     let alike =
         ratios_to_others(&medians, ratios).filter(|(variant, reference, _)| is_like(*variant, *reference));
@@ -181,14 +180,14 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         reference: series[reference].name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: time_of(&series[variant]),
+        time: time_kind(&series[variant]),
         ratio,
     });
     let curve = |at: usize, series: &Series<'_>| SizeCurve {
         variant: series.name.clone(),
         point: Default::default(),
         operation: OPERATION.to_owned(),
-        time: time_of(series),
+        time: time_kind(series),
         requests: scatters[at].len() as u64,
         size_bytes: places.iter().map(|place| *place as u64).collect(),
         quantiles: quantiles(&smoothed[at]),
@@ -199,8 +198,8 @@ fn curves(series: &[Series<'_>]) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
     (filled.map(|(at, series)| curve(at, series)).collect(), others.collect())
 }
 
-/// Which time a series is of; one log has the same in all rows of a series.
-fn time_of(series: &Series<'_>) -> SizeTime {
+/// All rows of a series in one log hold the same time.
+fn time_kind(series: &Series<'_>) -> SizeTime {
     if series.is_relayed() { SizeTime::Relayed } else { SizeTime::Service }
 }
 
@@ -215,7 +214,7 @@ fn samples(series: &[Series<'_>]) -> Vec<SizeSamples> {
             variant: series.name.clone(),
             point: Default::default(),
             operation: OPERATION.to_owned(),
-            time: time_of(series),
+            time: time_kind(series),
             size_bytes,
             time_ns,
             failed: series.faults().total(),
@@ -230,7 +229,7 @@ mod tests {
     use weighbridge_model::ppbench::{COLUMNS, Naming, read, series};
 
     #[test]
-    fn times_of_ping_and_of_the_client_are_told_apart_and_not_compared() {
+    fn times_of_ping_and_of_the_client_are_distinguished_and_not_compared() {
         let mut text = COLUMNS.join(",") + "\n";
         for size in (1..=50).map(|n| 1000 * n) {
             for (experiment, path) in [("a", "mping"), ("b", "ping"), ("c", "ping")] {
@@ -262,8 +261,8 @@ mod tests {
         let names: Vec<_> =
             summary.variants.iter().map(|v| (v.name.as_str(), v.requests, v.errors)).collect();
         assert_eq!(names, [("go on m", 200, 0), ("ruby on m", 202, 2)]);
-        let told: Vec<_> = summary.findings.iter().map(|f| (f.name.as_str(), f.subject.as_str())).collect();
-        assert_eq!(told, [(REASON, ""), ("errors", "ruby on m"), ("retried", "ruby on m")]);
+        let found: Vec<_> = summary.findings.iter().map(|f| (f.name.as_str(), f.subject.as_str())).collect();
+        assert_eq!(found, [(REASON, ""), ("errors", "ruby on m"), ("retried", "ruby on m")]);
         let evidence = &summary.findings[1].evidence;
         assert_eq!(evidence, "2 of 202 rows are in no figure: 1 failed, 1 of a time not above 0");
         let kinds = summary.variants[1].errors_by_kind;

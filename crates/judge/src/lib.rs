@@ -1,12 +1,12 @@
-//! Records in, summary out: estimates, verdicts, diagnosis, advice, next step. Pure.
+//! Records in, summary out: estimates, verdicts, self-check, advice and next steps.
 //!
-//! No clock, no input or output, no randomness: the same records give the same summary on every machine. The
-//! crate refuses to render anything, to measure anything and to carry out the steps that it names.
+//! There is no clock, no input or output and no randomness: the same records give the same summary on every
+//! machine. The crate renders nothing, measures nothing, and does not carry out the steps that it names.
 //!
-//! The way through it: [`records`] puts trials into blocks, [`estimate`] makes block estimates of them,
-//! [`verdict`] concludes, [`checks`] say what speaks against it, [`analysis`] says what else there is to
-//! know, [`summary::summarise`] puts all of it in order, and [`steer`] answers what to run next. Every number
-//! that decides something stands in [`thresholds`].
+//! [`records`] sorts trials into blocks, [`estimate`] makes estimates, [`verdict`] concludes, [`checks`] look
+//! for reasons against the conclusions, [`analysis`] adds further results, [`summary::summarise`] puts all of
+//! this together, and [`steer`] says what to run next. Every number that decides something is in
+//! [`thresholds`].
 
 pub mod across;
 pub mod analysis;

@@ -1,8 +1,8 @@
 //! Times of the messages of streams, for `weigh load URL`.
 //!
-//! Replies of a stream are timed one by one as they come. Of messages that the client streams nothing tells
-//! when the server has one: there the call's time is divided by them. That is a share of the call and no
-//! latency, and the two never stand in one figure.
+//! Replies of a stream are timed one by one as they arrive. Of messages that the client streams, nobody knows
+//! when the server has received one, so the call's time is divided by their number. Such a share is not a
+//! latency, and the two kinds are never mixed in one figure.
 
 use weighbridge_model::experiment::CallStream;
 use weighbridge_model::histogram::TimeHistogram;
@@ -12,23 +12,19 @@ use weighbridge_model::record::{MessageBasis, Outcome, Tallies};
 
 use crate::single::{Times, times};
 
-/// Figures of the messages of one call, of good calls alone where they are shares of it.
+/// Figures of the messages of one call; if they are shares of the call, only of good calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageTimes {
-    /// The operation: that of the messages where they are timed by themselves, the call's where they are
-    /// shares of it.
+    /// The operation of the messages if they are timed one by one, else that of the call.
     pub operation: OperationId,
-    /// What `times` are of.
     pub basis: MessageBasis,
-    /// Messages.
     pub count: u64,
-    /// Messages per second.
     pub throughput: PerSecond,
     pub times: Times,
 }
 
-/// Messages of every call that streams, in the order of the workload; calls that never came to one are left
-/// out. `took` is the time in which they all came.
+/// Messages of every call that streams, in the order of the workload, without calls that had none. `took` is
+/// the time in which all of them arrived.
 pub fn messages(tallies: &Tallies, streams: &[CallStream], took: Nanoseconds) -> Vec<MessageTimes> {
     let message_times = |stream: &CallStream| match stream.replies {
         Some(operation) => {
@@ -42,8 +38,8 @@ pub fn messages(tallies: &Tallies, streams: &[CallStream], took: Nanoseconds) ->
     streams.iter().filter_map(message_times).collect()
 }
 
-/// The call's service time, divided by the messages it sends. It sends the same number each time, so that a
-/// quantile of the shares is the share of the quantile.
+/// The call's service time divided by the number of messages that it sends. That number is constant, so
+/// quantiles can be divided too.
 fn shares(tallies: &Tallies, stream: &CallStream, took: Nanoseconds) -> Option<MessageTimes> {
     let calls: &TimeHistogram = &tallies.get(stream.operation, Outcome::Ok)?.service;
     let sent = (stream.sent > 0).then_some(stream.sent)?;
@@ -99,7 +95,7 @@ mod tests {
         near(replies.times.max, 1000.0);
         assert_eq!((requests.operation, requests.basis), (OperationId(2), MessageBasis::ShareOfCall));
         assert_eq!((requests.count, requests.throughput.get()), (1000, 1000.0));
-        // Of sent to done, 10 µs to 2,000 µs, a fifth; the time before it was sent is in no message.
+        // From sent to done, 10 µs to 2,000 µs, a fifth; the time before sending is in no message.
         near(requests.times.quantiles[0].1.ok(), 200.0);
         near(requests.times.quantiles[1].1.ok(), 360.0);
         near(requests.times.mean, 201.0);

@@ -1,5 +1,5 @@
-//! What there is to say of a run in one row a variant: counts, and figures with their intervals where they
-//! have any. Of measured runs these are over blocks; of imported logs over their rows.
+//! One row for each variant of a run: counts, and figures with intervals if they have any. Figures of
+//! measured runs are over blocks, those of imported logs over rows.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,19 @@ use crate::stats::ranks::quantile_interval;
 use crate::stats::sample::{ascending, median, quantile_nearest_rank};
 use crate::thresholds::LEVEL;
 
-/// The quantile beside the median.
+/// The quantile shown beside the median.
 const UPPER: f64 = 0.9;
-/// Requests beyond a quantile from which on a block has one.
+/// A block has a quantile from this many requests beyond it on.
 const BEYOND: u64 = 20;
 
 /// The smallest and the largest size that a point asks for, or that its requests had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeBounds {
-    /// The smallest.
     pub min: Bytes,
-    /// The largest.
     pub max: Bytes,
 }
 
-/// The rows of a measured run. `sizes` are those that each point asks for; `None` of workloads without sizes.
+/// `sizes` are those that each point asks for; `None` for workloads without sizes.
 pub fn measured(
     question: &Question,
     trials: &[TrialRecord],
@@ -52,14 +50,12 @@ pub fn measured(
     summary.variants.iter().map(row).collect()
 }
 
-/// A single request with the number of its block.
 struct BlockSample<'a> {
     block: u32,
     sample: &'a Sample,
 }
 
-/// Single requests of a variant's measured windows at a point, with their blocks; none where they were not
-/// kept.
+/// Single requests of a variant's measured windows at a point; none if they were not kept.
 fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec<BlockSample<'a>> {
     let trials =
         records.cells(point, variant, WindowSelection::Measured).into_iter().flat_map(|cell| cell.trials);
@@ -75,10 +71,9 @@ fn samples<'a>(records: &Records<'a>, point: PointId, variant: VariantId) -> Vec
         .collect()
 }
 
-/// Single requests that were kept of a variant at a point, with their blocks.
 struct Kept<'a> {
     samples: &'a [BlockSample<'a>],
-    /// Whether a relay told of its own requests, whose times are then examined.
+    /// Whether a relay reported times of its own requests, which are then used.
     relayed: bool,
 }
 
@@ -87,7 +82,7 @@ impl<'a> Kept<'a> {
         Self { samples, relayed: samples.iter().any(|one| one.sample.relayed.is_some()) }
     }
 
-    /// Bytes of the body and time in nanoseconds of a good reply.
+    /// Body size in bytes and time in nanoseconds of a good reply.
     fn figures(&self, sample: &Sample) -> Option<(f64, f64)> {
         let (bytes, time) = match sample.relayed.filter(|_| self.relayed) {
             Some(relay) => (relay.length, relay.duration),
@@ -97,7 +92,7 @@ impl<'a> Kept<'a> {
         (sample.is_good() && time.as_nanos() > 0).then(|| (bytes.get() as f64, time.as_nanos() as f64))
     }
 
-    /// Quantile `q` of what `value` makes of bytes and time, block by block.
+    /// Quantile `q` of `value` of bytes and time, over blocks.
     fn over_blocks(
         &self,
         q: f64,
@@ -118,13 +113,12 @@ impl<'a> Kept<'a> {
         figure_over_blocks(&values.filter(|values| !values.is_empty())?, first_stage)
     }
 
-    /// The smallest and the largest size.
     fn sizes(&self) -> Option<SizeBounds> {
         let sizes = || self.samples.iter().map(|one| one.sample.size);
         Some(SizeBounds { min: sizes().min()?, max: sizes().max()? })
     }
 
-    /// Requests that the relay had to repeat; `None` where none told.
+    /// Requests that the relay had to repeat; `None` if no relay reported any.
     fn retried(&self) -> Option<u64> {
         let is_retried = |sample: &Sample| sample.relayed.is_some_and(|relay| relay.retries > 0);
         self.relayed.then(|| self.samples.iter().filter(|one| is_retried(one.sample)).count() as u64)
@@ -157,7 +151,7 @@ fn variant_row(
         _ => (figure(Quantity::ServiceP50), figure(Quantity::ServiceP90)),
     };
     let rate = |bytes: f64, time: f64| bytes * 1e9 / time;
-    // Of one size the median of the rates is the rate of the median time.
+    // For one size, the median rate follows from the median time.
     let from_one_size = || {
         let size = asked.filter(|sizes| sizes.min == sizes.max).map(|sizes| sizes.min.get() as f64)?;
         median_ns.map(|time| inverse(size * 1e9, time))
@@ -187,8 +181,7 @@ fn variant_row(
     }
 }
 
-/// The geometric mean of blocks' values: on the scale of logarithms no bound can be below zero. `None` where
-/// a value is not above it.
+/// The geometric mean of blocks' values, so that no bound is below zero. `None` unless all are above zero.
 fn figure_over_blocks(values: &[f64], first_stage: usize) -> Option<OverviewFigure> {
     if values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -201,7 +194,7 @@ fn shown(estimate: &Estimate) -> OverviewFigure {
     OverviewFigure::new(estimate.point, estimate.interval())
 }
 
-/// `over` divided by a figure above zero: its bounds change places.
+/// `over` divided by a figure above zero; its bounds change places.
 fn inverse(over: f64, under: OverviewFigure) -> OverviewFigure {
     OverviewFigure {
         point: over / under.point,
@@ -210,7 +203,6 @@ fn inverse(over: f64, under: OverviewFigure) -> OverviewFigure {
     }
 }
 
-/// The rows of an imported log: one a series, by its name in the run.
 pub fn imported(series: &[Series<'_>], run: &str) -> Vec<OverviewRow> {
     series.iter().map(|series| series_row(series, run)).collect()
 }
@@ -244,7 +236,7 @@ fn series_row(series: &Series<'_>, run: &str) -> OverviewRow {
     }
 }
 
-/// A quantile of a log's rows; without interval where these are too few for one.
+/// A quantile of a log's rows, with an interval if there are enough of them.
 fn by_ranks(values: &[f64], q: f64) -> Option<OverviewFigure> {
     let values = ascending(values);
     let point = if q == 0.5 { median(&values) } else { quantile_nearest_rank(&values, q) };
@@ -259,7 +251,7 @@ mod tests {
     #[test]
     fn an_imported_series_has_counts_and_figures_with_intervals_over_its_rows_where_there_are_enough() {
         let mut text = COLUMNS.join(",") + "\n";
-        // Times 1 to 25 ms: by the sign test's table the median's interval is from the 8th to the 18th.
+        // Times 1 to 25 ms: by the sign test's table, the median's interval is from the 8th to the 18th.
         for n in 1..=25 {
             text += &format!("m,go,/mping/{},0,1,{},{n},{},1,0,200\n", 1000 * n, 1000 * n, 1_000_000);
         }
@@ -275,7 +267,7 @@ mod tests {
         assert_eq!((on_m.size_from_bytes, on_m.size_to_bytes), (Some(7), Some(25_000)));
         // 26 values with 2.5 between 2 and 3: the 13th and 14th are 12 and 13; ranks 8 and 19 are 7 and 18.
         assert_eq!(on_m.median_ns, Some(OverviewFigure::new(12.5e6, Some((7e6, 18e6)))));
-        // The 24th of 26; nothing bounds the 90th percentile of so few above.
+        // The 24th of 26; so few values give the 90th percentile no upper bound.
         assert_eq!(on_m.p90_ns, Some(OverviewFigure::new(23e6, None)));
         assert_eq!(on_m.transfer_median_bytes_per_s, Some(OverviewFigure::new(1e6, Some((1e6, 1e6)))));
         assert_eq!((on_n.machine.as_deref(), on_n.requests), (Some("n"), 1));
@@ -285,7 +277,7 @@ mod tests {
 
     #[test]
     fn values_of_blocks_have_bounds_above_zero_and_below_four_blocks_no_interval() {
-        // e^1 … e^4: mean 2.5, s = 1.291, t(3) = 3.182446: 2.5 ± 2.054 on the scale of logarithms.
+        // e^1 … e^4: mean 2.5, s = 1.291, t(3) = 3.182446: 2.5 ± 2.054 on the log scale.
         let values: Vec<f64> = (1..=4).map(|power| f64::from(power).exp()).collect();
         let found = figure_over_blocks(&values, 4).expect("four blocks");
         let half = 3.182_446_305 * (5.0_f64 / 3.0).sqrt() / 2.0;

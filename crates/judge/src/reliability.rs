@@ -1,8 +1,8 @@
-//! What runs of a variant beside copies of itself say of the host: how often two copies are called different,
-//! how small a difference is found, how far the variant lies from itself from run to run.
+//! What runs of a variant beside copies of itself say about the host: how often two copies appear different,
+//! how small a difference can be found, and how much the variant differs from itself from run to run.
 //!
-//! Pure. Each run was made and judged as any other; here the runs are counted. Which variant, how many runs
-//! and what was planted into a copy is the conductor's to choose.
+//! Each run was made and judged like any other; this module sums up over runs. The conductor chooses the
+//! variant, the number of runs, and how a copy is slowed down.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Validity};
 use weighbridge_model::id::{PointId, VariantId};
@@ -30,17 +30,14 @@ use crate::thresholds::{LEVEL, POWER, ROUNDS_LEAST, RUNS_FOR_DEVIATION};
 const MEASURED: [Nanoseconds; 3] =
     [Nanoseconds::from_secs(20), Nanoseconds::from_secs(60), Nanoseconds::from_secs(300)];
 
-/// What is kept of one run of a variant (the baseline) and a copy.
 #[derive(Debug, Clone)]
 pub struct CalibrationRun {
-    /// The headline; `None` where it gave no interval or must not be used.
+    /// `None` if it has no interval or must not be used.
     headline: Option<Contrast>,
     quantities: Vec<RunQuantity>,
-    /// Rounds of a block, on average.
     rounds: f64,
-    /// One round, switches included, on average over blocks.
+    /// Time of one round with its switches, on average over blocks.
     each: Nanoseconds,
-    /// First start of a window to last end.
     span: Option<(Timestamp, Timestamp)>,
 }
 
@@ -49,14 +46,14 @@ struct RunQuantity {
     quantity: Quantity,
     /// ln(copy / variant), block by block.
     logs: Vec<f64>,
-    /// The same of parts of blocks, where it can be had from them.
+    /// The same for parts of blocks, if parts have the quantity.
     parts: Vec<Vec<f64>>,
     /// Logarithm of the variant's own figure, block by block.
     levels: Vec<f64>,
 }
 
 impl CalibrationRun {
-    /// Looks at the first point of a run of two variants: the variant itself, and a copy.
+    /// Evaluates the first point of a run of two variants: the variant itself, and a copy.
     pub fn new(question: &Question, trials: &[TrialRecord], validity: Validity) -> Self {
         let records = Records::new(trials);
         let point = PointId(0);
@@ -81,7 +78,7 @@ impl CalibrationRun {
         };
         let times: Vec<_> = records.used.iter().filter_map(block_times).collect();
         let measured: Nanoseconds = times.iter().map(|(_, measured)| *measured).sum();
-        let rounds = f64::from(rounds_of(&records)) / records.used.len().max(1) as f64;
+        let rounds = f64::from(total_rounds(&records)) / records.used.len().max(1) as f64;
         let count = rounds * times.len() as f64;
         let figures = || trials.iter().flat_map(|trial| &trial.windows).map(|window| &window.figures);
         let began = figures().map(|figures| figures.started).min();
@@ -98,12 +95,12 @@ impl CalibrationRun {
         }
     }
 
-    /// The headline's ratio and difference; `None` where the run gave no interval or must not be used.
+    /// The headline's ratio and difference; `None` if the run has no interval or must not be used.
     pub fn headline(&self) -> Option<(Estimate, Estimate)> {
         self.headline.as_ref().map(|contrast| (contrast.ratio(), contrast.difference()))
     }
 
-    /// The variant's own figure of a quantity: exp of the mean logarithm over blocks.
+    /// The variant's own figure: exp of the mean logarithm over blocks.
     pub fn figure(&self, quantity: Quantity) -> Option<f64> {
         mean(&self.quantity(quantity)?.levels).map(f64::exp)
     }
@@ -117,8 +114,7 @@ impl CalibrationRun {
     }
 }
 
-/// Rounds of all blocks that count.
-fn rounds_of(records: &Records<'_>) -> u32 {
+fn total_rounds(records: &Records<'_>) -> u32 {
     let last = |block: &crate::records::Block<'_>| {
         let windows = block.trials.iter().flat_map(|trial| &trial.windows);
         let rounds = windows.filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1);
@@ -127,36 +123,29 @@ fn rounds_of(records: &Records<'_>) -> u32 {
     records.used.iter().map(last).sum()
 }
 
-/// Time of rounds of a run, over all blocks that count: what a quoted detectable difference is chosen by.
+/// Time of the measured rounds over all blocks that count: it selects the detectable difference to quote.
 pub fn measured_time(trials: &[TrialRecord]) -> Nanoseconds {
     Records::new(trials).used.iter().filter_map(block_times).map(|(_, measured)| measured).sum()
 }
 
-/// All runs of one variant.
 #[derive(Debug, Clone)]
 pub struct Runs<'a> {
-    /// The variant's name.
     pub variant: &'a str,
-    /// Runs of two copies.
     pub copies: &'a [CalibrationRun],
-    /// Runs with a slower copy.
     pub slower: &'a [SlowerRun],
-    /// How the copy was made slower, and by how much was asked for.
+    /// How the copy was slowed down, and by how much nominally.
     pub planting: (Planting, Nanoseconds),
-    /// Runs that failed for a disturbance, and so have no look.
+    /// Runs that failed by a disturbance, and so have no result.
     pub lost: u32,
 }
 
-/// One run with a slower copy.
 #[derive(Debug, Clone)]
 pub struct SlowerRun {
-    /// What the run showed.
     pub run: CalibrationRun,
-    /// What was really planted, in nanoseconds; `None` where the headline does not show it one to one.
+    /// The real slowdown in nanoseconds; `None` if the headline does not show it one to one.
     pub truth: Option<f64>,
 }
 
-/// Counts the runs of one variant and sums up what they show.
 pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
     let blocks = question.blocks.min;
     let all: Vec<&CalibrationRun> =
@@ -171,7 +160,7 @@ pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
     let verdicts: Vec<bool> = runs.copies.iter().filter_map(excluded).collect();
     let unusable = all.iter().filter(|run| run.headline.is_none()).count() as u32;
     let mut quantities: Vec<QuantitySpread> =
-        Quantity::ALL.into_iter().filter_map(|quantity| spread_of(runs.copies, quantity, blocks)).collect();
+        Quantity::ALL.into_iter().filter_map(|quantity| copy_spread(runs.copies, quantity, blocks)).collect();
     quantities.sort_by_key(|spread| spread.quantity != question.headline);
     let began = all.iter().filter_map(|run| run.span).map(|(began, _)| began).min();
     let ended = all.iter().filter_map(|run| run.span).map(|(_, ended)| ended).max();
@@ -189,16 +178,16 @@ pub fn reliability(question: &Question, runs: &Runs<'_>) -> VariantReliability {
     }
 }
 
-/// A share with its exact interval; `None` of no try.
+/// A share with its exact interval; `None` without tries.
 fn share(hits: usize, tries: usize) -> Option<Share> {
     let (hits, tries) = (hits as u32, tries as u32);
     let found = clopper_pearson(hits, tries, LEVEL)?;
     Some(Share { hits, of: tries, point: found.point, lower: found.lower, upper: found.upper, level: LEVEL })
 }
 
-/// How two copies differ in one quantity, over the blocks of all runs. Copies have the same truth in every
-/// run, so all blocks together are one sample.
-fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
+/// How two copies differ in one quantity. Copies have the same truth in every run, so the blocks of all runs
+/// are one sample.
+fn copy_spread(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Option<QuantitySpread> {
     let runs: Vec<&CalibrationRun> = copies.iter().filter(|run| run.quantity(quantity).is_some()).collect();
     let quantities: Vec<&RunQuantity> = runs.iter().filter_map(|run| run.quantity(quantity)).collect();
     let logs: Vec<f64> = quantities.iter().flat_map(|run| run.logs.iter().copied()).collect();
@@ -239,8 +228,8 @@ fn spread_of(copies: &[CalibrationRun], quantity: Quantity, blocks: u32) -> Opti
     })
 }
 
-/// What the second of two copies costs: over runs, of each run the mean over its blocks, as a ratio. Whether
-/// runs differ by more than their blocks say, which no run by itself can tell, is in this interval.
+/// The cost of being the second of two copies, as a ratio over the runs' means. Its interval includes any
+/// variance between runs beyond that of their blocks, which no single run can show.
 fn position(runs: &[&RunQuantity]) -> Option<Estimate> {
     let runs: Vec<f64> = runs.iter().filter_map(|run| mean(&run.logs)).collect();
     let log = over_runs(&runs)?;
@@ -257,10 +246,10 @@ fn detectable(deviation: f64, blocks: u32, measured: Nanoseconds) -> Option<Dete
     Some(Detectable { measured, blocks, change: Ratio::new(log.exp_m1()) })
 }
 
-/// The variant alone: how far its figure lies from itself from run to run.
+/// How much the variant's own figure differs from run to run.
 ///
-/// The deviation is that of the runs' means over blocks, so it holds the blocks' own spread (divided by their
-/// number) as well: whoever adds both counts a little twice, to the safe side.
+/// The deviation is that of the runs' means over blocks, so it includes the blocks' own spread (divided by
+/// their number). Adding both counts a little twice, which is the safe side.
 fn run_to_run(runs: &[&CalibrationRun], quantity: Quantity) -> Option<RunToRun> {
     let means: Vec<f64> = runs.iter().filter_map(|run| mean(&run.quantity(quantity)?.levels)).collect();
     if means.len() < RUNS_FOR_DEVIATION {
@@ -310,7 +299,6 @@ fn planted(headline: Quantity, runs: &Runs<'_>) -> Option<Planted> {
     })
 }
 
-/// The mean over runs, with a t interval from three runs on.
 fn over_runs(points: &[f64]) -> Option<Estimate> {
     let point = mean(points)?;
     let enough = points.len() >= RUNS_FOR_DEVIATION;
@@ -325,8 +313,8 @@ fn over_runs(points: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// What a later report says of a calibration: of its first variant, and of the report's own headline where
-/// the calibration has it. `measured` is the report's measured time, `now` the host as it is, `now_unix_s`
+/// What a later report quotes of a calibration: its first variant, and the report's own headline if the
+/// calibration has it. `measured` is the report's measured time, `now` the host's present state, `now_unix_s`
 /// the wall clock.
 pub fn quote(
     calibration: &HostCalibration,
@@ -359,12 +347,11 @@ pub fn quote(
     }
 }
 
-/// A quantity's deviation from run to run, where it was calibrated.
 pub fn run_deviation(found: &[RunToRun], quantity: Quantity) -> Option<RunToRun> {
     found.iter().find(|run| run.quantity == quantity).copied()
 }
 
-/// What of a host has changed, in words; nothing where all facts are the same.
+/// What changed on the host, in words; empty if all facts are the same.
 pub fn changed(then: &HostIdentity, now: &HostIdentity) -> Vec<String> {
     let differ = |before: &std::collections::BTreeMap<String, String>,
                   after: &std::collections::BTreeMap<String, String>| {
@@ -373,7 +360,7 @@ pub fn changed(then: &HostIdentity, now: &HostIdentity) -> Vec<String> {
             let (was, is) = (before.get(name), after.get(name));
             let text = |value: Option<&String>| value.map_or_else(|| "unknown".to_owned(), Clone::clone);
             (was != is).then(|| match name.as_str() {
-                // Of a digest nobody can read more than that it is another one.
+                // A digest says only that something differs.
                 "boot" => "the machine was started again".to_owned(),
                 "name" => "another name of the host".to_owned(),
                 "weigh" => "another build of `weigh`".to_owned(),

@@ -1,6 +1,6 @@
-//! One server under one load: figures of `weigh load URL`, and whether they may be used.
+//! One server under one load: the figures of `weigh load URL`, and whether they may be used.
 //!
-//! There are no blocks here, so no figure has an interval and nothing is compared.
+//! There are no blocks, so no figure has an interval and nothing is compared.
 
 use std::collections::BTreeSet;
 
@@ -19,89 +19,65 @@ use crate::thresholds::{
     BEYOND_PER_BLOCK, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, RETRANSMIT_SHARE,
 };
 
-/// Figures of all threads together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Single {
-    /// Requests begun.
     pub requests: u64,
-    /// Failures among them.
     pub errors: ErrorCounts,
-    /// Requests due but never sent.
     pub not_sent: u64,
-    /// Requests due per second.
     pub offered: PerSecond,
-    /// First sent to last done.
+    /// From first sent to last done.
     pub took: Nanoseconds,
-    /// Good replies per second.
     pub throughput: PerSecond,
     /// Done minus due; a timeout counts as a lower bound.
     pub response: Times,
     /// Done minus sent; a timeout counts as a lower bound.
     pub service: Times,
-    /// The same of each operation, in the order of the workload; empty where there is only one.
+    /// In the order of the workload; empty if there is only one operation.
     pub operations: Vec<OperationTimes>,
-    /// Kernel's counts on the sockets.
+    /// The kernel's counts on the sockets.
     pub traffic: Traffic,
-    /// Connections opened while measuring.
     pub connects: u64,
-    /// TLS handshakes by kind, those that occurred: of the connections opened before and while measuring.
+    /// By kind, without those that did not occur; of connections opened before and while measuring.
     pub handshakes: Vec<HandshakeTimes>,
-    /// Where service times went; absent where the kernel was asked for no stamps.
+    /// Where service times went; absent unless the kernel was asked for stamps.
     pub stamps: Option<StampSummary>,
-    /// The generator's own lateness; absent where nothing was sent.
+    /// Absent if nothing was sent.
     pub lag_p99: Option<Nanoseconds>,
-    /// Whether the figures may be used.
     pub validity: Validity,
-    /// What speaks against them.
     pub reasons: Vec<String>,
-    /// What was noticed of the server.
     pub findings: Vec<Finding>,
 }
 
-/// Figures of one of several operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationTimes {
     pub operation: OperationId,
-    /// Good replies.
     pub good: u64,
-    /// Failures.
     pub errors: u64,
-    /// Good replies per second.
     pub throughput: PerSecond,
-    /// Done minus due; a timeout counts as a lower bound.
     pub response: Times,
-    /// Done minus sent; a timeout counts as a lower bound.
     pub service: Times,
 }
 
-/// Statistics of one kind of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Times {
-    /// Quantile, and its time or, where too few lie beyond it, how many do.
+    /// Quantile and its time; if too few requests lie beyond it, their number.
     pub quantiles: [(f64, Result<Nanoseconds, u64>); 4],
-    /// Arithmetic mean; absent without a reply.
     pub mean: Option<Nanoseconds>,
-    /// The longest; absent without a reply.
     pub max: Option<Nanoseconds>,
 }
 
 /// Times of TLS handshakes of one kind. They are too few for quantiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandshakeTimes {
-    /// Full or resumed.
     pub kind: HandshakeKind,
-    /// How many, at least 1.
     pub count: u64,
-    /// Arithmetic mean.
     pub mean: Nanoseconds,
-    /// The longest.
     pub max: Nanoseconds,
 }
 
-/// Quantiles that are shown.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-/// Sums up one window of each thread. `sharing` says so where client and server have to share a core.
+/// Sums up one window of each thread. `sharing` says that client and server have to share a core.
 pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str>) -> Single {
     let sum = |pick: fn(&WindowFigures) -> u64| windows.iter().map(pick).sum::<u64>();
     let (mut errors, mut traffic) = (ErrorCounts::default(), Traffic::default());
@@ -111,7 +87,7 @@ pub fn single(windows: &[WindowFigures], tallies: &Tallies, sharing: Option<&str
     }
     let started = windows.iter().map(|w| w.started).min().unwrap_or_default();
     let took = windows.iter().map(|w| w.ended).max().unwrap_or_default().since(started);
-    // Counted, not subtracted: of a window that was cut short some requests are neither good nor bad.
+    // Counted, not subtracted: in a window that was cut short, some requests are neither good nor failed.
     let good = tallies.ok().0.len();
     let (response, service) = histograms(&tallies.entries);
     let mut single = Single {
@@ -162,7 +138,7 @@ fn handshakes(tallies: &Tallies) -> Vec<HandshakeTimes> {
     HandshakeKind::ALL.into_iter().filter_map(handshake_times).collect()
 }
 
-/// Each operation by itself, where there are several.
+/// Empty if there is only one operation.
 fn operations(tallies: &Tallies, took: Nanoseconds) -> Vec<OperationTimes> {
     let each: BTreeSet<OperationId> = tallies.entries.iter().map(|tally| tally.operation).collect();
     let figures = |operation: OperationId| {
@@ -211,7 +187,7 @@ impl Single {
     }
 }
 
-/// The self-check, with the thresholds of a run.
+/// With the thresholds of a run.
 fn check(single: &mut Single, windows: &[WindowFigures], tallies: &Tallies, good: u64) {
     if good == 0 {
         single.doubt(Validity::Invalid, "no good reply came".to_owned());
@@ -290,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn several_operations_are_told_apart() {
+    fn several_operations_have_figures_each() {
         let mut tallies = Tallies::default();
         let other = |done| RequestRecord { operation: OperationId(1), ..record(0, 0, done, Outcome::Ok) };
         (1..=1000).for_each(|t| tallies.record(&other(t * 1000)));

@@ -1,7 +1,7 @@
 //! The whole answer: every cost, figure and finding of a run, in the order of tables.
 //!
 //! Estimates come from [`crate::estimate`], verdicts from [`crate::verdict`], doubts from [`crate::checks`];
-//! this module only puts them together and decides that `invalid` overrides.
+//! this module puts them together and lets `invalid` override.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ use crate::analysis::roles::roles_where_several;
 use crate::analysis::sizes::{self, SizeAnalysis};
 use crate::analysis::variance_components::{self, variance_components};
 use crate::checks::core_latency::{cores_moved, explains_levels};
-use crate::checks::tail::{Named, thin_tail_remark};
+use crate::checks::tail::{NamedSamples, thin_tail_remark};
 use crate::checks::{
     CheckContext, Diagnosis, Impact, RunContext, VariantTotals, diagnose, not_paired, run_findings, subject,
 };
@@ -36,25 +36,24 @@ use crate::verdict::{append_reason, bootstrap_differs, conclude, correct, cost_w
 /// A variant beside which all others lived, though these did not live beside each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bridge {
-    /// Under which number its trials stand; none of the question's variants has it.
+    /// The number of its trials, which none of the question's variants has.
     pub variant: VariantId,
     pub name: String,
 }
 
-/// Judges a run.
 pub fn summarise(question: &Question, trials: &[TrialRecord]) -> Summary {
     let records = Records::new(trials);
     summary_of_records(question, &records, None, &SizeAnalysis::new(question, &records))
 }
 
-/// Judges variants that were measured in different batches: every cost is a ratio of ratios, and a difference
-/// of differences, through `bridge`.
+/// Judges variants of different batches through `bridge`: every cost is a ratio of ratios, and a difference
+/// of differences.
 pub fn summarise_through(question: &Question, trials: &[TrialRecord], bridge: &Bridge) -> Summary {
     let records = Records { bridge: Some(bridge.variant), ..Records::new(trials) };
     summary_of_records(question, &records, Some(bridge), &SizeAnalysis::new(question, &records))
 }
 
-/// What a variant's run-time said in each of its trials.
+/// What a variant's runtime reported in its trials.
 fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
     let mut seen: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let trials = cells.iter().flat_map(|cell| &cell.trials);
@@ -67,7 +66,6 @@ fn runtime(cells: &[Cell<'_>]) -> BTreeMap<String, String> {
     seen.into_iter().map(|(key, values)| (key, joined(values))).collect()
 }
 
-/// Judges the records.
 pub(crate) fn summary_of_records(
     question: &Question,
     records: &Records<'_>,
@@ -86,7 +84,7 @@ pub(crate) fn summary_of_records(
         variants.extend(table.variants());
         findings.extend(table.findings());
         spreads.extend(table.spreads());
-        // Through a bridge variants are distinguished that the experiment's chains do not hold.
+        // A bridged question has not all variants of the experiment's chains.
         if bridge.is_none() {
             table.layers(&mut layers);
         }
@@ -136,7 +134,7 @@ pub(crate) fn summary_of_records(
     }
 }
 
-/// How variants were put side by side at each point; nothing where no block counts.
+/// How variants were paired at each point; empty if no block counts.
 fn pairings(question: &Question, records: &Records<'_>) -> Vec<PointPairing> {
     let points = question.points().filter(|_| !records.used.is_empty());
     let pairing = |(id, point): (PointId, &Point)| PointPairing {
@@ -146,18 +144,16 @@ fn pairings(question: &Question, records: &Records<'_>) -> Vec<PointPairing> {
     points.map(pairing).collect()
 }
 
-/// Whether the widest headline interval over variants and points meets the goal.
 fn goal(question: &Question, records: &Records<'_>) -> Option<Goal> {
     let until = question.until?;
     let widths: Option<Vec<f64>> =
         headlines(question, records).iter().map(|h| h.contrast.as_ref().ok()?.half_width()).collect();
     let widest = widths.and_then(|widths| widths.into_iter().reduce(f64::max));
-    // Stein's n meets the goal exactly; the last bit must not undo that.
+    // Stein's n meets the goal exactly; rounding must not undo that.
     let reached = widest.is_some_and(|width| width <= until.get() * (1.0 + 1e-9));
     Some(Goal { until, half_width: widest.map(Ratio::new), reached })
 }
 
-/// One variant at one point, scope by scope.
 fn samples_by_scope<'a>(
     question: &Question,
     records: &Records<'a>,
@@ -172,7 +168,6 @@ fn samples_by_scope<'a>(
     scopes.iter().map(samples).collect()
 }
 
-/// One point: every variant's samples and diagnosis.
 struct Table<'a> {
     question: &'a Question,
     records: &'a Records<'a>,
@@ -182,7 +177,7 @@ struct Table<'a> {
     /// By variant, then by scope.
     samples: Vec<Vec<VariantSamples<'a>>>,
     diagnoses: Vec<Diagnosis>,
-    /// Through which costs are estimated, with its samples by scope.
+    /// With its samples by scope.
     bridge: Option<(&'a Bridge, Vec<VariantSamples<'a>>)>,
 }
 
@@ -208,7 +203,7 @@ impl<'a> Table<'a> {
         Self { question, records, id, point, scopes, samples, diagnoses, bridge: None }
     }
 
-    /// Costs variant by variant, the headline first, with Holm's correction over all of them.
+    /// By variant, the headline first, with Holm's correction over all of them.
     fn costs(&self) -> Vec<Cost> {
         let mut costs = Vec::new();
         for (variant, _) in self.question.variants().skip(1) {
@@ -257,7 +252,6 @@ impl<'a> Table<'a> {
         cost
     }
 
-    /// Where the spread of every variant's headline comes from.
     fn spreads(&self) -> Vec<Spread> {
         let components = |(variant, _)| {
             let estimand = Estimand { point: self.id, variant, scope: self.scopes[0] };
@@ -290,7 +284,6 @@ impl<'a> Table<'a> {
         format!("{absence}: {why}")
     }
 
-    /// Adds what the point says of layers.
     fn layers(&self, layers: &mut Layers<'_>) {
         if !layers.is_asked() {
             return;
@@ -308,8 +301,7 @@ impl<'a> Table<'a> {
         });
     }
 
-    /// The quantities of a scope. Bytes on a link are reported where some variant has a link, or they are the
-    /// headline.
+    /// Bytes on a link are included if some variant has a link, or if they are the headline.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
         let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
@@ -325,9 +317,9 @@ impl<'a> Table<'a> {
         self.question.variants.iter().any(|variant| variant.transport == Transport::InProcess)
     }
 
-    /// Says of a cost that it hangs on few events, of the variant or of the baseline.
+    /// Adds a remark if a few events of the variant or of the baseline determine the cost.
     fn few_events(&self, cost: &mut Cost, variant: VariantId, at: usize) {
-        let named = |id: VariantId| Named {
+        let named = |id: VariantId| NamedSamples {
             name: &self.question.variants[id.index()].name,
             samples: &self.samples[id.index()][at],
         };
@@ -336,13 +328,13 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Lets the diagnosis override: invalid figures, a generator that was the limit, a cost that depends on
-    /// the window.
+    /// Applies the diagnosis: invalid figures, a generator that was the limit, a cost that depends on the
+    /// window.
     fn doubt(&self, cost: &mut Cost, variant: VariantId) {
         let both = [VariantId(0), variant].map(|v| (v, &self.diagnoses[v.index()]));
         let name = |v: VariantId| &self.question.variants[v.index()].name;
         let objections = both.iter().filter_map(|(v, d)| Some((*v, d.objection(cost.quantity)?)));
-        // What is invalid is said first, of whichever of the two.
+        // An invalid figure takes precedence, whichever of the two has it.
         if let Some((v, objection)) = objections.min_by_key(|(_, one)| one.verdict != Verdict::Invalid) {
             cost.verdict = objection.verdict;
             cost.effect = None;
@@ -400,7 +392,6 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// How many requests are kept one by one.
     fn sample_counts(&self, cells: &[Cell<'_>]) -> Option<SampleCounts> {
         let mut counts = SampleCounts::default();
         for trial in cells.iter().flat_map(|cell| &cell.trials) {
@@ -410,7 +401,7 @@ impl<'a> Table<'a> {
         (counts.kept > 0).then_some(counts)
     }
 
-    /// The batches in which a variant was measured; none where all variants lived at once.
+    /// The batches in which a variant was measured; empty if all variants lived at once.
     fn batches(&self, variant: VariantId) -> Vec<u32> {
         let batches = self.records.batches();
         let number_if_member =
@@ -418,7 +409,7 @@ impl<'a> Table<'a> {
         if batches.len() > 1 { batches.iter().filter_map(number_if_member).collect() } else { Vec::new() }
     }
 
-    /// Where the time went in the measured windows of every block that counts.
+    /// Over the measured windows of every block that counts.
     fn stamps(&self, cells: &[Cell<'_>]) -> Option<StampSummary> {
         let mut legs = Legs::default();
         let trials = cells.iter().flat_map(|cell| &cell.trials);
@@ -450,7 +441,6 @@ impl<'a> Table<'a> {
     }
 }
 
-/// What was asked and failed beside the measured windows.
 fn other_windows(cells: &[Cell<'_>]) -> OtherWindows {
     let mut other = OtherWindows::default();
     for window in cells.iter().flat_map(Cell::other_windows) {

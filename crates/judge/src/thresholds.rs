@@ -1,6 +1,6 @@
-//! Every number that decides whether a figure is shown, believed or called different, on one page.
+//! Every number that decides whether a figure is shown, believed or called different.
 //!
-//! Nothing is computed here. A change of any of these can change verdicts and belongs into the changelog.
+//! A change of any of these can change verdicts and belongs into the changelog.
 
 use weighbridge_model::quantity::Nanoseconds;
 
@@ -21,9 +21,9 @@ pub const FAMILY_ERROR: f64 = 0.05;
 
 // --- Self-check: invalid -----------------------------------------------------------------------------------------
 
-/// The generator's lateness (lag p99) that never matters.
+/// The generator's lateness (lag p99) up to which figures are always valid.
 pub const LAG_FLOOR: Nanoseconds = Nanoseconds::from_micros(100);
-/// The generator's lateness (lag p99), as a share of the response p50, that invalidates; not below
+/// The generator's lateness (lag p99), as a share of the response p50, that makes figures invalid; not below
 /// [`LAG_FLOOR`].
 pub const LAG_SHARE: f64 = 0.10;
 /// Share of a block's CPU time taken by the hypervisor that voids the block.
@@ -39,89 +39,87 @@ pub const BUSY_SHARE: f64 = 0.85;
 pub const SERVICE_BUSY_SHARE: f64 = 0.90;
 /// Share of segments retransmitted.
 pub const RETRANSMIT_SHARE: f64 = 0.0001;
-/// Segments that the hosts of a variant sent again for each new one, above which packets are lost on the way.
-/// Some are sent again because the way stood still between windows, fewer than this.
+/// Retransmitted segments of a variant's hosts for each new one, above which packets are lost on the way. A
+/// pause between windows causes some retransmissions, but fewer than this.
 pub const LOST_SHARE: f64 = 0.02;
 /// Share of requests that failed; also the difference between two variants' shares.
 pub const ERROR_SHARE: f64 = 0.01;
 
 // --- Steadiness --------------------------------------------------------------------------------------------------
 
-/// Change of a variant's p50 from a trial's first window to its last, on the log scale, that is called drift
-/// …
+/// Change of a variant's p50 over the measured windows of a trial, on the log scale, that counts as drift …
 pub const DRIFT_CHANGE: f64 = 0.05;
 /// … where Mann–Kendall's p is below this in most trials.
 pub const DRIFT_P: f64 = 0.01;
 /// p of "the order of the windows does not matter" below which carry-over is reported.
 pub const CARRY_OVER_P: f64 = 0.01;
-/// p of "the cost is the same however idle cores wait" below which the two are distinguished, if the other
-/// lies outside the cost's interval.
+/// p of "the cost is the same however idle cores wait" below which both costs are reported, if the other lies
+/// outside the cost's interval.
 pub const IDLE_CHECK_P: f64 = 0.01;
-/// Fewest blocks with a check of windows or of idle cores that can tell it from noise.
+/// Fewest blocks with a check of windows or of idle cores for a conclusion.
 pub const CHECKED_BLOCKS: usize = 3;
-/// Core latencies of which one is at least so many times the other are of two places …
+/// Core latencies whose ratio is at least this belong to two places …
 pub const CORE_LATENCY_LEVELS: f64 = 1.5;
 /// … which are reported where the baseline's p50, or a variant's cost, differs by at least this between them,
 /// on the log scale.
 pub const CORE_LATENCY_CHANGE: f64 = 0.03;
 /// p of "the cost is the same in both places" below which both costs are reported.
 pub const CORE_LATENCY_P: f64 = 0.01;
-/// p of "the longer windows cost the same" below which a cost depends on the window, if it lies outside its
-/// interval.
+/// p of "the longer windows cost the same" below which a cost depends on the window, if theirs lies outside
+/// its interval.
 pub const WINDOW_CHECK_P: f64 = 0.01;
 
-/// Fewest starts whose levels are distinguished, and …
+/// Fewest starts in which two levels are looked for, and …
 pub const LEVEL_STARTS: usize = 6;
-/// … the error of "each level is one value" at which starts are still taken to lie on two levels.
+/// … the error of "each level is one value" at which starts still count as two levels.
 pub const LEVEL_P: f64 = 0.05;
-/// What two levels may leave of the variance between starts to be two levels all the same, with so few
-/// starts, and …
+/// Share of the variance between starts that two levels may leave unexplained with so few starts, and …
 pub const LEVEL_LEFT: f64 = 0.02;
-/// … what they may leave more for each start more, up to 20 starts.
+/// … the additional share for each further start, up to 20 starts.
 pub const LEVEL_LEFT_MORE: f64 = 0.0075;
-/// Change of the cost between windows that follow a freeze and a warm-up without one, on the log scale, that
-/// is reported …
+/// Change of the cost between measured windows, which follow a freeze, and a warm-up without one, on the log
+/// scale, that is reported …
 pub const TURN_CHANGE: f64 = 0.05;
 /// … where its p over blocks is below this.
 pub const TURN_P: f64 = 0.01;
-/// Fewest requests of such a warm-up's window, for each slot but one.
+/// Fewest requests of a window of such a warm-up, for each slot but one.
 pub const TURN_REQUESTS: u64 = 20;
 /// A window holds a pause where its longest response is at least this …
 pub const PAUSE_LEAST: Nanoseconds = Nanoseconds::from_millis(1);
-/// … and so many times the p50 of the slower of variant and baseline.
+/// … and this many times the p50 of the slower of variant and baseline.
 pub const PAUSE_FACTOR: f64 = 20.0;
-/// Pauses are reported where they take this share of the time more than the other's …
+/// Pauses are reported if they take this share of the time more than the other variant's …
 pub const PAUSE_SHARE: f64 = 0.01;
 /// … with a p over blocks below this.
 pub const PAUSE_P: f64 = 0.05;
 /// Fewest blocks whose costs are tested for a drift through the run, at [`DRIFT_P`].
 pub const RUN_DRIFT_BLOCKS: usize = 8;
 
-/// Replies that stood still for as long as a delayed acknowledgement takes (`HELD_UP` of the records), and
-/// calls of a relay that took as long, are a plateau from this share of all on …
+/// Replies that stalled for as long as a delayed acknowledgement takes (`HELD_UP` of the records), and calls
+/// of a relay that took as long, are reported from this share of all on …
 pub const DELAYED_ACK_SHARE: f64 = 0.05;
-/// … and this many, since a busy host holds up a few for as long; …
+/// … and from this count on, since a busy host stalls a few as long; …
 pub const DELAYED_ACK_LEAST: u64 = 10;
-/// … calls where at most so many times as many lie in as wide a stretch just below.
+/// … calls only if at most this share of their number lies in a range of equal relative width just below.
 pub const DELAYED_ACK_BELOW: f64 = 0.10;
 
 // --- Tail --------------------------------------------------------------------------------------------------------
 
-/// Tail events a block, on average, below which a total that hangs on them is flagged.
+/// Tail events a block, on average, below which a total that depends on them is flagged.
 pub const TAIL_EVENTS: f64 = 5.0;
-/// A window is a tail event of a mean where it lies so many robust standard deviations above the block's
+/// A window is a tail event of a mean if it lies this many robust standard deviations above the block's
 /// median window.
 pub const TAIL_DEVIATIONS: f64 = 5.0;
-/// A mean hangs on its tail events where they make more than this share of the windows' sum of squares …
+/// A mean depends on its tail events if they make up more than this share of the windows' sum of squares …
 pub const TAIL_SPREAD: f64 = 0.25;
 /// … and at least this share of the mean.
 pub const TAIL_WEIGHT: f64 = 0.001;
 
 // --- Spread ------------------------------------------------------------------------------------------------------
 
-/// Parts that a block's rounds are cut into, at most, to see how far they agree.
+/// Most parts into which a block's rounds are cut for variance components.
 pub const VARIANCE_PARTS: usize = 10;
-/// A division of the time is advised where it makes the interval narrower by at least this share.
+/// Another division of the time is advised if it narrows the interval by at least this share.
 pub const ADVICE_GAIN: f64 = 0.10;
 
 // --- Calibration of a host ---------------------------------------------------------------------------------------
@@ -133,15 +131,15 @@ pub const RUNS_FOR_DEVIATION: usize = 3;
 
 // --- Steering ----------------------------------------------------------------------------------------------------
 
-/// Window length where neither the experiment nor a period says otherwise.
+/// Window length unless the experiment or a period sets another.
 pub const WINDOW_NOMINAL: Nanoseconds = Nanoseconds::from_millis(20);
-/// What a window of the slowest variant may take, unless a declared period asks for more.
+/// Longest window of the slowest variant, unless a declared period needs more.
 pub const WINDOW_LONGEST: Nanoseconds = Nanoseconds::from_secs(1);
-/// Fewest requests of a window, where that can be within [`WINDOW_LONGEST`].
+/// Fewest requests of a window, if that is possible within [`WINDOW_LONGEST`].
 pub const WINDOW_REQUESTS: u64 = 200;
 /// A window holds at least this many of the longest declared period.
 pub const WINDOW_PERIODS: u64 = 20;
-/// Busy share below which a variant need not be frozen while others are sent to.
+/// Busy share below which a variant need not be frozen while others receive requests.
 pub const ALMOST_IDLE_SHARE: f64 = 0.10;
 /// Fewest rounds of a block.
 pub const ROUNDS_LEAST: u32 = 10;
@@ -149,7 +147,7 @@ pub const ROUNDS_LEAST: u32 = 10;
 pub const CHECK_SHORTER: u64 = 10;
 /// … and some this many times …
 pub const CHECK_LONGER: u64 = 100;
-/// … or, where that would be too long, as often as fits, but at least so many times; else they are left out.
+/// … or, if that would be too long, as many times as fit, but at least this; otherwise there are none.
 pub const CHECK_LONGER_LEAST: u64 = 33;
 /// Longest check window.
 pub const CHECK_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
@@ -159,39 +157,39 @@ pub const CHECK_SHARE: f64 = 0.10;
 pub const IDLE_CHECK_SHARE: f64 = 0.10;
 /// Fewest rounds of an idle check.
 pub const IDLE_CHECK_ROUNDS: u32 = 4;
-/// Shortest warm-up of a variant, whatever the experiment says: it also finds the pace that windows are made
-/// by.
+/// Shortest warm-up of a variant, whatever the experiment says: it also measures the pace for the windows.
 pub const WARM_UP_LEAST: Nanoseconds = Nanoseconds::from_millis(20);
 /// Warm-up windows of a variant before it can be called warm.
 pub const WARM_WINDOWS: usize = 20;
-/// Change of the p50 over the later half of the warm-up, on the log scale, below which a variant is warm …
+/// Change of the p50 over the last third of the warm-up, on the log scale, below which a variant is warm …
 pub const WARM_CHANGE: f64 = 0.01;
-/// … or below this, where it is no more than noise; …
+/// … or below this, if it is no more than noise; …
 pub const WARM_NOISE: f64 = 0.10;
-/// … the line drawn out to this long where that half is shorter.
+/// … extrapolated to this time if that third is shorter.
 pub const WARM_SPAN: Nanoseconds = Nanoseconds::from_millis(500);
-/// Longest warm-up of a variant that still becomes faster, or still works when it is asked nothing, as a
-/// multiple of the asked one …
+/// Longest warm-up of a variant that still becomes faster, or still works in its rests, as a multiple of the
+/// required one …
 pub const WARM_UP_SETTLING: u64 = 60;
-/// … but not more than this, unless ten times the asked one is more.
+/// … but not more than this, unless ten times the required one is more.
 pub const WARM_UP_LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
-/// In a warm-up a variant is left without requests for so long …
+/// In a warm-up a variant rests without requests for this long …
 pub const REST: Nanoseconds = Nanoseconds::from_millis(10);
-/// … after so much time of windows, …
+/// … after this much time of windows, …
 pub const REST_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
-/// … and again while it uses this share of a core meanwhile, …
+/// … and again while it uses this share of a core in its rests, …
 pub const REST_BUSY: f64 = 0.10;
 /// … up to this long.
 pub const REST_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
-/// Share of its part of the budget that a block measures for, however long its warm-ups took.
+/// Least share of its part of the budget that a block measures for, however long its warm-ups took.
 pub const MEASURED_LEAST: f64 = 0.25;
-/// Turns after which windows are compared with windows that follow no freeze, of each variant and length.
+/// Turns after which windows are compared with windows without a freeze, for each variant and length.
 pub const TURN_WINDOWS: usize = 5;
-/// Time that a variant runs on behind such a window; the windows of its later half are those compared with.
+/// Time that a variant runs on after such a window; it is compared with the windows of the later half of that
+/// time.
 pub const TURN_RUN_ON: Nanoseconds = Nanoseconds::from_millis(500);
-/// Standard errors by which the dependence on turns may be larger than the margin.
+/// Standard errors by which the effect of turns may exceed the margin.
 pub const TURN_ERRORS: f64 = 2.0;
-/// Length of windows that is tried where the nominal one depends on turns, …
+/// Window length to try if the nominal one depends on turns, …
 pub const TURN_LONGER: Nanoseconds = Nanoseconds::from_millis(100);
 /// … then this one …
 pub const TURN_LONG: Nanoseconds = Nanoseconds::from_millis(500);

@@ -1,8 +1,8 @@
-//! From an interval and a margin to a verdict, and Holm's correction over a table of them.
+//! From an interval and a margin to a verdict, and Holm's correction over a table of verdicts.
 //!
-//! With [l, u] the interval of ratio − 1 and m the margin: *no relevant difference* if −m ≤ l and u ≤ m (also
-//! when 0 is outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Figures
-//! are never changed here, and no verdict is ever revised by looking at more data.
+//! With [l, u] the interval of ratio − 1 and m the margin: *no relevant difference* if −m ≤ l and u ≤ m (even
+//! if 0 is outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Nothing
+//! here changes a figure.
 
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Verdict};
 use weighbridge_model::quantity::Ratio;
@@ -14,7 +14,6 @@ use crate::stats::interval::Mean;
 use crate::stats::multiple::{holm, p_against_zero, p_equivalence};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR, LEVEL};
 
-/// A row of the table before anything is known of it.
 pub(crate) fn cost_without_verdict(
     point: &Point,
     scope: Scope,
@@ -38,19 +37,18 @@ pub(crate) fn cost_without_verdict(
     }
 }
 
-/// What one contrast concludes on its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
     pub verdict: Verdict,
-    /// Whether that is good news; only with `higher` and `lower`.
+    /// Only with `higher` and `lower`.
     pub effect: Option<Effect>,
     /// What the verdict alone does not say.
     pub reason: Option<String>,
-    /// The p value by which Holm ranks it; `None` without an interval.
+    /// For Holm's correction; `None` without an interval.
     pub p: Option<f64>,
 }
 
-/// The verdict of [`lower`, `upper`], bounds of ratio − 1, with margin `margin`.
+/// The verdict on [`lower`, `upper`], bounds of ratio − 1.
 pub fn verdict_from_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
     if -margin <= lower && upper <= margin {
         Verdict::NoRelevantDifference
@@ -66,14 +64,13 @@ pub fn verdict_from_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
 /// min(two-sided p against 0, 2 × TOST p against ±m), both on the log scale: the margins are ln(1−m) and
 /// ln(1+m).
 ///
-/// At most 0.05 exactly where the 95 % interval gives a verdict other than `undecided`.
+/// It is at most 0.05 exactly if the 95 % interval gives a verdict other than `undecided`.
 pub fn p_value(log_mean: Mean, margin: Ratio) -> f64 {
     let below = (1.0 - margin.get()).max(0.0).ln();
     let equivalent = 2.0 * p_equivalence(log_mean, below, margin.get().ln_1p());
     p_against_zero(log_mean).min(equivalent).min(1.0)
 }
 
-/// Whether `verdict` on `quantity` is good or bad news.
 pub fn effect(quantity: Quantity, verdict: Verdict) -> Option<Effect> {
     let opposite = |effect| match effect {
         Effect::Better => Effect::Worse,
@@ -86,7 +83,7 @@ pub fn effect(quantity: Quantity, verdict: Verdict) -> Option<Effect> {
     }
 }
 
-/// What a contrast concludes, before any correction.
+/// The conclusion before any correction.
 pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Conclusion {
     let Some(mean) = contrast.log_mean() else {
         let blocks = contrast.blocks().len();
@@ -96,7 +93,6 @@ pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Concl
     conclude_from_mean(mean, quantity, margin)
 }
 
-/// What a mean log-ratio with its error concludes.
 pub fn conclude_from_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
     let interval = mean.interval(LEVEL).exp();
     let (lower, upper) = (interval.lower - 1.0, interval.upper - 1.0);
@@ -110,8 +106,8 @@ pub fn conclude_from_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conc
     }
 }
 
-/// What the bootstrap-t interval of a ratio would say, where that is another verdict than the one given. A
-/// remark: with few or skewed blocks the two differ, and the reader is to know; the verdict stays.
+/// A remark if the bootstrap-t interval of a ratio gives another verdict. The two differ with few or skewed
+/// blocks; the verdict stays.
 pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> Option<String> {
     let bounds = ratio.bootstrap?;
     let (lower, upper) = (bounds.lower - 1.0, bounds.upper - 1.0);
@@ -122,7 +118,6 @@ pub fn bootstrap_differs(ratio: &Estimate, margin: Ratio, verdict: Verdict) -> O
     })
 }
 
-/// Adds to a reason.
 pub(crate) fn append_reason(reason: &mut Option<String>, more: String) {
     *reason = Some(match reason.take() {
         Some(first) => format!("{first}; {more}"),
@@ -136,8 +131,8 @@ pub(crate) fn signed_percent(change: f64) -> String {
     if percent.abs() < 0.1 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") }
 }
 
-/// Holm at 5 % over one table (the costs of one point): every row but the headlines whose adjusted p is above
-/// 5 % becomes `undecided`. Invalid and withheld rows test nothing and are left out.
+/// Holm's correction at 5 % over one table (the costs of one point): rows with an adjusted p above 5 % become
+/// `undecided`, except headlines. Invalid and withheld rows test nothing and are left out.
 pub fn correct(table: &mut [Cost]) {
     let tested: Vec<usize> = (0..table.len())
         .filter(|&at| !table[at].headline && table[at].p.is_some())
@@ -163,7 +158,7 @@ mod tests {
 
     const MARGIN: Ratio = Ratio::new(0.02);
 
-    /// Six blocks whose ratios have this interval exactly: log-ratios at ±d about the middle.
+    /// Six blocks whose ratios have exactly this interval: log-ratios at ±d about the middle.
     fn contrast(lower: f64, upper: f64) -> Contrast {
         let (low, high) = (lower.ln_1p(), upper.ln_1p());
         let middle = 0.5 * (low + high);
@@ -222,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bootstrap_that_says_otherwise_is_told() {
+    fn a_bootstrap_with_another_verdict_is_reported() {
         let ratio = |lower: f64, upper: f64| Estimate {
             bootstrap: Some(weighbridge_model::estimate::Bounds { lower: 1.0 + lower, upper: 1.0 + upper }),
             ..contrast(0.03, 0.10).ratio()
@@ -281,7 +276,8 @@ mod tests {
     #[test]
     fn holm_takes_verdicts_back_and_leaves_headlines_alone() {
         use Verdict::{Higher, Invalid, Lower, NoRelevantDifference, Undecided, Withheld};
-        // The worked example of `stats::multiple`: of 0.01 0.04 0.03 0.005 only the first and the last stand.
+        // The worked example of `stats::multiple`: of 0.01 0.04 0.03 0.005 only the first and the last
+        // remain.
         let mut table = vec![
             row(Some(0.049), Higher, true),
             row(Some(0.01), Higher, false),

@@ -1,50 +1,53 @@
-//! True throughput: bytes that good replies carried, over the whole time of the windows in which they did. It
-//! is no inverse of a time: it falls where connections stand idle and rises with requests in flight.
+//! Goodput: bytes carried by good replies over the whole time of their windows. It is not the inverse of a
+//! time: it falls while connections are idle and rises with requests in flight.
 //!
-//! Where single requests are kept, windows of rounds that are whole among them count, so that bytes and time
-//! are of the same requests; where one size is asked for, good replies times that size. Else sizes are
-//! unknown and nothing is guessed.
+//! Where single requests are kept, only windows count of which every good request was kept, so that bytes and
+//! time belong to the same requests. Where one size is asked for, the bytes are good replies times that size.
+//! Otherwise sizes are unknown, and there is no figure.
 
 use std::collections::BTreeMap;
 
-use weighbridge_model::estimate::Estimate;
 use weighbridge_model::id::PointId;
 use weighbridge_model::parts::{Carried, SizedCarried};
 use weighbridge_model::record::samples::Sample;
 
 use crate::analysis::latency_parts::{SizeClass, classes};
-use crate::estimate::estimate;
+use crate::estimate::estimate_if_all;
 use crate::question::{AskedSizes, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection};
 
-/// What every variant carried at every point; variants of which neither bytes nor sizes are known are left
-/// out.
+/// Leaves out variants of which neither bytes nor sizes are known.
 pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     let mut all = Vec::new();
     for (id, point) in question.points() {
         for (variant, variant_facts) in question.variants() {
             let cells = records.cells(id, variant, WindowSelection::Measured);
             let kept: Vec<Kept<'_>> = cells.iter().map(|cell| Kept::new(cell, id)).collect();
-            let stage = question.blocks.min as usize;
+            let first_stage = question.blocks.min as usize;
             let bytes_per_s = match question.asked(id) {
                 AskedSizes::Unknown => None,
-                AskedSizes::One(size) => over(&cells, stage, |cell| {
-                    per_second(cell.good(Scope::All) as f64 * size.get() as f64, cell.time().as_secs_f64())
-                }),
+                AskedSizes::One(size) => {
+                    let rate = |cell: &Cell<'_>| {
+                        let bytes = cell.good(Scope::All) as f64 * size.get() as f64;
+                        per_second(bytes, cell.time().as_secs_f64())
+                    };
+                    estimate_if_all(cells.iter().map(rate), first_stage)
+                }
                 AskedSizes::Listed | AskedSizes::Range => {
-                    over(&kept, stage, |kept| kept.rate(SizeClass::ALL))
+                    estimate_if_all(kept.iter().map(|kept| kept.rate(SizeClass::ALL)), first_stage)
                 }
             };
-            let sockets_bytes_per_s = over(&cells, stage, |cell| {
+            let sockets_rate = |cell: &Cell<'_>| {
                 let traffic = cell.traffic();
                 let bytes = traffic.sent.get() + traffic.received.get();
                 (bytes > 0)
                     .then_some(bytes as f64)
                     .and_then(|bytes| per_second(bytes, cell.time().as_secs_f64()))
-            });
+            };
+            let sockets_bytes_per_s = estimate_if_all(cells.iter().map(sockets_rate), first_stage);
             if bytes_per_s.is_some() || sockets_bytes_per_s.is_some() {
                 let known = bytes_per_s.is_some() && !matches!(question.asked(id), AskedSizes::One(_));
-                let sizes = if known { sized(&kept, stage) } else { Vec::new() };
+                let sizes = if known { sized(&kept, first_stage) } else { Vec::new() };
                 let (variant, point) = (variant_facts.name.clone(), point.label.clone());
                 all.push(Carried { variant, point, bytes_per_s, sockets_bytes_per_s, sizes });
             }
@@ -53,8 +56,8 @@ pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     all
 }
 
-/// Each class's share; empty of a single size.
-fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
+/// The share of each class of sizes; empty if there is a single class.
+fn sized(kept: &[Kept<'_>], first_stage: usize) -> Vec<SizedCarried> {
     let classes = classes(kept.iter().flat_map(|block| &block.good).map(|sample| sample.size.get()));
     let goodput_of_class = |class: &SizeClass| {
         let requests = kept.iter().flat_map(|block| &block.good).filter(|sample| class.holds(sample));
@@ -62,7 +65,7 @@ fn sized(kept: &[Kept<'_>], stage: usize) -> Vec<SizedCarried> {
             from_bytes: class.from_bytes,
             to_bytes: class.to_bytes,
             requests: requests.count() as u64,
-            bytes_per_s: over(kept, stage, |block| block.rate(*class))?,
+            bytes_per_s: estimate_if_all(kept.iter().map(|block| block.rate(*class)), first_stage)?,
         })
     };
     if classes.len() > 1 { classes.iter().filter_map(goodput_of_class).collect() } else { Vec::new() }
@@ -72,13 +75,7 @@ fn per_second(bytes: f64, seconds: f64) -> Option<f64> {
     (seconds > 0.0).then(|| bytes / seconds)
 }
 
-/// The estimate over blocks; `None` unless every block tells.
-fn over<T>(blocks: &[T], stage: usize, value: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
-    let values: Vec<f64> = blocks.iter().map(value).collect::<Option<_>>()?;
-    (!values.is_empty()).then(|| estimate(&values, stage))
-}
-
-/// The requests of a block whose windows are whole among those kept, and the time of these windows.
+/// The requests of a block's completely kept windows, and the time of these windows.
 struct Kept<'a> {
     good: Vec<&'a Sample>,
     seconds: f64,
@@ -87,7 +84,7 @@ struct Kept<'a> {
 impl<'a> Kept<'a> {
     fn new(cell: &Cell<'a>, point: PointId) -> Self {
         let mut kept = Self { good: Vec::new(), seconds: 0.0 };
-        // A trial of the baseline for each batch, each with rounds of its own.
+        // The baseline has one trial in each batch, and round numbers repeat from trial to trial.
         for trial in &cell.trials {
             let mut rounds: BTreeMap<u32, Vec<&'a Sample>> = BTreeMap::new();
             for sample in trial.samples.iter().filter(|sample| sample.is_measured(point)) {

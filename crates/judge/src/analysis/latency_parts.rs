@@ -1,15 +1,14 @@
-//! Where the time of relayed requests went: waiting at the client, outside the relay's own call, inside it;
-//! and of the call what the peer's server takes by itself and what the relay's client adds.
+//! The parts of a relayed request's time: waiting at the client, outside the relay's own call, and inside it;
+//! and of the call, what the peer's server takes by itself and what the relay's client adds.
 //!
-//! The first three are parts of every single request and sum up to its response time. Their means add up too;
-//! medians do not, and none is ever made by subtracting two. What the peer takes by itself another variant
-//! tells, in the same block and of the same rounds; the rest of the call is a difference of two means, blocks
-//! paired. Nothing here looks at a clock but through durations: the relay's clock and the generator's are
-//! never compared.
+//! The first three are parts of each single request and add up to its response time. So do their means;
+//! medians do not, and no median here is a difference of two. What the peer takes by itself comes from
+//! another variant, in the same block and the same rounds; the rest of the call is a difference of two means,
+//! paired by block. Only durations are used: the relay's clock and the generator's are never compared.
 
 use std::collections::BTreeSet;
 
-use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::estimate::{Quantity, Validity, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, SizedParts, TimePart};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
@@ -17,17 +16,17 @@ use weighbridge_model::record::TrialRecord;
 use weighbridge_model::record::samples::Sample;
 use weighbridge_model::summary::{Cost, VariantSummary};
 
-use crate::estimate::{BlockEstimate, Contrast, beyond, estimate};
+use crate::estimate::{BlockEstimate, Contrast, beyond, estimate_if_all};
 use crate::question::{Point, Question, Scope};
 use crate::records::{Block, Records};
 use crate::stats::sample::quantile_nearest_rank;
 use crate::thresholds::BEYOND_PER_BLOCK;
 use crate::verdict::{conclude, correct, cost_without_verdict};
 
-/// Up to so many sizes each is shown by itself; more are put together by powers of ten.
+/// Up to this many sizes are shown one by one; more are grouped by powers of ten.
 const SIZES_BY_THEMSELVES: usize = 6;
 
-/// The parts of every relay that told of its calls. `variants` says whose figures must not be used.
+/// The parts for every relay that reported its calls. `variants` says whose figures must not be used.
 pub fn relays(question: &Question, records: &Records<'_>, variants: &[VariantSummary]) -> Vec<RelayParts> {
     let mut all = Vec::new();
     for (id, point) in question.points() {
@@ -61,14 +60,12 @@ pub fn relays(question: &Question, records: &Records<'_>, variants: &[VariantSum
     all
 }
 
-/// Why a variant's costs must not be used: its own figures or the baseline's.
 fn invalid(variants: &[VariantSummary], point: &Point, name: &str) -> Option<String> {
     let here = |one: &&VariantSummary| one.point == point.label && (one.baseline || one.name == name);
     let bad = variants.iter().filter(here).find(|one| one.validity == Validity::Invalid)?;
     Some(format!("`{}`: {}", bad.name, bad.reasons.join("; ")))
 }
 
-/// A cost of a part as a row that Holm's correction takes.
 fn row(point: &Point, variant: &str, cost: &PartCost) -> Cost {
     Cost {
         verdict: cost.verdict,
@@ -85,15 +82,14 @@ fn take(cost: &mut PartCost, row: Cost) {
 
 struct BlockRequests<'a> {
     block: u32,
-    /// Good ones of which the relay told.
+    /// Good replies whose relay reported its call.
     good: Vec<RelayedRequest<'a>>,
-    /// Good ones of the baseline where it told, of the batch in which the relay lived.
+    /// The same of the baseline, in the batch in which the relay lived.
     baseline: Vec<RelayedRequest<'a>>,
-    /// Good ones that went directly to the peer, of the rounds that the relay has too.
+    /// Good replies that came directly from the peer, in rounds that the relay has too.
     direct: Vec<&'a Sample>,
 }
 
-/// One relay at one point.
 struct Relay<'a> {
     variant: VariantId,
     direct: Option<VariantId>,
@@ -104,7 +100,6 @@ struct Relay<'a> {
     retries: u64,
 }
 
-/// Sizes from one to another, both included.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SizeClass {
     pub from_bytes: u64,
@@ -112,7 +107,6 @@ pub(crate) struct SizeClass {
 }
 
 impl SizeClass {
-    /// Every size.
     pub(crate) const ALL: Self = Self { from_bytes: 0, to_bytes: u64::MAX };
 
     pub(crate) fn holds(self, sample: &Sample) -> bool {
@@ -120,21 +114,19 @@ impl SizeClass {
     }
 }
 
-/// A good reply of which the relay told.
 struct RelayedRequest<'a> {
     sample: &'a Sample,
-    /// Waiting, outside, inside, response.
     parts: [Nanoseconds; 4],
 }
 
-/// Waiting, outside, inside, response: the parts of a single request, if its relay told.
+/// Waiting, outside, inside, response; `None` if the relay did not report its call.
 fn parts(sample: &Sample) -> Option<[Nanoseconds; 4]> {
     let inside = sample.relayed?.duration;
     let waiting = sample.sent.saturating_sub(sample.due);
     Some([waiting, sample.relay_cost()?, inside, sample.response()])
 }
 
-/// Where a part stands among those of a single request.
+/// The index of a part among [`parts`].
 const fn place(part: TimePart) -> Option<usize> {
     match part {
         TimePart::Waiting => Some(0),
@@ -152,7 +144,7 @@ fn good<'a>(trials: &[&'a TrialRecord], point: PointId) -> Vec<RelayedRequest<'a
 }
 
 impl<'a> Relay<'a> {
-    /// `None` where no good reply of the variant tells of a call.
+    /// `None` where no good reply has a reported call.
     fn new(question: &Question, records: &Records<'a>, point: PointId, variant: VariantId) -> Option<Self> {
         let direct = question.directs.iter().find(|(relay, _)| *relay == variant).map(|(_, direct)| *direct);
         let mut relay =
@@ -227,11 +219,10 @@ impl<'a> Relay<'a> {
     }
 
     fn parts(&self, first_stage: usize, class: SizeClass) -> Vec<PartTimes> {
-        let over_blocks = |value: &dyn Fn(&BlockRequests<'_>) -> Option<f64>| -> Option<Estimate> {
-            // A class of sizes that a block never asked for is in no part of it.
+        let over_blocks = |value: &dyn Fn(&BlockRequests<'_>) -> Option<f64>| {
+            // Blocks that never asked for sizes of the class do not count.
             let asked = self.blocks.iter().filter(|block| block.has(class));
-            let values: Vec<f64> = asked.map(value).collect::<Option<_>>()?;
-            (!values.is_empty()).then(|| estimate(&values, first_stage))
+            estimate_if_all(asked.map(value), first_stage)
         };
         let part = |part: TimePart| {
             let mean_ns = over_blocks(&|block| block.mean(part, class))?;
@@ -241,7 +232,7 @@ impl<'a> Relay<'a> {
         TimePart::ALL.into_iter().filter_map(part).collect()
     }
 
-    /// Each part's mean against the baseline's, of blocks in which both are above zero.
+    /// Compares each part's mean with the baseline's, over blocks in which both are above zero.
     fn costs(&self, question: &Question, parts: &mut [PartTimes]) {
         for part in parts {
             let Some(place) = place(part.part) else { continue };
@@ -288,7 +279,7 @@ impl BlockRequests<'_> {
             _ => {
                 let times =
                     self.direct.iter().filter(|sample| class.holds(sample)).map(|sample| sample.service());
-                mean_of(times)
+                exact_mean(times)
             }
         }
     }
@@ -303,17 +294,17 @@ impl BlockRequests<'_> {
 }
 
 fn mean(requests: &[RelayedRequest<'_>], place: usize, class: SizeClass) -> Option<f64> {
-    mean_of(requests.iter().filter(|one| class.holds(one.sample)).map(|one| one.parts[place]))
+    exact_mean(requests.iter().filter(|one| class.holds(one.sample)).map(|one| one.parts[place]))
 }
 
-/// Sum over count, the sum exact.
-fn mean_of(times: impl Iterator<Item = Nanoseconds>) -> Option<f64> {
+/// The sum is exact.
+fn exact_mean(times: impl Iterator<Item = Nanoseconds>) -> Option<f64> {
     let (sum, count) =
         times.fold((0_u128, 0_u64), |(sum, count), time| (sum + u128::from(time.as_nanos()), count + 1));
     (count > 0).then(|| sum as f64 / count as f64)
 }
 
-/// Sizes in classes, rising: each by itself where they are few, else all of as many digits together.
+/// Size classes, ascending: one for each size if there are few, else one for each number of digits.
 pub(crate) fn classes(sizes: impl Iterator<Item = u64>) -> Vec<SizeClass> {
     let sizes: Vec<u64> = sizes.collect::<BTreeSet<_>>().into_iter().collect();
     if sizes.len() <= SIZES_BY_THEMSELVES {

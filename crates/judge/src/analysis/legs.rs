@@ -1,7 +1,6 @@
-//! Where service times went, by the kernel's time stamps: legs of many windows put together.
+//! Legs of service times by the kernel's time stamps, pooled over windows.
 //!
-//! Plain sums and quantiles of merged histograms, for reading beside the figures that are estimated: no
-//! interval, no verdict, nothing compared.
+//! These are plain sums and quantiles of merged histograms, without intervals or verdicts.
 
 use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::legs::{KernelStamps, Leg, LegTimes, Legs, StampFigures, StampSummary};
@@ -10,8 +9,8 @@ use weighbridge_model::record::WindowFigures;
 
 use crate::thresholds::BEYOND_PER_BLOCK;
 
-/// Sums up the stamps of these windows, whose legs lie merged in `legs`. `None` where no window was asked for
-/// any.
+/// Sums up the stamps of these windows; `legs` holds their merged histograms. `None` where no window was
+/// asked for stamps.
 pub fn stamps<'a>(windows: impl IntoIterator<Item = &'a WindowFigures>, legs: &Legs) -> Option<StampSummary> {
     let asked: Vec<&KernelStamps> = windows.into_iter().filter_map(|window| window.stamps.as_ref()).collect();
     let taken: Vec<&StampFigures> = asked
@@ -36,7 +35,7 @@ pub fn stamps<'a>(windows: impl IntoIterator<Item = &'a WindowFigures>, legs: &L
     })
 }
 
-/// Why some windows have no stamps, by the first of them.
+/// Why some windows have no stamps: the reason of the first.
 fn unavailable(asked: &[&KernelStamps]) -> Option<String> {
     let mut reasons = asked.iter().filter_map(|stamps| match stamps {
         KernelStamps::Unavailable(reason) => Some(reason),
@@ -63,13 +62,13 @@ fn leg_times(leg: Leg, taken: &[&StampFigures], legs: &Legs) -> Option<LegTimes>
     })
 }
 
-/// A quantile, where enough requests lie beyond it.
+/// `None` if too few requests lie beyond the quantile.
 fn quantile(times: &TimeHistogram, q: f64) -> Option<Nanoseconds> {
     let beyond = times.len() - (q * times.len() as f64).ceil() as u64;
     (beyond >= BEYOND_PER_BLOCK).then(|| Nanoseconds::from_nanos(times.value_at_quantile(q)))
 }
 
-/// Every statistic less a time that is the same for all requests.
+/// Subtracts a time that is the same for all requests from every statistic.
 fn less(times: LegTimes, constant: Nanoseconds) -> LegTimes {
     let less = |time: Nanoseconds| time.saturating_sub(constant);
     LegTimes {
@@ -93,7 +92,7 @@ mod tests {
         Nanoseconds::from_micros(n)
     }
 
-    /// `requests` alike, and their histograms.
+    /// Figures and histograms of `requests` equal requests.
     fn taken(requests: u64, outside: u64, round_trip: Option<u64>, legs: &mut Legs) -> KernelStamps {
         let times = [micros(2), micros(outside), micros(5)];
         (0..requests).for_each(|_| legs.record(times));
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_is_absent_and_what_is_not_to_be_had_says_why() {
+    fn stamps_not_asked_for_are_absent_and_unavailable_ones_say_why() {
         assert_eq!(stamps(&[window(None)], &Legs::default()), None);
         let windows = [window(Some(KernelStamps::Unavailable("why".to_owned())))];
         let summary = stamps(&windows, &Legs::default()).expect("they were asked for");

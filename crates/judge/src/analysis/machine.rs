@@ -1,9 +1,9 @@
 //! CPU by role over the run: how many cores the machine, the generator, the services and everything else kept
 //! busy.
 //!
-//! One figure a block, of all its batches together, and Student's t over blocks. The interval holds whatever
-//! the kernel's counting by ticks adds by chance; its rounding is reported beside. It is of the whole block:
-//! ticks are too coarse to tell one variant's windows from another's.
+//! There is one figure for each block, over all its batches, and Student's t over blocks. The interval
+//! includes the random error of the kernel's counting by ticks; the rounding is reported too. Figures are for
+//! whole blocks: ticks are too coarse to separate the windows of variants.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::estimate::estimate;
 use crate::question::Question;
 use crate::records::{Block, Records};
 
-/// The roles; `None` where no block tells them.
+/// `None` where no block has these times.
 pub fn roles(question: &Question, records: &Records<'_>) -> Option<CpuRoles> {
     let blocks: Vec<MachineCpu> = records.used.iter().filter_map(block_cpu).collect();
     if blocks.is_empty() {
@@ -38,11 +38,11 @@ pub fn roles(question: &Question, records: &Records<'_>) -> Option<CpuRoles> {
     })
 }
 
-/// The stretches of a block's batches, added up. `None` where one of them does not tell.
+/// The sum over a block's batches; `None` if one of them has no times.
 fn block_cpu(block: &Block<'_>) -> Option<MachineCpu> {
     let mut batches: BTreeMap<u32, Option<MachineCpu>> = BTreeMap::new();
     for trial in &block.trials {
-        // Every trial of a batch repeats it.
+        // Every trial of a batch holds the same value.
         batches.entry(trial.batch).or_insert(trial.machine);
     }
     let stretches: Vec<MachineCpu> = batches.into_values().collect::<Option<_>>()?;

@@ -1,5 +1,5 @@
-//! What a run says beyond costs and verdicts: layers, sizes, where the spread comes from, relays, bytes
-//! carried, legs of a service time, and CPU time by role.
+//! What a run says beyond costs and verdicts: layers, sizes, variance components, relays, goodput, legs of
+//! service times, and CPU time by role.
 
 pub mod goodput;
 pub mod latency_parts;

@@ -1,25 +1,23 @@
-//! CPU per request and memory by role, variant by variant.
+//! CPU per request and memory by role and variant.
 //!
-//! The generator's part is its loop's time outside waiting, since it stays awake between replies. Time of no
-//! process that we started cannot be distinguished by variant: the whole machine's is in the summary's
-//! `cpu_roles`.
+//! The generator's part is its loop's time outside waiting, since it stays awake between replies. Time of
+//! processes that we did not start cannot be assigned to variants: `cpu_roles` of the summary has the whole
+//! machine's.
 
 use std::collections::BTreeSet;
 
 use weighbridge_model::detail::RoleUse;
-use weighbridge_model::estimate::Estimate;
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::record::WindowRecord;
 
-use crate::estimate::estimate;
+use crate::estimate::estimate_if_all;
 use crate::question::Question;
 use crate::records::{Cell, Records, WindowSelection};
 
-/// The generator's name among the roles.
 const GENERATOR: &str = "generator";
 
-/// Every role of every variant at every point, the variant's own first.
+/// Every role of every variant at every point; the generator last.
 pub fn roles(question: &Question, records: &Records<'_>) -> Vec<RoleUse> {
     let mut roles = Vec::new();
     for (point, facts) in question.points() {
@@ -27,16 +25,22 @@ pub fn roles(question: &Question, records: &Records<'_>) -> Vec<RoleUse> {
         for (variant, variant_facts) in question.variants() {
             let cells = records.cells(point, variant, WindowSelection::Measured);
             let first_stage = question.blocks.min as usize;
-            let over = |value: &dyn Fn(&Cell<'_>) -> Option<f64>| over_blocks(&cells, first_stage, value);
+            let over_blocks = |value: &dyn Fn(&Cell<'_>) -> Option<f64>| {
+                estimate_if_all(cells.iter().map(value), first_stage)
+            };
             let mut add = |role: &str, cpu_per_operation, memory_peak| {
                 let (variant, point) = (variant_facts.name.clone(), facts.label.clone());
                 roles.push(RoleUse { variant, point, role: role.to_owned(), cpu_per_operation, memory_peak });
             };
             for role in names(&cells, point) {
-                add(role, over(&|cell| cpu(cell, role)), over(&|cell| memory(cell, point, role)));
+                add(
+                    role,
+                    over_blocks(&|cell| cpu(cell, role)),
+                    over_blocks(&|cell| memory(cell, point, role)),
+                );
             }
-            // A window that variants share tells of no single one how busy the loop was with it.
-            if let Some(busy) = over(&busy).filter(|_| !is_shared) {
+            // In a window that variants share, the loop's busy time cannot be split among them.
+            if let Some(busy) = over_blocks(&busy).filter(|_| !is_shared) {
                 add(GENERATOR, Some(busy), None);
             }
         }
@@ -44,7 +48,7 @@ pub fn roles(question: &Question, records: &Records<'_>) -> Vec<RoleUse> {
     roles
 }
 
-/// What the processes of each variant used that has more than one role, each role by itself.
+/// The roles of the processes of each variant that has several.
 pub(crate) fn roles_where_several(question: &Question, records: &Records<'_>) -> Vec<RoleUse> {
     let own: Vec<RoleUse> =
         roles(question, records).into_iter().filter(|one| one.role != GENERATOR).collect();
@@ -64,17 +68,7 @@ fn names<'a>(cells: &[Cell<'a>], point: PointId) -> BTreeSet<&'a str> {
     names
 }
 
-/// The estimate over blocks; `None` unless every block tells.
-fn over_blocks(
-    cells: &[Cell<'_>],
-    first_stage: usize,
-    value: &dyn Fn(&Cell<'_>) -> Option<f64>,
-) -> Option<Estimate> {
-    let values: Vec<f64> = cells.iter().map(value).collect::<Option<_>>()?;
-    (!values.is_empty()).then(|| estimate(&values, first_stage))
-}
-
-/// A role's CPU time per request answered, sums over sums.
+/// CPU time per answered request: sum over sum.
 fn cpu(cell: &Cell<'_>, role: &str) -> Option<f64> {
     let role_windows = cell.windows.iter().flat_map(|window| &window.cpu).filter(|one| one.role == role);
     let (cpu, requests) =
@@ -82,14 +76,12 @@ fn cpu(cell: &Cell<'_>, role: &str) -> Option<f64> {
     (requests > 0).then(|| cpu as f64 / requests as f64)
 }
 
-/// The generator's busy time per request.
 fn busy(cell: &Cell<'_>) -> Option<f64> {
     let sum = |count: fn(&WindowRecord) -> u64| cell.windows.iter().map(|window| count(window)).sum::<u64>();
     let (busy, requests) = (sum(|w| w.figures.health.busy.as_nanos()), sum(|w| w.figures.requests));
     (requests > 0 && busy > 0).then(|| busy as f64 / requests as f64)
 }
 
-/// A role's largest resident memory.
 fn memory(cell: &Cell<'_>, point: PointId, role: &str) -> Option<f64> {
     let here = cell.trials.iter().flat_map(|trial| &trial.memory);
     let peaks = here.filter(|one| one.point == point && one.role == role).map(|one| one.peak.get());

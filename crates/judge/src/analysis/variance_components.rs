@@ -1,9 +1,8 @@
-//! Where the spread of a cost comes from: starts, rounds, and what pairing removed; carry-over and drift
-//! beside it.
+//! Variance components of a cost: starts, rounds, and what pairing removed; carry-over and drift too.
 //!
-//! The rounds of every block are cut into consecutive parts, the cost is estimated from each part as it is
-//! from a whole block, and a nested analysis of variance compares parts within blocks with blocks. Nothing
-//! here moves an estimate or a verdict, and no plan is changed while it runs.
+//! The rounds of every block are cut into consecutive parts, and the cost of each part is estimated like that
+//! of a whole block. A nested analysis of variance compares parts within blocks with blocks. Nothing here
+//! changes an estimate, a verdict or a running plan.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ use crate::stats::interval::Mean;
 use crate::steer::{SpendHistory, SpendRule, SpendStep};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
-/// Everything that is said of the spread of one variant's headline cost; `None` below four blocks.
+/// The variance components of one variant's headline cost; `None` below four blocks.
 pub fn variance_components(question: &Question, records: &Records<'_>, estimand: Estimand) -> Option<Spread> {
     let parts = CostParts::new(question, records, estimand)?;
     let Estimand { point, variant, .. } = estimand;
@@ -60,8 +59,7 @@ fn estimate(point: f64, lower: f64, upper: f64, blocks: u32) -> Estimate {
     Estimate { point, lower: Some(lower), upper: Some(upper), level: LEVEL, blocks, bootstrap: None }
 }
 
-/// How the same time would be divided better; `None` where it would not, or where the records do not tell the
-/// times.
+/// A better division of the same time; `None` if there is none, or if the records hold no times.
 fn advice(blocks: Blocks, records: &Records<'_>, parts: &CostParts, variances: &Variances) -> Option<Advice> {
     let times: Vec<(Nanoseconds, Nanoseconds)> = records.used.iter().filter_map(block_times).collect();
     let average = |time: fn(&(Nanoseconds, Nanoseconds)) -> Nanoseconds| {
@@ -88,8 +86,8 @@ fn advice(blocks: Blocks, records: &Records<'_>, parts: &CostParts, variances: &
     }
 }
 
-/// What a block spent on its starts and on everything around its measured windows, and what these took, from
-/// the first of a point to the last: its batches together.
+/// What a block spent on starts and on everything around its measured windows, and what its measured windows
+/// took, from the first of each point to the last. Batches are added up.
 pub(crate) fn block_times(block: &Block<'_>) -> Option<(Nanoseconds, Nanoseconds)> {
     let mut batches: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
     for trial in &block.trials {
@@ -114,7 +112,6 @@ fn batch_times(trials: &[&TrialRecord]) -> Option<(Nanoseconds, Nanoseconds)> {
     Some((starts + whole.saturating_sub(measured), measured))
 }
 
-/// The spread in one sentence, and what to do.
 pub(crate) fn finding(spread: &Spread) -> Finding {
     let (evidence, remedy) = in_words(spread);
     Finding {

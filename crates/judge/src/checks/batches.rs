@@ -1,16 +1,15 @@
-//! Which variants never lived beside each other.
+//! Variants that never lived at the same time.
 
 use weighbridge_model::id::VariantId;
 use weighbridge_model::summary::{Finding, Severity};
 
 use super::RunContext;
 
-/// The name of the finding where costs are against the baseline of each batch.
+/// Costs are against the baseline of each batch.
 const BATCHES: &str = "batches";
-/// The name of the finding where two variants are compared through the baseline.
+/// Two variants are compared through the baseline.
 const THROUGH_THE_BASELINE: &str = "through the baseline";
 
-/// What batches do to the costs, where there are several.
 pub(super) fn in_batches(context: &RunContext<'_>) -> Vec<Finding> {
     finding(context).into_iter().collect()
 }

@@ -8,12 +8,12 @@ use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
 use crate::question::Scope;
-use crate::records::{CellPair, Records, WindowSelection, figures_of, response_p50};
+use crate::records::{CellPair, Records, WindowSelection, response_p50, scope_figures};
 use crate::stats::sample::median;
 use crate::stats::steady::{CarryOver, carry_over};
 use crate::thresholds::CARRY_OVER_P;
 
-/// Fewest rounds of each order in a block that are compared for carry-over.
+/// A block's orders are compared only if each has this many rounds.
 const ROUNDS_PER_ORDER: usize = 3;
 
 /// Whether a variant's cost depends on whether it ran before or after the baseline in a round; in a duet, on
@@ -46,8 +46,8 @@ pub(super) fn carried_over(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// How a variant's cost differs between rounds in which it ran after the baseline and before it, over blocks;
-/// in a duet between those in which it had the second set of cores and the first.
+/// The difference of a variant's cost between rounds in which it ran after and before the baseline, over
+/// blocks; in a duet, between those on the second set of cores and on the first.
 pub(crate) fn order_effect(records: &Records<'_>, point: PointId, variant: VariantId) -> Option<CarryOver> {
     let pairs = records.pairs(point, variant, WindowSelection::Measured);
     let orders: Vec<_> = pairs.iter().filter_map(by_order).collect();
@@ -55,19 +55,20 @@ pub(crate) fn order_effect(records: &Records<'_>, point: PointId, variant: Varia
     carry_over(&after, &before)
 }
 
-/// Median log-ratio of a block's rounds in which the variant ran after the baseline, and before it. Rounds in
-/// which it ran between two windows of the baseline say nothing of order.
+/// Median log-ratios of a block's rounds in which the variant ran after the baseline, and before it. Rounds
+/// in which it ran between two windows of the baseline do not count.
 fn by_order(pair: &CellPair<'_>) -> Option<(f64, f64)> {
     let mut rounds: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
     for window in &pair.baseline.windows {
-        if let Some(figures) = figures_of(window, Scope::All) {
+        if let Some(figures) = scope_figures(window, Scope::All) {
             let p50 = response_p50(figures);
             rounds.entry(window.round).or_default().push((window.position, p50));
         }
     }
     let (mut after, mut before) = (Vec::new(), Vec::new());
     for window in &pair.variant.windows {
-        let Some((figures, baseline)) = figures_of(window, Scope::All).zip(rounds.get(&window.round)) else {
+        let Some((figures, baseline)) = scope_figures(window, Scope::All).zip(rounds.get(&window.round))
+        else {
             continue;
         };
         let p50s: Vec<f64> = baseline.iter().map(|(_, p50)| *p50).collect();

@@ -1,5 +1,3 @@
-//! What a check is given: a run, or one variant at one point and what its records add up to.
-
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
@@ -12,23 +10,21 @@ use crate::records::{Cell, CellPair, Records, Times, WindowSelection, add};
 pub(crate) struct RunContext<'c> {
     pub question: &'c Question,
     pub records: &'c Records<'c>,
-    /// The name of the variant through which the others are compared, where these never lived at the same
-    /// time.
+    /// The variant through which others are compared that never lived at the same time.
     pub bridge: Option<&'c str>,
 }
 
-/// One variant at one point.
 pub(crate) struct CheckContext<'c> {
     pub question: &'c Question,
     pub records: &'c Records<'c>,
     pub point: PointId,
     pub variant: VariantId,
-    /// That of the headline.
+    /// The headline's.
     pub scope: Scope,
-    /// The same variant as estimates are made of it, in that scope.
+    /// The samples from which the variant's estimates are made, in that scope.
     pub samples: &'c VariantSamples<'c>,
     pub totals: VariantTotals<'c>,
-    /// Whether two levels are known to be those of core latency: they are not told a second time.
+    /// Whether core latency already explains two levels, so that they are not reported again.
     pub levels_explained: bool,
 }
 
@@ -37,12 +33,11 @@ impl<'c> CheckContext<'c> {
         self.variant == VariantId(0)
     }
 
-    /// What the question says of the variant; `None` of one through which others are compared.
+    /// `None` for the variant through which others are compared.
     pub(crate) fn variant_facts(&self) -> Option<&'c Variant> {
         self.question.variants.get(self.variant.index())
     }
 
-    /// The headline's requests of the variant.
     pub(crate) fn estimand(&self) -> Estimand {
         Estimand { point: self.point, variant: self.variant, scope: self.scope }
     }
@@ -56,13 +51,13 @@ impl<'c> CheckContext<'c> {
         self.records.trial_cells(self.point, self.variant, WindowSelection::Measured)
     }
 
-    /// Its measured windows and those of the baseline that lived beside it, block by block.
+    /// Its measured windows with those of the baseline in the same batch, block by block.
     pub(crate) fn pairs(&self) -> Vec<CellPair<'c>> {
         self.records.pairs(self.point, self.variant, WindowSelection::Measured)
     }
 }
 
-/// All that one variant's records at one point add up to, over the blocks that count.
+/// One variant's records at one point, added up over the blocks that count.
 pub(crate) struct VariantTotals<'a> {
     pub cells: Vec<Cell<'a>>,
     pub response: TimeHistogram,

@@ -1,9 +1,9 @@
-//! Were the cores in two places?
+//! Did the cores change places?
 //!
 //! A request over loopback moves dozens of cache lines between the client's core and the service's. On a
-//! virtual machine the hypervisor moves virtual cores about: for some seconds they are neighbours, for others
-//! a line takes several times as long between them, and every time is another one. Whoever is compared shares
-//! that, round by round; figures of their own do not, and a cost can be another one in either place.
+//! virtual machine the hypervisor moves virtual cores: for some seconds they are neighbours, for others a
+//! cache line takes several times as long, and all times change. Compared variants share that, round by
+//! round. Absolute figures do not, and a cost can differ between the places.
 
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::{PointId, VariantId};
@@ -20,26 +20,26 @@ use crate::stats::steady::two_levels;
 use crate::thresholds::{CHECKED_BLOCKS, CORE_LATENCY_CHANGE, CORE_LATENCY_LEVELS, CORE_LATENCY_P, LEVEL};
 use crate::verdict::signed_percent;
 
-/// The name of the alarm that a cost is another one in either place.
+/// The cost differs between the places.
 pub const DEPENDS_ON_PLACE: &str = "depends on core latency";
 
-/// Fewest windows of a variant in a place whose median stands for the block.
+/// A block's median in a place needs this many windows.
 const WINDOWS_IN_A_PLACE: usize = 5;
 
-/// The quantity that is examined: windows tell no higher quantile.
+/// The quantity that is examined: single windows hold no higher quantile.
 const QUANTITY: Quantity = Quantity::ResponseP50;
 
 /// Two levels of core latency in the measured windows of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CorePlaces {
-    /// Latencies near and far, in nanoseconds.
+    /// Near and far, in nanoseconds.
     latencies: [f64; 2],
-    /// The share of windows that were far.
+    /// The share of far windows.
     far: f64,
 }
 
 impl CorePlaces {
-    /// Where the cores were in two places while a point was measured.
+    /// The places at a point; `None` if the cores stayed in one.
     pub fn seen(records: &Records<'_>, point: PointId) -> Option<Self> {
         let cells = records.cells(point, VariantId(0), WindowSelection::Measured);
         let windows = cells.iter().flat_map(|cell| &cell.windows);
@@ -50,7 +50,6 @@ impl CorePlaces {
             .then_some(Self { latencies, far: found.high_share })
     }
 
-    /// A cell's windows in either place.
     fn parts<'a>(&self, cell: &Cell<'a>) -> [Option<Cell<'a>>; 2] {
         let middle = (self.latencies[0] * self.latencies[1]).sqrt();
         [false, true].map(|far| {
@@ -62,7 +61,6 @@ impl CorePlaces {
         })
     }
 
-    /// The p50 of a cell in either place.
     fn p50s(&self, cell: &Cell<'_>, scope: Scope) -> [Option<f64>; 2] {
         self.parts(cell).map(|part| part?.middle_p50(scope, QUANTITY).filter(|p50| *p50 > 0.0))
     }
@@ -72,7 +70,7 @@ fn log(latency: Nanoseconds) -> Option<f64> {
     (latency > Nanoseconds::ZERO).then(|| (latency.as_nanos() as f64).ln())
 }
 
-/// The places of a point and the baseline's p50 in each, where the two differ.
+/// The places of a point and the baseline's p50 in each, if the two differ.
 fn distinct_places(records: &Records<'_>, point: PointId) -> Option<(CorePlaces, [f64; 2])> {
     let places = CorePlaces::seen(records, point)?;
     let cells = records.cells(point, VariantId(0), WindowSelection::Measured);
@@ -88,13 +86,12 @@ fn change([near, far]: &[f64; 2]) -> f64 {
     (far / near).ln().abs()
 }
 
-/// Whether levels of windows and of starts at a point are those of the places that the cores were in.
+/// Whether core latency explains two levels of windows or starts at a point.
 pub fn explains_levels(records: &Records<'_>, point: PointId) -> bool {
     distinct_places(records, point).is_some()
 }
 
-/// What is to be known of a run whose cores were in two places: of the point at which the baseline's p50
-/// tells them apart most.
+/// A finding for the point at which the baseline's p50 differs most between the places.
 pub fn cores_moved(question: &Question, records: &Records<'_>) -> Option<Finding> {
     let found = question.points().filter_map(|(id, point)| {
         let (places, p50s) = distinct_places(records, id)?;
@@ -115,11 +112,11 @@ pub fn cores_moved(question: &Question, records: &Records<'_>) -> Option<Finding
     })
 }
 
-/// Whether a variant's cost is another one in either place, by more than blocks differ by.
+/// Whether a variant's cost differs between the places, by more than blocks differ.
 ///
-/// A block gives the cost in each place in which both had five windows; the places' means over blocks are
-/// compared by Welch's t test. The cost's own interval is not asked: it is wide where blocks were in
-/// different places.
+/// Each block gives the cost in each place in which both variants had five windows; the means over blocks are
+/// compared by Welch's t test. The cost's own interval is not used: it is wide where blocks were in different
+/// places.
 pub(super) fn depends_on_place(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { records, point, scope, .. } = context;
     if context.is_baseline() {
@@ -169,7 +166,7 @@ fn difference(one: Mean, other: Mean) -> Mean {
 mod tests {
     use super::*;
 
-    /// Against Welch's formulas worked out by hand: variances of the means 5/12 and 47/12.
+    /// By hand with Welch's formulas: variances of the means 5/12 and 47/12.
     #[test]
     fn the_difference_of_two_means_is_welchs() {
         let mean = |values: &[f64]| Mean::new(values).expect("several");

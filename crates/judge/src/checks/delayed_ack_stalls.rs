@@ -1,15 +1,14 @@
-//! The plateau at 40 ms: Nagle's algorithm at one end of a connection and delayed acknowledgements at the
-//! other.
+//! Stalls of 40 ms: Nagle's algorithm at one end of a connection and delayed acknowledgements at the other.
 //!
-//! A server that writes a reply in two small parts (head, then body) with Nagle's algorithm on holds the
-//! second back until the first is acknowledged (RFC 896); the client's kernel holds that acknowledgement back
-//! in the hope of data to send it with (RFC 1122, §4.2.3.2), on Linux 40 ms at least (`TCP_DELACK_MIN`). The
-//! generator sees it happen: the reply's first part comes at once, and then it stands still. A service that
-//! itself takes 40 ms sends nothing meanwhile, and is passed over.
+//! A server with Nagle's algorithm on that writes a reply in two small parts (head, then body) holds the
+//! second back until the first is acknowledged (RFC 896). The client's kernel delays that acknowledgement, to
+//! send it with data (RFC 1122, §4.2.3.2), on Linux by at least 40 ms (`TCP_DELACK_MIN`). The generator sees
+//! the first part at once, and then a pause. A service that itself takes 40 ms sends nothing meanwhile, and
+//! is not reported.
 //!
-//! Between a relay and its peer nobody sees parts. There times pile up at 40 ms, with next to nothing just
-//! below: those of the relay's own calls, where it tells them, and else those of the client's. A peer that
-//! itself takes 40 ms looks alike, and the remedy says so.
+//! Between a relay and its peer, parts cannot be seen. There the times themselves pile up at 40 ms, with
+//! hardly any just below: the relay's reported call times, or else the client's times. A peer that itself
+//! takes 40 ms looks the same, and the remedy says so.
 
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
@@ -20,10 +19,9 @@ use super::{Alarm, CheckContext, Impact};
 use crate::question::Scope;
 use crate::thresholds::{DELAYED_ACK_BELOW, DELAYED_ACK_LEAST, DELAYED_ACK_SHARE};
 
-/// Name of the finding.
 pub const DELAYED_ACKNOWLEDGEMENT: &str = "delayed acknowledgement";
 
-/// Replies that stood still on the way to the client, or to the relay that asked for them.
+/// Replies that stalled on the way to the client, or to the relay that asked for them.
 pub(super) fn stalls(context: &CheckContext<'_>) -> Option<Alarm> {
     let totals = &context.totals;
     let windows = || totals.cells.iter().flat_map(|cell| &cell.windows).map(|window| &window.figures);
@@ -37,7 +35,7 @@ pub(super) fn stalls(context: &CheckContext<'_>) -> Option<Alarm> {
         for relayed in samples.filter_map(|sample| sample.relayed) {
             calls.saturating_record(relayed.duration.as_nanos());
         }
-        // A delay that was asked for is in the client's times, and in none of the relay's calls.
+        // An intended delay is in the client's times, but in none of the relay's calls.
         match calls.is_empty() {
             false => relay_calls_stalled(&calls, "calls to its peer"),
             true if is_delayed(variant) => None,
@@ -46,7 +44,7 @@ pub(super) fn stalls(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Says so where good replies stood still for 40 ms between two of their parts: `stalled` of `good` did.
+/// Reports good replies that stalled for 40 ms between two of their parts.
 pub fn replies_stalled(stalled: u64, good: u64) -> Option<Alarm> {
     let share = Ratio::new(stalled as f64 / good.max(1) as f64);
     is_frequent(stalled, share).then(|| Alarm {
@@ -62,13 +60,13 @@ pub fn replies_stalled(stalled: u64, good: u64) -> Option<Alarm> {
     })
 }
 
-/// Says so where times of a relay pile up at 40 ms; `what` says what took them: `calls to its peer`.
+/// Reports a pile of a relay's times at 40 ms; `what` names the times, such as `calls to its peer`.
 pub fn relay_calls_stalled(times: &TimeHistogram, what: &str) -> Option<Alarm> {
     let between =
         |from: Nanoseconds, to: Nanoseconds| times.count_between(from.as_nanos(), to.as_nanos() - 1);
     let (from, to) = (*HELD_UP.start(), *HELD_UP.end());
     let piled = between(from, to);
-    // As wide a stretch, in proportion, just below it.
+    // The range just below, of the same relative width.
     let below = between(Nanoseconds::from_secs_f64(from.as_secs_f64().powi(2) / to.as_secs_f64()), from);
     let share = Ratio::new(piled as f64 / times.len().max(1) as f64);
     let is_pile = is_frequent(piled, share) && below as f64 <= DELAYED_ACK_BELOW * piled as f64;
@@ -94,7 +92,7 @@ mod tests {
 
     const CALLS: &str = "calls to its peer";
 
-    /// Times in microseconds, each so many times.
+    /// Pairs of a time in microseconds and its count.
     fn histogram(times: &[(u64, u64)]) -> TimeHistogram {
         let mut histogram = time_histogram();
         for (micros, count) in times {
@@ -108,16 +106,16 @@ mod tests {
         let all = replies_stalled(990, 1_000).unwrap();
         assert!(all.evidence.starts_with("99 % of 1000 replies stood still for 40 ms"), "{}", all.evidence);
         assert!(all.remedy.contains("TCP_NODELAY") && all.remedy.contains("`NAGLE`"));
-        // Where a few sizes alone take two writes, a tenth is held up.
+        // If only some sizes take two writes, a tenth of the replies stalls.
         assert!(replies_stalled(100, 1_000).is_some());
-        // Of few requests some were held up by the host; of many, one now and then.
+        // The host stalls some of few requests, and one of many now and then.
         assert_eq!(replies_stalled(9, 60), None);
         assert_eq!(replies_stalled(40, 10_000), None);
         assert_eq!(replies_stalled(0, 0), None);
     }
 
     #[test]
-    fn a_pile_of_calls_at_40_ms_is_told_with_its_share() {
+    fn a_pile_of_calls_at_40_ms_is_reported_with_its_share() {
         let all =
             relay_calls_stalled(&histogram(&[(40_300, 800), (44_100, 190), (41_000, 5), (900, 5)]), CALLS)
                 .unwrap();
@@ -144,7 +142,7 @@ mod tests {
         );
         let broad: Vec<(u64, u64)> = (20..70).map(|ms| (1000 * ms + 500, 20)).collect();
         assert_eq!(relay_calls_stalled(&histogram(&broad), CALLS), None);
-        // Of few requests some were held up by the host.
+        // The host stalled some of few requests.
         assert_eq!(relay_calls_stalled(&histogram(&[(300, 51), (41_000, 9)]), CALLS), None);
         // A collector's pause of 40 ms now and then is no plateau.
         assert_eq!(relay_calls_stalled(&histogram(&[(300, 9_990), (40_500, 10)]), CALLS), None);

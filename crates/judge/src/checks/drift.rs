@@ -8,20 +8,20 @@ use super::{Alarm, CheckContext, Impact};
 use crate::estimate::contrast;
 use crate::question::Scope;
 use crate::records::{
-    Cell, CellPair, Figure, WindowSelection, figures_of, logs_of, response_mean, response_p50,
+    Cell, CellPair, Figure, WindowSelection, response_mean, response_p50, scope_figures, window_logs,
 };
 use crate::stats::sample::median;
 use crate::stats::steady::{drift, shift};
 use crate::thresholds::{DRIFT_CHANGE, DRIFT_P, RUN_DRIFT_BLOCKS};
 
-/// Whether a variant was still changing while it was measured: in more than half of its trials its p50 or its
-/// mean drifts, or the p50 steps against the baseline's, and the median change over a trial is above 5 %.
+/// Whether a variant was still changing while it was measured: in more than half of its trials its p50 or
+/// mean drifts, or its p50 steps against the baseline's, and the median change over a trial is above 5 %.
 ///
-/// A step is looked for in the cost and not in the variant's own times: what the host does steps both alike.
+/// Steps are looked for in the cost, not in the variant's own times: the host makes both step alike.
 pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
     let cells = context.trial_cells();
     let trends = |figure: Figure| -> Vec<Change> {
-        let found = cells.iter().filter_map(|cell| drift(&logs_of(cell, figure)));
+        let found = cells.iter().filter_map(|cell| drift(&window_logs(cell, figure)));
         found.map(|found| Change { size: found.change, p: found.p }).collect()
     };
     let pairs = context.pairs();
@@ -52,14 +52,13 @@ pub(super) fn within_trials(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// The change of a logarithm within one trial.
 struct Change {
     size: f64,
     p: f64,
 }
 
-/// Changes within trials, of which more than half are significant in the direction of their median, which is
-/// above 5 %: the median, and how many.
+/// The median change and the count of significant ones, if the median is above 5 % and more than half of the
+/// changes are significant in its direction.
 fn consistent(changes: &[Change]) -> Option<(f64, usize)> {
     let change = median(&changes.iter().map(|change| change.size).collect::<Vec<_>>())?;
     let agrees = |one: &&Change| one.p < DRIFT_P && one.size.signum() == change.signum();
@@ -72,7 +71,7 @@ fn log_ratios(pair: &CellPair<'_>) -> Vec<f64> {
     let by_round = |cell: &Cell<'_>| {
         let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for window in &cell.windows {
-            if let Some(figures) = figures_of(window, Scope::All) {
+            if let Some(figures) = scope_figures(window, Scope::All) {
                 rounds.entry(window.round).or_default().push(response_p50(figures).max(1.0).ln());
             }
         }
@@ -83,8 +82,8 @@ fn log_ratios(pair: &CellPair<'_>) -> Vec<f64> {
     by_round(&pair.variant).into_iter().filter_map(ratio).collect()
 }
 
-/// Whether a variant's cost drifts through the run, from block to block: block estimates are then not alike,
-/// and their interval is of no one cost.
+/// Whether a variant's cost drifts from block to block: then block estimates are not of one cost, and neither
+/// is their interval.
 pub(super) fn through_the_run(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, .. } = context;
     if context.is_baseline() {

@@ -8,7 +8,6 @@ use crate::question::Scope;
 use crate::records::Cell;
 use crate::thresholds::ERROR_SHARE;
 
-/// What is said of a variant of which no block counts: nothing else can be.
 pub(super) fn not_measured() -> Alarm {
     Alarm {
         impact: Impact::Invalid,
@@ -44,7 +43,7 @@ pub(super) fn errors(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// No figure suffers from them, but the variant failed.
+/// No figure includes these errors, but the variant failed.
 pub(super) fn errors_elsewhere(context: &CheckContext<'_>) -> Option<Alarm> {
     let (mut counts, mut requests) = (ErrorCounts::default(), 0);
     for window in context.totals.cells.iter().flat_map(Cell::other_windows) {
@@ -78,7 +77,7 @@ pub(super) fn timeouts(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Connections that had to be opened while it was measured: their cost is in its figures.
+/// Connections that had to be opened while it was measured: its figures include their cost.
 pub(super) fn reconnects(context: &CheckContext<'_>) -> Option<Alarm> {
     let count: u64 =
         context.totals.cells.iter().flat_map(|cell| &cell.windows).map(|w| w.figures.connects).sum();
@@ -93,7 +92,7 @@ pub(super) fn reconnects(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// A variant that fails more often than the other does less work, and its cost is not one of the same work.
+/// A variant that fails more often than another does less work, so its cost is not that of the same work.
 pub(super) fn other_errors(context: &CheckContext<'_>) -> Option<Alarm> {
     let beside: Vec<_> = context.pairs().into_iter().map(|pair| pair.baseline).collect();
     if context.is_baseline() || beside.is_empty() {

@@ -1,4 +1,4 @@
-//! Was the generator, and not the variant, what the figures show: late, at its limit, or in the variant's
+//! Do the figures show the generator instead of the variant: was it late, at its limit, or in the variant's
 //! way?
 
 use weighbridge_model::pairing::Pairing;
@@ -12,7 +12,7 @@ use crate::thresholds::{
     ALMOST_IDLE_SHARE, BUSY_SHARE, LAG_FLOOR, LAG_SHARE, LOOP_DELAY_SHARE, SERVICE_BUSY_SHARE,
 };
 
-/// The name of the alarm that withholds verdicts on throughput.
+/// Withholds verdicts on throughput.
 pub const GENERATOR_BOUND: &str = "generator-bound";
 
 /// Invalid: lag p99 > max(100 µs, 10 % of response p50).
@@ -49,7 +49,7 @@ pub(super) fn never_sent(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Suspect: busy > 85 % while the service's cores are < 90 % busy. Where nothing accounts for the service (a
+/// Suspect: busy > 85 % while the service's cores are < 90 % busy. If the service's CPU time is unknown (a
 /// URL), it cannot be shown to be the limit, and counts as idle.
 pub(super) fn generator_bound(context: &CheckContext<'_>) -> Option<Alarm> {
     let service_cores = context.question.cores.service;
@@ -70,7 +70,7 @@ pub(super) fn generator_bound(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// The share of its cores that the service used in its windows: CPU per request × requests / (time × cores).
+/// CPU per request × requests / (time × cores).
 fn service_busy(totals: &VariantTotals<'_>, cores: u32) -> Option<Ratio> {
     let used = |cell: &Cell<'_>| Some(cell.cpu_per_request()? * cell.requests() as f64);
     let cpu: f64 = totals.cells.iter().map(used).sum::<Option<f64>>()?;
@@ -79,7 +79,7 @@ fn service_busy(totals: &VariantTotals<'_>, cores: u32) -> Option<Ratio> {
     (available > 0.0).then(|| Ratio::new(cpu / available))
 }
 
-/// Suspect: variants that run at once and are at least 10 % busy. Each then waits for the others' CPU time.
+/// Suspect: variants that run at once and are at least 10 % busy: each waits for the others' CPU time.
 pub(super) fn busy_beside(context: &CheckContext<'_>) -> Option<Alarm> {
     let share = context.question.cores.service.and_then(|cores| service_busy(&context.totals, cores))?;
     (context.pairing() == Pairing::Requests && share.get() >= ALMOST_IDLE_SHARE).then(|| Alarm {

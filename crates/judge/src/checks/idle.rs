@@ -1,10 +1,9 @@
 //! Does a cost depend on how idle cores wait?
 //!
-//! A service that answers one request at a time is idle between two, and so is its core. Waking that core is
-//! in every response time, for each variant as often as it sleeps. A run measures with idle cores kept awake,
-//! or as the host has it, and a few rounds the other way: where the headline is another one there, both are
-//! reported. Neither is wrong: the one is what a lightly loaded machine shows, the other what the software
-//! costs.
+//! A service that answers one request at a time is idle between two, and so is its core. Every response time
+//! includes waking that core, for each variant as often as it sleeps. A run measures with idle cores kept
+//! awake, or as the host has it, and some rounds the other way; if the headline differs there, both are
+//! reported. Neither is wrong: one is what a lightly loaded machine shows, the other what the software costs.
 
 use weighbridge_model::id::VariantId;
 use weighbridge_model::idle::{Idle, IdleWait};
@@ -17,14 +16,13 @@ use crate::records::WindowSelection;
 use crate::thresholds::IDLE_CHECK_P;
 use crate::verdict::signed_percent;
 
-/// The name of the finding that a cost depends on how idle cores wait.
 pub const DEPENDS_ON_IDLE: &str = "depends on idle cores";
 
-/// Whether a variant's headline cost moves beyond its interval where idle cores wait the other way.
+/// Whether a variant's headline cost leaves its interval when idle cores wait the other way.
 ///
-/// p50 is taken from single windows on both sides, also where the cost itself is pooled; of another quantile,
-/// which needs a trial's histograms, nothing is said. As in the window check, each block's check is compared
-/// with the same block, and the differences must be significant.
+/// p50 comes from single windows on both sides, even where the cost itself is pooled; other quantiles, which
+/// need a trial's histograms, are not checked. As in the window check, each block's check is compared with
+/// the same block, and the differences must be significant.
 pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, variant, .. } = context;
     if context.is_baseline() {
@@ -62,7 +60,7 @@ pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// What is to be known of a run whose idle cores could not be kept awake as it asked.
+/// The run's idle cores could not be kept awake as it asked.
 pub(super) fn not_held(context: &RunContext<'_>) -> Vec<Finding> {
     context.question.idle.iter().filter_map(cores_sleep).collect()
 }

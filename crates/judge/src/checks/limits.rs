@@ -1,23 +1,20 @@
-//! Limits of CPU time and memory: what a variant ran under and what they did, as notes beside its figures.
+//! Limits of CPU time and memory: what they were and what they did, as notes.
 //!
-//! A limit is a setting, not a defect: only a process that was killed at one makes figures invalid. Windows
-//! that are long enough for a quota are `steer`'s business.
+//! A limit is a setting, not a defect: only a process killed at one makes figures invalid. `steer` makes
+//! windows long enough for a quota.
 
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{MemoryFacts, QuotaFacts, QuotaOrigin, Throttling};
 
 use super::{Alarm, CheckContext, Impact};
 
-/// The name of the note.
 pub const CPU_QUOTA: &str = "cpu quota";
 
-/// The name of the note about memory.
 pub const MEMORY_LIMIT: &str = "memory limit";
 
-/// The name of the finding where something was killed for want of memory.
 pub const OUT_OF_MEMORY: &str = "out of memory";
 
-/// What the limit of memory did; `None` without one.
+/// `None` without a limit of memory.
 pub(super) fn memory(context: &CheckContext<'_>) -> Option<Alarm> {
     let facts: Vec<MemoryFacts> = context.totals.trials().filter_map(|trial| trial.service.memory).collect();
     let limit = facts.iter().map(|facts| facts.limit).min()?;
@@ -39,7 +36,7 @@ pub(super) fn memory(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// What the quota of CPU time did; `None` without one.
+/// `None` without a quota.
 pub(super) fn quota(context: &CheckContext<'_>) -> Option<Alarm> {
     let facts: Vec<QuotaFacts> = context.totals.trials().filter_map(|trial| trial.service.quota).collect();
     let tightest = facts.iter().min_by(|a, b| a.quota.cores().get().total_cmp(&b.quota.cores().get()))?;

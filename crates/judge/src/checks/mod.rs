@@ -1,8 +1,8 @@
 //! The self-check: what the records say against themselves.
 //!
-//! A check is a function in a file of this folder and a line of a list below. It compares what one variant's
-//! records at one point add up to with a constant of [`crate::thresholds`], and says what was seen, what to
-//! do, and what that does to figures and verdicts. Nothing is repaired and nothing is left out.
+//! A check is a function in a file of this folder and a line of a list below. It compares one variant's
+//! records at one point with constants of [`crate::thresholds`], and says what was seen, what to do, and what
+//! that means for figures and verdicts. Nothing is repaired and nothing is left out.
 
 mod batches;
 pub(crate) mod carry_over;
@@ -33,10 +33,9 @@ use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::{Finding, Severity};
 
-/// What is noticed of one variant at one point, if anything.
 type Check = fn(&CheckContext<'_>) -> Option<Alarm>;
 
-/// All checks of a variant at a point, in the order in which their alarms are reported.
+/// Alarms are reported in this order.
 const CHECKS: &[Check] = &[
     errors::no_good_reply,
     generator::late,
@@ -74,10 +73,9 @@ const CHECKS: &[Check] = &[
     two_levels::start_levels,
 ];
 
-/// What is noticed of a run as a whole.
 type RunCheck = fn(&RunContext<'_>) -> Vec<Finding>;
 
-/// All checks of a run, in the order in which their findings are reported.
+/// Findings are reported in this order.
 const RUN_CHECKS: &[RunCheck] = &[
     setup::one_instance,
     setup::one_service_core,
@@ -86,12 +84,10 @@ const RUN_CHECKS: &[RunCheck] = &[
     batches::in_batches,
 ];
 
-/// What the set-up and the blocks of a run do not let anybody conclude.
 pub(crate) fn run_findings(context: &RunContext<'_>) -> Vec<Finding> {
     RUN_CHECKS.iter().flat_map(|check| check(context)).collect()
 }
 
-/// Checks one variant at one point against itself, the host and the baseline.
 pub(crate) fn diagnose(context: &CheckContext<'_>) -> Diagnosis {
     let alarms = match context.totals.cells.is_empty() {
         true => vec![errors::not_measured()],
@@ -100,36 +96,25 @@ pub(crate) fn diagnose(context: &CheckContext<'_>) -> Diagnosis {
     Diagnosis { alarms }
 }
 
-/// Something noticed of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alarm {
-    /// What it does to the variant's figures and verdicts.
     pub impact: Impact,
-    /// A short fixed name.
     pub name: &'static str,
-    /// What was seen, in numbers.
     pub evidence: String,
-    /// What to do.
     pub remedy: &'static str,
 }
 
-/// What an alarm does to the figures and verdicts of its variant. All but a note make the figures suspect at
-/// least.
+/// What an alarm means for its variant. All but a note make the figures suspect at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Impact {
-    /// Nothing: it is said beside them.
     Note,
-    /// They are to be read with care.
     Suspect,
-    /// The reason of the headline's verdict says so too.
+    /// The reason of the headline's verdict mentions it too.
     HeadlineSuspect,
-    /// Verdicts on throughput are withheld.
     ThroughputWithheld,
-    /// All costs against the baseline are withheld.
     CostsWithheld,
     /// Every verdict is withheld, also where the variant is a baseline or a stage of a chain.
     VerdictsWithheld,
-    /// They must not be used.
     Invalid,
 }
 
@@ -143,24 +128,19 @@ impl Impact {
     }
 }
 
-/// Everything noticed of one variant at one point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Diagnosis {
-    /// In the order of the checks.
     pub alarms: Vec<Alarm>,
 }
 
 /// Why figures of a variant decide nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
-    /// `invalid` or `withheld`.
     pub verdict: Verdict,
-    /// The alarm, in words.
     pub reason: String,
 }
 
 impl Alarm {
-    /// The alarm as the summary shows it.
     pub fn finding(&self, subject: &str) -> Finding {
         Finding {
             severity: match self.impact.validity() {
@@ -175,30 +155,27 @@ impl Alarm {
         }
     }
 
-    /// As a reason of something else.
+    /// For use as the reason of something else.
     pub(crate) fn reason(&self) -> String {
         finding::reason(self.name, &self.evidence)
     }
 
-    /// As a reason for which a verdict is withheld that would be given if the remedy were followed.
+    /// For a verdict that would be given if the remedy were followed.
     pub(crate) fn reason_with_remedy(&self) -> String {
         format!("{}; {}", self.reason(), self.remedy)
     }
 }
 
 impl Diagnosis {
-    /// The worst that any alarm says.
     pub fn validity(&self) -> Validity {
         self.alarms.iter().map(|alarm| alarm.impact.validity()).max().unwrap_or_default()
     }
 
-    /// What speaks against the figures, in words.
     pub fn reasons(&self) -> Vec<String> {
         let against = self.alarms.iter().filter(|alarm| alarm.impact != Impact::Note);
         against.map(Alarm::reason).collect()
     }
 
-    /// The reason by which the figures must not be used, if there is one.
     pub fn invalid(&self) -> Option<String> {
         self.with(Impact::Invalid).next().map(Alarm::reason)
     }
@@ -216,13 +193,12 @@ impl Diagnosis {
         all.or_else(throughput).map(|reason| Objection { verdict: Verdict::Withheld, reason })
     }
 
-    /// The alarms that do this.
     pub(crate) fn with(&self, impact: Impact) -> impl Iterator<Item = &Alarm> {
         self.alarms.iter().filter(move |alarm| alarm.impact == impact)
     }
 }
 
-/// A finding's subject: the variant, and the point where there are several.
+/// A finding's subject: the variant, and the point if there are several.
 pub fn subject(variant: &str, point: &PointLabel) -> String {
     let factors: Vec<_> = point.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     if factors.is_empty() { variant.to_owned() } else { format!("{variant} at {}", factors.join(", ")) }

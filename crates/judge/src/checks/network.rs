@@ -1,6 +1,6 @@
 //! Did the packets go where the variant says, and did they arrive?
 //!
-//! The lab reads the counters and says what it did not see there; here that becomes a finding.
+//! The lab reads the counters and records what it missed there; here that becomes a finding.
 
 use weighbridge_model::record::TrialRecord;
 
@@ -9,17 +9,13 @@ use crate::question::{RELAYED, StackElement, Transport, Variant};
 use crate::records::Cell;
 use crate::thresholds::{LOST_SHARE, RETRANSMIT_SHARE};
 
-/// The name of the finding.
 pub const ANOTHER_WAY: &str = "another way";
 
-/// The name of the finding.
 pub const LOST_ON_THE_WAY: &str = "lost on the way";
 
-/// The name of the finding.
 pub const NO_NULL_PATH: &str = "no null path";
 
-/// Layers at which packets are lost as they should be: because they are told to, or because the link is too
-/// slow for what is sent.
+/// Layers that lose packets by design: because they are told to, or because the link is slower than the load.
 const LOSING: [&str; 2] = ["loss", "rate"];
 
 /// A variant must be what its name says: bytes on the wire over TCP, none in process.
@@ -68,7 +64,7 @@ pub(super) fn retransmits(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Whether layers of these trials lose packets, so that segments sent again are no defect of the host.
+/// Whether layers of these trials lose packets, so that retransmitted segments are no defect of the host.
 fn loses<'t>(mut trials: impl Iterator<Item = &'t TrialRecord>) -> bool {
     trials.any(|trial| {
         let layers = trial.service.network.iter().flat_map(|network| &network.layers);
@@ -76,8 +72,8 @@ fn loses<'t>(mut trials: impl Iterator<Item = &'t TrialRecord>) -> bool {
     })
 }
 
-/// A note: the hosts of a variant sent much again, as the generator's own sockets, which send little, cannot
-/// tell.
+/// A note: the hosts of a variant retransmitted much. The generator's own sockets send little and cannot show
+/// it.
 pub(super) fn lost_on_the_way(context: &CheckContext<'_>) -> Option<Alarm> {
     let networks = context.totals.trials().filter_map(|trial| trial.service.network.as_ref());
     let hosts = networks.flat_map(|network| &network.segments);
@@ -92,8 +88,8 @@ pub(super) fn lost_on_the_way(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// A note: the cost of a variant holds that of something below its layers, which no variant of the run
-/// prices: of a relay or a switch in user space, or of the two hosts and what joins them.
+/// A note: the cost of a variant includes something below its layers that no variant of the run prices: a
+/// packet relay or switch in user space, or the two hosts and their links.
 pub(super) fn no_null_path(context: &CheckContext<'_>) -> Option<Alarm> {
     let CheckContext { question, variant, .. } = context;
     let is_relayed = context.totals.trials().any(|trial| {
@@ -137,12 +133,10 @@ pub(super) fn no_null_path(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Whether a variant's packets are held back on purpose.
 pub(super) fn is_delayed(variant: &Variant) -> bool {
     kinds(variant).contains(&"delay")
 }
 
-/// The layers of a variant by their kind.
 fn kinds(variant: &Variant) -> Vec<&str> {
     variant.stack.elements.iter().filter(|element| element.is_layer).map(StackElement::kind).collect()
 }

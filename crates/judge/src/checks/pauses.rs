@@ -1,7 +1,7 @@
-//! Pauses: windows that hold one long stop of a service, as a collector of garbage makes.
+//! Pauses: windows with one long stop of a service, such as a garbage collector's.
 //!
-//! A p50 does not see them and a total holds them whole; the finding says how many, how long and how often,
-//! so that nobody wonders why the two differ. What the host does stops both variants alike, and is not told.
+//! A p50 does not see them and a total includes them fully; the finding says how many, how long and how
+//! often, and so why the two differ. The host stops both variants alike; such stops are not reported.
 
 use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Nanoseconds, Ratio, display_nanos};
@@ -14,24 +14,21 @@ use crate::stats::multiple::p_against_zero;
 use crate::stats::sample::{mean, median, standard_deviation};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, PAUSE_FACTOR, PAUSE_LEAST, PAUSE_P, PAUSE_SHARE};
 
-/// Coefficient of variation of the time between pauses below which they are called regular; at random times
+/// Pauses are regular if the coefficient of variation of the time between them is below this; at random times
 /// it is 1.
 const REGULAR: f64 = 0.35;
 
-/// Fewest times between pauses that tell whether they are regular.
+/// The fewest times between pauses from which to judge regularity.
 const INTERVALS: usize = 4;
 
 /// A pause is longer than the other variant's longest response by this factor.
 const BEYOND_THE_HOST: f64 = 1.25;
 
-/// The pauses of one variant in one block.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Paused {
-    /// Length of each: the longest response of its window.
     lengths: Vec<f64>,
-    /// Running time of the variant between one and the next.
+    /// Running time of the variant from one pause to the next.
     between: Vec<f64>,
-    /// Running time in all.
     running: f64,
 }
 
@@ -60,9 +57,9 @@ impl Paused {
 
 /// Whether one of a variant and the baseline pauses and the other does not.
 ///
-/// A pause is the longest response of a window, where it is above 1 ms, 20 times the p50, and the longest
-/// that the other variant has in a middling block: the host stops both. It is reported where pauses take at
-/// least 1 % of the time more than the other's, over blocks, p below 5 %.
+/// A pause is the longest response of a window if it is above 1 ms, above 20 times the p50, and above the
+/// longest that the other variant has in a median block (the host stops both). Pauses are reported if they
+/// take at least 1 % of the time more than the other variant's, over blocks, with p below 5 %.
 pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;
     if context.is_baseline() {
@@ -81,7 +78,6 @@ pub(super) fn pauses(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// What is to be said of the pauses of `ones`, where they have more than `others`.
 fn pauses_in_excess(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> Option<String> {
     let times = |cell: &Cell<'_>, time: fn(&OperationFigures) -> Nanoseconds| -> Vec<f64> {
         let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
@@ -102,7 +98,6 @@ fn pauses_in_excess(ones: &[Cell<'_>], others: &[Cell<'_>], point: PointId) -> O
         .then(|| format!("{}; the other has {few}", in_words(&ones)))
 }
 
-/// How many, how long, how often.
 fn in_words(blocks: &[Paused]) -> String {
     let all =
         |pick: fn(&Paused) -> &Vec<f64>| -> Vec<f64> { blocks.iter().flat_map(pick).copied().collect() };

@@ -1,5 +1,5 @@
-//! What the set-up itself does not let anybody conclude: who is measured, on which cores, and how variants
-//! are put side by side.
+//! Limits that the set-up itself puts on conclusions: who is measured, on which cores, and how variants are
+//! paired.
 
 use weighbridge_model::id::PointId;
 use weighbridge_model::pairing::Pairing;
@@ -9,7 +9,6 @@ use super::{RunContext, subject};
 use crate::question::{Lifetime, Question, Variant};
 use crate::records::Records;
 
-/// A note on every variant that somebody else runs.
 pub(super) fn one_instance(context: &RunContext<'_>) -> Vec<Finding> {
     let instances = context.question.variants.iter().filter(|variant| variant.lifetime == Lifetime::Instance);
     let note = |variant: &Variant| Finding {
@@ -22,7 +21,7 @@ pub(super) fn one_instance(context: &RunContext<'_>) -> Vec<Finding> {
     instances.map(note).collect()
 }
 
-/// A note where nothing of a variant can run at the same time.
+/// A note if a variant has one core, so that nothing of it runs in parallel.
 pub(super) fn one_service_core(context: &RunContext<'_>) -> Vec<Finding> {
     let note = || Finding {
         severity: Severity::Note,
@@ -34,7 +33,7 @@ pub(super) fn one_service_core(context: &RunContext<'_>) -> Vec<Finding> {
     if context.question.cores.service == Some(1) { vec![note()] } else { Vec::new() }
 }
 
-/// Says of a point whose variants ran one after another that what the host did meanwhile is not shared.
+/// Variants of a point that ran one after another do not share what the host did meanwhile.
 pub(crate) fn not_paired(question: &Question, records: &Records<'_>, id: PointId) -> Option<Finding> {
     let point = question.points.get(id.index())?;
     let alone = question.variants.len() < 2;

@@ -1,9 +1,8 @@
-//! Totals that hang on a few events: a mean, a throughput or a far quantile whose block estimates are made by
-//! less than five windows each. Their blocks are not near normal, and their intervals cover less than they
-//! say.
+//! Totals that depend on few events: a mean, throughput or far quantile that fewer than five windows a block
+//! determine. Such block estimates are far from normal, and their intervals cover less than stated.
 //!
-//! Events are counted by window, which is what records keep: several slow requests in one window are one
-//! event, as those of one stall are. Nothing is left out of an estimate because of it.
+//! Events are counted by window, as records keep windows: several slow requests of one window are one event,
+//! like those of one stall. No event is left out of an estimate.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +13,25 @@ use weighbridge_model::quantity::Ratio;
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::{VariantSamples, is_typical};
 use crate::question::Scope;
-use crate::records::{Cell, figures_of};
+use crate::records::{Cell, scope_figures};
 use crate::stats::sample::median;
 use crate::thresholds::{TAIL_DEVIATIONS, TAIL_EVENTS, TAIL_SPREAD, TAIL_WEIGHT};
 
-/// The name of the finding and of the remark on a cost.
+/// Also the remark on a cost.
 const FEW_TAIL_EVENTS: &str = "few tail events";
 
-/// The factor that makes the median absolute deviation of a normal sample its standard deviation.
+/// Turns the median absolute deviation of a normal sample into its standard deviation.
 const NORMAL_DEVIATION: f64 = 1.4826;
 
-/// The tail of one quantity of one variant, where it is thin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThinTail {
-    /// Windows a block that hold it, on average.
+    /// Windows a block that determine it, on average.
     pub events: f64,
-    /// Of a mean or throughput: the share of the mean that they make; of a quantile `None`.
+    /// The share of a mean or throughput that they make up; `None` for a quantile.
     pub weight: Option<Ratio>,
 }
 
 impl ThinTail {
-    /// What was seen, in words.
     pub fn evidence(&self) -> String {
         let events = format!("{:.1} windows a block", self.events);
         match self.weight {
@@ -44,8 +41,8 @@ impl ThinTail {
     }
 }
 
-/// Whether a quantity of a variant hangs on fewer than five tail events a block. `None` where it does not,
-/// where it is typical, and where windows cannot tell (CPU, bytes, memory).
+/// The thin tail of a variant's quantity; `None` if five tail events a block or more determine it, if it is
+/// typical, or if windows do not show it (CPU, bytes, memory).
 pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     if is_typical(quantity, samples.load()) || samples.trials().is_empty() {
         return None;
@@ -58,41 +55,39 @@ pub fn thin_tail(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Thi
     }
 }
 
-/// A variant with its name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named<'n> {
+pub(crate) struct NamedSamples<'n> {
     pub name: &'n str,
     pub samples: &'n VariantSamples<'n>,
 }
 
-/// What is said of a cost that hangs on few events: of the first of these variants of which it is so.
-pub(crate) fn thin_tail_remark(variants: [Named<'_>; 2], quantity: Quantity) -> Option<String> {
-    variants.into_iter().find_map(|Named { name, samples }| {
+/// A remark on a cost that depends on few events, for the first of these variants with a thin tail.
+pub(crate) fn thin_tail_remark(variants: [NamedSamples<'_>; 2], quantity: Quantity) -> Option<String> {
+    variants.into_iter().find_map(|NamedSamples { name, samples }| {
         let found = thin_tail(samples, quantity)?;
         Some(finding::variant_reason(FEW_TAIL_EVENTS, name, &found.evidence()))
     })
 }
 
-/// The finding of one variant: every quantity of it that is [`thin_tail`].
 pub(super) fn few_tail_events(context: &CheckContext<'_>) -> Option<Alarm> {
     let samples = context.samples;
     let found =
         Quantity::ALL.into_iter().filter_map(|quantity| Some((quantity, thin_tail(samples, quantity)?)));
-    let told: Vec<String> =
+    let tails: Vec<String> =
         found.map(|(quantity, thin)| format!("{quantity}: {}", thin.evidence())).collect();
-    (!told.is_empty()).then(|| Alarm {
+    (!tails.is_empty()).then(|| Alarm {
         impact: Impact::Note,
         name: FEW_TAIL_EVENTS,
-        evidence: told.join("; "),
+        evidence: tails.join("; "),
         remedy: "intervals of these may cover less than they say; allow a larger budget, so that each block sees more of them",
     })
 }
 
-/// Windows whose longest response lies at or beyond the block's quantile.
+/// Counts windows whose longest response lies at or beyond the block's quantile.
 fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<ThinTail> {
     let count = |cell: &Cell<'_>, value: f64| {
-        let figures = cell.windows.iter().filter_map(|window| figures_of(window, samples.scope()));
-        // The histogram's value stands for values up to a thousandth below it.
+        let figures = cell.windows.iter().filter_map(|window| scope_figures(window, samples.scope()));
+        // The histogram rounds values up by at most a thousandth.
         figures.filter(|figures| figures.response_max.as_nanos() as f64 >= value * 0.999).count()
     };
     let trials = samples.trials().iter();
@@ -102,11 +97,10 @@ fn windows_beyond(samples: &VariantSamples<'_>, quantity: Quantity) -> Option<Th
     (blocks > 0 && events < TAIL_EVENTS).then_some(ThinTail { events, weight: None })
 }
 
-/// Windows whose mean stands apart from the block's others, where these make a good part of the spread and
-/// weigh something.
+/// Finds windows with an outlying mean, if they make up enough of the spread and of the mean to matter.
 ///
-/// A window's distance is its mean over the block's median window, less one. Their median absolute deviation
-/// is taken over all blocks: one block may have but ten windows.
+/// A window's distance is its mean over the block's median window, less one. The median absolute deviation of
+/// distances is taken over all blocks, since a block may have only ten windows.
 fn outlying_windows(samples: &VariantSamples<'_>, response: bool) -> Option<ThinTail> {
     let blocks = samples.trials().iter().map(|one| means(&one.cell, samples.scope(), response));
     let distances: Vec<f64> = blocks.flat_map(|means| distances(&means)).collect();
@@ -125,12 +119,11 @@ fn distances(means: &[f64]) -> Vec<f64> {
     middle.map_or_else(Vec::new, |middle| means.iter().map(|mean| mean / middle - 1.0).collect())
 }
 
-/// The mean time of each round's windows of a cell (several in one round together), so that a round is one
-/// event.
+/// The mean time of a cell's windows in each round: several windows of a round count as one event.
 fn means(cell: &Cell<'_>, scope: Scope, response: bool) -> Vec<f64> {
     let mut rounds: BTreeMap<u32, (f64, u64)> = BTreeMap::new();
     for window in &cell.windows {
-        let Some(figures) = figures_of(window, scope) else { continue };
+        let Some(figures) = scope_figures(window, scope) else { continue };
         let time = if response { figures.response_sum } else { figures.service_sum };
         let (sum, count) = rounds.entry(window.round).or_default();
         *sum += time.as_nanos() as f64;

@@ -1,8 +1,7 @@
-//! Does a service answer in short turns, each behind a freeze, as it does when it runs without a break?
+//! Does a service answer in short turns, each after a freeze, as it does when it runs without a break?
 //!
-//! Warm-up windows follow one another without a freeze, so they show a variant as it runs undisturbed;
-//! measured windows begin after one. Both are in the records, and comparing them costs no time. Nothing here
-//! moves an estimate.
+//! Warm-up windows follow each other without a freeze, so they show a variant undisturbed; measured windows
+//! begin after a freeze. The records hold both, so the comparison costs no time. It changes no estimate.
 
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Ratio;
@@ -17,11 +16,11 @@ use crate::stats::sample::median;
 use crate::steer::TurnRule;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, CORE_LATENCY_LEVELS, TURN_CHANGE, TURN_P, TURN_REQUESTS};
 
-/// Fewest windows of a warm-up's later half, and of a block, that are compared.
+/// Windows of a warm-up's later half, and of a block, are compared from this many on.
 const WINDOWS: usize = 5;
 
-/// Why windows are longer than usual, or why there are none: this variant answered otherwise behind a freeze
-/// when the first block looked.
+/// Why windows are longer than usual, or why there are none: in the first block, this variant answered
+/// differently after a freeze.
 pub(super) fn needs_longer_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, point, variant, .. } = context;
     let mut trials = records.used.iter().flat_map(|block| &block.trials);
@@ -29,7 +28,7 @@ pub(super) fn needs_longer_turns(context: &CheckContext<'_>) -> Option<Alarm> {
         let prepared = trial.preparations.get(point.index())?;
         (trial.variant == variant && prepared.turns.len() > 1).then_some(prepared)
     })?;
-    // The first is a glance, of which the host may have been the cause.
+    // The first comparison is a quick look, and the host may have caused its result.
     let nominal = prepared.turns[1];
     let rule = TurnRule { nominal: nominal.window, longest: nominal.window, margin: question.margin };
     if rule.is_within(&nominal) {
@@ -51,19 +50,19 @@ pub(super) fn needs_longer_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Whether a variant's cost is another one in measured windows, each of which follows a freeze, than in the
-/// later half of the warm-up, which has none (in a duet: in windows beside the other than in the warm-up,
-/// alone): over blocks, the p50 or the mean moves by more than 5 %, p below 1 %.
+/// Whether a variant's cost in measured windows, each of which follows a freeze, differs from that in the
+/// later half of the warm-up, which has none (in a duet: in windows beside the other variant, from that in
+/// the warm-up, alone). Over blocks, the p50 or the mean differs by more than 5 %, p below 1 %.
 ///
-/// `None` in open load, whose warm-up is another load, and where variants share windows request by request:
-/// nothing is frozen, and a request stands beside other variants' instead of behind its own.
+/// `None` in open load, where the warm-up is another load, and where variants share windows request by
+/// request: nothing is frozen there, and a request follows other variants' requests, not its own variant's.
 pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, point, .. } = context;
     if context.is_baseline() {
         return None;
     }
     let slots = question.points.get(point.index()).filter(|point| point.load == Load::Closed)?.slots;
-    // Nothing is frozen in the one, and only once in the other.
+    // Shared windows have no freeze, and sequential ones a single one.
     if matches!(context.pairing(), Pairing::Requests | Pairing::Sequential) {
         return None;
     }
@@ -105,10 +104,10 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
 
 /// ln of the figure in the median measured window over that in the median window of the warm-up's later half.
 ///
-/// The last requests of a window have ever fewer beside them: of n requests in s slots they are (s − 1) ÷ 2n
-/// faster on average. Windows of a warm-up in which that is more than 2.5 % are not compared with the longer
-/// ones that are measured. Nor are windows in which the cores were in another place than through most of the
-/// warm-up's later half.
+/// The last requests of a window run with fewer and fewer in parallel: n requests in s slots are (s − 1) ÷ 2n
+/// faster on average. Warm-up windows in which that is more than 2.5 % are not compared with the longer
+/// measured ones. Nor are windows in which the cores were in another place than through most of the warm-up's
+/// later half.
 fn turn_effect(cell: &Cell<'_>, slots: u64, figure: Figure) -> Option<f64> {
     let mut warm = cell.warm_up();
     warm.retain(|window| window.figures.requests >= TURN_REQUESTS * slots.saturating_sub(1));
@@ -126,7 +125,7 @@ fn log_latency(window: &WindowRecord) -> Option<f64> {
     window.core_latency.map(|latency| (latency.as_nanos() as f64).max(1.0).ln())
 }
 
-/// The windows in which the cores were about so far apart, and those of which that is not known.
+/// The windows with about this core latency, and those whose core latency is unknown.
 fn in_place<'a>(windows: &[&'a WindowRecord], place: Option<f64>) -> Vec<&'a WindowRecord> {
     let is_near = |(place, at): (f64, f64)| (at - place).abs() < CORE_LATENCY_LEVELS.ln();
     let stays = |window: &&WindowRecord| place.zip(log_latency(window)).is_none_or(is_near);

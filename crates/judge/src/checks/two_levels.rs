@@ -8,11 +8,10 @@ use weighbridge_model::record::WindowRecord;
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::parts::{CostParts, StartLevels};
 use crate::question::Scope;
-use crate::records::{Cell, CellPair, RoundValue, logs_of, means_of_swapped, response_p50};
+use crate::records::{Cell, CellPair, RoundValue, means_of_swapped, response_p50, window_logs};
 use crate::stats::sample::mean;
 use crate::stats::steady::two_levels;
 
-/// Whether a variant's windows lie on two levels, block by block.
 pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     if context.levels_explained {
         return None;
@@ -23,9 +22,9 @@ pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
         Some(RoundValue { round: window.round, value })
     };
     let logs = |cell: &Cell<'_>| match cell.pairing() {
-        // Two sets of cores make two levels; the mean of every two rounds has both in it.
+        // In a duet the two sets of cores make two levels; the mean over a pair of rounds contains both.
         Pairing::Duet => means_of_swapped(&cell.windows.iter().filter_map(round_log).collect::<Vec<_>>()),
-        _ => logs_of(cell, response_p50),
+        _ => window_logs(cell, response_p50),
     };
     let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&logs(cell))).collect();
     let first = found.first().filter(|_| 2 * found.len() > cells.len())?;
@@ -45,7 +44,7 @@ pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Whether a variant's starts lie on two levels: a cost that is one of two, drawn at each start.
+/// Whether a variant's starts lie on two levels: each start draws one of two costs.
 pub(super) fn start_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, scope, .. } = context;
     if context.is_baseline() || context.levels_explained {
@@ -62,8 +61,7 @@ pub(super) fn start_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// Starts on two levels, in words, with the mean response of variant and baseline on the lower and on the
-/// upper ones.
+/// Describes two levels of starts, with the mean response of variant and baseline on either.
 fn levels_in_words(found: &StartLevels, pairs: &[CellPair<'_>], scope: Scope, costs: &[Vec<f64>]) -> String {
     let middle = 0.5 * (found.low + found.high);
     let mean_responses = |upper: bool| {

@@ -1,10 +1,7 @@
-//! Which blocks count for nothing.
-
 use weighbridge_model::summary::{Finding, Severity};
 
 use super::RunContext;
 
-/// A note on every block that was thrown away.
 pub(super) fn void_blocks(context: &RunContext<'_>) -> Vec<Finding> {
     let finding = |(block, reason): &(u32, String)| Finding {
         severity: Severity::Note,

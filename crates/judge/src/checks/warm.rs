@@ -9,16 +9,16 @@ use super::{Alarm, CheckContext, Impact};
 use crate::records::Cell;
 use crate::steer::{WarmWindow, is_warm};
 
-/// The name of the alarm of a warm-up that ended with its time.
+/// The warm-up ended at its time limit.
 const NOT_WARM: &str = "not warm";
 
-/// Whether warm-up ended with its time in most trials, the p50 still changing. What goes on in the measured
-/// windows is reported by `drift`.
+/// Whether most trials' warm-ups reached their time limit with a p50 still changing. Changes within the
+/// measured windows are the business of `drift`.
 pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { point, .. } = context;
     let cells = context.trial_cells();
-    if let Some(told) = cold(&cells, point).or_else(|| busy(&cells, point)) {
-        return Some(told);
+    if let Some(alarm) = cold(&cells, point).or_else(|| busy(&cells, point)) {
+        return Some(alarm);
     }
     let unsettled = |cell: &&Cell<'_>| {
         let window = |window: &&WindowRecord| WarmWindow {
@@ -41,8 +41,8 @@ pub(super) fn not_warm(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// A warm-up that ended with its longest time in most trials, while the variant still became faster or
-/// compiled: its figures are those of a service that has just been started, and no verdict rests on them.
+/// Most trials' warm-ups reached the longest time while the variant still became faster or compiled. Its
+/// figures are those of a service that has just started, so no verdict rests on them.
 fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     let (cold, longest) = most_ended(cells, point, WarmEnd::is_cold)?;
     let working = cold.iter().filter(|warm_up| warm_up.end == WarmEnd::Working).count();
@@ -58,8 +58,7 @@ fn cold(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     })
 }
 
-/// A warm-up that ended with its longest time in most trials, the variant working in its rests and its p50
-/// steady.
+/// Most trials' warm-ups reached the longest time because the variant worked in its rests, its p50 steady.
 fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     let (busy, longest) = most_ended(cells, point, |end| end == WarmEnd::Busy)?;
     Some(Alarm {
@@ -74,14 +73,14 @@ fn busy(cells: &[Cell<'_>], point: PointId) -> Option<Alarm> {
     })
 }
 
-/// The warm-ups that ended so and the longest time of one, where most trials' did.
+/// The warm-ups with this end, and the longest of them, if these are most trials'.
 fn most_ended(
     cells: &[Cell<'_>],
     point: PointId,
-    so: impl Fn(WarmEnd) -> bool,
+    has_end: impl Fn(WarmEnd) -> bool,
 ) -> Option<(Vec<WarmUp>, Nanoseconds)> {
     let warm_up = |cell: &Cell<'_>| cell.trials.first()?.preparations.get(point.index())?.warm_up;
-    let ended: Vec<_> = cells.iter().filter_map(warm_up).filter(|warm_up| so(warm_up.end)).collect();
+    let ended: Vec<_> = cells.iter().filter_map(warm_up).filter(|warm_up| has_end(warm_up.end)).collect();
     let longest = ended.iter().map(|warm_up| warm_up.time).max()?;
     (2 * ended.len() > cells.len()).then_some((ended, longest))
 }

@@ -11,17 +11,17 @@ use crate::stats::multiple::p_against_zero;
 use crate::stats::sample;
 use crate::thresholds::{CHECKED_BLOCKS, LEVEL, WINDOW_CHECK_P};
 
-/// Checks of a cost: two lengths, of the headline and of the mean.
+/// Number of checks of a cost: two lengths, each of the headline and of the mean.
 const CHECKS: f64 = 4.0;
 
-/// Whether a variant's headline cost, or that of the mean response time, moves beyond its interval in windows
-/// ten or a hundred times as long.
+/// Whether a variant's headline cost, or that of the mean response time, leaves its interval in windows ten
+/// or a hundred times as long.
 ///
-/// Where the headline cannot be had from single windows (it needs a trial's histograms), the mean alone is
-/// examined. It is looked at beside a p50 too: what slows the first requests of a window moves it, and need
-/// not move the p50. The blocks' own differences must also be significant, with Bonferroni's share for each
-/// of the four checks: the check has fewer windows and more noise than the cost. Below three blocks with a
-/// check nothing is said: one window of a second can fall into whatever the host does.
+/// If single windows hold no value of the headline (it needs a trial's histograms), only the mean is
+/// examined. The mean is examined for a p50 too: slow first requests of a window move the mean, but not
+/// always the p50. The blocks' differences must be significant, with Bonferroni's correction for four checks:
+/// a check has fewer windows and more noise than the cost. Below three blocks with a check there is no
+/// conclusion: a single window of a second is at the mercy of the host.
 pub(super) fn depends_on_window(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, .. } = context;
     if context.is_baseline() {
@@ -49,9 +49,9 @@ pub(super) fn depends_on_window(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// By how much the log-ratio moved, where that is beyond the interval and beyond the check's own noise (p
-/// below `level`). Each block's check is compared with the same block: blocks differ by their starts, and a
-/// check may have run in some of them only.
+/// By how much the log-ratio moved, if that is beyond the interval and beyond the check's own noise (p below
+/// `level`). Each block's check is compared with the same block, because blocks differ by their starts, and
+/// only some may have a check.
 pub(super) fn moved(measured: &Contrast, check: &Contrast, level: f64) -> Option<f64> {
     let interval = measured.log_mean()?.interval(LEVEL);
     let measured_in = |block: u32| measured.blocks().iter().find(|b| b.block == block);
@@ -99,9 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn a_check_of_some_blocks_is_held_against_the_same_blocks() {
-        // Starts on two levels: the checks ran in two of the lower ones, and cost there what was measured
-        // there.
+    fn a_check_of_some_blocks_is_compared_with_the_same_blocks() {
+        // Starts on two levels. The checks ran in two blocks on the lower level and agree with these blocks.
         let measured = contrast(&[0.0, 0.001, 0.4, 0.401, 0.4, 0.0]);
         assert_eq!(moved(&measured, &contrast(&[0.001, 0.002])), None);
     }

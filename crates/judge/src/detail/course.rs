@@ -1,7 +1,7 @@
-//! Windows over the time of the run: one dot each, and quartiles of stretches of them.
+//! Windows over the time of the run: one dot each, and quartiles over spans of them.
 //!
-//! A stretch never reaches over two trials of a variant: what changed between them is no course. Stretches
-//! are examined, never decided by; drift and steps are the business of `steadiness`.
+//! A span never crosses from one trial to the next. Spans are only drawn; `checks::drift` tests for drift and
+//! steps.
 
 use weighbridge_model::detail::{Course, DotKind, Samples, Span};
 use weighbridge_model::id::{PointId, VariantId};
@@ -12,18 +12,16 @@ use crate::question::Question;
 use crate::records::{Cell, Records, WindowSelection};
 use crate::stats::sample::quantile_nearest_rank;
 
-/// Most stretches of one trial.
 const MOST_SPANS: usize = 12;
-/// Windows of a stretch, where a trial has so many.
+/// A trial with enough windows has this many in a span.
 const SPAN_WINDOWS: usize = 8;
-/// Kinds of windows that get dots. Lead-ins are too short to say anything.
+/// The kinds of windows that get dots. Lead-ins are too short.
 const DOTS: [(WindowKind, DotKind); 3] = [
     (WindowKind::WarmUp, DotKind::WarmUp),
     (WindowKind::Measured, DotKind::Window),
     (WindowKind::Check, DotKind::Check),
 ];
 
-/// One course for each variant at each point.
 pub fn courses(question: &Question, records: &Records<'_>) -> Vec<Course> {
     let Some(start) = start(records) else { return Vec::new() };
     let mut courses = Vec::new();
@@ -67,7 +65,6 @@ fn span(block: u32, windows: &[&WindowRecord], start: Timestamp) -> Option<Span>
     })
 }
 
-/// One list of dots for each variant, point and kind of window that there is.
 pub fn samples(question: &Question, records: &Records<'_>) -> Vec<Samples> {
     let Some(start) = start(records) else { return Vec::new() };
     let mut samples = Vec::new();
@@ -113,7 +110,6 @@ fn p50(window: &WindowRecord) -> Option<u64> {
     Some(window.figures.all.as_ref()?.response_p50.as_nanos())
 }
 
-/// All windows of blocks that count.
 fn windows<'a>(records: &'a Records<'_>) -> impl Iterator<Item = &'a WindowRecord> {
     records.used.iter().flat_map(|block| &block.trials).flat_map(|trial| &trial.windows)
 }

@@ -1,7 +1,7 @@
 //! Percentile curves: quantiles of each block at equal steps of log(1 − q), and their estimates over blocks.
 //!
-//! A curve passes through the summary's p90 and p99, since it is made as they are. It also does so at p50
-//! where that is a total; where it is a typical, the two differ, and the summary's decides.
+//! A curve is estimated like the summary's p90 and p99, so it passes through them. It passes through the p50
+//! too if that is a total; a typical p50 differs, and then the summary's is the figure.
 
 use weighbridge_model::detail::{Curve, TimeKind};
 use weighbridge_model::histogram::TimeHistogram;
@@ -14,7 +14,6 @@ use crate::thresholds::BEYOND_PER_BLOCK;
 /// Points of a curve per factor of ten in 1 − q.
 const POINTS_PER_DECADE: i32 = 20;
 
-/// One curve for each variant, operation and time at each point.
 pub fn curves(question: &Question, records: &Records<'_>) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (point, facts) in question.points() {
@@ -38,10 +37,10 @@ pub fn curves(question: &Question, records: &Records<'_>) -> Vec<Curve> {
     curves
 }
 
-/// Points, and their bounds from 4 blocks on.
+/// Points, and their bounds if there are 4 blocks.
 type Line = (Vec<(f64, f64)>, Vec<(f64, f64)>);
 
-/// From the least time to where fewer than 20 requests lie beyond in some block.
+/// From the smallest time to the quantile with fewer than 20 requests beyond it in some block.
 fn curve(blocks: &[&TimeHistogram], first_stage: usize) -> Line {
     let fewest = blocks.iter().map(|histogram| histogram.len()).min().unwrap_or(0);
     let levels: Vec<f64> = (0..)
@@ -59,8 +58,8 @@ fn curve(blocks: &[&TimeHistogram], first_stage: usize) -> Line {
     (points, band)
 }
 
-/// Several quantiles, rising, in one pass: what `value_at_quantile` answers, which would pass over everything
-/// for each.
+/// Ascending quantiles in one pass. `value_at_quantile` gives the same, but passes over the histogram for
+/// each.
 fn quantiles(histogram: &TimeHistogram, levels: &[f64]) -> Vec<f64> {
     let mut recorded = histogram.iter_recorded();
     let (mut value, mut seen) = (histogram.min(), 0);

@@ -1,7 +1,7 @@
-//! Densities: the shares of a variant's replies in bins that are equally wide on the logarithmic scale.
+//! Densities: the shares of a variant's replies in bins of equal width on the logarithmic scale.
 //!
-//! All variants of a point share their bins, so that densities can be compared with each other. No kernel
-//! smooths them: what is drawn was counted.
+//! All variants of a point share their bins, so that densities are comparable. There is no kernel smoothing:
+//! a chart draws counts.
 
 use weighbridge_model::detail::{Density, TimeKind};
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
@@ -11,20 +11,16 @@ use crate::question::{Question, Scope};
 use crate::records::{Records, WindowSelection, add};
 use crate::thresholds::BEYOND_PER_BLOCK;
 
-/// Bins that the narrowest density of a point is given, as far as [`MOST_BINS`] allows.
+/// Bins across the narrowest density of a point, limited by [`MOST_BINS`].
 const NARROWEST_BINS: f64 = 16.0;
-/// Fewest bins of a point.
 const LEAST_BINS: f64 = 40.0;
-/// Most bins of a point.
 const MOST_BINS: f64 = 200.0;
-/// No bin is narrower than so many steps of the histograms' three digits: a comb would be drawn.
+/// Bins are at least this many of the histograms' three-digit steps wide; narrower ones would draw a comb.
 const LEAST_STEP: f64 = 1.004;
-/// Share of the replies left out at either end.
 const EDGE: f64 = 0.001;
-/// A density of fewer replies is none.
+/// Below this many replies there is no density.
 const LEAST_REPLIES: u64 = 1000;
 
-/// One density for each variant, operation and time at each point.
 pub fn densities(question: &Question, records: &Records<'_>) -> Vec<Density> {
     let mut densities = Vec::new();
     for (point, facts) in question.points() {
@@ -68,7 +64,6 @@ fn merged(
     histogram
 }
 
-/// The bins of one point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Bins {
     from: f64,
@@ -77,20 +72,20 @@ struct Bins {
 }
 
 impl Bins {
-    /// Bins that hold all of `histograms`; `None` where there is none.
+    /// Bins over all of `histograms`; `None` if there are none.
     fn new(histograms: &[&TimeHistogram]) -> Option<Self> {
         let ranges: Vec<(f64, f64)> = histograms.iter().map(|histogram| range(histogram)).collect();
         let from = ranges.iter().map(|range| range.0).reduce(f64::min)?;
         let to = ranges.iter().map(|range| range.1).reduce(f64::max)?;
         let narrowest = ranges.iter().map(|(low, high)| (high / low).ln()).reduce(f64::min)?;
-        // The last edge lies beyond the largest time, which is counted below it.
+        // The last edge is beyond the largest time, which counts as below it.
         let whole = (to / from).ln() + LEAST_STEP.ln();
         let wanted = NARROWEST_BINS * whole / narrowest.max(LEAST_STEP.ln());
         let count = wanted.clamp(LEAST_BINS, MOST_BINS).min(whole / LEAST_STEP.ln()).max(1.0).floor();
         Some(Self { from, step: (whole / count).exp(), count: count as usize })
     }
 
-    /// The share of all replies in each bin, without the bins behind the last that holds any.
+    /// The share of all replies in each bin; empty bins at the end are left out.
     fn shares(&self, histogram: &TimeHistogram) -> Vec<f64> {
         let mut counts = vec![0_u64; self.count];
         let (low, high) = range(histogram);
@@ -106,7 +101,7 @@ impl Bins {
     }
 }
 
-/// Where a density begins and ends: a thousandth of the replies from either end, and 20 replies at least.
+/// Ends of a density: a thousandth of the replies lies beyond either, and at least 20 replies.
 fn range(histogram: &TimeHistogram) -> (f64, f64) {
     let edge = EDGE.max(BEYOND_PER_BLOCK as f64 / histogram.len().max(1) as f64);
     let low = histogram.lowest_equivalent(histogram.value_at_quantile(edge));
@@ -126,7 +121,7 @@ mod tests {
 
     #[test]
     fn shares_are_those_that_were_counted() {
-        // Of times spread evenly over 1 to 2 ms a bin from a to b holds (b − a) / 1 ms.
+        // Of times spread evenly over 1 to 2 ms, a bin from a to b holds (b − a) / 1 ms.
         let histogram = even(1_000_000, 2_000_000, 100_000);
         let bins = Bins::new(&[&histogram]).unwrap();
         let shares = bins.shares(&histogram);

@@ -1,13 +1,12 @@
-//! Factors of the matrix whose values are numbers, so that figures can be drawn against them.
+//! Factors of the matrix whose values are numbers, so that charts can use them as an axis.
 //!
-//! A factor is one where each of its values reads as the same kind of quantity. Everything else stays a name.
+//! All values of such a factor must read as the same kind of quantity; other factors remain names.
 
 use weighbridge_model::detail::{Axis, Scale};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
 
 use crate::question::Question;
 
-/// The factors of which the points have two values or more.
 pub fn axes(question: &Question) -> Vec<Axis> {
     let mut keys: Vec<&String> = question.points.iter().flat_map(|point| point.label.keys()).collect();
     keys.sort_unstable();

@@ -1,7 +1,7 @@
-//! What charts draw beside the summary's own figures, so that `report` computes no statistic.
+//! The data that charts draw in addition to the summary's figures, so that `report` computes no statistic.
 //!
-//! Curves are estimates over blocks, with their intervals; densities are of all blocks that count, merged;
-//! courses and dots are of single windows. Nothing in here is decided by.
+//! Curves are estimates over blocks with intervals; densities merge all blocks that count; courses and dots
+//! show single windows. None of it decides anything.
 
 mod course;
 mod curve;
@@ -19,29 +19,28 @@ use crate::question::Question;
 use crate::records::Records;
 use crate::summary::summary_of_records;
 
-/// Everything that charts draw of a run.
 pub fn detail(question: &Question, trials: &[TrialRecord]) -> Detail {
     let records = Records::new(trials);
     let sizes_analysis = SizeAnalysis::new(question, &records);
-    let mut drawn = drawn(question, &records, &sizes_analysis);
+    let mut chart_data = chart_data(question, &records, &sizes_analysis);
     if is_asked(question, &records) {
-        drawn.waterfalls =
+        chart_data.waterfalls =
             waterfall::waterfalls(&summary_of_records(question, &records, None, &sizes_analysis));
     }
-    drawn
+    chart_data
 }
 
-/// A run's summary and what charts draw of it, at less than the price of one after the other.
+/// A run's summary and its charts' data, cheaper than one after the other.
 pub fn whole(question: &Question, trials: &[TrialRecord]) -> (Summary, Detail) {
     let records = Records::new(trials);
     let sizes_analysis = SizeAnalysis::new(question, &records);
     let summary = summary_of_records(question, &records, None, &sizes_analysis);
-    let mut drawn = drawn(question, &records, &sizes_analysis);
-    drawn.waterfalls = waterfall::waterfalls(&summary);
-    (summary, drawn)
+    let mut chart_data = chart_data(question, &records, &sizes_analysis);
+    chart_data.waterfalls = waterfall::waterfalls(&summary);
+    (summary, chart_data)
 }
 
-fn drawn(question: &Question, records: &Records<'_>, sizes_analysis: &SizeAnalysis<'_>) -> Detail {
+fn chart_data(question: &Question, records: &Records<'_>, sizes_analysis: &SizeAnalysis<'_>) -> Detail {
     let (size_curves, size_ratios) = sizes_analysis.curves();
     Detail {
         curves: curve::curves(question, records),

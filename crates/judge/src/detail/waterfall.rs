@@ -1,12 +1,11 @@
-//! Waterfalls: what a chart of a chain draws, one quantity each.
+//! Waterfall charts of chains, one for each quantity.
 
 use weighbridge_model::detail::{Level, Waterfall};
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::layering::{Chain, StageCost};
 use weighbridge_model::summary::Summary;
 
-/// One for each chain and quantity of which two stages or more have figures that may be compared with each
-/// other; the headline first.
+/// One for each chain and quantity with at least two comparable stages; the headline first.
 pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     let mut quantities = vec![summary.headline];
     quantities.extend(Quantity::ALL.into_iter().filter(|quantity| *quantity != summary.headline));
@@ -18,7 +17,7 @@ pub(super) fn waterfalls(summary: &Summary) -> Vec<Waterfall> {
     summary.layering.chains.iter().flat_map(waterfalls_of_chain).collect()
 }
 
-/// The name under which figures of all requests stand.
+/// The operation name of figures of all requests.
 fn operation(summary: &Summary, chain: &Chain) -> String {
     let first = &chain.stages[0].variant;
     let variant = summary.variants.iter().find(|v| v.name == *first && v.point == chain.point);
@@ -26,9 +25,9 @@ fn operation(summary: &Summary, chain: &Chain) -> String {
     figure.map_or_else(|| "all".to_owned(), |figure| figure.operation.clone())
 }
 
-/// A stage as it is drawn: its figure, and what it adds to the one drawn before.
-struct Drawn<'c> {
-    /// Its place in the chain.
+/// A stage in the chart: its figure, and what it adds to the stage before.
+struct ChartStage<'c> {
+    /// Its index in the chain.
     place: usize,
     figure: Estimate,
     cost: &'c StageCost,
@@ -46,7 +45,7 @@ fn waterfall(chain: &Chain, quantity: Quantity, operation: &str) -> Option<Water
         names.collect::<Vec<_>>().join(" + ")
     };
     let level = |name: String, estimate: Estimate| Level { name, estimate };
-    let layer = |pair: &[Drawn<'_>]| {
+    let layer = |pair: &[ChartStage<'_>]| {
         Some(level(name((Some(pair[0].place), pair[1].place)), pair[1].cost.difference?))
     };
     let is_whole = last.place + 1 == chain.stages.len();
@@ -63,22 +62,21 @@ fn waterfall(chain: &Chain, quantity: Quantity, operation: &str) -> Option<Water
     })
 }
 
-/// The longest stretch of stages with figures of which each has a cost against the one before; of several the
-/// lowest.
-fn longest(chain: &Chain, quantity: Quantity) -> Vec<Drawn<'_>> {
-    let mut stretches: Vec<Vec<Drawn<'_>>> = Vec::new();
+/// The longest run of stages with figures, each with a cost against the one before; the lowest of several.
+fn longest(chain: &Chain, quantity: Quantity) -> Vec<ChartStage<'_>> {
+    let mut stretches: Vec<Vec<ChartStage<'_>>> = Vec::new();
     for (place, stage) in chain.stages.iter().enumerate() {
         let cost = stage.costs.iter().find(|cost| cost.quantity == quantity);
         let Some((cost, figure)) = cost.and_then(|cost| Some((cost, cost.figure?))) else { continue };
         let before = place.checked_sub(1).map(|before| &chain.stages[before].variant);
         let below = cost.against.as_ref().or(before).filter(|_| cost.difference.is_some());
-        let ends_below = |stretch: &&mut Vec<Drawn<'_>>| {
+        let ends_below = |stretch: &&mut Vec<ChartStage<'_>>| {
             stretch.last().is_some_and(|last| Some(&chain.stages[last.place].variant) == below)
         };
-        let drawn = Drawn { place, figure, cost };
+        let stage = ChartStage { place, figure, cost };
         match stretches.iter_mut().find(ends_below) {
-            Some(stretch) => stretch.push(drawn),
-            None => stretches.push(vec![drawn]),
+            Some(stretch) => stretch.push(stage),
+            None => stretches.push(vec![stage]),
         }
     }
     stretches.into_iter().rev().max_by_key(Vec::len).unwrap_or_default()

@@ -1,14 +1,14 @@
-//! Block estimates, and the estimates made of them: the only place where two variants meet.
+//! Block estimates, and the estimates made from them: the only place where two variants are compared.
 //!
-//! Two estimands, never mixed. The *typical* (p50 in closed load) is the median over a block's rounds of the
-//! log-ratio, and of the difference, of the windows' p50 (in a duet over every two rounds, between which
+//! There are two estimands. The *typical* (p50 in closed load) is the median over a block's rounds of the
+//! log-ratio, and of the difference, of the windows' p50 (in a duet over pairs of rounds, between which the
 //! cores were swapped). A *total* (everything else) pools all measured windows of a variant in a block,
 //! nothing trimmed, and gives one log-ratio and one difference per block. Ratios are exp of the mean of block
 //! log-ratios; intervals are Student's t over blocks. No robust location is ever taken of a total.
 //!
-//! A block's estimate sets a variant against the baseline that lived beside it, in the same batch. Two
-//! variants that never did are compared through a third that lived beside both: log-ratios and differences
-//! are subtracted block by block.
+//! A block's estimate compares a variant with the baseline of the same batch. Two variants that never lived
+//! in one batch are compared through a third that lived beside both: log-ratios and differences are
+//! subtracted block by block.
 
 pub mod parts;
 
@@ -23,7 +23,6 @@ use crate::stats::interval::{Interval, Mean};
 use crate::stats::sample::median;
 use crate::thresholds::{BEYOND_IN_ALL, BEYOND_PER_BLOCK, BLOCKS_FOR_BOOTSTRAP, BLOCKS_FOR_INTERVAL, LEVEL};
 
-/// Why there is no estimate.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Absence {
     #[error("no block that counts; run it again and look at the findings")]
@@ -50,10 +49,8 @@ pub enum Absence {
     },
 }
 
-/// What one block says of variant against baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockEstimate {
-    /// The block's number.
     pub block: u32,
     /// ln(variant / baseline).
     pub log_ratio: f64,
@@ -61,44 +58,39 @@ pub struct BlockEstimate {
     pub difference: f64,
 }
 
-/// Variant against baseline over all blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contrast {
     blocks: Vec<BlockEstimate>,
     first_stage: usize,
 }
 
-/// What an estimate is of: some requests of one variant at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimand {
     pub point: PointId,
     pub variant: VariantId,
-    /// Which requests.
     pub scope: Scope,
 }
 
-/// One variant at one point in one scope: its cells with their totals.
 #[derive(Debug, Clone)]
 pub struct VariantSamples<'a> {
     scope: Scope,
     load: Load,
     first_stage: usize,
-    /// One for each block.
     cells: Vec<CellTotals<'a>>,
-    /// One for each trial, of blocks in which there were several.
+    /// One for each trial; empty if no block has several trials of the variant.
     trials: Vec<CellTotals<'a>>,
     throughput: Result<(), Absence>,
 }
 
 impl Contrast {
-    /// A contrast of block estimates, rising by block; `first_stage` is the number of blocks whose spread
-    /// counts (see [`Mean::with_first_stage`]).
+    /// `blocks` ascend by block; `first_stage` is the number of blocks whose spread counts (see
+    /// [`Mean::with_first_stage`]).
     pub fn new(blocks: Vec<BlockEstimate>, first_stage: usize) -> Self {
         Self { blocks, first_stage }
     }
 
-    /// This contrast over another, both against the same third variant: the difference of log-ratios, and of
-    /// differences, of every block that both have.
+    /// This contrast over another against the same third variant: the differences of log-ratios, and of
+    /// differences, in every block that both have.
     pub fn over(&self, other: &Self) -> Result<Self, Absence> {
         let block = |mine: &BlockEstimate| {
             let theirs = other.blocks.iter().find(|block| block.block == mine.block)?;
@@ -116,12 +108,11 @@ impl Contrast {
         &self.blocks
     }
 
-    /// The blocks' log-ratios.
     pub fn log_ratios(&self) -> Vec<f64> {
         self.blocks.iter().map(|block| block.log_ratio).collect()
     }
 
-    /// Mean log-ratio with its error; `None` below 4 blocks, where no interval is given.
+    /// Mean log-ratio with its error; `None` below 4 blocks, where there is no interval.
     pub fn log_mean(&self) -> Option<Mean> {
         mean_with_error(&self.log_ratios(), self.first_stage)
     }
@@ -145,13 +136,13 @@ impl Contrast {
         Estimate { bootstrap: bootstrap(&differences), ..estimate(&differences, self.first_stage) }
     }
 
-    /// The interval of the ratio; `None` below 4 blocks.
+    /// `None` below 4 blocks.
     pub fn ratio_interval(&self) -> Option<Interval> {
         self.log_mean().map(|mean| mean.interval(LEVEL).exp())
     }
 
-    /// Half-width of the ratio's interval, relative to the ratio (0.01: known to within a factor of 1.01
-    /// either way); `None` below 4 blocks.
+    /// Half-width of the ratio's interval, relative to the ratio (0.01: known within a factor of 1.01 either
+    /// way); `None` below 4 blocks.
     pub fn half_width(&self) -> Option<f64> {
         self.log_mean().map(|mean| mean.interval(LEVEL).half_width().exp_m1())
     }
@@ -162,15 +153,15 @@ pub(crate) fn mean_with_error(values: &[f64], first_stage: usize) -> Option<Mean
     (values.len() >= BLOCKS_FOR_INTERVAL).then(|| Mean::with_first_stage(values, stage)).flatten()
 }
 
-/// The bootstrap-t interval of block values, from 10 blocks on. It takes all blocks alike, also where Stein's
-/// rule decided how many there are; so it is shown and decides nothing.
+/// The bootstrap-t interval of block values, from 10 blocks on. It ignores that Stein's rule may have set the
+/// number of blocks, so it is shown and decides nothing.
 fn bootstrap(values: &[f64]) -> Option<Bounds> {
     let enough = (values.len() >= BLOCKS_FOR_BOOTSTRAP).then_some(values)?;
     let interval = studentised(enough, LEVEL)?;
     Some(Bounds { lower: interval.lower, upper: interval.upper })
 }
 
-/// The estimate of block values: their mean with a t interval from 4 blocks on. `values` is not empty.
+/// The mean of block values, with a t interval from 4 blocks on. `values` must not be empty.
 pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
     let interval = mean_with_error(values, first_stage).map(|mean| mean.interval(LEVEL));
     Estimate {
@@ -183,7 +174,16 @@ pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
     }
 }
 
-/// How p50 is estimated at a point: as in open load, pooled, wherever windows are not paired by round.
+/// The estimate over blocks; `None` if there are none, or if any has no value.
+pub(crate) fn estimate_if_all(
+    values: impl Iterator<Item = Option<f64>>,
+    first_stage: usize,
+) -> Option<Estimate> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| estimate(&values, first_stage))
+}
+
+/// How p50 is estimated at a point: pooled, as in open load, unless windows are paired by round.
 pub(crate) fn pooling(question: &Question, records: &Records<'_>, point: PointId) -> Load {
     match records.pairing(point) {
         Pairing::Duet | Pairing::Windows => {
@@ -193,13 +193,12 @@ pub(crate) fn pooling(question: &Question, records: &Records<'_>, point: PointId
     }
 }
 
-/// Whether a quantity is a typical under this load: p50 in closed load, and nothing else.
+/// Whether a quantity is a typical: only p50 in closed load is.
 pub fn is_typical(quantity: Quantity, load: Load) -> bool {
     load == Load::Closed && quantity.statistic() == Statistic::Quantile(0.5)
 }
 
 impl<'a> VariantSamples<'a> {
-    /// Adds up one variant at one point in one scope.
     pub fn new(
         question: &Question,
         records: &Records<'a>,
@@ -221,20 +220,20 @@ impl<'a> VariantSamples<'a> {
         Self { scope, load, first_stage: question.blocks.min as usize, cells, trials, throughput }
     }
 
-    /// The same with p50 estimated from single windows, as where they are paired by round, whatever the load:
-    /// for checks, whose windows have no histograms.
+    /// The same samples with p50 estimated from single windows, as if paired by round in closed load: for
+    /// checks, whose windows have no histograms.
     pub(crate) fn by_windows(self) -> Self {
         Self { load: Load::Closed, ..self }
     }
 
-    /// The variant's own figure over blocks: the mean of block values.
+    /// The variant's own figure: the mean of block values.
     pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
         let values: Vec<f64> = self.values(quantity)?.into_iter().map(|(_, value)| value).collect();
         Ok(estimate(&values, self.first_stage))
     }
 
-    /// What single blocks say of a quantity: block and value, never none. A block's typical is the median of
-    /// its windows' p50.
+    /// The value of a quantity in each block; never empty. A block's typical is the median of its windows'
+    /// p50.
     pub fn values(&self, quantity: Quantity) -> Result<Vec<(u32, f64)>, Absence> {
         self.enough_per_block(self.cells.iter(), quantity)?;
         let block_value =
@@ -243,10 +242,9 @@ impl<'a> VariantSamples<'a> {
         if values.is_empty() { Err(Absence::NotMeasured) } else { Ok(values) }
     }
 
-    /// This variant against `baseline`, block by block.
+    /// This variant against `baseline`, over blocks in which both were measured in one batch.
     ///
-    /// A block counts where both were measured in one batch of it. Needs, for a quantile, 20 requests beyond
-    /// it in every block and 100 in all, of both variants.
+    /// A quantile needs 20 requests beyond it in every block and 100 in all, of both variants.
     pub fn against(&self, baseline: &VariantSamples<'_>, quantity: Quantity) -> Result<Contrast, Absence> {
         let pairs: Vec<_> =
             self.cells.iter().filter_map(|mine| Some((mine, baseline.beside(&mine.cell)?))).collect();
@@ -265,40 +263,36 @@ impl<'a> VariantSamples<'a> {
         }
     }
 
-    /// What of this variant lived beside a cell of another: in the same block, in the same batches.
+    /// The part of this variant in the same block and the same batches as another's cell.
     fn beside(&self, other: &Cell<'_>) -> Option<&CellTotals<'a>> {
         let beside =
             |one: &&CellTotals<'_>| one.cell.block == other.block && one.cell.batches().eq(other.batches());
         self.trials.iter().chain(&self.cells).find(beside)
     }
 
-    /// Logarithms of what single blocks say of a quantity.
     pub(crate) fn log_values(&self, quantity: Quantity) -> Vec<f64> {
         let log = |one: &CellTotals<'_>| one.log_figure(self.scope, self.load, quantity);
         self.cells.iter().filter_map(log).collect()
     }
 
-    /// Its cells, one for each block, and what they add up to.
     pub(crate) fn cells(&self) -> &[CellTotals<'a>] {
         &self.cells
     }
 
-    /// A cell with its totals for each trial, rising by block.
+    /// The cells for each trial, ascending by block.
     pub(crate) fn trials(&self) -> &[CellTotals<'a>] {
         if self.trials.is_empty() { &self.cells } else { &self.trials }
     }
 
-    /// Which requests it covers.
     pub(crate) fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Under which load.
     pub(crate) fn load(&self) -> Load {
         self.load
     }
 
-    /// Requests beyond a quantile, cell by cell; of what is no quantile always enough.
+    /// Requests beyond a quantile in each cell; for any other quantity, always enough.
     fn beyond<'s>(&self, cells: impl Iterator<Item = &'s CellTotals<'a>>, quantity: Quantity) -> Vec<u64>
     where
         'a: 's,
@@ -335,7 +329,6 @@ impl<'a> VariantSamples<'a> {
         self.enough(self.cells.iter(), quantity)
     }
 
-    /// Whether these cells hold enough requests for a cost.
     fn enough<'s>(
         &self,
         cells: impl Iterator<Item = &'s CellTotals<'a>>,
@@ -350,7 +343,7 @@ impl<'a> VariantSamples<'a> {
 }
 
 impl CellTotals<'_> {
-    /// The figure of a quantity; p50 by windows where it is a typical.
+    /// The p50 is taken by windows if it is a typical.
     pub(crate) fn figure(&self, scope: Scope, load: Load, quantity: Quantity) -> Option<f64> {
         match is_typical(quantity, load) {
             true => self.cell.middle_p50(scope, quantity),
@@ -358,18 +351,17 @@ impl CellTotals<'_> {
         }
     }
 
-    /// Its natural logarithm; `None` where it is 0.
+    /// `None` where the figure is 0.
     pub(crate) fn log_figure(&self, scope: Scope, load: Load, quantity: Quantity) -> Option<f64> {
         self.figure(scope, load, quantity).filter(|figure| *figure > 0.0).map(f64::ln)
     }
 }
 
-/// How many of `count` requests lie beyond the `q` quantile by nearest rank.
+/// Requests of `count` that lie beyond the `q` quantile, by nearest rank.
 pub(crate) fn beyond(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6).floor() as u64
 }
 
-/// What one block, or a part of one, says of `mine` against `theirs`.
 pub(crate) fn block_estimate(
     mine: &CellTotals<'_>,
     theirs: &CellTotals<'_>,
@@ -383,12 +375,12 @@ pub(crate) fn block_estimate(
     }
 }
 
-/// The typical of one block: medians over rounds. Where a variant has several windows in a round (the
-/// baseline, from five variants on), the median of their p50 stands for the round.
+/// The typical of one block: medians over rounds. If a variant has several windows in a round (the baseline,
+/// from five variants on), the round's value is the median of their p50.
 ///
-/// In a duet a round also says by how much its cores differ, once added and once taken away in every two
-/// rounds. Their mean is free of it, so it is these means of which the median is taken: of the rounds
-/// themselves it would lie anywhere between two clusters.
+/// In a duet, the difference between the two sets of cores is in every round: added in one round of each
+/// pair, subtracted in the other. The mean of a pair is free of it, so the median is taken over these means;
+/// a median over rounds would lie anywhere between two clusters.
 fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Option<BlockEstimate> {
     let rounds = round_pairs(mine, theirs, scope, quantity);
     let middle = |compare: fn(f64, f64) -> f64| {
@@ -403,7 +395,7 @@ fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity)
     Some(BlockEstimate { block: mine.block, log_ratio, difference })
 }
 
-/// The p50 of variant and baseline in every round in which both had a good reply, rising by round.
+/// The p50s of variant and baseline in every round in which both had a good reply, ascending by round.
 fn round_pairs(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity) -> Vec<(u32, f64, f64)> {
     let theirs = theirs.medians_by_round(scope, quantity);
     let pair =
@@ -417,8 +409,7 @@ fn total(block: u32, mine: f64, theirs: f64) -> Option<BlockEstimate> {
     positive.then(|| BlockEstimate { block, log_ratio: (mine / theirs).ln(), difference: mine - theirs })
 }
 
-/// `mine` against `baseline`; where they never lived beside each other, through `bridge`, which did beside
-/// both.
+/// `mine` against `baseline`; through `bridge`, which lived beside both, if they never lived together.
 pub(crate) fn contrast_between(
     mine: &VariantSamples<'_>,
     baseline: &VariantSamples<'_>,
@@ -431,7 +422,6 @@ pub(crate) fn contrast_between(
     }
 }
 
-/// One variant at one point against the baseline, added up from the records.
 pub fn contrast(
     question: &Question,
     records: &Records<'_>,
@@ -445,17 +435,16 @@ pub fn contrast(
     contrast_between(&samples(estimand.variant), &samples(VariantId(0)), bridge.as_ref(), quantity)
 }
 
-/// The headline of one variant at one point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Headline {
     pub point: PointId,
-    /// The variant, never the baseline.
+    /// Never the baseline.
     pub variant: VariantId,
-    /// Its cost over the blocks so far.
+    /// Over the blocks so far.
     pub contrast: Result<Contrast, Absence>,
 }
 
-/// The headline of every variant at every point, over the blocks so far: what stopping and progress look at.
+/// The headline of every variant at every point, over the blocks so far, for stopping and for progress.
 pub fn headlines(question: &Question, records: &Records<'_>) -> Vec<Headline> {
     let mut found = Vec::new();
     for (point, facts) in question.points() {

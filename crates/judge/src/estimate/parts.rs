@@ -1,6 +1,6 @@
-//! A cost part by part: the rounds of every block are cut into consecutive parts, and the cost is estimated
-//! from each part as it is from a whole block. What parts within a block differ by is no property of a start;
-//! what blocks differ by beyond it is.
+//! Costs of parts of blocks: the rounds of every block are cut into consecutive parts, and each part's cost
+//! is estimated like that of a block. Differences of parts within a block do not come from its start;
+//! differences of blocks beyond these do.
 
 use weighbridge_model::estimate::Quantity;
 
@@ -16,52 +16,44 @@ use crate::thresholds::{
     BLOCKS_FOR_INTERVAL, LEVEL, LEVEL_LEFT, LEVEL_LEFT_MORE, LEVEL_P, LEVEL_STARTS, VARIANCE_PARTS,
 };
 
-/// Starts from which what two levels may leave rises no more.
+/// From this number of starts on, the share that two levels may leave no longer rises.
 const LEVEL_STARTS_MANY: usize = 18;
 
-/// One variant's cost at one point, part by part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostParts {
-    /// What the parts estimate: the headline, or the mean response time where the headline needs histograms.
+    /// The headline, or the mean response time if the headline needs histograms.
     pub quantity: Quantity,
     /// Log-ratios, block by block.
     pub costs: Vec<Vec<f64>>,
-    /// Middle of the logarithms of variant and baseline, block by block: what the two have in common.
+    /// Mean of the logarithms of variant and baseline, block by block: what the two have in common.
     pub levels: Vec<Vec<f64>>,
     /// Rounds of a block, on average.
     pub rounds: f64,
 }
 
-/// The variances behind one variant's cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variances {
-    /// Of the cost: parts within blocks, and blocks.
+    /// Of the cost: within blocks and between them.
     pub cost: Components,
-    /// Variance of the cost from start to start, 0 where the estimate is below.
+    /// Variance of the cost from start to start; negative estimates become 0.
     pub start: f64,
     /// Variance of the cost of one round, as far as it survives averaging over a part.
     pub round: f64,
-    /// Variance from block to block of what variant and baseline have in common, 0 where the estimate is
-    /// below.
+    /// Variance from block to block of what variant and baseline have in common; negative estimates become 0.
     pub block: f64,
 }
 
-/// Starts that lie on two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StartLevels {
-    /// Mean log-ratio of the lower starts.
     pub low: f64,
-    /// Mean log-ratio of the upper starts.
     pub high: f64,
-    /// How many are upper.
     pub upper: usize,
-    /// How many there are.
     pub count: usize,
 }
 
 impl CostParts {
-    /// Cuts every block's rounds into at most 10 consecutive parts of near equal length, of an even number of
-    /// rounds so that both orders are in each. `None` where no block has two parts.
+    /// Cuts every block's rounds into at most 10 consecutive parts of near equal length, with an even number
+    /// of rounds so that each holds both orders. `None` if no block has two parts.
     pub fn new(question: &Question, records: &Records<'_>, estimand: Estimand) -> Option<Self> {
         let load = pooling(question, records, estimand.point);
         let pairs = records.pairs(estimand.point, estimand.variant, WindowSelection::Measured);
@@ -94,10 +86,10 @@ impl CostParts {
         parts.costs.iter().any(|costs| costs.len() > 1).then_some(parts)
     }
 
-    /// The variances, by the method of moments. `None` below two blocks.
+    /// The variances, by the method of moments; `None` below two blocks.
     ///
-    /// Of the cost z = S + e and of the level m = B + S' + e', with starts independent: Var S' = Var S / 4
-    /// where variant and baseline vary alike, so σ²_block = σ²_between(m) − σ²_between(z)/4.
+    /// With cost z = S + e, level m = B + S' + e' and independent starts: Var S' = Var S / 4 if variant and
+    /// baseline vary alike, so σ²_block = σ²_between(m) − σ²_between(z)/4.
     pub fn variances(&self) -> Option<Variances> {
         let (cost, level) = (one_way(&self.costs)?, one_way(&self.levels)?);
         let rounds_per_part = self.rounds / cost.size;
@@ -109,12 +101,13 @@ impl CostParts {
         })
     }
 
-    /// Whether the starts lie on two levels: the variance between blocks is certain, and two values, each of
-    /// at least two starts, explain all of it (what is left is no more than parts within a block differ, F
-    /// test at 5 %) or nearly all (they leave less than the best cut leaves of starts that vary smoothly),
-    /// while a single start stands out by less than the levels are apart. `None` below 6 starts.
+    /// Whether the starts lie on two levels; `None` below 6 starts. The variance between blocks must be
+    /// certain. Two values, each of at least two starts, must explain all of it (the rest is no more than
+    /// parts within a block differ, F test at 5 %) or nearly all (the rest is less than the best cut leaves
+    /// of starts that vary smoothly). No single start may lie apart by as much as the levels do.
     ///
-    /// A rule for a flag, not a test of a law: starts that vary smoothly leave a spread within each level.
+    /// This is a rule for a flag, not a test of a distribution: starts that vary smoothly leave a spread
+    /// within each level.
     pub fn start_levels(&self) -> Option<StartLevels> {
         let cost = one_way(&self.costs)?;
         let starts: Vec<f64> = self.costs.iter().filter_map(|parts| mean(parts)).collect();
@@ -128,7 +121,7 @@ impl CostParts {
         let cut = (2..=sorted.len() - 2).min_by(|&a, &b| left(a).total_cmp(&left(b)))?;
         let (degrees, noise) = (sorted.len() as f64 - 2.0, cost.within / cost.size);
         let unexplained = left(cut) / degrees / noise;
-        // Starts vary a little on each level too, by more than parts do where blocks are long.
+        // Starts vary a little within each level, too, by more than parts do if blocks are long.
         let allowed =
             LEVEL_LEFT + LEVEL_LEFT_MORE * (sorted.len().min(LEVEL_STARTS_MANY) - LEVEL_STARTS) as f64;
         let nearly = left(cut) < allowed * squares(&sorted);
@@ -137,7 +130,7 @@ impl CostParts {
         explained.then_some(StartLevels { low, high, upper: sorted.len() - cut, count: sorted.len() })
     }
 
-    /// The change of the cost from the first part of a block to the last, over blocks, on the log scale.
+    /// The change of the cost from a block's first part to its last, over blocks, on the log scale.
     pub(crate) fn drift(&self) -> Option<Mean> {
         let changes: Vec<f64> =
             self.costs.iter().filter_map(|parts| drift(parts)).map(|found| found.change).collect();
@@ -145,7 +138,7 @@ impl CostParts {
     }
 }
 
-/// The ends of the parts of `rounds` rounds: even numbers, near equal steps, at most ten.
+/// The ends of the parts: even numbers of rounds, near equal lengths, at most ten.
 fn cuts(rounds: u32) -> Vec<u32> {
     let pairs = rounds / 2;
     let parts = pairs.min(VARIANCE_PARTS as u32).max(1);
@@ -169,7 +162,7 @@ mod tests {
         CostParts { quantity: Quantity::ResponseP50, levels: costs.clone(), costs, rounds: 50.0 }
     }
 
-    /// Five parts about each of these starts, ±1 % of noise.
+    /// Five parts around each of these starts, with ±1 % of noise.
     fn starts(levels: &[f64]) -> CostParts {
         parts(
             levels
@@ -180,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn starts_on_two_levels_are_told_from_starts_that_vary() {
+    fn starts_on_two_levels_are_distinguished_from_starts_that_vary() {
         let found = starts(&[0.0, 0.201, 0.001, 0.2, -0.001, 0.0, 0.199]).start_levels().unwrap();
         assert_eq!((found.upper, found.count), (3, 7));
         assert!(found.low.abs() < 1e-3 && (found.high - 0.2).abs() < 1e-3, "{found:?}");

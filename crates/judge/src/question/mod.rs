@@ -1,7 +1,7 @@
-//! What the judge is asked: the experiment as far as it bears on estimates and verdicts.
+//! The question to the judge: the experiment as far as it matters for estimates and verdicts.
 //!
-//! Plain values that the conductor makes from the checked experiment, the host's facts and the run's; no
-//! record of a measurement is in here, and the judge learns nothing of the run from anywhere else.
+//! The conductor makes these values from the checked experiment, the host's facts and the run's. They contain
+//! no record of a measurement, and the judge knows nothing else about the run.
 
 mod stack;
 
@@ -18,145 +18,115 @@ use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::Relay;
 use weighbridge_model::tags::Tags;
 
-/// The whole question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// The run's own facts, passed through to the summary.
     pub run: Run,
     pub headline: Quantity,
     /// The margin of relevance, of ratio − 1.
     pub margin: Ratio,
-    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` where the plan has no such
-    /// goal.
+    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` if the plan has no such goal.
     pub until: Option<Ratio>,
-    /// Fewest and most blocks; the fewest are the first stage.
     pub blocks: Blocks,
-    /// All variants, in the order of [`VariantId`]; the first is the baseline.
+    /// In the order of [`VariantId`]; the first is the baseline.
     pub variants: Vec<Variant>,
-    /// All points, in the order of [`PointId`]; at least one.
+    /// In the order of [`PointId`]; at least one.
     pub points: Vec<Point>,
-    /// The cores that client and services ran on.
     pub cores: Cores,
-    /// How idle cores waited; `None` where nobody knows.
     pub idle: Option<IdleWait>,
-    /// Sizes at which something known of the host changes; empty where nobody looked.
+    /// Sizes at which the host is known to change; empty if nobody looked.
     pub guides: Vec<SizeGuide>,
-    /// Which sizes are asked for at each point; a point behind the last asks for none that are known.
+    /// The sizes that each point asks for. Points beyond the last entry have [`AskedSizes::Unknown`].
     pub sizes: Vec<AskedSizes>,
-    /// A relay and the variant that is its peer asked directly, for every relay that has one.
+    /// For every relay that has one: the variant that is its peer, asked directly.
     pub directs: Vec<(VariantId, VariantId)>,
-    /// Variants of the experiment that could not be measured, as far as anybody knows what they are made of.
     pub absent: Vec<Absent>,
 }
 
-/// A variant that could not be measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Absent {
     pub name: String,
-    /// Why, with the remedy.
+    /// With the remedy.
     pub reason: String,
-    /// What it would have been.
     pub stack: Stack,
 }
 
 impl Absent {
-    /// A variant of the experiment that could not be measured.
     pub fn new(variant: &experiment::Variant, reason: impl Into<String>) -> Self {
         Self { name: variant.name.clone(), reason: reason.into(), stack: Stack::new(variant) }
     }
 }
 
-/// Which sizes a point asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AskedSizes {
-    /// Nobody knows: the workload has none.
+    /// The workload has no sizes.
     #[default]
     Unknown,
-    /// Always the same.
     One(Bytes),
-    /// Several, one by one.
     Listed,
-    /// Many, spread over a range.
     Range,
 }
 
-/// Facts of a run that the summary repeats.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
-    /// The experiment's title.
     pub title: String,
-    /// The run folder's name.
     pub name: String,
-    /// When it started, RFC 3339 in UTC.
+    /// RFC 3339 in UTC.
     pub started: String,
-    /// Time from the first start to the last stop.
+    /// From the first start to the last stop.
     pub took: Nanoseconds,
-    /// Measured by `--quick`.
+    /// Measured with `--quick`.
     pub quick: bool,
-    /// In words: workload, load model and connections of each point.
+    /// Workload, load model and connections of each point, in words.
     pub conditions: Vec<String>,
-    /// Words by which the run and its variants are found.
+    /// Words for finding the run and its variants.
     pub tags: Tags,
-    /// Variants that could not be measured: name and reason with remedy.
     pub unavailable: Vec<(String, String)>,
 }
 
-/// Fewest and most blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// Fewest, and the first stage of Stein's rule.
+    /// Fewest blocks, and the first stage of Stein's rule.
     pub min: u32,
-    /// Most.
     pub max: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     pub name: String,
-    /// What its requests travel on.
     pub transport: Transport,
-    /// Whether each block has a process of its own.
     pub lifetime: Lifetime,
-    /// The service and its peer, where it passes requests on.
+    /// The service and its peer, if it passes requests on.
     pub relay: Option<Relay>,
-    /// What it is, and what it has that others may have not.
     pub stack: Stack,
 }
 
-/// Whether a variant is started afresh for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
-    /// We start and stop it: intervals hold the variance of restarts.
+    /// We start and stop it: intervals include the variance of restarts.
     Restarted,
-    /// Somebody else runs it: blocks are blocks of time.
+    /// Somebody else runs it: blocks are only blocks of time.
     Instance,
 }
 
-/// What a variant's requests travel on, so that a variant can be found not to be what its name says.
+/// How a variant's requests travel, so that a wrong transport can be detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// TCP: the kernel counts bytes on the generator's sockets.
     Tcp,
-    /// In the service's own process: no byte may be counted.
     InProcess,
-    /// Anything whose bytes the kernel does not count (a Unix socket).
+    /// The kernel does not count the bytes (a Unix socket).
     Uncounted,
 }
 
-/// One point: its factor values, load model and operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// Factor values; empty where the experiment has one point.
+    /// Factor values; empty if the experiment has one point.
     pub label: PointLabel,
-    /// The load model, as far as it decides how p50 is estimated.
     pub load: Load,
-    /// Requests that can be outstanding at once.
     pub slots: u64,
-    /// The operations' names, in the order of [`OperationId`].
+    /// In the order of [`OperationId`].
     pub operations: Vec<String>,
 }
 
-/// How requests become due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// When a connection becomes free: p50 is a typical.
@@ -165,27 +135,22 @@ pub enum Load {
     Open,
 }
 
-/// The cores of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cores {
-    /// How many cores the roles of a variant share; `None` where that is not ours to know (a URL elsewhere).
+    /// The number of cores that the roles of a variant share; `None` if unknown (a URL elsewhere).
     pub service: Option<u32>,
-    /// Whether they are apart from the client's.
     pub placement: Placement,
 }
 
-/// Whether client and service compete for a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// No core is used by both, or the service is on another host.
     Apart,
-    /// At least one core is used by both.
     Shared,
 }
 
 impl Question {
-    /// The question that an experiment asks. Its variants are taken to travel over TCP, but for those whose
-    /// operations run in the service's own process.
+    /// The question of an experiment. Variants count as TCP, except those whose operations run in the
+    /// service's process.
     pub fn new(experiment: &Experiment, run: Run, cores: Cores) -> Self {
         let variant = |v: &experiment::Variant| Variant {
             name: v.name.clone(),
@@ -236,12 +201,11 @@ impl Question {
         self.sizes.get(point.index()).copied().unwrap_or_default()
     }
 
-    /// All points with their ids.
     pub fn points(&self) -> impl Iterator<Item = (PointId, &Point)> {
         (0..).map(PointId).zip(&self.points)
     }
 
-    /// All variants with their ids, the baseline first.
+    /// The baseline first.
     pub fn variants(&self) -> impl Iterator<Item = (VariantId, &Variant)> {
         (0..).map(VariantId).zip(&self.variants)
     }
@@ -258,14 +222,14 @@ impl AskedSizes {
     }
 }
 
-/// For each relay the first variant that is its peer, alike but for being asked directly.
+/// For each relay, the first variant that equals its peer, asked directly.
 fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
     let is_direct = |relay: &experiment::Variant, other: &experiment::Variant| {
         let (Some(peer), experiment::Target::Service { name }) = (&relay.peer, &other.target) else {
             return false;
         };
         let as_it_is = other.peer.is_none() && other.tls.is_none() && other.limits.is_none();
-        // A relay asks its peer on the bare host, so that is how the peer is to be asked.
+        // A relay asks its peer on the bare host, so the direct variant must be bare too.
         let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
         alike && as_it_is && other.protocol == experiment::Protocol::HTTP1_JSON
     };
@@ -277,7 +241,7 @@ fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
 }
 
 impl Point {
-    /// What costs are shown for: `all` first where there are several operations, then each operation.
+    /// The scopes that costs are shown for: `all` first if there are several operations, then each operation.
     pub fn scopes(&self) -> Vec<Scope> {
         let each = (0..self.operations.len()).map(|at| Scope::One(OperationId(at as u16)));
         match self.operations.len() {
@@ -286,7 +250,6 @@ impl Point {
         }
     }
 
-    /// A scope's name in costs and figures.
     pub fn name(&self, scope: Scope) -> &str {
         match scope {
             Scope::All => "all",
@@ -296,24 +259,19 @@ impl Point {
     }
 }
 
-/// Which requests of a workload a figure covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// All of several operations together.
     All,
-    /// The workload's only operation.
     Only,
-    /// One of several operations.
     One(OperationId),
 }
 
 impl Scope {
-    /// Whether it covers every request.
     pub const fn is_whole(self) -> bool {
         matches!(self, Self::All | Self::Only)
     }
 
-    /// Whether a quantity is shown for it: CPU, bytes and memory belong to no single one of several
+    /// Whether a quantity is shown for this scope: CPU, bytes and memory cannot be assigned to single
     /// operations.
     pub const fn has(self, quantity: Quantity) -> bool {
         self.is_whole() || quantity.is_by_operation()

@@ -1,4 +1,4 @@
-//! What a variant is made of, so that one can be found to be another one with something more.
+//! What a variant consists of, so that it can be recognised as another one with something more.
 
 use std::path::PathBuf;
 
@@ -8,84 +8,68 @@ use weighbridge_model::experiment::{
 };
 use weighbridge_model::secret::is_secret;
 
-/// Longest value of a variable that stands in a name, in characters.
+/// The longest value of a variable that is part of a name, in characters.
 const VALUE: usize = 40;
 
-/// Layers that a relay in user space may stand for.
+/// Layers that our packet relay may implement.
 pub(crate) const RELAYED: [&str; 2] = ["delay", "loss"];
 
-/// What a variant is, and what it has that others may have not.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
-    /// All that variants must have in common to be distinguished by layers and settings alone; `None` where
-    /// nobody knows.
+    /// What variants must have in common to differ in layers and settings only; `None` if unknown.
     pub family: Option<Family>,
-    /// The same for a reader: `rust`, `go, grpc`.
+    /// The family for a reader: `rust`, `go, grpc`.
     pub name: String,
-    /// Layers from the client's end inward, then settings; none comes twice.
+    /// Layers from the client's end inward, then settings; each occurs once.
     pub elements: Vec<StackElement>,
 }
 
-/// A program and how it is asked, apart from layers and settings.
+/// A program and how it is asked, without layers and settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family {
-    /// What is started or addressed.
     pub target: Target,
-    /// How operations travel.
     pub protocol: Protocol,
-    /// The Unix socket that leads to it.
     pub unix: Option<PathBuf>,
     /// The service that it passes requests on to.
     pub peer: Option<Peer>,
 }
 
-/// What makes an element of a stack the same as another.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Identity {
-    /// A layer with all its settings.
     Layer(Layer),
-    /// What translates the addresses of a container.
+    /// The program that forwards a container's published port.
     Publisher {
-        /// What manages the container.
         engine: Option<ContainerEngine>,
-        /// The program, where it was chosen.
         publish: Option<Publisher>,
     },
-    /// How connections are secured.
     Tls(TlsSpec),
-    /// A variable of the environment.
     Variable {
-        /// Its name.
         key: String,
-        /// Its value, hidden or not.
         value: String,
     },
-    /// Of anything else its name.
+    /// Anything else, by name.
     Name(String),
 }
 
-/// A layer, or a setting that is priced like one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackElement {
-    /// What makes it the same as another.
     pub id: Identity,
-    /// As a report names it: `vxlan`, `tls`, `cpu 0.5`.
+    /// The name in reports: `vxlan`, `tls`, `cpu 0.5`.
     pub name: String,
-    /// Whether packets or the service pass through it; else it is a setting.
+    /// Whether packets or the service pass through it; otherwise it is a setting.
     pub is_layer: bool,
-    /// Name and value of a setting that another variant may have otherwise, as `cores` and `1`. None of what
-    /// is hidden.
+    /// Name and value of a setting that may have another value elsewhere, such as `cores` and `1`; never a
+    /// secret.
     pub value: Option<(String, String)>,
 }
 
 impl StackElement {
-    /// A layer by its name with its settings.
     pub fn layer(name: impl Into<String>) -> Self {
         let name = name.into();
         Self { id: Identity::Name(name.clone()), name, is_layer: true, value: None }
     }
 
-    /// A layer's kind, without its settings: `vxlan`.
+    /// The kind of a layer without its settings: `vxlan`.
     pub(crate) fn kind(&self) -> &str {
         self.name.split(' ').next().unwrap_or(&self.name)
     }
@@ -95,7 +79,6 @@ impl StackElement {
         Self { id: Identity::Name(name.clone()), name, is_layer: false, value: None }
     }
 
-    /// A setting with a value.
     pub fn with_value(key: &str, value: impl ToString) -> Self {
         let value = value.to_string();
         Self { value: Some((key.to_owned(), value.clone())), ..Self::setting(format!("{key} {value}")) }
@@ -103,7 +86,7 @@ impl StackElement {
 }
 
 impl Stack {
-    /// The stack of a variant. A variable whose name is that of a secret is named without its value.
+    /// The name of a secret variable appears without its value.
     pub fn new(variant: &experiment::Variant) -> Self {
         let family = Family {
             target: variant.target.clone(),
@@ -111,7 +94,7 @@ impl Stack {
             unix: variant.unix.clone(),
             peer: variant.peer.clone(),
         };
-        let layers = variant.layers.iter().flat_map(elements_of);
+        let layers = variant.layers.iter().flat_map(layer_elements);
         let tls = variant.tls.iter().map(|tls| {
             let name = if tls.resumption { "tls" } else { "tls without resumption" };
             StackElement { id: Identity::Tls(tls.clone()), ..StackElement::setting(name) }
@@ -127,13 +110,12 @@ impl Stack {
         let variables = variant.env.iter().map(|(key, value)| variable(key, value));
         Self {
             family: Some(family),
-            name: name_of(variant),
+            name: family_name(variant),
             elements: layers.chain(tls).chain(limits).chain(idle).chain(variables).collect(),
         }
     }
 
-    /// The same where a relay of ours carries its packets though no layer is called so: it stands below what
-    /// it does to them.
+    /// The stack with our packet relay below the effects that it implements, which no layer may name.
     pub(crate) fn relayed(mut self) -> Self {
         let is_relay = |element: &StackElement| element.is_layer && element.kind() == "relay";
         let is_done_by_one = |element: &StackElement| element.is_layer && RELAYED.contains(&element.kind());
@@ -145,7 +127,7 @@ impl Stack {
         self
     }
 
-    /// Whether this has everything that `other` has, and something more: its layers in the same order.
+    /// Whether this has everything that `other` has, its layers in the same order, and something more.
     pub(crate) fn is_above(&self, other: &Self) -> bool {
         self.family == other.family
             && self.elements.len() > other.elements.len()
@@ -153,7 +135,7 @@ impl Stack {
             && is_within(other.layers(), self.layers())
     }
 
-    /// Whether this has what `other` has, its layers in the same order, and nothing else.
+    /// Whether both have the same elements, layers in the same order.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.family == other.family
             && self.elements.len() == other.elements.len()
@@ -161,7 +143,7 @@ impl Stack {
             && self.layers().map(|element| &element.id).eq(other.layers().map(|element| &element.id))
     }
 
-    /// Whether this begins with all that `other` has: what it has more stands inside.
+    /// Whether this begins with all of `other`, so that whatever it has more is further inside.
     pub(crate) fn begins_with(&self, other: &Self) -> bool {
         let mut own = self.elements.iter().map(|element| &element.id);
         other.elements.iter().all(|element| own.next() == Some(&element.id))
@@ -175,7 +157,6 @@ impl Stack {
         self.elements.iter().filter(|element| !element.is_layer)
     }
 
-    /// What this has and `other` has not.
     pub(crate) fn beyond<'s>(&'s self, other: &Self) -> Vec<&'s StackElement> {
         self.elements.iter().filter(|element| !other.has(element)).collect()
     }
@@ -193,9 +174,9 @@ fn is_within<'p>(
     few.into_iter().all(|element| many.any(|own| own.id == element.id))
 }
 
-/// What a layer is made of, from the client's end inward: one that holds another layer is that one and
+/// The elements of a layer, from the client's end inward. A layer that contains another one is that one and
 /// something more.
-fn elements_of(layer: &Layer) -> Vec<StackElement> {
+fn layer_elements(layer: &Layer) -> Vec<StackElement> {
     match layer {
         Layer::Ovs(Ovs { tunnel: Some(tunnel) }) => {
             let switch = one_element(&Layer::Ovs(Ovs::PLAIN));
@@ -207,8 +188,8 @@ fn elements_of(layer: &Layer) -> Vec<StackElement> {
         }
         Layer::Container(container) => {
             let Container { engine, network, publish, .. } = container;
-            // The network that is there anyway is no part of it: this host's, or that of the layers before
-            // it.
+            // The network already exists (the host's, or that of the layers before), so it is not part of the
+            // container.
             let within = Container { network: ContainerNetwork::Host, publish: None, ..*container };
             let within = one_element(&Layer::Container(within));
             if *network != ContainerNetwork::Published {
@@ -225,7 +206,7 @@ fn elements_of(layer: &Layer) -> Vec<StackElement> {
     }
 }
 
-/// A layer as it stands. Its name leaves settings out in which two may differ.
+/// The layer as a single element. Its name may leave out settings.
 fn one_element(layer: &Layer) -> StackElement {
     StackElement { id: Identity::Layer(layer.clone()), ..StackElement::layer(layer.to_string()) }
 }
@@ -241,8 +222,7 @@ fn variable(key: &str, value: &str) -> StackElement {
     }
 }
 
-/// What all variants of a family are, in words.
-fn name_of(variant: &experiment::Variant) -> String {
+fn family_name(variant: &experiment::Variant) -> String {
     let program = |argv: &[String]| {
         let first = argv.first().map_or("", String::as_str);
         first.rsplit('/').next().unwrap_or(first).to_owned()
@@ -261,7 +241,7 @@ fn name_of(variant: &experiment::Variant) -> String {
     }
 }
 
-/// Parts for a reader: `vxlan + tls`; `bare` where there are none.
+/// Names for a reader: `vxlan + tls`; `bare` if there are no elements.
 pub(crate) fn names<'p>(elements: impl IntoIterator<Item = &'p StackElement>) -> String {
     let names: Vec<&str> = elements.into_iter().map(|element| element.name.as_str()).collect();
     if names.is_empty() { "bare".to_owned() } else { names.join(" + ") }
@@ -273,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// The stack of a service behind layers, as the file writes them.
+    /// The stack of a service behind layers, as the experiment file writes them.
     fn stack(layers: &str) -> Stack {
         let text = format!(
             "[workload]\nname = \"pingpong\"\n[[variant]]\nname = \"one\"\nservice = \"go\"\nlayers = {layers}\n"
@@ -302,7 +282,7 @@ mod tests {
         assert_above(r#"["veth", "container"]"#, r#"["container"]"#, "veth");
         let apart = r#"["veth", { layer = "sidecar:envoy", side = "client" }, "sidecar:envoy"]"#;
         assert!(stack(apart).is_like(&stack(both)), "one on either side is both");
-        // Docker's container is another one than runc's alone, and so is what publishes its port.
+        // Docker's container differs from plain runc's, and so does the program that publishes its port.
         let docker = stack(r#"["veth", { layer = "container", engine = "docker", network = "published" }]"#);
         assert!(!docker.is_above(&stack(r#"["veth", "container"]"#)));
         assert!(docker.is_above(&stack(r#"["veth", { layer = "container", engine = "docker" }]"#)));

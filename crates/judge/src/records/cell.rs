@@ -16,15 +16,14 @@ use super::{Times, WindowSelection, quantile};
 use crate::question::Scope;
 use crate::stats::sample::median;
 
-/// The role under which CPU time that belongs to no process is booked; it is no variant's own.
+/// The role for CPU time that belongs to no process; it counts for no variant.
 const UNATTRIBUTED: &str = "unattributed";
 
 /// One variant at one point in one block.
 #[derive(Debug, Clone)]
 pub struct Cell<'a> {
-    /// The block's number.
     pub block: u32,
-    /// The trials: one, save of the baseline where there are batches.
+    /// One trial; of the baseline, one for each batch.
     pub trials: Vec<&'a TrialRecord>,
     /// The selected windows, in the order they ran.
     pub windows: Vec<&'a WindowRecord>,
@@ -33,22 +32,19 @@ pub struct Cell<'a> {
     pub(super) pairing: Pairing,
 }
 
-/// A cell with what it adds up to in one scope.
 #[derive(Debug, Clone)]
 pub struct CellTotals<'a> {
     pub cell: Cell<'a>,
-    /// What its windows and histograms add up to.
     pub totals: Totals,
 }
 
-/// A variant's cell and that of the baseline that lived beside it.
 #[derive(Debug, Clone)]
 pub struct CellPair<'a> {
     pub variant: Cell<'a>,
     pub baseline: Cell<'a>,
 }
 
-pub fn figures_of(window: &WindowRecord, scope: Scope) -> Option<&OperationFigures> {
+pub fn scope_figures(window: &WindowRecord, scope: Scope) -> Option<&OperationFigures> {
     match scope {
         Scope::All | Scope::Only => window.figures.all.as_ref(),
         Scope::One(operation) => window.figures.operations.iter().find(|f| f.operation == operation),
@@ -66,40 +62,37 @@ pub(crate) fn response_mean(figures: &OperationFigures) -> f64 {
     figures.response_sum.as_nanos() as f64 / figures.ok.max(1) as f64
 }
 
-/// The logarithms of a figure of a cell's windows, in the order they ran.
-pub(crate) fn logs_of(cell: &Cell<'_>, figure: Figure) -> Vec<f64> {
+/// Logarithms of a figure of a cell's windows, in the order they ran.
+pub(crate) fn window_logs(cell: &Cell<'_>, figure: Figure) -> Vec<f64> {
     let figures = cell.windows.iter().filter_map(|window| window.figures.all.as_ref());
     figures.map(|figures| figure(figures).max(1.0).ln()).collect()
 }
 
 impl<'a> Cell<'a> {
-    /// How its variant was put beside the others.
     pub fn pairing(&self) -> Pairing {
         self.pairing
     }
 
-    /// The batches that its trials were in.
     pub fn batches(&self) -> impl Iterator<Item = u32> {
         self.trials.iter().map(|trial| trial.batch)
     }
 
-    /// The same cell with only the windows of some rounds. Figures that need a trial's histograms or its
-    /// memory are absent from it.
+    /// The cell with the windows of some rounds only, and without figures that need a trial's histograms or
+    /// memory.
     pub fn part(&self, rounds: std::ops::Range<u32>) -> Self {
         let within = |window: &&'a WindowRecord| rounds.contains(&window.round);
         let windows = self.windows.iter().copied().filter(within).collect();
         Self { trials: Vec::new(), windows, ..*self }
     }
 
-    /// The same cell with only these of its windows; figures that need a trial's histograms or its memory are
-    /// absent.
+    /// The cell with these windows only, and without figures that need a trial's histograms or memory.
     pub(crate) fn with(&self, windows: Vec<&'a WindowRecord>) -> Self {
         Self { trials: Vec::new(), windows, ..*self }
     }
 
-    /// The windows' figures of a scope, windows without a good reply left out.
+    /// The windows' figures of a scope; windows without a good reply are left out.
     fn figures(&self, scope: Scope) -> impl Iterator<Item = &'a OperationFigures> {
-        self.windows.iter().filter_map(move |window| figures_of(window, scope))
+        self.windows.iter().filter_map(move |window| scope_figures(window, scope))
     }
 
     /// The warm-up windows of its trials, in the order they ran.
@@ -107,7 +100,7 @@ impl<'a> Cell<'a> {
         let warm_up_windows = |trial: &&'a TrialRecord| {
             let is_warm_up =
                 |window: &&WindowRecord| window.kind == WindowKind::WarmUp && window.point == self.point;
-            // Behind them come those in which the first block looked at turns, some behind a freeze.
+            // Later ones compare turns in the first block, and some of them follow a freeze.
             let warm_up = trial.preparations.get(self.point.index()).and_then(|prepared| prepared.warm_up);
             let count = warm_up.map_or(usize::MAX, |warm_up| warm_up.windows as usize);
             trial.windows.iter().filter(is_warm_up).take(count).collect::<Vec<_>>()
@@ -115,45 +108,40 @@ impl<'a> Cell<'a> {
         self.trials.iter().flat_map(warm_up_windows).collect()
     }
 
-    /// Good replies.
     pub fn good(&self, scope: Scope) -> u64 {
         self.figures(scope).map(|f| f.ok).sum()
     }
 
-    /// Requests begun.
     pub fn requests(&self) -> u64 {
         self.windows.iter().map(|w| w.figures.requests).sum()
     }
 
-    /// Requests due but never sent.
     pub fn not_sent(&self) -> u64 {
         self.windows.iter().map(|w| w.figures.not_sent).sum()
     }
 
-    /// Failed requests by kind.
     pub fn errors(&self) -> ErrorCounts {
         let mut counts = ErrorCounts::default();
         self.windows.iter().for_each(|w| counts.add(w.figures.errors));
         counts
     }
 
-    /// Windows of its trials that are asked well and count in no figure: longer ones, and those in
-    /// which idle cores waited the other way.
+    /// Windows of its trials with proper load that are in no figure: longer ones, and those in which idle
+    /// cores waited the other way.
     pub fn other_windows(&self) -> impl Iterator<Item = &'a WindowRecord> {
         let windows = self.trials.iter().flat_map(|trial| &trial.windows);
         let is_other = |kind| matches!(kind, WindowKind::Check | WindowKind::IdleCheck);
         windows.filter(move |window| window.point == self.point && is_other(window.kind))
     }
 
-    /// Kernel's counts on the generator's sockets.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();
         self.windows.iter().for_each(|w| traffic.add(w.figures.traffic));
         traffic
     }
 
-    /// The windows' times, summed: first sent to last done of each; of windows that several variants share,
-    /// the whole window, since few requests of one variant lie far from both its ends.
+    /// The sum of the windows' times, from first sent to last done. Windows that several variants share count
+    /// whole, since a variant's few requests may lie far from both ends.
     pub fn time(&self) -> Nanoseconds {
         let time = |w: &WindowRecord| match self.pairing {
             Pairing::Requests => w.figures.health.wall,
@@ -164,10 +152,10 @@ impl<'a> Cell<'a> {
         self.windows.iter().map(|window| time(window)).sum()
     }
 
-    /// CPU time of the variant's own processes per request answered; `None` where it was not accounted.
+    /// CPU time of the variant's own processes per answered request; `None` if it was not accounted.
     ///
-    /// Sums over sums. Each role counts the requests of its own interval (thaw to freeze), which is longer
-    /// than the window by its lead-in.
+    /// It is a sum over a sum. Each role counts the requests of its own interval, from thaw to freeze, which
+    /// is longer than the window by the lead-in.
     pub fn cpu_per_request(&self) -> Option<f64> {
         let mut roles: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for role in self.windows.iter().flat_map(|w| &w.cpu).filter(|role| role.role != UNATTRIBUTED) {
@@ -180,25 +168,24 @@ impl<'a> Cell<'a> {
         (sum > 0.0).then_some(sum)
     }
 
-    /// Requests of its windows that got an answer.
     fn answered(&self) -> u64 {
         self.windows.iter().map(|window| window.figures.answered()).sum()
     }
 
-    /// Payload bytes both ways per request answered; `None` where none were counted.
+    /// Payload bytes both ways per answered request; `None` if none were counted.
     fn bytes_per_request(&self) -> Option<f64> {
         let traffic = self.traffic();
         per(traffic.sent.get() + traffic.received.get(), self.answered())
     }
 
-    /// Segments both ways per request answered; `None` where none were counted.
+    /// Segments both ways per answered request; `None` if none were counted.
     fn segments_per_request(&self) -> Option<f64> {
         let traffic = self.traffic();
         per(traffic.segments_out + traffic.segments_in, self.answered())
     }
 
-    /// Bytes on the link of the client's host per request answered, lead-ins and longer windows among both;
-    /// `None` where there is no such link.
+    /// Bytes on the link of the client's host per answered request; both include lead-ins and longer windows.
+    /// `None` if there is no such link.
     fn wire_bytes_per_request(&self) -> Option<f64> {
         let networks = self.trials.iter().filter_map(|trial| trial.service.network.as_ref());
         let here = |crossed: &&Crossed| crossed.point == self.point;
@@ -207,8 +194,8 @@ impl<'a> Cell<'a> {
         per(bytes, crossed.iter().map(|crossed| crossed.requests).sum())
     }
 
-    /// The largest resident memory of the variant's processes at the point, roles summed; `None` where it is
-    /// not known.
+    /// The largest resident memory of the variant's processes at the point, summed over roles; `None` if
+    /// unknown.
     fn memory_peak(&self) -> Option<f64> {
         let here = |trial: &&TrialRecord| {
             trial.memory.iter().filter(|role| role.point == self.point).map(|role| role.peak.get()).sum()
@@ -217,7 +204,7 @@ impl<'a> Cell<'a> {
         peaks.max().filter(|peak: &u64| *peak > 0).map(|peak| peak as f64)
     }
 
-    /// Merged histograms of a scope; empty of any selection but that of the measured windows.
+    /// Merged histograms of a scope; empty unless the measured windows are selected.
     pub fn times(&self, scope: Scope) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
         if self.selection == WindowSelection::Measured {
@@ -228,15 +215,13 @@ impl<'a> Cell<'a> {
         times
     }
 
-    /// With what it adds up to.
     pub(crate) fn with_totals(self, scope: Scope) -> CellTotals<'a> {
         CellTotals { totals: self.totals(scope), cell: self }
     }
 
-    /// Every total of the cell. `p50` here is the pooled one; the typical of closed load is not a cell's to
-    /// give.
+    /// Every total of the cell. Its p50 is the pooled one; the typical of closed load needs two cells.
     pub fn totals(&self, scope: Scope) -> Totals {
-        // A histogram is a quarter of a megabyte: none is made of what was not recorded in one.
+        // A histogram takes a quarter of a megabyte, so none is made unless something was recorded.
         let recorded = self.selection == WindowSelection::Measured
             && self.trials.iter().any(|trial| !trial.tallies.is_empty());
         let times = recorded.then(|| self.times(scope));
@@ -255,8 +240,8 @@ impl<'a> Cell<'a> {
         totals
     }
 
-    /// Sum of times over count: good replies exactly from the windows, timeouts (lower bounds) from the
-    /// histograms.
+    /// Sum of times over count: good replies exactly, from the windows; timeouts, which are lower bounds,
+    /// from the histograms.
     fn mean(&self, scope: Scope, quantity: Quantity, timeouts: Option<&Times>) -> Option<f64> {
         let pick: fn(&OperationFigures) -> Nanoseconds = match quantity.is_response() {
             true => |f| f.response_sum,
@@ -269,7 +254,6 @@ impl<'a> Cell<'a> {
         (self.good(scope) > 0).then(|| (good + bounds) / count as f64)
     }
 
-    /// Merged histograms of the requests of a scope that ended so.
     pub fn times_with_outcome(&self, scope: Scope, outcome: Outcome) -> Times {
         let mut times = Times { response: time_histogram(), service: time_histogram() };
         for trial in &self.trials {
@@ -293,8 +277,8 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A middling window's p50 in nanoseconds; in a duet of the means of every two rounds, between which
-    /// cores were swapped. `None` where no window has a good reply.
+    /// The median of the windows' p50 in nanoseconds; in a duet, of the means of pairs of rounds, between
+    /// which the cores were swapped. `None` if no window has a good reply.
     pub fn middle_p50(&self, scope: Scope, quantity: Quantity) -> Option<f64> {
         let windows = self.medians_by_round(scope, quantity).into_iter();
         let in_round =
@@ -306,11 +290,11 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The windows by round: the p50s of a scope in nanoseconds.
+    /// The windows' p50 in a scope, in nanoseconds, by round.
     pub fn medians_by_round(&self, scope: Scope, quantity: Quantity) -> BTreeMap<u32, Vec<f64>> {
         let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for window in &self.windows {
-            if let Some(figures) = figures_of(window, scope) {
+            if let Some(figures) = scope_figures(window, scope) {
                 let p50 = if quantity.is_response() { figures.response_p50 } else { figures.service_p50 };
                 rounds.entry(window.round).or_default().push(p50.as_nanos() as f64);
             }
@@ -319,21 +303,19 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// What one round says.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundValue {
     pub round: u32,
     pub value: f64,
 }
 
-/// The mean of every two rounds between which cores were swapped, in their order; a round whose other half
-/// has no figure stands for both.
+/// The mean of each pair of rounds between which the cores were swapped, in order; if one round of a pair has
+/// no value, the other's stands for both.
 pub(crate) fn means_of_swapped(values: &[RoundValue]) -> Vec<f64> {
     let pairs = values.chunk_by(|a, b| a.round / 2 == b.round / 2);
     pairs.map(|pair| pair.iter().map(|one| one.value).sum::<f64>() / pair.len() as f64).collect()
 }
 
-/// Every total of a cell, by quantity.
 #[derive(Debug, Clone, Copy)]
 pub struct Totals {
     values: [Option<f64>; Quantity::ALL.len()],
@@ -342,13 +324,13 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// A quantity's total in its unit; `None` where it was not measured.
+    /// In the quantity's unit; `None` if it was not measured.
     pub fn get(&self, quantity: Quantity) -> Option<f64> {
         self.values[quantity as usize]
     }
 }
 
-/// So much for each; `None` where there is none of either.
+/// `None` if either count is 0.
 fn per(count: u64, requests: u64) -> Option<f64> {
     (count > 0 && requests > 0).then(|| count as f64 / requests as f64)
 }

@@ -1,4 +1,4 @@
-//! Trials put into blocks: what counts, what is void, and the sums of one variant in one block.
+//! Trials sorted into blocks: which ones count, which are void, and the sums of one variant in one block.
 //!
 //! A *cell* is one variant at one point in one block. This module adds up and merges; it never compares two
 //! variants, and never averages a percentile.
@@ -6,8 +6,8 @@
 mod cell;
 mod times;
 
-pub use cell::{Cell, CellPair, CellTotals, Totals, figures_of};
-pub(crate) use cell::{Figure, RoundValue, logs_of, means_of_swapped, response_mean, response_p50};
+pub use cell::{Cell, CellPair, CellTotals, Totals, scope_figures};
+pub(crate) use cell::{Figure, RoundValue, means_of_swapped, response_mean, response_p50, window_logs};
 pub use times::Times;
 pub(crate) use times::{add, quantile};
 
@@ -20,45 +20,39 @@ use weighbridge_model::record::{TrialRecord, Void, WindowEnd, WindowKind, Window
 
 use crate::thresholds::STEAL_SHARE;
 
-/// All trials of a run by block, void blocks apart.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
-    /// Blocks that count, by rising number.
+    /// Blocks that count, ascending by number.
     pub used: Vec<Block<'a>>,
-    /// Blocks that were thrown away: number and why.
+    /// Void blocks: number and reason.
     pub void: Vec<(u32, String)>,
-    /// The variant through which the others are compared, where these never lived at the same time.
+    /// The variant through which the others are compared if they never lived at the same time.
     pub bridge: Option<VariantId>,
 }
 
-/// One block: a trial of every variant that took part; of the baseline one in each batch.
+/// One block: a trial of every variant that took part; of the baseline, one in each batch.
 #[derive(Debug, Clone)]
 pub struct Block<'a> {
-    /// Its number, from 0.
+    /// From 0.
     pub number: u32,
     pub trials: Vec<&'a TrialRecord>,
 }
 
 impl Block<'_> {
-    /// How its variants were put side by side at a point.
     fn pairing(&self, point: PointId) -> Pairing {
         let pairing = |trial: &&TrialRecord| trial.pairings.get(point.index()).copied().unwrap_or_default();
         self.trials.iter().map(pairing).max().unwrap_or_default()
     }
 }
 
-/// Which windows of a cell are examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WindowSelection {
-    /// The measured windows.
     Measured,
-    /// The longer windows of the window check, by their length in requests relative to a measured window.
+    /// Windows of the window check, by their length in requests relative to a measured window.
     Check(Longer),
-    /// The windows of the idle check, in which idle cores waited the other way.
     IdleCheck,
 }
 
-/// How much longer a check window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Longer {
     /// About ten times: 3 to 32.
@@ -68,9 +62,8 @@ pub enum Longer {
 }
 
 impl<'a> Records<'a> {
-    /// Sorts trials into blocks. A block with a void trial, with more than 10 % of its CPU time stolen, or
-    /// with an aborted measured window is void as a whole: what is left of it was not measured under the same
-    /// conditions.
+    /// A block is void as a whole if it has a void trial, more than 10 % of its CPU time stolen, or an
+    /// aborted measured window: the rest of it was not measured under the same conditions.
     pub fn new(trials: &'a [TrialRecord]) -> Self {
         let mut blocks: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
         for trial in trials {
@@ -86,20 +79,20 @@ impl<'a> Records<'a> {
         records
     }
 
-    /// How variants were put side by side at a point. A run decides that once; where blocks differ all the
-    /// same, what pairs least is said.
+    /// How variants were paired at a point. A run decides that once; if blocks differ nevertheless, the
+    /// weakest pairing is returned.
     pub fn pairing(&self, point: PointId) -> Pairing {
         self.used.iter().map(|block| block.pairing(point)).max().unwrap_or_default()
     }
 
-    /// The nominal length of windows that the first block chose at a point; `None` where the experiment names
-    /// one, or no block chose.
+    /// The nominal window length that the first block chose at a point; `None` if the experiment sets it, or
+    /// no block chose one.
     pub fn window(&self, point: PointId) -> Option<Nanoseconds> {
         let mut trials = self.used.iter().flat_map(|block| &block.trials);
         trials.find_map(|trial| trial.preparations.get(point.index())?.window)
     }
 
-    /// Whether a relay of ours carried the packets of a variant, though perhaps no layer of it is called so.
+    /// Whether our packet relay carried a variant's packets; its layers need not name one.
     pub(crate) fn was_relayed(&self, variant: VariantId) -> bool {
         let trials = self.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials
@@ -108,13 +101,12 @@ impl<'a> Records<'a> {
         networks.any(|network| network.relayed.is_some())
     }
 
-    /// A variant's cells at a point, one per block in which it was measured.
     pub fn cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
         self.used.iter().filter_map(|block| block.cell(point, variant, selection)).collect()
     }
 
-    /// A cell for each trial of a variant at a point, in the order of blocks and batches: what happens within
-    /// a trial is not mixed with what changed between two.
+    /// One cell for each trial, in the order of blocks and batches, so that changes within a trial are not
+    /// mixed with changes between trials.
     pub fn trial_cells(
         &self,
         point: PointId,
@@ -124,20 +116,20 @@ impl<'a> Records<'a> {
         self.used.iter().flat_map(|block| block.trial_cells(point, variant, selection)).collect()
     }
 
-    /// Pairs of cells of a variant and of the baseline that lived beside it, from the blocks in which both
-    /// were measured. None where the two are compared through another: they never lived beside each other.
+    /// Cells of a variant and of the baseline in the same batch, from the blocks in which both were measured.
+    /// Empty if the two are compared through a third variant.
     pub fn pairs(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<CellPair<'a>> {
         let pair = |block: &Block<'a>| {
             let own = block.cell(point, variant, selection)?;
             let is_beside = |trial: &&TrialRecord| own.trials.iter().any(|one| one.batch == trial.batch);
             let beside = block.variant_trials(VariantId(0)).filter(is_beside).collect();
-            Some(CellPair { variant: own, baseline: block.cell_of(beside, point, selection)? })
+            Some(CellPair { variant: own, baseline: block.cell_from_trials(beside, point, selection)? })
         };
         let blocks = if self.bridge.is_none() { &self.used[..] } else { &[] };
         blocks.iter().filter_map(pair).collect()
     }
 
-    /// The variants of every batch of a block, by rising number; a single one where all lived at once.
+    /// The variants of every batch, ascending; one entry if all lived at once.
     pub fn batches(&self) -> BTreeMap<u32, Vec<VariantId>> {
         let mut batches: BTreeMap<u32, Vec<VariantId>> = BTreeMap::new();
         for trial in self.used.first().iter().flat_map(|block| &block.trials) {
@@ -148,7 +140,6 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Why a trial voids its block.
 fn why_void(trial: &TrialRecord) -> Option<String> {
     if let Some(void) = &trial.void {
         return Some(match void {
@@ -168,20 +159,22 @@ fn why_void(trial: &TrialRecord) -> Option<String> {
 }
 
 impl<'a> Block<'a> {
-    /// A variant's cell at a point; `None` where no window of it is selected.
+    /// `None` if no window is selected.
     pub fn cell(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Option<Cell<'a>> {
-        self.cell_of(self.variant_trials(variant).collect(), point, selection)
+        self.cell_from_trials(self.variant_trials(variant).collect(), point, selection)
     }
 
     fn trial_cells(&self, point: PointId, variant: VariantId, selection: WindowSelection) -> Vec<Cell<'a>> {
-        self.variant_trials(variant).filter_map(|trial| self.cell_of(vec![trial], point, selection)).collect()
+        self.variant_trials(variant)
+            .filter_map(|trial| self.cell_from_trials(vec![trial], point, selection))
+            .collect()
     }
 
     fn variant_trials(&self, variant: VariantId) -> impl Iterator<Item = &'a TrialRecord> {
         self.trials.iter().copied().filter(move |trial| trial.variant == variant)
     }
 
-    fn cell_of(
+    fn cell_from_trials(
         &self,
         trials: Vec<&'a TrialRecord>,
         point: PointId,

@@ -1,4 +1,4 @@
-//! Histograms of request times, merged.
+//! Merged histograms of request times.
 
 use weighbridge_model::detail::TimeKind;
 use weighbridge_model::estimate::Quantity;
@@ -23,7 +23,6 @@ impl Times {
         }
     }
 
-    /// The histogram that a quantity of request times is of.
     pub(super) fn histogram(&self, quantity: Quantity) -> &TimeHistogram {
         if quantity.is_response() { &self.response } else { &self.service }
     }
@@ -43,7 +42,7 @@ impl Times {
             add(&mut self.response, &tally.response);
             add(&mut self.service, &tally.service);
         }
-        // Messages are no requests: they are seen only when asked for by name.
+        // Messages are not requests: they count only for a scope that names them.
         if let (Scope::One(operation), Outcome::Ok) = (scope, outcome)
             && let Some(times) = tallies.messages_of(operation)
         {
@@ -53,12 +52,11 @@ impl Times {
     }
 }
 
-/// Merges `from` into `into`.
 pub(crate) fn add(into: &mut TimeHistogram, from: &TimeHistogram) {
     into.add(from).expect("every time histogram has the bounds of `time_histogram`");
 }
 
-/// The `q` quantile in nanoseconds, nearest rank, to the histogram's three digits; `None` where it is empty.
+/// The `q` quantile in nanoseconds, by nearest rank, to the histogram's three digits; `None` if it is empty.
 pub(crate) fn quantile(histogram: &TimeHistogram, q: f64) -> Option<f64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64)
 }

@@ -1,39 +1,27 @@
-//! How often something happens, from a count: Clopper and Pearson's exact interval of a share.
+//! Clopper and Pearson's exact interval of a probability, from a count.
 //!
-//! Plain mathematics by the incomplete beta function. It assumes independent trials with one probability;
-//! whether the trials were independent is the caller's to know.
+//! It assumes independent trials with one probability; the caller must make sure of that.
 
+use super::interval::Interval;
 use super::special::incomplete_beta;
 
-/// A share with its interval, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Proportion {
-    /// hits / of.
-    pub point: f64,
-    /// The lower bound.
-    pub lower: f64,
-    /// The upper bound.
-    pub upper: f64,
-}
-
-/// The exact two-sided interval of a probability after `hits` in `of` trials (Clopper & Pearson 1934): the
-/// lower bound is the p at which so many hits or more have probability (1 − level)/2, the upper one that at
-/// which so few or fewer have. With a tail of the binomial law as I_p(k, n − k + 1) these are quantiles of
-/// beta distributions.
+/// The exact two-sided interval of a probability after `hits` in `tries` trials (Clopper & Pearson 1934). At
+/// the lower bound, this many hits or more have probability (1 − level)/2; at the upper bound, this many or
+/// fewer have. The binomial tail is I_p(k, n − k + 1), so the bounds are quantiles of beta distributions.
 ///
-/// It holds the truth at least as often as `level` says, for every p. `None` of no trial, or of more hits
-/// than trials.
-pub fn clopper_pearson(hits: u32, tries: u32, level: f64) -> Option<Proportion> {
+/// The interval holds the truth at least as often as `level` says, for every p. `None` without trials, or
+/// with more hits than trials.
+pub fn clopper_pearson(hits: u32, tries: u32, level: f64) -> Option<Interval> {
     if tries == 0 || hits > tries {
         return None;
     }
     let (k, n, tail) = (f64::from(hits), f64::from(tries), 0.5 * (1.0 - level));
     let lower = if hits == 0 { 0.0 } else { root(|p| incomplete_beta(k, n - k + 1.0, p) > tail) };
     let upper = if hits == tries { 1.0 } else { root(|p| incomplete_beta(k + 1.0, n - k, p) > 1.0 - tail) };
-    Some(Proportion { point: k / n, lower, upper })
+    Some(Interval { point: k / n, lower, upper })
 }
 
-/// Where a condition that holds from some number on begins to, between 0 and 1, by bisection to the last bit.
+/// The threshold in [0, 1] from which a condition holds, by bisection to the last bit.
 fn root(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     loop {
@@ -91,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_no_trial() {
+    fn no_trial_has_no_interval() {
         assert_eq!(clopper_pearson(0, 0, 0.95), None);
         assert_eq!(clopper_pearson(3, 2, 0.95), None);
     }

@@ -1,10 +1,10 @@
 //! Bootstrap intervals of a mean over block estimates: studentised (bootstrap-t), and bias-corrected and
 //! accelerated (BCa).
 //!
-//! Blocks are resampled whole and nothing else ever is. The draws are pseudo-random from a constant seed, so
-//! the same estimates give the same interval on every machine. Neither interval knows of a stopping rule:
-//! where the data decided how many blocks there are, only Stein's interval
-//! ([`super::interval::Mean::with_first_stage`]) is exact, so nothing is decided by these.
+//! Only whole blocks are resampled. The draws are pseudo-random from a constant seed, so the same estimates
+//! give the same interval on every machine. Neither interval allows for a stopping rule: if the data decided
+//! the number of blocks, only Stein's interval ([`super::interval::Mean::with_first_stage`]) is exact, so
+//! these decide nothing.
 
 use super::interval::Interval;
 use super::sample::{mean, standard_deviation};
@@ -32,7 +32,7 @@ pub fn studentised(estimates: &[f64], level: f64) -> Option<Interval> {
     resample(estimates, |sample| {
         let Some((middle, error)) = mean_and_error(sample) else { return };
         let distance = middle - centre;
-        // Without spread the ratio is infinite on its side, and 0 where the mean did not move.
+        // Without spread the ratio is infinite, or 0 if the mean did not move.
         ratios.push(if distance == 0.0 { 0.0 } else { distance / error });
     });
     ratios.sort_by(f64::total_cmp);
@@ -61,7 +61,7 @@ pub fn bca(estimates: &[f64], level: f64) -> Option<Interval> {
     let mut means = Vec::with_capacity(RESAMPLES);
     resample(estimates, |sample| means.extend(mean(sample)));
     means.sort_by(f64::total_cmp);
-    // Resamples of the same sum differ in the last bit by the order of their values.
+    // Resamples with equal sums differ in the last bit by the order of their values.
     let rounding = 1e-9 * error;
     let below = means.partition_point(|x| *x < centre - rounding);
     let equal = means.partition_point(|x| *x <= centre + rounding) - below;
@@ -86,29 +86,33 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean(values)?, standard_deviation(values)? / (values.len() as f64).sqrt()))
 }
 
-/// The value at rank share·(B + 1), between two ranks in proportion; the first or last beyond the ends.
+/// The value at rank share·(B + 1), interpolated between ranks; the first or last beyond the ends.
 fn at_share(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = share * (sorted.len() + 1) as f64;
     let last = sorted.len().checked_sub(1)?;
-    // 0.975·5000 must be rank 4875 and not 4874.999…
+    // 0.975·5000 must be rank 4875, not 4874.999…
     let whole = (rank + 1e-9).floor();
     let at = |rank: f64| sorted[(rank.max(1.0) as usize - 1).min(last)];
     let part = (rank - whole).max(0.0);
     Some(if part < 1e-9 { at(whole) } else { at(whole) + part * (at(whole + 1.0) - at(whole)) })
 }
 
-/// Shows `see` each resample: as many values as there are, drawn with replacement.
+/// Calls `see` with each resample: as many values, drawn with replacement.
 fn resample(values: &[f64], mut see: impl FnMut(&[f64])) {
     let mut state = SEED;
     let mut sample = vec![0.0; values.len()];
     for _ in 0..RESAMPLES {
         for place in &mut sample {
-            // The high half of the product is uniform over the indices, but for a bias of 2⁻⁶⁴ (Lemire 2019).
-            let index = (u128::from(draw(&mut state)) * values.len() as u128) >> 64;
-            *place = values[index as usize];
+            *place = values[draw_index(&mut state, values.len())];
         }
         see(&sample);
     }
+}
+
+/// A random index below `count`: the high half of a product with a random number, which is uniform except for
+/// a bias of 2⁻⁶⁴ (Lemire 2019).
+pub(super) fn draw_index(state: &mut u64, count: usize) -> usize {
+    ((u128::from(draw(state)) * count as u128) >> 64) as usize
 }
 
 /// SplitMix64 (Steele, Lea & Flood 2014).
@@ -149,7 +153,7 @@ mod tests {
         for (sample, by_t, by_bca) in ORACLE {
             for (found, wanted) in [(studentised(sample, 0.95), by_t), (bca(sample, 0.95), by_bca)] {
                 let found = found.unwrap();
-                // Monte Carlo error of 4,999 resamples: some percent of the width on the long side.
+                // The Monte Carlo error of 4,999 resamples is some percent of the width on the long side.
                 let within = 0.05 * (wanted[1] - wanted[0]);
                 let close =
                     (found.lower - wanted[0]).abs() < within && (found.upper - wanted[1]).abs() < within;

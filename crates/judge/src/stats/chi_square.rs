@@ -1,7 +1,7 @@
-//! The chi-square distribution, and with it the interval of a standard deviation.
+//! The chi-square distribution, and the interval of a standard deviation.
 //!
-//! Plain mathematics by the incomplete gamma function. The interval of a deviation holds for normal values
-//! and, unlike that of a mean, does not become right for others by their number alone.
+//! The interval of a deviation holds for normal values. Unlike that of a mean, it does not become valid for
+//! other values as their number grows.
 
 use super::special::{first_beyond, ln_gamma, lower_gamma_series, upper_gamma_fraction};
 
@@ -17,7 +17,7 @@ pub fn cdf(x: f64, degrees: f64) -> f64 {
     if x < a + 1.0 { front * lower_gamma_series(a, x) } else { 1.0 - front * upper_gamma_fraction(a, x) }
 }
 
-/// The x that P(X ≤ x) = `p`, by bisection; 0 and infinite at the ends.
+/// By bisection; 0 and infinite at the ends.
 pub fn quantile(p: f64, degrees: f64) -> f64 {
     match p {
         p if p <= 0.0 => 0.0,
@@ -27,8 +27,8 @@ pub fn quantile(p: f64, degrees: f64) -> f64 {
 }
 
 /// The interval of a standard deviation, from the `deviation` of a sample with `degrees` degrees of freedom:
-/// s·√(ν/χ²) at the upper and the lower quantile (any textbook; e.g. NIST/SEMATECH e-Handbook §7.2.3.1).
-/// Assumes normal values.
+/// s·√(ν/χ²) at the upper and the lower quantile (e.g. NIST/SEMATECH e-Handbook §7.2.3.1). Assumes normal
+/// values.
 pub fn deviation_interval(deviation: f64, degrees: f64, level: f64) -> (f64, f64) {
     let tail = 0.5 * (1.0 - level);
     let bound = |p: f64| deviation * (degrees / quantile(p, degrees)).sqrt();

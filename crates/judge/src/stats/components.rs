@@ -1,39 +1,26 @@
-//! Where variance comes from: one-way nested analysis of variance by the method of moments, and the number of
-//! inner repetitions that spends a budget best.
+//! Variance components: one-way nested analysis of variance by the method of moments, and the number of inner
+//! repetitions that uses a budget best.
 //!
-//! The module knows levels of repetition and their costs; which level is a block and which a round is the
-//! caller's to say.
+//! The caller decides which level of repetition is a block and which a round.
 
 use super::fisher::quantile;
+use super::interval::Interval;
 use super::sample::mean;
 
-/// The variance components of values in groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Components {
     /// Variance of values within a group, σ²_w = MS_w.
     pub within: f64,
-    /// Variance of the groups' true means, σ²_b = (MS_b − MS_w)/m₀; negative estimates are kept: their mean
-    /// is the truth.
+    /// Variance of the groups' true means, σ²_b = (MS_b − MS_w)/m₀. Negative estimates are kept, so that it
+    /// is unbiased.
     pub between: f64,
-    /// m₀: the values of a group, averaged so that the method of moments is unbiased.
+    /// m₀: the mean number of values of a group, weighted so that the method of moments is unbiased.
     pub size: f64,
-    /// MS_b / MS_w.
     pub ratio: f64,
     /// Degrees of freedom of MS_b: groups − 1.
     pub over: f64,
     /// Degrees of freedom of MS_w: values − groups.
     pub under: f64,
-}
-
-/// A share, 0 to 1, with its interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
-    /// The estimate.
-    pub point: f64,
-    /// The lower bound.
-    pub lower: f64,
-    /// The upper bound.
-    pub upper: f64,
 }
 
 /// One-way analysis of variance with random groups, of unequal size too: y_ij = µ + B_i + e_ij.
@@ -64,39 +51,27 @@ pub fn one_way(groups: &[Vec<f64>]) -> Option<Components> {
 }
 
 impl Components {
-    /// Which share of the variance of a group's mean the groups themselves have: σ²_b / (σ²_b + σ²_w/m₀) = 1
-    /// − 1/τ with τ = E MS_b / E MS_w. What no number of values within a group takes away.
+    /// The groups' share of the variance of a group's mean, which no number of values within a group reduces:
+    /// σ²_b / (σ²_b + σ²_w/m₀) = 1 − 1/τ with τ = E MS_b / E MS_w.
     ///
-    /// MS_b/MS_w over τ is F distributed with k − 1 and N − k degrees of freedom (exactly for normal
-    /// components and equal groups), which gives the interval; estimate and bounds are cut to 0 … 1. `None`
-    /// without any spread.
-    pub fn share_between(&self, level: f64) -> Option<Share> {
+    /// (MS_b/MS_w)/τ is F distributed with k − 1 and N − k degrees of freedom (exactly for normal components
+    /// and equal groups), which gives the interval; estimate and bounds are clipped to 0 … 1. `None` without
+    /// any spread.
+    pub fn share_between(&self, level: f64) -> Option<Interval> {
         if self.ratio.is_nan() {
             return None;
         }
         let tail = 0.5 * (1.0 - level);
         let share = |tau: f64| (1.0 - 1.0 / tau).clamp(0.0, 1.0);
         let bound = |p: f64| share(self.ratio / quantile(p, self.over, self.under));
-        Some(Share { point: share(self.ratio), lower: bound(1.0 - tail), upper: bound(tail) })
-    }
-
-    /// The intraclass correlation σ²_b / (σ²_b + σ²_w) with its interval, from the same F distribution.
-    pub fn intraclass(&self, level: f64) -> Option<Share> {
-        let share_of_mean = self.share_between(level)?;
-        // A share r of the variance of a mean of m values is r/(r + (1 − r)·m) of one value's.
-        let single = |r: f64| r / (r + (1.0 - r) * self.size);
-        Some(Share {
-            point: single(share_of_mean.point),
-            lower: single(share_of_mean.lower),
-            upper: single(share_of_mean.upper),
-        })
+        Some(Interval { point: share(self.ratio), lower: bound(1.0 - tail), upper: bound(tail) })
     }
 }
 
-/// The number of inner repetitions that makes the error least for a given budget, where an outer repetition
-/// costs `outer` by itself and each inner one `inner`: √((outer/inner)·(σ²_w/σ²_b)) (Kalibera & Jones 2013,
-/// §9.2; Cochran 1977, §10.6), not rounded. Infinite where the outer level has no variance of its own, 0
-/// where the inner has none.
+/// The number of inner repetitions, not rounded, that gives the least error for a budget, if an outer
+/// repetition costs `outer` by itself and each inner one `inner`: √((outer/inner)·(σ²_w/σ²_b)) (Kalibera &
+/// Jones 2013, §9.2; Cochran 1977, §10.6). Infinite if the outer level has no variance of its own, 0 if the
+/// inner has none.
 pub fn best_inner(outer: f64, inner: f64, within: f64, between: f64) -> f64 {
     match (within > 0.0, between > 0.0) {
         (false, _) => 0.0,
@@ -110,8 +85,7 @@ mod tests {
     use super::*;
 
     /// Strength of cloth from four looms drawn at random, four pieces of each (Montgomery, Design and
-    /// Analysis of Experiments, §3.9): MS 29.73 and 1.90, F = 15.68, components 6.96 and 1.90, intraclass
-    /// correlation in 0.38 … 0.98.
+    /// Analysis of Experiments, §3.9): MS 29.73 and 1.90, F = 15.68, components 6.96 and 1.90.
     fn looms() -> Vec<Vec<f64>> {
         [[98, 97, 99, 96], [91, 90, 93, 92], [96, 95, 97, 95], [95, 96, 99, 98]]
             .map(|loom| loom.map(f64::from).to_vec())
@@ -124,10 +98,11 @@ mod tests {
         assert!((found.within - 1.895_833_333).abs() < 1e-8 && (found.between - 6.958_333_333).abs() < 1e-8);
         assert!((found.ratio - 15.681).abs() < 1e-3 && found.size == 4.0, "{found:?}");
         assert_eq!((found.over, found.under), (3.0, 12.0));
-        let share = found.intraclass(0.95).unwrap();
-        assert!((share.point - 6.958_333 / 8.854_167).abs() < 1e-5, "{share:?}");
-        // (15.681/4.4742 − 1)/4 = 0.6262 and (15.681·14.3366 − 1)/4 = 55.95, each r as r/(1 + r).
-        assert!((share.lower - 0.3851).abs() < 2e-4 && (share.upper - 0.9824).abs() < 2e-4, "{share:?}");
+        let share = found.share_between(0.95).unwrap();
+        assert!((share.point - (1.0 - 1.0 / 15.681)).abs() < 1e-4, "{share:?}");
+        // The 97.5 % points of F are 4.4742 with 3 and 12 degrees of freedom, and 14.3366 with 12 and 3.
+        let (lower, upper) = (1.0 - 4.4742 / 15.681, 1.0 - 1.0 / (15.681 * 14.3366));
+        assert!((share.lower - lower).abs() < 1e-4 && (share.upper - upper).abs() < 1e-4, "{share:?}");
     }
 
     #[test]

@@ -1,6 +1,4 @@
 //! Fisher's F distribution: the ratio of two independent mean squares.
-//!
-//! Plain mathematics by the incomplete beta function; which squares are compared is the caller's to say.
 
 use super::special::{first_beyond, incomplete_beta};
 
@@ -16,7 +14,7 @@ pub fn cdf(f: f64, over: f64, under: f64) -> f64 {
     incomplete_beta(0.5 * over, 0.5 * under, over * f / (over * f + under))
 }
 
-/// P(F > `f`), the small probability itself and not one minus a large one.
+/// P(F > `f`), computed directly: one minus a large probability would lose digits.
 pub fn upper_tail(f: f64, over: f64, under: f64) -> f64 {
     if f <= 0.0 {
         return 1.0;
@@ -27,7 +25,7 @@ pub fn upper_tail(f: f64, over: f64, under: f64) -> f64 {
     incomplete_beta(0.5 * under, 0.5 * over, under / (over * f + under))
 }
 
-/// The f that P(F ≤ f) = `p`, for 0 < p < 1, by bisection to the last bit; 0 and infinite at the ends.
+/// The f with P(F ≤ f) = `p`, for 0 < p < 1, by bisection to the last bit; 0 and infinite at the ends.
 pub fn quantile(p: f64, over: f64, under: f64) -> f64 {
     if p <= 0.0 {
         return 0.0;

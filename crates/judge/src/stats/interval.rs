@@ -1,40 +1,32 @@
-//! Student's t interval over block estimates, and Stein's two-stage rule for how many blocks to run.
+//! Student's t interval over block estimates, and Stein's two-stage rule for the number of blocks.
 //!
-//! Blocks are the only units: whoever passes single windows or requests here gets an interval that is far too
-//! narrow. The module refuses to look at the data again after the number of blocks is fixed.
+//! Blocks are the only units: single windows or requests would give an interval that is far too narrow. After
+//! the number of blocks is fixed, the rule does not look at the data again.
 
 use super::sample::{mean, standard_deviation};
 use super::student::two_sided_quantile;
 
-/// A mean with its standard error and the degrees of freedom of that error: all that an interval or a p value
-/// needs.
+/// A mean with its standard error and the degrees of freedom of that error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mean {
-    /// The mean of the block estimates.
     pub point: f64,
-    /// Its standard error, s/√n.
+    /// s/√n.
     pub error: f64,
-    /// Degrees of freedom of s.
     pub degrees: f64,
 }
 
-/// A two-sided interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The middle on the scale on which the mean was taken.
     pub point: f64,
-    /// The lower bound.
     pub lower: f64,
-    /// The upper bound.
     pub upper: f64,
 }
 
-/// Two stages of blocks: the first fixes the spread and with it the number of blocks.
+/// Stein's rule: the spread of a first stage of blocks fixes the number of blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stein {
     /// Blocks of the first stage, at least 2.
     pub first: usize,
-    /// Most blocks allowed.
     pub most: usize,
     /// Wanted half-width of the interval, in the unit of the estimates.
     pub goal: f64,
@@ -42,43 +34,40 @@ pub struct Stein {
     pub level: f64,
 }
 
-/// What Stein's rule asks for after the first stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blocks {
-    /// How many blocks to run in all.
     pub run: usize,
-    /// How many the goal would take, before clipping to the most allowed.
+    /// How many blocks the goal would take, without the limit.
     pub needed: usize,
 }
 
 impl Mean {
-    /// The mean of `estimates` with s of all of them: n−1 degrees of freedom. `None` below two estimates.
+    /// The mean with s of all `estimates` and n−1 degrees of freedom. `None` below two estimates.
     ///
-    /// Assumes estimates that are independent and near normal, which block averages and their log-ratios are.
+    /// Assumes independent and near normal estimates, as block averages and their log-ratios are.
     pub fn new(estimates: &[f64]) -> Option<Self> {
         Self::with_first_stage(estimates, estimates.len())
     }
 
-    /// The mean of all `estimates` with s of the first `first` only, and first−1 degrees of freedom.
+    /// The mean of all `estimates`, with s of the first `first` only and first−1 degrees of freedom. `None`
+    /// below two estimates in the first stage.
     ///
-    /// This is Stein's second stage (Stein 1945): n depended on the first stage's s, and x̄ is independent of
-    /// it, so (x̄−µ)√n/s is exactly t with first−1 degrees of freedom; with the s of all n it would not be,
-    /// and stopping early at a luckily small s would make the interval too narrow. `None` below two estimates
-    /// in the first stage.
+    /// This is Stein's second stage (Stein 1945): n depended on the first stage's s, of which x̄ is
+    /// independent, so (x̄−µ)√n/s has exactly Student's t with first−1 degrees of freedom. With the s of all
+    /// n it would not; stopping early at a small s by chance would make the interval too narrow.
     pub fn with_first_stage(estimates: &[f64], first: usize) -> Option<Self> {
-        let stage = &estimates[..first.min(estimates.len())];
-        let deviation = standard_deviation(stage)?;
+        let first_stage = &estimates[..first.min(estimates.len())];
+        let deviation = standard_deviation(first_stage)?;
         Some(Self {
             point: mean(estimates)?,
             error: deviation / (estimates.len() as f64).sqrt(),
-            degrees: (stage.len() - 1) as f64,
+            degrees: (first_stage.len() - 1) as f64,
         })
     }
 
-    /// This mean minus an independent one: variances add, and the degrees of freedom are Welch and
-    /// Satterthwaite's, v²/Σ(vᵢ²/νᵢ) of the sum v of variances vᵢ (Satterthwaite 1946, Welch 1947). An
-    /// approximation: the interval covers about what it says, exactly only where one part dominates or the
-    /// parts are alike.
+    /// This mean minus an independent one: variances add, with Welch's and Satterthwaite's degrees of freedom
+    /// v²/Σ(vᵢ²/νᵢ) for the sum v of variances vᵢ (Satterthwaite 1946, Welch 1947). The coverage is
+    /// approximate; it is exact only if one part dominates or the parts are alike.
     pub fn minus(self, other: Self) -> Self {
         self.widened(other.error, other.degrees).shifted(-other.point)
     }
@@ -110,20 +99,17 @@ impl Interval {
         Self { point: self.point.exp(), lower: self.lower.exp(), upper: self.upper.exp() }
     }
 
-    /// Half the distance between the bounds.
     pub fn half_width(self) -> f64 {
         0.5 * (self.upper - self.lower)
     }
 
-    /// Whether `value` lies between the bounds, bounds included.
     pub fn contains(self, value: f64) -> bool {
         self.lower <= value && value <= self.upper
     }
 }
 
 impl Stein {
-    /// n = ⌈(t(first−1)·s/goal)²⌉ clipped to [first, most], with s from the first stage of `estimates`.
-    ///
+    /// n = ⌈(t(first−1)·s/goal)²⌉ clipped to [first, most], with s from the first stage of `estimates`;
     /// `None` while the first stage is incomplete.
     pub fn blocks(&self, estimates: &[f64]) -> Option<Blocks> {
         if estimates.len() < self.first {
@@ -140,7 +126,7 @@ impl Stein {
 }
 
 impl Blocks {
-    /// Whether clipping cut the number below what the goal takes.
+    /// Whether the limit allows fewer blocks than the goal takes.
     pub fn cut(self) -> bool {
         self.run < self.needed
     }
@@ -170,14 +156,14 @@ mod tests {
 
     #[test]
     fn two_means_are_subtracted_as_welch_has_it() {
-        // Worked: variances of the means 0.04 with 5 and 0.01 with 9 degrees: 0.05²/(0.04²/5 + 0.01²/9) =
+        // By hand: variances of the means 0.04 with 5 and 0.01 with 9 degrees: 0.05²/(0.04²/5 + 0.01²/9) =
         // 7.5503.
         let (a, b) =
             (Mean { point: 1.0, error: 0.2, degrees: 5.0 }, Mean { point: 0.4, error: 0.1, degrees: 9.0 });
         let found = a.minus(b);
         assert!((found.point - 0.6).abs() < 1e-15 && (found.error - 0.05_f64.sqrt()).abs() < 1e-15);
         assert!((found.degrees - 7.550_336).abs() < 1e-6, "{found:?}");
-        // Two alike have the degrees of both; a part without error changes nothing.
+        // Two equal means have the degrees of both; a part without error changes nothing.
         assert!((a.minus(a).degrees - 10.0).abs() < 1e-12);
         assert_eq!(a.widened(0.0, 3.0), a);
         let none = Mean { error: 0.0, ..a };
@@ -187,8 +173,8 @@ mod tests {
     #[test]
     fn stein_asks_for_the_blocks_that_the_first_stage_says() {
         let first = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        // (2.5706·1.8708/goal)²: 23.13 at goal 1, so 24; 5.78 at goal 2, so clipped up to 6; 92.5 at 0.5, cut
-        // to 30.
+        // (2.5706·1.8708/goal)²: 23.13 at goal 1, so 24; 5.78 at goal 2, so clipped up to 6; 92.5 at 0.5,
+        // clipped to 30.
         let rule = |goal| Stein { first: 6, most: 30, goal, level: 0.95 };
         assert_eq!(rule(1.0).blocks(&first), Some(Blocks { run: 24, needed: 24 }));
         assert_eq!(rule(2.0).blocks(&first).unwrap().run, 6);

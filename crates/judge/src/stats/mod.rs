@@ -1,8 +1,8 @@
-//! Plain mathematics on slices of `f64`: distributions, samples, intervals, the bootstrap, components of
-//! variance, multiple tests, power, steadiness.
+//! Plain mathematics on slices of `f64`: distributions, samples, intervals, the bootstrap, variance
+//! components, multiple tests, power, steadiness, curves over size.
 //!
-//! Each function names its formula, its source and what it assumes, and is tested against published values or
-//! closed forms. Nothing here knows a variant, a window or a unit.
+//! Each function names its formula, its source and its assumptions, and is tested against published values or
+//! closed forms. Nothing here knows variants, windows or units.
 
 pub mod binomial;
 pub mod bootstrap;

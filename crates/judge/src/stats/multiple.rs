@@ -1,13 +1,12 @@
 //! p values of one comparison, and Holm's correction over a table of them.
 //!
-//! Pure arithmetic on means and p values; which rows form a table is the caller's to say.
+//! The caller decides which rows form a table.
 
 use super::interval::Mean;
 use super::student::{two_sided_p, upper_tail};
 
-/// Two-sided p of "the true mean is 0": P(|T| > |x̄|/se).
-///
-/// Without spread (se = 0) a mean of exactly 0 has p = 1 and any other has p = 0.
+/// Two-sided p of "the true mean is 0": P(|T| > |x̄|/se). Without spread (se = 0) it is 1 for a mean of
+/// exactly 0, and 0 for any other.
 pub fn p_against_zero(mean: Mean) -> f64 {
     match (mean.error == 0.0, mean.point == 0.0) {
         (true, true) => 1.0,
@@ -19,8 +18,8 @@ pub fn p_against_zero(mean: Mean) -> f64 {
 /// p of the two one-sided tests that the true mean lies within [`lower`, `upper`] (TOST, Schuirmann 1987):
 /// the larger of P(T > (x̄−lower)/se) and P(T > (upper−x̄)/se).
 ///
-/// p ≤ α exactly where the 1−2α interval lies within the margins, so 2 × this p is on the scale of a
-/// two-sided test: `2p ≤ 0.05` says that the 95 % interval lies inside.
+/// p ≤ α exactly if the 1−2α interval lies within the margins, so 2p is on the scale of a two-sided test:
+/// `2p ≤ 0.05` means that the 95 % interval lies inside.
 pub fn p_equivalence(mean: Mean, lower: f64, upper: f64) -> f64 {
     let one_side = |distance: f64| match (mean.error == 0.0, distance >= 0.0) {
         (true, true) => 0.0,
@@ -30,10 +29,10 @@ pub fn p_equivalence(mean: Mean, lower: f64, upper: f64) -> f64 {
     one_side(mean.point - lower).max(one_side(upper - mean.point))
 }
 
-/// Holm's step-down procedure (Holm 1979): the p values adjusted so that "adjusted ≤ α" rejects with a
-/// family-wise error of at most α, whatever the dependence between the tests.
+/// Holm's step-down procedure (Holm 1979): adjusts p values so that "adjusted ≤ α" rejects with a family-wise
+/// error of at most α, however the tests depend on each other.
 ///
-/// With the p values ascending, adjusted(i) = max over j ≤ i of min(1, (k−j+1)·p(j)). The answer is in the
+/// With the p values ascending, adjusted(i) = max over j ≤ i of min(1, (k−j+1)·p(j)). The result has the
 /// order of the input.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();

@@ -1,7 +1,4 @@
-//! How small a difference a plan can find.
-//!
-//! Plain mathematics over a standard deviation of block estimates; where that comes from is the caller's to
-//! say.
+//! The smallest difference that a plan can find.
 
 use super::student::{quantile, two_sided_quantile};
 
@@ -9,7 +6,7 @@ use super::student::{quantile, two_sided_quantile};
 /// the unit of `deviation`: (t(1−α/2; b−1) + t(power; b−1)) · s/√b, with 1 − α the `level` (Bloom 1995,
 /// "Minimum detectable effects", Evaluation Review 19:547–556; Snedecor & Cochran 1989, §6.14, with t for z).
 ///
-/// Assumes block estimates that are independent and near normal. `None` below two blocks.
+/// Assumes independent and near normal block estimates. `None` below two blocks.
 pub fn smallest_detectable(deviation: f64, blocks: u32, level: f64, power: f64) -> Option<f64> {
     if blocks < 2 {
         return None;
@@ -31,14 +28,15 @@ mod tests {
         let found = smallest_detectable(1.0, 6, 0.95, 0.8).unwrap();
         assert!((found - 1.424_838).abs() < 2e-6, "{found}");
         assert!((smallest_detectable(0.004, 6, 0.95, 0.8).unwrap() - 0.004 * found).abs() < 1e-15);
-        // With very many blocks both factors are the normal law's: 1.959964 + 0.841621 = 2.801585.
+        // With very many blocks both factors are those of the normal distribution: 1.959964 + 0.841621 =
+        // 2.801585.
         let many = smallest_detectable(1.0, 1_000_000, 0.95, 0.8).unwrap();
         assert!((many * 1_000.0 - 2.801_585).abs() < 1e-5, "{many}");
         assert_eq!(smallest_detectable(1.0, 1, 0.95, 0.8), None);
     }
 
-    /// The sum of two quantiles is an approximation to the noncentral t; simulated, such a difference is
-    /// found in about four of five tries.
+    /// The sum of two quantiles approximates the noncentral t. In the simulation, such a difference is found
+    /// in about four of five tries.
     #[test]
     fn such_a_difference_is_found_in_four_of_five_tries() {
         let mut draws = ChaCha8Rng::seed_from_u64(11);
@@ -56,7 +54,7 @@ mod tests {
         }
     }
 
-    /// One draw of the standard normal law (Box & Muller).
+    /// One standard normal value (Box & Muller).
     fn normal(draws: &mut ChaCha8Rng) -> f64 {
         let (u, v): (f64, f64) = (1.0 - draws.random::<f64>(), draws.random());
         (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()

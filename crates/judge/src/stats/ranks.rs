@@ -1,16 +1,15 @@
-//! The interval of a quantile from ranks alone: no law of the values is assumed.
+//! The interval of a quantile from ranks alone, without assumptions about the distribution.
 //!
-//! It assumes independent values. Requests of one run share its start, its host and its hour: over them such
-//! an interval says how well this run knows its own quantile, no more.
+//! It assumes independent values. Requests of one run share its start, its host and its hour, so over
+//! requests the interval only says how well this run knows its own quantile.
 
 use super::special::incomplete_beta;
 
-/// Two-sided interval of quantile `q` (0 to 1) of the law that `ascending` was drawn from, at least at
-/// `level`; `None` where there are too few values for it.
+/// Two-sided interval of quantile `q` (0 to 1) of the distribution of `ascending`, at least at `level`;
+/// `None` if there are too few values.
 ///
-/// So many values below the quantile, B, have the binomial law (n, q). The bounds are the ranks l and u with
-/// P(B < l) and P(B ≥ u) both at most (1 − level)/2, as near to each other as that allows (David & Nagaraja,
-/// Order Statistics, §7.1).
+/// The number B of values below the quantile is binomial (n, q). The bounds are the closest ranks l and u
+/// with P(B < l) and P(B ≥ u) both at most (1 − level)/2 (David & Nagaraja, Order Statistics, §7.1).
 pub fn quantile_interval(ascending: &[f64], q: f64, level: f64) -> Option<(f64, f64)> {
     let (n, tail) = (ascending.len(), 0.5 * (1.0 - level));
     // The largest l with P(B ≤ l − 1) ≤ tail, and the smallest u with P(B ≤ u − 1) ≥ 1 − tail.
@@ -19,7 +18,7 @@ pub fn quantile_interval(ascending: &[f64], q: f64, level: f64) -> Option<(f64, 
     (lower >= 1 && upper <= n).then(|| (ascending[lower - 1], ascending[upper - 1]))
 }
 
-/// P(B ≤ k) of the binomial law (n, q), as 1 − I_q(k + 1, n − k).
+/// P(B ≤ k) of the binomial distribution (n, q), as 1 − I_q(k + 1, n − k).
 fn below(k: usize, n: usize, q: f64) -> f64 {
     if k >= n { 1.0 } else { 1.0 - incomplete_beta(k as f64 + 1.0, (n - k) as f64, q) }
 }
@@ -34,8 +33,7 @@ mod tests {
 
     #[test]
     fn ranks_of_the_median_are_the_published_ones() {
-        // Of the sign test at 5 % (Conover, Practical Nonparametric Statistics, table A3 and the usual tables
-        // of it).
+        // For the sign test at 5 % (Conover, Practical Nonparametric Statistics, table A3 and others).
         assert_eq!(ranks(5, 0.5), None);
         for (n, lower, upper) in
             [(6, 1, 6), (8, 1, 8), (9, 2, 8), (10, 2, 9), (15, 4, 12), (20, 6, 15), (25, 8, 18)]

@@ -1,22 +1,22 @@
-//! What a sample of numbers says of itself: mean, standard deviation, median, quantiles by nearest rank.
+//! Mean, standard deviation, median and quantiles by nearest rank of a sample.
 //!
-//! Everything takes a slice in any order and answers `None` where the sample is too small for the figure;
-//! nothing here estimates an error or removes a value.
+//! Slices may be in any order; the result is `None` if the sample is too small. Nothing here estimates an
+//! error or removes a value.
 
-/// The arithmetic mean; `None` for an empty sample.
+/// `None` for an empty sample.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The sample standard deviation √(Σ(x−x̄)²/(n−1)), in two passes (one pass loses every digit where the mean
-/// is large beside the spread); `None` below two values.
+/// The sample standard deviation √(Σ(x−x̄)²/(n−1)), in two passes (one pass loses all digits if the mean is
+/// large compared with the spread); `None` below two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let centre = mean(values)?;
     let squares: f64 = values.iter().map(|x| (x - centre) * (x - centre)).sum();
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The median: the middle value, or the mean of the middle two; `None` for an empty sample.
+/// The middle value, or the mean of the middle two; `None` for an empty sample.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = ascending(values);
     let (half, n) = (sorted.len() / 2, sorted.len());
@@ -41,7 +41,6 @@ pub fn quantile_nearest_rank(values: &[f64], q: f64) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// The values from smallest to largest.
 pub(crate) fn ascending(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,22 +1,22 @@
-//! Observations of a positive quantity over size, in blocks: the common ground of curves and cliffs over
-//! size.
+//! Observations of a positive quantity over size, in blocks: the input of curves and cliffs over size.
 //!
-//! Blocks are what is resampled, whole; an observation is never a unit of its own. Nothing is left out here:
-//! whoever makes a [`Scatter`] decides which observations there are.
+//! Only whole blocks are resampled; an observation is never a unit of its own. Nothing is left out here: the
+//! caller decides which observations a [`Scatter`] has.
 
+use super::bootstrap::draw_index;
 use super::sample::median;
 use super::student::two_sided_quantile;
 
-/// Resamples of blocks behind each standard error. Its own Monte Carlo error is 1/√(2R), about 4 %.
+/// Resamples of blocks behind each standard error. Its Monte Carlo error is 1/√(2R), about 4 %.
 pub const RESAMPLES: usize = 299;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// Its block, any number.
+    /// Any number.
     pub block: u32,
-    /// The size, at least 1.
+    /// At least 1.
     pub size: f64,
-    /// The time, above 0.
+    /// Above 0.
     pub time: f64,
 }
 
@@ -27,11 +27,10 @@ pub struct Scatter {
     /// Natural logarithms of the times.
     pub(crate) log_time: Vec<f64>,
     pub(crate) block: Vec<u32>,
-    /// The blocks' own numbers, rising.
     blocks: Vec<u32>,
 }
 
-/// How often each block is in a resample; all blocks once is the sample itself.
+/// How often each block occurs in a resample; in the sample itself, once each.
 pub(crate) type Multiplicity = Vec<u32>;
 
 impl Scatter {
@@ -52,33 +51,31 @@ impl Scatter {
         }
     }
 
-    /// How many observations there are.
     pub fn len(&self) -> usize {
         self.size.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.size.is_empty()
     }
 
-    /// The numbers of its blocks, rising.
+    /// The original numbers of its blocks, ascending.
     pub fn blocks(&self) -> &[u32] {
         &self.blocks
     }
 
-    /// All blocks once.
     pub(crate) fn once(&self) -> Multiplicity {
         vec![1; self.blocks.len()]
     }
 
-    /// [`RESAMPLES`] draws of as many blocks as there are, with replacement, the same for the same number of
-    /// blocks: two scatters of the same blocks are resampled together.
+    /// [`RESAMPLES`] draws of as many blocks, with replacement. They depend on the number of blocks only, so
+    /// two scatters of the same blocks are resampled together.
     pub(crate) fn resamples(&self) -> Vec<Multiplicity> {
         resamples(self.blocks.len())
     }
 
-    /// The logarithmic level of each block: the median over it of the distance from the whole's rough course.
+    /// Each block's level on the log scale: the median distance of its observations from the rough course of
+    /// the whole.
     pub(crate) fn levels(&self) -> Vec<f64> {
         let rough = self.rough();
         let mut residuals = vec![Vec::new(); self.blocks.len()];
@@ -94,7 +91,7 @@ impl Scatter {
         self.log_time.iter().zip(&self.block).map(|(time, block)| time - levels[*block as usize]).collect()
     }
 
-    /// Medians of some forty stretches of equal count.
+    /// Medians of about forty groups of equal count.
     fn rough(&self) -> Vec<f64> {
         let stretch = (self.len() / 40).max(8);
         let medians = self.log_time.chunks(stretch).map(|part| (part.len(), median(part).unwrap_or(0.0)));
@@ -102,11 +99,11 @@ impl Scatter {
     }
 }
 
-/// The standard error of an estimate from its values in resamples of `blocks` blocks: half the distance
-/// between their 15.87th and 84.13th percentiles (one standard deviation of a normal law either way; a few
-/// resamples in which a fit goes astray do not count), inflated by √(b/(b − 1)): the bootstrap's variance of
-/// a mean is short by that factor (Efron & Tibshirani 1993, §5.3). `None` below two blocks, and where a value
-/// is not finite.
+/// The standard error of an estimate from its values in resamples of `blocks` blocks; `None` below two
+/// blocks, or if a value is not finite. It is half the distance between their 15.87th and 84.13th percentiles
+/// (one standard deviation of a normal distribution either way, insensitive to a few failed fits), multiplied
+/// by √(b/(b − 1)): the bootstrap variance of a mean is too small by the square of that factor (Efron &
+/// Tibshirani 1993, §5.3).
 pub(crate) fn standard_error(resampled: &[f64], blocks: usize) -> Option<f64> {
     let [lower, upper] = [0.1587, 0.8413].map(|q| super::sample::quantile_nearest_rank(resampled, q));
     let deviation = 0.5 * (upper? - lower?);
@@ -114,27 +111,20 @@ pub(crate) fn standard_error(resampled: &[f64], blocks: usize) -> Option<f64> {
     (blocks > 1 && inflated.is_finite()).then_some(inflated)
 }
 
-/// Half the width of a two-sided interval at `level` (0 to 1): Student's quantile of blocks − 1 degrees of
-/// freedom times the standard error. Of a mean over blocks it is Student's own interval but for the Monte
+/// Half the width of a two-sided interval at `level` (0 to 1): Student's quantile with blocks − 1 degrees of
+/// freedom times the standard error. For a mean over blocks it is Student's own interval except for the Monte
 /// Carlo error.
 pub(crate) fn half_width(error: f64, blocks: usize, level: f64) -> f64 {
     two_sided_quantile(level, blocks as f64 - 1.0) * error
 }
 
-/// [`RESAMPLES`] resamples of `blocks` blocks, from a constant seed.
+/// Resamples from a constant seed.
 fn resamples(blocks: usize) -> Vec<Multiplicity> {
     let mut state = 0xb10c_b10c_5eed_5eed_u64;
-    let draw = |state: &mut u64| {
-        // SplitMix64 (Steele, Lea & Flood 2014).
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
     let one = |state: &mut u64| {
         let mut times = vec![0; blocks];
         for _ in 0..blocks {
-            times[((u128::from(draw(state)) * blocks as u128) >> 64) as usize] += 1;
+            times[draw_index(state, blocks)] += 1;
         }
         times
     };

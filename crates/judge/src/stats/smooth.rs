@@ -1,58 +1,58 @@
-//! Quantiles of a positive quantity over size, smoothed, with the curves of resampled blocks.
+//! Smoothed quantiles of a positive quantity over size, with the curves of resampled blocks.
 //!
-//! At each place of the curve: the nearest observations on the scale on which sizes are spread evenly
-//! (linear, logarithmic or between, `Scale`), their weights falling off as in LOESS (Cleveland 1979: (1 −
-//! |u|³)³ at the share u of the farthest's distance); a resistant line of time over size through the medians
-//! of the lower and the upper half of them (Brown & Mood 1951; Tukey 1977, ch. 5, polished); and the weighted
-//! quantile of what the line leaves, as a ratio, moved along it to the place. So a time of a + b bytes is met
-//! at every place however sizes are spread, the first and the last among them. Nothing is taken over a *cut*
-//! (a step of the level). Neither a slow request nor a gap between sizes can pull a curve far, and none is
-//! left out. Where the scatter has no observation near, there is no curve.
+//! Each place of the curve uses its nearest observations on the scale on which sizes are evenly spread
+//! (linear, logarithmic or between, `Scale`). Their weights fall off as in LOESS (Cleveland 1979: (1 − |u|³)³
+//! at the share u of the farthest's distance). A resistant line of time over size goes through the medians of
+//! their lower and upper half (Brown & Mood 1951; Tukey 1977, ch. 5, polished). The weighted quantile of the
+//! residuals, as ratios, is moved along that line to the place. So a time of a + b bytes is reproduced at
+//! every place, both ends included, however sizes are spread. Nothing is smoothed over a *cut* (a step of the
+//! level). Neither a slow request nor a gap between sizes can distort a curve much, and nothing is left out.
+//! There is no curve where the scatter has no observation nearby.
 //!
-//! A quantile band (p5 to p95 …) is where requests lie; an interval is how well a curve is known, blocks
-//! being resampled whole. They have nothing to do with each other.
+//! A quantile band (p5 to p95 …) shows where requests lie; an interval shows how well a curve is known, by
+//! resampling whole blocks. The two are unrelated.
 
 use super::scatter::Scatter;
 use super::weighed::{Draws, Item, Weighed};
 
-/// Share of the observations that the curve rests on at each place …
+/// Share of the observations that the curve uses at each place …
 const SPAN: f64 = 0.1;
-/// … the fewest that it rests on, where there are so many, and the most: more would only blur it.
+/// … within these limits; more would only blur it.
 const FEWEST: usize = 120;
 const MOST: usize = 1000;
-/// Most places of a curve, beside those in gaps.
+/// Most places of a curve, without those in gaps.
 const PLACES: usize = 100;
 
-/// How far off the nearest observation a curve is reported: a share of the scatter's own range on its scale …
+/// How far from the nearest observation a curve is reported: a share of the scatter's own range on its scale
+/// …
 const NEAR: f64 = 0.02;
-/// … or so many steps between its sizes, where they are few: random sizes leave no gap of twice as many among
-/// a hundred in a hundred scatters.
+/// … or this many steps between its sizes, if they are few: among a hundred random sizes, no gap is twice as
+/// large in a hundred scatters.
 const STEPS: f64 = 6.0;
 
-/// How often a line is polished: each time the halves' medians of what it leaves are added to its ends.
+/// How often a line is polished: each time, the medians of its residuals in either half are added to its
+/// ends.
 const POLISH: usize = 3;
-/// A line does not fall below this share of its lower end: times are above 0.
+/// A line does not fall below this share of its lower end, since times are above 0.
 const FLOOR: f64 = 0.02;
 
-/// The quantile whose curve is made anew of every resample.
+/// The quantile whose curve is computed for every resample.
 const MEDIAN: f64 = 0.5;
 
-/// Curves of several quantiles, one value for each place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Smooth {
-    /// Curves by quantile in the order asked for: natural logarithms of times; `None` where too few
-    /// observations lie beyond a quantile.
+    /// By quantile, in the order asked for: natural logarithms of times; `None` where too few observations
+    /// lie beyond the quantile.
     pub curves: Vec<Vec<Option<f64>>>,
-    /// The median at each place in each resample of blocks; empty where it is not told in one of them.
+    /// The median at each place in each resample of blocks; empty if one of them has no value there.
     pub(crate) medians: Vec<Vec<f64>>,
 }
 
-/// Fewest observations beyond a quantile, within reach of a place, for it to be told.
+/// Fewest observations beyond a quantile near a place.
 const BEYOND: f64 = 3.0;
 
-/// At most a hundred sizes, as dense as the observations of all scatters together: places of equal rank, both
-/// ends among them, rising; and one in each gap of a scatter that has none of them in it, where its curve
-/// then is not.
+/// At most a hundred sizes, ascending, at equal ranks of the observations of all scatters, both ends
+/// included; and one in each gap of a scatter without such a place, so that its curve is interrupted there.
 pub fn places(scatters: &[Scatter]) -> Vec<f64> {
     let mut all: Vec<f64> = scatters.iter().flat_map(|scatter| scatter.size.iter().copied()).collect();
     all.sort_by(f64::total_cmp);
@@ -70,7 +70,6 @@ pub fn places(scatters: &[Scatter]) -> Vec<f64> {
     places
 }
 
-/// Neighbouring sizes between which a scatter's curve is not told.
 fn gaps(scatter: &Scatter) -> Vec<(f64, f64)> {
     let reach = Reach::new(scatter);
     let is_gap = |pair: &&[f64]| !reach.holds(scatter, 0.5 * (pair[0] + pair[1]));
@@ -83,22 +82,21 @@ fn gaps(scatter: &Scatter) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// How many observations a curve rests on at each place.
 fn neighbourhood(count: usize) -> usize {
     ((SPAN * count as f64) as usize).clamp(FEWEST, MOST)
 }
 
-/// The scale on which the sizes of a scatter are spread about evenly.
+/// The scale on which the sizes of a scatter are about evenly spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Scale {
     Linear,
-    /// ln(size + the start): logarithmic for a start of 0.
+    /// ln(size + start); logarithmic for a start of 0.
     Log(f64),
 }
 
 impl Scale {
-    /// That on which the middle one of rising sizes lies half way between both ends: (m + c)² = (l + c)(h +
-    /// c), solved for c.
+    /// The scale on which the median size m is halfway between the ends l and h: (m + c)² = (l + c)(h + c),
+    /// solved for c.
     fn new(sizes: &[f64]) -> Self {
         let (Some(low), Some(high)) = (sizes.first(), sizes.last()) else { return Self::Log(0.0) };
         let middle = sizes[sizes.len() / 2];
@@ -137,13 +135,13 @@ impl Reach {
         Self { scale, most: range * NEAR.max(STEPS * step).min(1.0) }
     }
 
-    /// Whether some observation is near enough; one of the very size always is.
+    /// Whether some observation is near enough; one of the same size always is.
     fn holds(&self, scatter: &Scatter, place: f64) -> bool {
         let after = scatter.size.partition_point(|size| *size < place);
         let off = |at: usize| (self.scale.at(scatter.size[at]) - self.scale.at(place)).abs();
         let (above, below) = (after < scatter.len(), after.checked_sub(1));
         let (low, high) = (0, scatter.len().saturating_sub(1));
-        // Beyond its ends there is nothing on the other side that would hold the curve.
+        // Beyond the ends, no observation on the other side supports the curve.
         let most = match (below, above) {
             (Some(_), true) => self.most,
             _ => self.most.min(NEAR * (self.scale.at(scatter.size[high]) - self.scale.at(scatter.size[low]))),
@@ -152,8 +150,8 @@ impl Reach {
     }
 }
 
-/// The curves at `places`; what lies on different sides of a cut does not see each other, and there is none
-/// where no observation is near.
+/// The curves at `places`. Observations beyond a cut are not used; there is no curve where no observation is
+/// near.
 pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]) -> Smooth {
     let blocks = scatter.blocks().len();
     // One block is the same in every resample.
@@ -175,15 +173,14 @@ pub fn smooth(scatter: &Scatter, quantiles: &[f64], places: &[f64], cuts: &[f64]
     Smooth { curves, medians }
 }
 
-/// Time over size as a straight line between and beyond two ends: where each lies off the place, and its
-/// ln(time).
+/// A line of time over size through two ends, each given as its distance from the place and its ln(time).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     ends: [(f64, f64); 2],
 }
 
 impl Line {
-    /// ln(time) so far off the place.
+    /// ln(time) at a distance from the place.
     fn at(&self, off: f64) -> f64 {
         let [(from, low), (to, high)] = self.ends;
         if to - from <= 1e-9 * from.abs().max(to.abs()) {
@@ -201,15 +198,14 @@ impl Line {
     }
 }
 
-/// The observations near one place.
 struct Near {
-    /// What the line leaves of those of smaller sizes and of those of larger ones.
+    /// The residuals of smaller and of larger sizes.
     halves: [Weighed; 2],
-    /// What it leaves of all of them, moved to the place.
+    /// All residuals, moved to the place.
     rest: Weighed,
     /// The line in the sample itself …
     line: Line,
-    /// … and what it leaves of the halves there, in the middle.
+    /// … and the median residuals of its halves.
     left: [f64; 2],
 }
 
@@ -222,7 +218,7 @@ impl Near {
         }
         let centre = scale.at(place);
         let off = |at: usize| (scale.at(scatter.size[at]) - centre).abs();
-        // The nearest `count` between `low` and `high`: slide a window while its right neighbour is nearer
+        // The nearest `count` between `low` and `high`: slides a window until its right neighbour is farther
         // than its left end.
         let start = (low..high - count).find(|from| off(from + count) > off(*from));
         let from = start.unwrap_or(high - count);
@@ -242,9 +238,9 @@ impl Near {
         Some(Self { halves, rest: Weighed::new(all.iter().map(moved).collect(), blocks), line, left })
     }
 
-    /// A quantile at the place in each draw; `None` where one of them has too few observations beyond it. A
-    /// draw has a line of its own; what is left moves by how much farther than the sample's it leads from
-    /// where its observations lie, on average, to the place.
+    /// A quantile at the place in each draw; `None` if one draw has too few observations beyond it. Each draw
+    /// has a line of its own; residuals are shifted by the difference between its rise and the sample's, from
+    /// the observations' mean position to the place.
     fn quantiles(&self, quantile: f64, draws: &Draws) -> Option<Vec<f64>> {
         let beyond = |count: &f64| quantile.min(1.0 - quantile) * count >= BEYOND;
         if !self.rest.counts(draws).iter().all(beyond) {
@@ -274,7 +270,7 @@ fn line(all: &[Item], once: &Draws, blocks: usize) -> Line {
         };
         Some((middle(|item| item.off)?, middle(|item| item.value)?))
     };
-    // A half without weight has none to lead to: level, then.
+    // If a half has no weight, the line is level.
     let ends = [end(lower), end(upper)];
     let known = ends[0].or(ends[1]).unwrap_or((0.0, 0.0));
     let mut line = Line { ends: ends.map(|end| end.unwrap_or(known)) };
@@ -284,20 +280,18 @@ fn line(all: &[Item], once: &Draws, blocks: usize) -> Line {
     line
 }
 
-/// What a line leaves of the lower and the upper half of items.
 fn halves(all: &[Item], line: Line, blocks: usize) -> [Weighed; 2] {
     let (lower, upper) = all.split_at(all.len() / 2);
     let left = |item: &Item| Item { value: item.value - line.at(item.off), ..*item };
     [lower, upper].map(|half| Weighed::new(half.iter().map(left).collect(), blocks))
 }
 
-/// The weighted medians of two halves, one pair for each draw; 0 for a half without any weight.
+/// The weighted medians of two halves in each draw; 0 for a half without weight.
 fn middles(halves: &[Weighed; 2], draws: &Draws) -> Vec<[f64; 2]> {
     let [lower, upper] = halves.each_ref().map(|half| half.quantiles(MEDIAN, draws));
     lower.into_iter().zip(upper).map(|(low, high)| [low, high].map(Option::unwrap_or_default)).collect()
 }
 
-/// The observations between the cuts around a place.
 fn within(scatter: &Scatter, place: f64, cuts: &[f64]) -> (usize, usize) {
     let below = cuts.iter().copied().filter(|cut| *cut < place).fold(f64::NEG_INFINITY, f64::max);
     let above = cuts.iter().copied().filter(|cut| *cut >= place).fold(f64::INFINITY, f64::min);
@@ -309,14 +303,14 @@ mod tests {
     use super::super::scatter::Observation;
     use super::*;
 
-    /// A power law is a straight line on these scales: the curve must be it, at the ends too, whatever the
+    /// A power law is a straight line on these scales: the curve must reproduce it, at the ends too, for any
     /// spacing.
     #[test]
     fn a_power_law_is_met_everywhere() {
         let law = |size: f64| 50.0 * size.powf(0.7);
         let observation = |n: u32| {
             let size = 10.0 * 1.01_f64.powi(n as i32);
-            // Residuals that repeat with a period: their quantiles are the same at every place.
+            // Residuals with a period, so that their quantiles are the same at every place.
             let share = (f64::from((n * 7) % 11) + 0.5) / 11.0;
             Observation { block: n % 5, size, time: law(size) * (share - 0.5).exp() }
         };
@@ -331,8 +325,8 @@ mod tests {
         }
     }
 
-    /// What a message of a size takes is a + b·size to begin with: the curve must be it, at both ends too,
-    /// whatever the spacing and the noise around it, and however large b·size grows beside a.
+    /// A message's time is a + b·size: the curve must reproduce it, at both ends too, whatever the spacing
+    /// and the noise, and however large b·size becomes compared with a.
     #[test]
     fn a_cost_for_each_byte_is_met_everywhere() {
         let linear = |share: f64| 1.0 + 499_999.0 * share;
@@ -360,8 +354,8 @@ mod tests {
         }
     }
 
-    /// The scale's equation, solved by hand: of 1, 3, 9 the middle is the geometric one; of 0, 5, 10 the
-    /// arithmetic one; of 0, 2, 6 it is (2 + c)² = c(6 + c), c = 2.
+    /// The scale's equation solved by hand: for 1, 3, 9 the middle is geometric, for 0, 5, 10 arithmetic; for
+    /// 0, 2, 6 it is (2 + c)² = c(6 + c), c = 2.
     #[test]
     fn the_scale_is_that_on_which_sizes_are_spread_evenly() {
         assert_eq!(Scale::new(&[1.0, 3.0, 9.0]), Scale::Log(0.0));
@@ -383,7 +377,7 @@ mod tests {
         let there: Vec<bool> = found.curves[0].iter().map(Option::is_some).collect();
         assert_eq!(there, [true, true, true, false, false, true, true, true, false]);
         assert!(found.medians[3].is_empty() && !found.medians[1].is_empty());
-        // Few sizes that are asked for again and again are far apart without any gap between them.
+        // A few sizes that are often repeated are far apart without being gaps.
         let few = Scatter::new((0..400).map(|n| Observation {
             block: n % 4,
             size: [64.0, 1024.0, 16_384.0, 262_144.0, 1_048_576.0][n as usize % 5],
@@ -436,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_too_few_is_not_told() {
+    fn a_quantile_of_too_few_is_not_reported() {
         let all = (1..=20).map(|n| Observation { block: n % 4, size: f64::from(n), time: f64::from(n) });
         let found = smooth(&Scatter::new(all), &[0.5, 0.95], &[10.0], &[]);
         assert!(found.curves[0][0].is_some() && found.curves[1][0].is_none());

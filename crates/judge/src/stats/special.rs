@@ -1,8 +1,7 @@
-//! Special functions that the distributions need: log-gamma, the regularised incomplete beta function, the
-//! normal tail.
+//! Special functions for the distributions: log-gamma, the regularised incomplete beta function, the normal
+//! tail.
 //!
-//! Plain arithmetic on `f64`, good to about 1e-13 in the ranges named; this module refuses to know what a
-//! test statistic is.
+//! They are accurate to about 1e-13 in the ranges given.
 
 /// Lanczos coefficients for g = 7, n = 9 (Godfrey 2001), relative error below 1e-14 for x ≥ 1/2.
 const LANCZOS: [f64; 9] = [
@@ -17,11 +16,11 @@ const LANCZOS: [f64; 9] = [
     1.505_632_735_149_311_6e-7,
 ];
 
-/// Where Stirling's series, cut after four terms, is exact to a double.
+/// From here on Stirling's series, cut after four terms, is exact to a double.
 const STIRLING_FROM: f64 = 20.0;
 
-/// Continued fractions and series stop here even where the last digit still moves; for the arguments this
-/// crate uses they need fewer than a thousand steps.
+/// Continued fractions and series stop here even if the last digit still changes; for the arguments of this
+/// crate they need fewer than a thousand steps.
 const MAX_STEPS: u32 = 20_000;
 
 /// Replaces a vanishing denominator in Lentz's method.
@@ -44,13 +43,13 @@ pub fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + series.ln()
 }
 
-/// The correction that Stirling's formula lacks: 1/(12x) − 1/(360x³) + 1/(1260x⁵) − 1/(1680x⁷).
+/// The correction to Stirling's formula: 1/(12x) − 1/(360x³) + 1/(1260x⁵) − 1/(1680x⁷).
 fn stirling_correction(x: f64) -> f64 {
     let square = x * x;
     (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / (1680.0 * square)) / square) / square) / x
 }
 
-/// ln Γ(a+b) − ln Γ(a), without subtracting two large numbers where `a` is large.
+/// ln Γ(a+b) − ln Γ(a), without subtracting two large numbers if `a` is large.
 fn ln_gamma_step(a: f64, b: f64) -> f64 {
     if a < STIRLING_FROM {
         return ln_gamma(a + b) - ln_gamma(a);
@@ -157,8 +156,8 @@ pub(crate) fn upper_gamma_fraction(a: f64, x: f64) -> f64 {
     fraction
 }
 
-/// The least positive number that is `beyond`, by bisection to the last bit, where all above one that is
-/// beyond are so too; infinite where none up to 1e300 is.
+/// The least positive number for which `beyond` holds, by bisection to the last bit; infinite if it holds for
+/// none up to 1e300. `beyond` must be monotone.
 pub(crate) fn first_beyond(beyond: impl Fn(f64) -> bool) -> f64 {
     let mut high = 1.0;
     while !beyond(high) {
@@ -208,7 +207,7 @@ mod tests {
                 assert!((ln_gamma_step(a, b) - (ln_gamma(a + b) - ln_gamma(a))).abs() < 1e-12);
             }
         }
-        // Γ(a+1)/Γ(a) = a, exactly, also where ln Γ itself has lost eight digits.
+        // Γ(a+1)/Γ(a) = a exactly, even where ln Γ itself has lost eight digits.
         close(ln_gamma_step(1e9, 1.0), 1e9_f64.ln(), 1e-14);
     }
 

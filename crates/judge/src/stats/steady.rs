@@ -1,26 +1,24 @@
-//! Is a series steady: does it drift, does it have two levels, does the order of two treatments matter?
+//! Steadiness of a series: does it drift, does it have two levels, does the order of two treatments matter?
 //!
-//! These are alarms, not corrections: nothing here removes or shifts a value, the caller reports what they
-//! say.
+//! These are alarms, not corrections: nothing here removes or shifts a value.
 
 use super::interval::{Interval, Mean};
 use super::multiple::p_against_zero;
 use super::sample::{ascending, median};
 use super::special::normal_upper_tail;
 
-/// The longest series that is tested value by value; longer ones are first cut into this many consecutive
-/// groups, each replaced by its median. Keeps the pairwise tests fast and takes out most of the correlation
-/// of neighbours, which the Mann–Kendall test assumes absent.
+/// The longest series that is tested value by value. Longer ones are cut into this many consecutive groups,
+/// each replaced by its median. That keeps the pairwise tests fast and removes most of the correlation of
+/// neighbours, which Mann–Kendall's test assumes absent.
 const LONGEST_SERIES: usize = 200;
 
-/// The share of the values that the smaller of two levels must hold to be called a level.
+/// A level must hold at least this share of the values.
 const SMALLEST_LEVEL: f64 = 0.10;
 
-/// Ashman's D from which two levels are called apart. The best cut of a normal sample has D = 2.65 and of a
-/// uniform one 3.46, so neither reaches it.
+/// Ashman's D from which two levels count as separate. The best cut of a normal sample has D = 2.65, of a
+/// uniform one 3.46: neither reaches it.
 const APART: f64 = 4.0;
 
-/// A monotone drift of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// Change from the first to the last value along the Theil–Sen line, in the unit of the values.
@@ -29,51 +27,41 @@ pub struct Drift {
     pub p: f64,
     /// Lower bound of the change's 95 % interval (Sen 1968).
     pub lower: f64,
-    /// Upper bound.
     pub upper: f64,
 }
 
-/// A step of a series from one value to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// Median after the step less that before it, in the unit of the values.
+    /// Median after the step less the median before it, in the unit of the values.
     pub change: f64,
-    /// The share of the series that lies before the step.
+    /// The share of the series before the step.
     pub at: f64,
     /// Approximate two-sided p of "no step".
     pub p: f64,
 }
 
-/// Two levels of one series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoLevels {
-    /// Mean of the lower level.
     pub low: f64,
-    /// Mean of the upper level.
     pub high: f64,
-    /// Share of the values on the upper level.
     pub high_share: f64,
-    /// Ashman's D.
     pub separation: f64,
 }
 
-/// Estimates of one contrast from both orders of treatment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CarryOver {
     /// AB minus BA over blocks, 95 %.
     pub difference: Interval,
     /// Two-sided p of "the order does not matter".
     pub p: f64,
-    /// Blocks compared.
     pub blocks: usize,
 }
 
-/// The drift over a series in time order; `None` below eight values, where the normal approximation does not
-/// hold.
+/// The drift over a series in time order; `None` below eight values, where the normal approximation fails.
 ///
 /// Significance: Mann–Kendall, S = Σ_{i<j} sign(x_j−x_i), z = (|S|−1)/√Var S with Var S = (n(n−1)(2n+5) − Σ
 /// t(t−1)(2t+5))/18 over groups of t ties (Mann 1945, Kendall 1975). Size: the median of all pairwise slopes
-/// (Theil 1950, Sen 1968) times n−1. Both are blind to the shape of the noise and to single outliers.
+/// (Theil 1950, Sen 1968) times n−1. Both ignore the shape of the noise and single outliers.
 pub fn drift(series: &[f64]) -> Option<Drift> {
     let series = shorten(series);
     let n = series.len();
@@ -94,7 +82,7 @@ pub fn drift(series: &[f64]) -> Option<Drift> {
     let p = if score == 0 { 1.0 } else { (2.0 * normal_upper_tail(z)).min(1.0) };
     slopes.sort_by(f64::total_cmp);
     let whole = |slope: f64| slope * (n - 1) as f64;
-    // So many of the ordered slopes lie between the bounds.
+    // This many of the ordered slopes lie between the bounds.
     let between = 1.959_964 * deviation;
     let below = ((slopes.len() as f64 - between) / 2.0).max(0.0) as usize;
     Some(Drift {
@@ -105,12 +93,11 @@ pub fn drift(series: &[f64]) -> Option<Drift> {
     })
 }
 
-/// The most likely step in a series in time order; `None` below eight values, or where the series is
-/// constant.
+/// The most likely step in a series in time order; `None` below eight values, or if the series is constant.
 ///
 /// Pettitt (1979): with ranks r (ties share the middle one), U_k = 2·Σ_{i≤k} r_i − k(n+1), K = max |U_k|, and
-/// p ≈ 2·exp(−6K²/(n³+n²)), which is above the true one where it is small. The line of [`drift`] misses a
-/// step near either end, since most pairs of values lie on one side of it; this does not.
+/// p ≈ 2·exp(−6K²/(n³+n²)), which exceeds the true p if it is small. The line of [`drift`] misses a step near
+/// an end, since most pairs of values lie on one side of it; this test does not.
 pub fn shift(series: &[f64]) -> Option<Shift> {
     let series = shorten(series);
     let n = series.len();
@@ -131,7 +118,7 @@ pub fn shift(series: &[f64]) -> Option<Shift> {
     Some(Shift { change: median(&series[cut..])? - median(&series[..cut])?, at: cut as f64 / n as f64, p })
 }
 
-/// Ranks from 1, the middle one for ties.
+/// Ranks from 1; ties share the middle one.
 fn ranks(series: &[f64]) -> Vec<f64> {
     let sorted = ascending(series);
     let below = |x: f64| sorted.partition_point(|y| *y < x);
@@ -146,7 +133,7 @@ fn kendall_variance(series: &[f64]) -> f64 {
     (weight(series.len()) - ties) / 18.0
 }
 
-/// At most [`LONGEST_SERIES`] values in time order, by medians of consecutive groups of near equal size.
+/// At most [`LONGEST_SERIES`] values in time order: medians of consecutive groups of near equal size.
 fn shorten(series: &[f64]) -> Vec<f64> {
     let n = series.len();
     if n <= LONGEST_SERIES {
@@ -157,13 +144,13 @@ fn shorten(series: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Two clearly separate levels in a sample (a server that is sometimes in one state, sometimes in another);
-/// `None` where one level describes it, or below 20 values.
+/// Two clearly separate levels in a sample, such as a server's two states; `None` if one level describes it,
+/// or below 20 values.
 ///
 /// The sorted values are cut where the sum of squares within the two sides is least (Fisher 1958, exact in
-/// one dimension), each side holding at least a tenth. Levels are reported where Ashman's D = |µ₁−µ₂| /
-/// √((σ₁²+σ₂²)/2) (Ashman, Bird & Zepf 1994) is above 4. A plain rule that misses levels lying close; it is a
-/// flag, not a test.
+/// one dimension), with at least a tenth on each side. Levels are reported if Ashman's D = |µ₁−µ₂| /
+/// √((σ₁²+σ₂²)/2) (Ashman, Bird & Zepf 1994) is above 4. The rule misses close levels; it is a flag, not a
+/// test.
 pub fn two_levels(sample: &[f64]) -> Option<TwoLevels> {
     if sample.len() < 20 {
         return None;
@@ -186,8 +173,8 @@ pub fn two_levels(sample: &[f64]) -> Option<TwoLevels> {
     let within = |cut: usize| side(0, cut).1 + side(cut, n).1;
     let cut = (least..=n - least).min_by(|&a, &b| within(a).total_cmp(&within(b)))?;
     let ((low, low_squares), (high, high_squares)) = (side(0, cut), side(cut, n));
-    let spread = (0.5 * (low_squares / cut as f64 + high_squares / (n - cut) as f64)).sqrt();
-    let separation = (high - low) / spread;
+    let deviation = (0.5 * (low_squares / cut as f64 + high_squares / (n - cut) as f64)).sqrt();
+    let separation = (high - low) / deviation;
     (high > low && separation > APART).then(|| TwoLevels {
         low: low + centre,
         high: high + centre,
@@ -196,11 +183,10 @@ pub fn two_levels(sample: &[f64]) -> Option<TwoLevels> {
     })
 }
 
-/// Compares one contrast (a log-ratio, say) between rounds in which the variant ran after the baseline (AB)
-/// and rounds in which it ran before (BA): a t test on the per-block differences, blocks in both slices in
-/// the same order.
+/// Compares a contrast (such as a log-ratio) between rounds in which the variant ran after the baseline (AB)
+/// and before it (BA): a t test on the per-block differences, both slices in the order of blocks.
 ///
-/// Assumes that within a block order is random. `None` below three blocks.
+/// Assumes random order within a block. `None` below three blocks.
 pub fn carry_over(baseline_first: &[f64], variant_first: &[f64]) -> Option<CarryOver> {
     let differences: Vec<f64> = baseline_first.iter().zip(variant_first).map(|(ab, ba)| ab - ba).collect();
     if differences.len() < 3 {
@@ -216,15 +202,15 @@ mod tests {
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
-    /// A standard normal by summing twelve uniforms: exact in mean and variance, good enough in the tails
-    /// here.
+    /// A standard normal value as the sum of twelve uniform ones: exact in mean and variance, good enough in
+    /// the tails here.
     fn normal(random: &mut ChaCha8Rng) -> f64 {
         (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
     }
 
     #[test]
     fn mann_kendall_matches_a_hand_count() {
-        // 1…10 with no ties: S = 45, Var S = 10·9·25/18 = 125, z = 44/√125 = 3.9355, p = 8.3e-5.
+        // 1…10 without ties: S = 45, Var S = 10·9·25/18 = 125, z = 44/√125 = 3.9355, p = 8.3e-5.
         let drift = drift(&(1..=10).map(f64::from).collect::<Vec<_>>()).unwrap();
         assert!((drift.change - 9.0).abs() < 1e-12);
         assert!((drift.p - 2.0 * normal_upper_tail(44.0 / 125.0_f64.sqrt())).abs() < 1e-15);
@@ -265,8 +251,8 @@ mod tests {
         assert!((920..=980).contains(&covered), "{covered}");
     }
 
-    /// Method defect 7: a system measured while its servers were still warming up, with up to 78 % drift in
-    /// the sample.
+    /// Method defect 7: a system was measured while its servers were warming up, with up to 78 % drift in the
+    /// sample.
     #[test]
     fn defect_7_a_sample_taken_while_warming_up_is_found_to_drift() {
         let mut random = ChaCha8Rng::seed_from_u64(1);
@@ -303,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_that_agree_pass_and_orders_that_differ_are_told() {
+    fn orders_that_agree_pass_and_orders_that_differ_are_reported() {
         let first = [0.01, 0.012, 0.009, 0.011, 0.010, 0.008];
         let same = [0.011, 0.010, 0.010, 0.012, 0.009, 0.008];
         assert!(carry_over(&first, &same).unwrap().p > 0.3);

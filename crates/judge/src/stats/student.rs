@@ -1,6 +1,6 @@
 //! Student's t distribution: tails, two-sided p values and quantiles.
 //!
-//! Degrees of freedom are a positive `f64`; infinity is the normal law. The module refuses to choose a level.
+//! Degrees of freedom are a positive `f64`; infinity gives the normal distribution.
 
 use super::special::{first_beyond, incomplete_beta, normal_upper_tail};
 
@@ -10,7 +10,7 @@ const NEARLY_NORMAL: f64 = 1e6;
 
 /// P(|T| > |t|) with `degrees` degrees of freedom: I_{ν/(ν+t²)}(ν/2, ½) (Abramowitz & Stegun 26.7.1).
 ///
-/// The small probability itself is computed, never one minus a large one, so far tails keep their digits.
+/// The small probability is computed directly, not as one minus a large one, so far tails keep their digits.
 pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     if t.is_nan() {
         return f64::NAN;
@@ -42,10 +42,10 @@ pub fn cdf(t: f64, degrees: f64) -> f64 {
     upper_tail(-t, degrees)
 }
 
-/// The t that P(T ≤ t) = `p`, for 0 < p < 1; infinite at the ends, not a number outside.
+/// The t with P(T ≤ t) = `p`, for 0 < p < 1; infinite at the ends, not a number outside.
 ///
-/// By bisection of the tail to the last bit: the tail is monotone, so this is as exact as the tail (about
-/// 1e-13) and cannot diverge. Two hundred evaluations are nothing beside one block.
+/// The tail is monotone, so bisection to the last bit is as exact as the tail (about 1e-13) and cannot
+/// diverge. Two hundred evaluations cost nothing compared with a block.
 pub fn quantile(p: f64, degrees: f64) -> f64 {
     match p {
         p if !(0.0..=1.0).contains(&p) => f64::NAN,
@@ -54,13 +54,13 @@ pub fn quantile(p: f64, degrees: f64) -> f64 {
     }
 }
 
-/// The t that P(|T| ≤ t) = `level`: the factor of a two-sided interval (2.571 for 0.95 and 5 degrees of
+/// The t with P(|T| ≤ t) = `level`: the factor of a two-sided interval (2.571 for 0.95 and 5 degrees of
 /// freedom).
 pub fn two_sided_quantile(level: f64, degrees: f64) -> f64 {
     quantile(0.5 + 0.5 * level, degrees)
 }
 
-/// The t ≥ 0 that P(|T| > t) = `p`.
+/// The t ≥ 0 with P(|T| > t) = `p`.
 fn positive_quantile(p: f64, degrees: f64) -> f64 {
     if p <= 0.0 {
         return f64::INFINITY;
@@ -75,8 +75,8 @@ fn positive_quantile(p: f64, degrees: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two-sided 90, 95 and 99 % factors, as printed in every table of the t distribution (three decimals;
-    /// here e.g. NIST/SEMATECH e-Handbook of Statistical Methods §1.3.6.7.2).
+    /// Two-sided 90, 95 and 99 % factors as in every table of the t distribution, to three decimals (e.g.
+    /// NIST/SEMATECH e-Handbook of Statistical Methods §1.3.6.7.2).
     const TABLE: [(f64, [f64; 3]); 14] = [
         (1.0, [6.314, 12.706, 63.657]),
         (2.0, [2.920, 4.303, 9.925]),

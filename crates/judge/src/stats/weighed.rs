@@ -1,48 +1,41 @@
 //! Weighted quantiles of the same items in many draws of their blocks at once.
 //!
-//! A draw takes every item as often as its block is in it. Items are put in order once; sums of weights are
-//! kept for runs of them by block, so that what a draw needs of a run is one small product, made for all
-//! draws in one go, and only the run in which a quantile lies is examined item by item. What is answered is
-//! what doing each draw by itself would answer.
+//! A draw contains every item as often as its block. Items are sorted once, and weights are summed by block
+//! over runs of items. So each draw's weight of a run is one small product, computed for all draws at once,
+//! and only the run that holds the quantile is examined item by item. The results equal those of separate
+//! draws.
 
 use super::scatter::Multiplicity;
 
-/// Items of a run.
 const RUN: usize = 32;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
-    /// Its block's number.
     pub block: u32,
-    /// How far it lies off the place.
     pub off: f64,
-    /// What quantiles are of.
     pub value: f64,
-    /// Its weight, not below 0.
+    /// Not below 0.
     pub weight: f64,
 }
 
-/// Draws of blocks, block by block.
 #[derive(Debug)]
 pub(super) struct Draws {
-    /// How often a block is in each draw, by block.
+    /// How often a block occurs in each draw, by block.
     times: Vec<Vec<f64>>,
     count: usize,
 }
 
 impl Draws {
-    /// All of them are of so many blocks.
+    /// `blocks` is the number of blocks of every draw.
     pub fn new(draws: &[Multiplicity], blocks: usize) -> Self {
         let times_drawn = |block: usize| draws.iter().map(|times| f64::from(times[block])).collect();
         Self { times: (0..blocks).map(times_drawn).collect(), count: draws.len() }
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// A sum by blocks in each draw.
     fn sums(&self, by_block: &[f64], into: &mut Vec<f64>) {
         into.clear();
         into.resize(self.count, 0.0);
@@ -80,14 +73,13 @@ impl Weighed {
         }
     }
 
-    /// How many items are in each draw.
     pub fn counts(&self, draws: &Draws) -> Vec<f64> {
         let mut counts = Vec::new();
         draws.sums(&self.number, &mut counts);
         counts
     }
 
-    /// The weighted mean distance from the place in each draw; `None` without any weight.
+    /// The weighted mean distance from the place in each draw; `None` without weight.
     pub fn offs(&self, draws: &Draws) -> Vec<Option<f64>> {
         let (mut weights, mut offs) = (Vec::new(), Vec::new());
         draws.sums(&self.weight, &mut weights);
@@ -95,14 +87,14 @@ impl Weighed {
         weights.iter().zip(&offs).map(|(weight, off)| (*weight > 0.0).then(|| off / weight)).collect()
     }
 
-    /// The quantile in each draw: where the weight passes the share q of all, an item's own counted half
-    /// (Hazen's rule). Between two values in proportion, so that it is smooth in q. `None` without any
-    /// weight.
+    /// The quantile in each draw: the value at which the cumulative weight passes the share q of the total,
+    /// an item's own weight counted half (Hazen's rule). It is interpolated between values, so that it is
+    /// smooth in q. `None` without weight.
     pub fn quantiles(&self, q: f64, draws: &Draws) -> Vec<Option<f64>> {
         let (mut totals, mut run_sums) = (Vec::new(), Vec::new());
         draws.sums(&self.weight, &mut totals);
         let wanted: Vec<f64> = totals.iter().map(|total| q * total).collect();
-        // In which run each draw's quantile is to be sought, and the weight of all before it.
+        // The run that holds each draw's quantile, and the weight of all runs before it.
         let mut found = vec![(0, 0.0); draws.len()];
         let mut before = vec![0.0; draws.len()];
         for (run, by_block) in self.runs.iter().enumerate() {
@@ -125,7 +117,7 @@ impl Weighed {
         (0..draws.len()).map(value).collect()
     }
 
-    /// The value at which the weight passes `wanted`, from an item on before which so much lies.
+    /// The value at which the weight passes `wanted`; `before` is the weight before item `from`.
     fn seek(&self, from: usize, mut before: f64, wanted: f64, weight: impl Fn(&Item) -> f64) -> Option<f64> {
         let mut last: Option<(f64, f64)> = None;
         for item in &self.items[from..] {
@@ -176,7 +168,7 @@ mod tests {
         assert_eq!(weighed.counts(&draws), [5.0, 4.0, 0.0]);
     }
 
-    /// Every draw at once is every draw by itself, its items written out, over several runs of items.
+    /// All draws at once must equal each draw by itself, over several runs of items.
     #[test]
     fn many_draws_at_once_are_each_draw_by_itself() {
         let mut state = 7_u64;
@@ -202,8 +194,7 @@ mod tests {
         }
     }
 
-    /// The quantile by the definition: middles of the weights written out, and a straight line between two of
-    /// them.
+    /// The quantile by definition: the middles of the weights, linearly interpolated.
     fn by_itself(items: &[Item], times: &Multiplicity, q: f64) -> f64 {
         let mut present: Vec<(f64, f64)> = items
             .iter()

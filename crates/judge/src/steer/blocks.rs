@@ -6,78 +6,62 @@ use crate::question::Blocks;
 use crate::stats::interval::Stein;
 use crate::thresholds::{LEVEL, MEASURED_LEAST, ROUNDS_LEAST};
 
-/// What decides the number and the length of blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockRule {
     /// Fewest (the first stage) and most blocks.
     pub blocks: Blocks,
-    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` runs the fewest blocks and
-    /// fills the budget with rounds.
+    /// Wanted half-width of the headline's ratio, relative to the ratio. With `None` the fewest blocks run,
+    /// and rounds fill the budget.
     pub until: Option<Ratio>,
-    /// The time allowed.
     pub budget: Budget,
 }
 
-/// The time allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
-    /// From the first start on, all included (`budget` of an experiment).
+    /// From the first start on, everything included (`budget` of an experiment).
     Whole(Nanoseconds),
-    /// Of rounds only (`-d` of `weigh load`).
+    /// Rounds only (`-d` of `weigh load`).
     Measured(Nanoseconds),
 }
 
-/// The run so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockHistory<'a> {
     /// Blocks that count.
     pub used: u32,
-    /// Blocks thrown away.
     pub void: u32,
-    /// The headline's block log-ratios, one slice per variant and point, rising by block.
+    /// The headline's block log-ratios, one list for each variant and point, ascending by block.
     pub log_ratios: &'a [Vec<f64>],
     /// Starts, checks and warm-ups of all blocks begun so far.
     pub overhead: Nanoseconds,
-    /// Blocks begun so far, void ones and one that is just warm included.
+    /// Blocks begun so far, including void ones and one that has just warmed up.
     pub begun: u32,
-    /// Rounds of all blocks so far, switches included.
+    /// Rounds of all blocks so far, with their switches.
     pub measured: Nanoseconds,
-    /// One round at every point, as far as it is known.
+    /// One round at every point, if known.
     pub round: Option<Nanoseconds>,
 }
 
-/// What to do next in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockStep {
-    /// Run another block; so many are planned in all.
-    Run {
-        /// Blocks planned by now.
-        of: u32,
-    },
-    /// The run has its blocks.
+    Run { of: u32 },
     Stop(Stop),
 }
 
-/// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The planned number is reached; with a goal, the goal too.
     Enough,
-    /// The most blocks allowed are run and the goal would take more.
+    /// The most blocks allowed are run, and the goal would take more.
     Most {
-        /// Blocks that the goal would take.
         needed: u32,
     },
-    /// The budget would not hold another block and the plan asks for more.
+    /// The budget has no time for another block, and the plan asks for more.
     Budget {
-        /// Blocks that the goal would take.
         needed: u32,
     },
-    /// As many blocks are void as the fewest that a run needs.
+    /// As many blocks are void as a run needs at least.
     Void,
 }
 
-/// Blocks that the headline asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wanted {
     run: u32,
@@ -87,9 +71,9 @@ struct Wanted {
 impl BlockRule {
     /// The next step, asked before each block.
     ///
-    /// Below the fewest blocks: another one, whatever the budget. Then, with a goal, n =
-    /// ⌈(t(min−1)·s/ln(1+until))²⌉ of the widest headline, clipped to [min, max], is fixed by the first stage
-    /// alone; without one, n is the fewest.
+    /// The fewest blocks are run whatever the budget. After that, with a goal, the first stage alone fixes n
+    /// = ⌈(t(min−1)·s/ln(1+until))²⌉ of the widest headline, clipped to [min, max]; without one, n is the
+    /// fewest.
     pub fn next(&self, history: &BlockHistory<'_>) -> BlockStep {
         let planned = self.planned(history);
         if history.void >= self.blocks.min && history.void > history.used {
@@ -109,11 +93,11 @@ impl BlockRule {
         BlockStep::Run { of: wanted.run }
     }
 
-    /// The measured time of the block that is now warm: (budget − starts and warm-ups so far) / blocks still
-    /// planned, with the starts and warm-ups of the blocks to come set aside at the pace of those so far.
+    /// The measured time of the block that has just warmed up: (budget − starts and warm-ups) / blocks still
+    /// planned. Starts and warm-ups of the blocks to come are set aside at the average of those so far.
     ///
-    /// With a goal, blocks are as long as if every affordable block were run, in both stages alike: Stein's
-    /// rule assumes one spread for all, and a goal met early then saves time.
+    /// With a goal, blocks are as long as if every affordable block were run, in both stages: Stein's rule
+    /// assumes the same spread for all blocks, and a goal met early saves time.
     pub fn measured_time(&self, history: &BlockHistory<'_>) -> Nanoseconds {
         let left = u64::from(self.planned(history).saturating_sub(history.used).max(1));
         match self.budget {
@@ -121,15 +105,15 @@ impl BlockRule {
             Budget::Whole(time) => {
                 let to_come = overhead_per_block(history) * (left - 1);
                 let rest = time.saturating_sub(history.overhead + history.measured).saturating_sub(to_come);
-                // Long warm-ups make a run longer than its budget, and not its measurements too short to tell
-                // anything.
+                // Long warm-ups make a run exceed its budget, rather than make its measurements too short to
+                // use.
                 let least = time.as_secs_f64() * MEASURED_LEAST / f64::from(self.planned(history).max(1));
                 (rest / left).max(Nanoseconds::from_secs_f64(least))
             }
         }
     }
 
-    /// Blocks among which the budget is shared out.
+    /// Blocks among which the budget is divided.
     fn planned(&self, history: &BlockHistory<'_>) -> u32 {
         let Blocks { min, max } = self.blocks;
         let most = max.max(min);
@@ -156,7 +140,7 @@ impl BlockRule {
         })
     }
 
-    /// Whether the budget holds another block as long as those so far.
+    /// Whether the budget has time for another block as long as those so far.
     fn holds_another(&self, history: &BlockHistory<'_>) -> bool {
         let measured = history.measured / u64::from(history.begun.max(1));
         match self.budget {
@@ -223,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_out_of_reach_is_said() {
+    fn a_goal_out_of_reach_is_reported() {
         // s = 0.04: 106.8 blocks.
         assert_eq!(
             RULE.next(&history(30, &[first_stage(0.04)])),
@@ -257,7 +241,7 @@ mod tests {
         let first = BlockHistory { overhead: Nanoseconds::from_secs(2), begun: 1, ..history(0, &[]) };
         assert_eq!(RULE.measured_time(&first), Nanoseconds::from_secs(18));
         assert_eq!(RULE.next(&first), BlockStep::Run { of: 30 });
-        // Where 30 blocks cannot be had, as many as fit with ten rounds each share the time.
+        // If the time allows fewer than 30 blocks, those that fit with ten rounds each share it.
         let slow = BlockHistory { overhead: Nanoseconds::from_secs(60), ..first };
         assert_eq!(RULE.next(&slow), BlockStep::Run { of: 9 });
     }

@@ -4,22 +4,20 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::thresholds::{CHECK_LONGER, CHECK_LONGER_LEAST, CHECK_LONGEST, CHECK_SHARE, CHECK_SHORTER};
 
-/// What decides the check windows of one block at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckRule {
     /// A measured round as it took, switches included.
     pub round: Nanoseconds,
-    /// Windows in a round.
     pub windows: u64,
     /// Time that the block's measured rounds took at this point.
     pub measured: Nanoseconds,
-    /// The block, from 0: what is too dear for every block is run in some.
+    /// From 0; a check that is too expensive for every block runs in some.
     pub block: u32,
 }
 
 impl CheckRule {
-    /// The factors by which the check windows are longer, at most one round of each: 10 and 100, as far as a
-    /// window stays within 2 s, and together within a tenth of the measured time, on average over blocks.
+    /// The factors by which check windows are longer, with at most one round of each: 10 and 100, as far as a
+    /// window stays within 2 s, and all within a tenth of the measured time, on average over blocks.
     pub fn factors(&self) -> Vec<u64> {
         let window = (self.round.as_nanos() / self.windows.max(1)).max(1);
         let fit = CHECK_LONGEST.as_nanos() / window;

@@ -1,44 +1,37 @@
-//! How many variants memory holds at once, asked while the first block starts them.
+//! How many variants fit into memory at once, asked while the first block starts them.
 
 use weighbridge_model::plan::Batches;
 use weighbridge_model::quantity::Bytes;
 
-/// What a variant may come to hold, as a multiple of what it held when it was ready.
+/// The factor by which a variant's memory may grow after it is ready.
 const GROWTH: u64 = 2;
-/// Memory that is left to everything else, in MiB.
+/// Memory left to everything else, in MiB.
 const RESERVE_MIB: u64 = 256;
 
-/// How many variants are to live at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrowdRule {
-    /// Variants of the batch that is started, the baseline counted.
+    /// Variants of the batch, including the baseline.
     pub of: usize,
 }
 
-/// What was seen when one more of them was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrowdHistory {
-    /// Variants that are ready.
     pub started: usize,
-    /// The largest resident peak among them.
     pub largest: Bytes,
-    /// Memory that can still be had.
     pub available: Bytes,
 }
 
-/// What follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrowdStep {
-    /// They fit, or cannot be fewer.
+    /// They fit, or there cannot be fewer.
     GoOn,
-    /// So many at most.
     Fewer(usize),
 }
 
 impl CrowdRule {
-    /// Every variant, started or not, may come to hold twice what the largest held when it was ready; 256 MiB
-    /// are left to everything else. With a available and m held by the largest of s that are ready, n = ⌊(a +
-    /// s·m − reserve) / 2m⌋ fit, and never fewer than two are asked for.
+    /// Every variant, started or not, may grow to twice what the largest held when it was ready; 256 MiB are
+    /// left to everything else. With a available and m held by the largest of s that are ready, n = ⌊(a + s·m
+    /// − reserve) / 2m⌋ fit; never fewer than two are asked for.
     pub fn next(&self, history: &CrowdHistory) -> CrowdStep {
         let largest = history.largest.get().max(1);
         let room = history.available.get().saturating_add(largest.saturating_mul(history.started as u64));
@@ -68,7 +61,7 @@ mod tests {
     fn as_many_as_fit_with_room_to_grow() {
         // 3,256 MiB and one of 500 MiB that is ready: (3,256 + 500 − 256) / 1,000 = 3.
         assert_eq!(next(6, 1, 500, 3_256), CrowdStep::Fewer(3));
-        // The same host after the third: three hold 1,500 of what was there.
+        // The same host after the third: three hold 1,500 of it.
         assert_eq!(next(6, 3, 500, 2_256), CrowdStep::Fewer(3));
         assert_eq!(next(3, 3, 500, 2_256), CrowdStep::GoOn);
     }

@@ -1,26 +1,24 @@
-//! How many rounds of a block are measured with idle cores that wait the other way.
+//! How many rounds of a block run with idle cores waiting the other way.
 
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::thresholds::{CHECKED_BLOCKS, IDLE_CHECK_ROUNDS, IDLE_CHECK_SHARE};
 
-/// What decides the idle check of one block at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdleCheckRule {
     /// A measured round as it took, switches included.
     pub round: Nanoseconds,
     /// Time that the block's measured rounds took at this point.
     pub measured: Nanoseconds,
-    /// The block, from 0: what is too dear for every block is run in some.
+    /// From 0; a check that is too expensive for every block runs in some.
     pub block: u32,
-    /// Fewest blocks of the run.
     pub blocks: u32,
 }
 
 impl IdleCheckRule {
     /// An even number of rounds, so that two variants come first equally often, within a tenth of the
-    /// measured time on average over blocks; 0 in a block that runs none, and in a run too few of whose
-    /// blocks could for anything to be said.
+    /// measured time on average over blocks. It is 0 in a block without a check, and in a run in which too
+    /// few blocks could have one for a conclusion.
     pub fn rounds(&self) -> u32 {
         let allowed = self.measured.as_secs_f64() * IDLE_CHECK_SHARE;
         let fit = allowed / self.round.as_secs_f64().max(1e-9);
@@ -50,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_run_of_which_too_few_blocks_could_check_checks_nothing() {
-        // Every fourth block: of eleven only two.
+        // Every fourth block: only two of eleven.
         assert_eq!(rounds_in_block(12, 100, 1_000, 3), 4);
         assert_eq!(rounds_in_block(11, 100, 1_000, 3), 0);
         assert_eq!((rounds_in_block(3, 44, 4_400, 0), rounds_in_block(2, 44, 4_400, 0)), (10, 0));

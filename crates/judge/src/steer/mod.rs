@@ -1,8 +1,8 @@
-//! What to run next: pure state machines that the conductor asks between windows, rounds and blocks.
+//! What to run next: rules that the conductor asks between windows, rounds and blocks.
 //!
-//! Each is a rule (fixed for the run) and a function of a history (what happened so far) to a step. None of
-//! them holds state, reads a clock or touches a service; the same history gives the same step, so a run can
-//! be resumed and tested without running.
+//! Each rule is fixed for the run and maps a history (what happened so far) to a step. Rules hold no state,
+//! read no clock and touch no service: the same history gives the same step, so a run can be resumed, and
+//! rules can be tested without running.
 
 mod blocks;
 mod check;

@@ -1,52 +1,40 @@
-//! How many rounds a block has.
-
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::thresholds::ROUNDS_LEAST;
 
-/// What decides the rounds of one block at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundRule {
-    /// The time to fill: the block's measured time over its points.
+    /// The block's measured time over its points.
     pub time: Nanoseconds,
-    /// Variants in a round. With two, rounds come in pairs AB, BA.
+    /// With two variants, rounds come in pairs AB, BA.
     pub variants: usize,
     /// Windows of one passage through the load's profile, at least 1: every part of it is measured equally
     /// often.
     pub passage: u32,
 }
 
-/// The rounds so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RoundHistory {
-    /// Rounds done.
     pub rounds: u32,
     /// Time they took, switches and lead-ins included.
     pub spent: Nanoseconds,
 }
 
-/// What to do next in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoundStep {
-    /// Run another round; so many are expected in all.
-    Round {
-        /// Expected number of rounds.
-        of: u32,
-    },
-    /// The block has its rounds.
+    Round { of: u32 },
     Done,
 }
 
 impl RoundRule {
-    /// The next step: rounds until the time is filled (to the nearest round), at least 10, whole passages
-    /// through the load's profile, and an even number with two variants, so that each runs first equally
-    /// often.
+    /// Rounds until the time is filled (to the nearest round): at least 10, whole passages through the load's
+    /// profile, and an even number with two variants, so that each runs first equally often.
     pub fn next(&self, history: RoundHistory) -> RoundStep {
         let expected = self.expected(history);
         if history.rounds < expected { RoundStep::Round { of: expected } } else { RoundStep::Done }
     }
 
-    /// How many rounds there are where one takes about `each`.
+    /// How many rounds there are if one takes about `each`.
     pub fn fitting(&self, each: Nanoseconds) -> u32 {
         self.expected(RoundHistory { rounds: 1, spent: each })
     }

@@ -1,33 +1,27 @@
-//! How to divide time into blocks and rounds: where the variance is, there the budget is spent.
+//! How to divide time into blocks and rounds, according to where the variance is.
 //!
-//! A pure function of what a run has shown. It is advice for the *next* run: within a run Stein's interval is
-//! exact only while every block measures as many rounds as those of the first stage, so no running plan is
-//! changed by it.
+//! This is advice for the *next* run. Within a run Stein's interval is exact only if every block measures as
+//! many rounds as those of the first stage, so no running plan is changed.
 
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::question::Blocks;
-use crate::stats::components::best_inner;
 use crate::stats::student::two_sided_quantile;
 use crate::thresholds::{ADVICE_GAIN, LEVEL, ROUNDS_LEAST};
 
-/// What decides how time may be divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpendRule {
-    /// Fewest and most blocks.
     pub blocks: Blocks,
 }
 
-/// What a run has shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpendHistory {
-    /// Variance of the cost from start to start; 0 or below where none was found.
+    /// Variance of the cost from start to start; 0 or below if none was found.
     pub start: f64,
-    /// Variance of the cost from round to round, of one round.
+    /// Variance of the cost of one round.
     pub round: f64,
-    /// Blocks run.
     pub blocks: u32,
-    /// Rounds of each, on average.
+    /// Rounds of a block, on average.
     pub rounds: f64,
     /// Starts, checks and warm-ups of one block.
     pub overhead: Nanoseconds,
@@ -35,12 +29,9 @@ pub struct SpendHistory {
     pub each: Nanoseconds,
 }
 
-/// What to do in the next run of as much time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SpendStep {
-    /// Divide the time so.
     Divide {
-        /// Blocks to run.
         blocks: u32,
         rounds: u32,
         /// Expected half-width of the log-ratio's interval as run.
@@ -53,18 +44,15 @@ pub enum SpendStep {
 }
 
 impl SpendRule {
-    /// The step after `history`.
-    ///
     /// n blocks of J rounds take n·(overhead + J·each), and their interval has the half-width
     /// t(n−1)·√((σ²_start + σ²_round/J)/n). Of all n that the plan allows, each with the J that fills the
-    /// same time (at least the fewest rounds of a block), the narrowest is taken. Without the factor t and
-    /// the limits this is the J of Kalibera & Jones (2013): √((overhead/each)·(σ²_round/σ²_start)), see
-    /// [`SpendHistory::best_rounds`].
+    /// same time (at least the fewest rounds of a block), the narrowest is chosen. Without the factor t and
+    /// the limits, this is the J of Kalibera & Jones (2013): [`crate::stats::components::best_inner`].
     pub fn next(&self, history: &SpendHistory) -> SpendStep {
         let Blocks { min, max } = self.blocks;
         let rounds = |blocks: u32| {
             let left = history.time() / f64::from(blocks) - history.overhead.as_secs_f64();
-            // A division that only just fits must not be lost to the last bit.
+            // Rounding must not exclude a division that just fits.
             let fit = (left / history.each.as_secs_f64() + 1e-6).floor();
             (fit >= f64::from(ROUNDS_LEAST)).then_some(fit)
         };
@@ -84,13 +72,6 @@ impl SpendRule {
 }
 
 impl SpendHistory {
-    /// Rounds of a block that make the error least for any large budget, not rounded; infinite where starts
-    /// do not vary.
-    pub fn best_rounds(&self) -> f64 {
-        best_inner(self.overhead.as_secs_f64(), self.each.as_secs_f64(), self.round, self.start)
-    }
-
-    /// The time that the blocks took, in seconds.
     fn time(&self) -> f64 {
         f64::from(self.blocks) * (self.overhead.as_secs_f64() + self.rounds * self.each.as_secs_f64())
     }
@@ -105,6 +86,7 @@ impl SpendHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::components::best_inner;
 
     const RULE: SpendRule = SpendRule { blocks: Blocks { min: 6, max: 30 } };
 
@@ -132,7 +114,7 @@ mod tests {
 
     #[test]
     fn where_rounds_vary_blocks_are_as_few_as_their_starts_are_dear() {
-        // Starts of 60 s in 20 blocks of 10 rounds: nearly all time goes to starting what does not vary.
+        // Starts of 60 s in 20 blocks of 10 rounds: nearly all time goes into starts, which do not vary.
         let dear = SpendHistory {
             start: 0.0,
             round: 1e-4,
@@ -163,7 +145,7 @@ mod tests {
         // matters.
         let long = SpendHistory { blocks: 144, ..history(0.005, 0.04) };
         let rule = SpendRule { blocks: Blocks { min: 6, max: 5_000 } };
-        assert!((long.best_rounds() - 35.777).abs() < 1e-3);
+        assert!((best_inner(1.0, 0.05, long.round, long.start) - 35.777).abs() < 1e-3);
         let SpendStep::Divide { rounds, .. } = rule.next(&long) else { panic!("480 rounds are too many") };
         assert!((33..=38).contains(&rounds), "{rounds}");
     }

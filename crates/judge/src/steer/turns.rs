@@ -1,4 +1,4 @@
-//! How long windows must be for a variant that stood still before each of them to answer as it does without a
+//! The window length from which a variant that is frozen before each window answers as it does without a
 //! break.
 
 use weighbridge_model::pairing::TurnEffect;
@@ -7,44 +7,37 @@ use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use crate::stats::sample::median;
 use crate::thresholds::{TURN_ERRORS, TURN_LONG, TURN_LONGER, TURN_LONGEST, TURN_WINDOWS};
 
-/// What decides the length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TurnRule {
-    /// The length where nothing speaks against it.
+    /// The length unless an effect is seen.
     pub nominal: Nanoseconds,
     /// The longest of which ten rounds fit into a block.
     pub longest: Nanoseconds,
-    /// What counts as no difference.
     pub margin: Ratio,
 }
 
-/// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnStep {
-    /// Compare every variant's windows of this length, each behind a freeze, with the later ones of its
+    /// Compare every variant's windows of this length, each after a freeze, with the later ones of its
     /// warm-up.
     Glance(Nanoseconds),
-    /// Compare them with windows of the same turn, behind them and without a break.
+    /// Compare them with later windows of the same turn, which follow without a break.
     Compare(Nanoseconds),
-    /// Windows of this length do.
     Windows(Nanoseconds),
-    /// Windows of no length do.
     None,
 }
 
-/// One comparison of all variants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    /// With windows of the same turn, and not of the warm-up.
+    /// With windows of the same turn instead of the warm-up.
     pub closely: bool,
-    /// Of each variant that could be compared.
     pub effects: Vec<TurnEffect>,
 }
 
 impl TurnRule {
-    /// The next step: a glance at the nominal length, a close look at it where the glance is not enough (the
-    /// host may have changed since the warm-up), then at each longer one until windows differ by no more than
-    /// the margin and two standard errors, of every variant.
+    /// First a quick comparison at the nominal length; if it finds an effect, a close one (the host may have
+    /// changed since the warm-up); then each longer length, until no variant's windows differ by more than
+    /// the margin and two standard errors.
     pub fn next(&self, history: &[Compared]) -> TurnStep {
         if let Some(last) = history.last()
             && last.effects.iter().all(|effect| self.is_within(effect))
@@ -59,7 +52,6 @@ impl TurnRule {
         }
     }
 
-    /// The lengths that are examined closely, in their order.
     fn lengths(&self) -> impl Iterator<Item = Nanoseconds> {
         let longer = [TURN_LONGER, TURN_LONG, TURN_LONGEST]
             .into_iter()
@@ -67,17 +59,17 @@ impl TurnRule {
         std::iter::once(self.nominal).chain(longer)
     }
 
-    /// Whether a variant's windows differ by no more than the margin, as far as that can be told.
+    /// Whether a variant's windows differ by no more than the margin, allowing for the error.
     pub fn is_within(&self, effect: &TurnEffect) -> bool {
         effect.change.abs() <= self.margin.get().ln_1p() + TURN_ERRORS * effect.error
     }
 }
 
-/// The effect of a freeze on windows of a length, from logarithms of p50 behind a freeze less those without a
-/// break; `None` where there are too few.
+/// The effect of a freeze on windows of a length, from the logarithms of p50 after a freeze less those
+/// without a break; `None` if there are too few.
 ///
-/// Its error is that of a median of normal values whose deviation is estimated from their median distance
-/// from it, which is too short in samples so small (Croux and Rousseeuw, COMPSTAT 1992).
+/// The error is that of a median of normal values whose deviation comes from their median absolute deviation,
+/// which is too small in such small samples (Croux and Rousseeuw, COMPSTAT 1992).
 pub fn turn_effect(window: Nanoseconds, changes: &[f64]) -> Option<TurnEffect> {
     if changes.len() < TURN_WINDOWS.min(3) {
         return None;
@@ -106,7 +98,7 @@ mod tests {
     const RULE: TurnRule =
         TurnRule { nominal: millis(20), longest: Nanoseconds::from_secs(2), margin: Ratio::new(0.02) };
 
-    /// Follows the rule where a variant's windows of a length differ by `law(length)`.
+    /// Follows the rule for a variant whose windows of a length differ by `law(length)`.
     fn follow(rule: TurnRule, law: impl Fn(Nanoseconds) -> f64) -> (TurnStep, usize) {
         let mut history = Vec::new();
         loop {
@@ -121,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_does_not_mind_is_glanced_at() {
+    fn a_service_without_an_effect_is_compared_once() {
         assert_eq!(follow(RULE, |_| 0.01), (TurnStep::Windows(millis(20)), 1));
     }
 
@@ -139,7 +131,7 @@ mod tests {
         let law = |window: Nanoseconds| -0.005 / window.as_secs_f64();
         assert_eq!(follow(TurnRule { longest: millis(400), ..RULE }, law), (TurnStep::None, 3));
         assert_eq!(follow(RULE, |_| 0.3), (TurnStep::None, 5));
-        // A longer nominal length is not made shorter.
+        // A longer nominal length is not shortened.
         let long = TurnRule { nominal: millis(100), ..RULE };
         assert_eq!(follow(long, law), (TurnStep::Windows(millis(500)), 3));
     }
@@ -157,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_noise_may_be_is_allowed_for() {
+    fn noise_is_allowed_for() {
         let effect = |change, error| TurnEffect { window: millis(20), change, error };
         assert!(RULE.is_within(&effect(0.035, 0.01)) && !RULE.is_within(&effect(0.045, 0.01)));
         let effect = turn_effect(millis(20), &[0.1, 0.12, 0.11, 0.9, 0.09]).expect("five");

@@ -9,35 +9,30 @@ use crate::thresholds::{
     REST, REST_BUSY, REST_EVERY, REST_LONGEST, WARM_CHANGE, WARM_NOISE, WARM_SPAN, WARM_WINDOWS,
 };
 
-/// By how much a warm-up window may be longer than the one before: the first requests of a process can be a
-/// thousand times slower than its later ones, and the pace they show must not decide a long window.
+/// The factor by which a warm-up window may be longer than the one before. The first requests of a process
+/// can be a thousand times slower than later ones, so their pace must not decide a long window.
 const GROWTH: u64 = 4;
 
-/// p above which a change is taken for noise.
 const NOISE_P: f64 = 0.05;
 
-/// What decides a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmRule {
-    /// Fewest time to spend.
     pub least: Nanoseconds,
-    /// Most time to spend on a variant whose figures vary without becoming faster.
+    /// Most time for a variant whose figures vary without becoming faster.
     pub most: Nanoseconds,
-    /// Most time to spend on a variant that still becomes faster, or still works when it is asked nothing.
+    /// Most time for a variant that still becomes faster, or still works in its rests.
     pub longest: Nanoseconds,
-    /// Wanted length of a window; not above a 20th of the least time, so that enough of them tell whether it
-    /// is warm.
+    /// Wanted length of a window; limited to a 20th of the least time, so that there are enough windows to
+    /// judge.
     pub nominal: Nanoseconds,
     /// Requests outstanding at once.
     pub slots: u64,
-    /// Whether the variant's CPU time is known, so that rests tell something.
+    /// Whether the variant's CPU time is known, so that rests are useful.
     pub rests: bool,
 }
 
-/// One warm-up window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmWindow {
-    /// Requests answered.
     pub requests: u64,
     /// First sent to last done.
     pub time: Nanoseconds,
@@ -45,51 +40,40 @@ pub struct WarmWindow {
     pub p50: Option<Nanoseconds>,
 }
 
-/// A short time in which the variant ran and was asked nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
-    /// How long.
     pub time: Nanoseconds,
-    /// CPU time that its processes used meanwhile.
     pub cpu: Nanoseconds,
 }
 
-/// What happened in a warm-up so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WarmHistory {
-    /// Windows in the order they ran.
     pub windows: Vec<WarmWindow>,
-    /// Rests in the order they were taken, each with the number of windows before it.
+    /// Each with the number of windows before it.
     pub rests: Vec<(usize, Rest)>,
 }
 
-/// What to do next in a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmStep {
-    /// Run a window of so many requests.
     Window(u64),
-    /// Leave the variant running without requests for so long.
     Rest(Nanoseconds),
-    /// The warm-up is over: at this pace, and for this reason.
     End(Pace, WarmEnd),
 }
 
 impl WarmRule {
-    /// The next step after `history`.
-    ///
-    /// Warm is: at least the least time and 20 windows; over the last third of the windows' time the p50
-    /// changed by less than 1 % along the Theil–Sen line, drawn out to half a second where that third is
-    /// shorter, or by less than 10 % so and no more than noise (Mann–Kendall p above 5 %), and the change's
-    /// 95 % interval lies within 10 %; and over the same time the variant was idle in its rests. A variant
-    /// that is busy in a rest is left to it, so that what it does beside its work (compiling) is done at the
-    /// pace of a whole core.
+    /// A variant is warm after at least the least time and 20 windows, if over the last third of the windows'
+    /// time its p50 is steady and it was idle in its rests. The p50 is steady if its change along the
+    /// Theil–Sen line, extrapolated to half a second if that third is shorter, is below 1 %, or is below 10 %
+    /// and no more than noise (Mann–Kendall p above 5 %); and if the change's 95 % interval lies within 10 %.
+    /// A variant that is busy in a rest is left resting, so that its background work (compiling) gets a whole
+    /// core.
     pub fn next(&self, history: &WarmHistory) -> WarmStep {
         let windows = &history.windows;
         let spent = history.spent();
         let end = history.end();
         let limit = match end {
             WarmEnd::Steady => self.least,
-            // A handful of windows does not tell whether it becomes faster.
+            // A handful of windows does not show whether it becomes faster.
             WarmEnd::Varying if windows.len() >= WARM_WINDOWS => self.most.max(self.least),
             _ => self.longest.max(self.most).max(self.least),
         };
@@ -97,9 +81,9 @@ impl WarmRule {
         if may_rest && history.wants_rest() {
             return WarmStep::Rest(REST);
         }
-        let used = if end == WarmEnd::Steady { time_of(windows) } else { spent };
+        let used = if end == WarmEnd::Steady { total_time(windows) } else { spent };
         if used >= limit {
-            // Only a rest tells that nothing is compiled beside the requests.
+            // Only a rest shows that nothing is compiled beside the requests.
             return match may_rest && end == WarmEnd::Steady && !history.has_rested_lately() {
                 true => WarmStep::Rest(REST),
                 false => WarmStep::End(pace(windows), end),
@@ -108,8 +92,8 @@ impl WarmRule {
         WarmStep::Window(self.requests(windows.last()))
     }
 
-    /// As many requests as fill the wanted length at the last window's pace, at most four times as many as
-    /// then.
+    /// As many requests as fill the wanted length at the last window's pace, at most four times as many as in
+    /// that window.
     fn requests(&self, last: Option<&WarmWindow>) -> u64 {
         let Some(last) = last else { return self.slots.max(1) };
         let rate = PerSecond::from_count(last.requests, last.time).get();
@@ -126,13 +110,11 @@ impl Rest {
 }
 
 impl WarmHistory {
-    /// Time of all windows and rests.
     pub fn spent(&self) -> Nanoseconds {
         let rested: Nanoseconds = self.rests.iter().map(|(_, rest)| rest.time).sum();
-        time_of(&self.windows) + rested
+        total_time(&self.windows) + rested
     }
 
-    /// How the warm-up would end if it ended now.
     fn end(&self) -> WarmEnd {
         let works = self.works(self.windows.len() - recent(&self.windows).len());
         match settling(&self.windows) {
@@ -142,14 +124,13 @@ impl WarmHistory {
         }
     }
 
-    /// Whether a rest lies in the last third of the windows' time.
     fn has_rested_lately(&self) -> bool {
         let from = self.windows.len() - recent(&self.windows).len();
         self.rests.last().is_some_and(|(before, _)| *before > from)
     }
 
-    /// Whether the variant worked in its rests from that window on, for more than a tenth of them, or in the
-    /// last of all.
+    /// Whether the variant worked for more than a tenth of its rests from that window on, or in the last rest
+    /// of all.
     fn works(&self, from: usize) -> bool {
         if self.rests.last().is_some_and(|(_, last)| last.is_busy()) {
             return true;
@@ -165,9 +146,9 @@ impl WarmHistory {
     /// variant works in it, up to two seconds.
     fn wants_rest(&self) -> bool {
         let here = self.windows.len();
-        let Some((before, last)) = self.rests.last() else { return time_of(&self.windows) >= REST_EVERY };
+        let Some((before, last)) = self.rests.last() else { return total_time(&self.windows) >= REST_EVERY };
         if *before < here {
-            return time_of(&self.windows[*before..]) >= REST_EVERY;
+            return total_time(&self.windows[*before..]) >= REST_EVERY;
         }
         let row = self.rests.iter().rev().take_while(|(before, _)| *before == here);
         let rested: Nanoseconds = row.map(|(_, rest)| rest.time).sum();
@@ -175,13 +156,13 @@ impl WarmHistory {
     }
 }
 
-fn time_of(windows: &[WarmWindow]) -> Nanoseconds {
+fn total_time(windows: &[WarmWindow]) -> Nanoseconds {
     windows.iter().map(|window| window.time).sum()
 }
 
 /// The windows of the last third of their time, at least the last ten.
 fn recent(windows: &[WarmWindow]) -> &[WarmWindow] {
-    let whole = time_of(windows);
+    let whole = total_time(windows);
     let (mut from, mut time) = (windows.len(), Nanoseconds::ZERO);
     while from > 0 && (time * 3 < whole || windows.len() - from < WARM_WINDOWS / 2) {
         from -= 1;
@@ -195,17 +176,17 @@ pub fn is_warm(windows: &[WarmWindow]) -> bool {
     windows.len() >= WARM_WINDOWS && settling(windows) == WarmEnd::Steady
 }
 
-/// What the p50 did over the last third of the windows' time.
+/// The trend of the p50 over the last third of the windows' time.
 fn settling(windows: &[WarmWindow]) -> WarmEnd {
     let recent = recent(windows);
     let logs: Vec<f64> =
         recent.iter().filter_map(|w| w.p50).map(|p50| (p50.as_nanos().max(1) as f64).ln()).collect();
     let Some(drift) = drift(&logs) else { return WarmEnd::Varying };
-    // Over a few milliseconds even a server that becomes 10 % faster in each second changes by little.
-    let drawn_out = (WARM_SPAN.as_secs_f64() / time_of(recent).as_secs_f64().max(1e-9)).max(1.0);
-    let change = drift.change * drawn_out;
+    // Over a few milliseconds, even a server that becomes 10 % faster every second changes little.
+    let extrapolation = (WARM_SPAN.as_secs_f64() / total_time(recent).as_secs_f64().max(1e-9)).max(1.0);
+    let change = drift.change * extrapolation;
     let noise = drift.p > NOISE_P;
-    // Noise hides what a handful of requests would show: without bounds the noisiest would be warm first.
+    // A handful of requests shows only noise: without bounds, the noisiest variant would be warm first.
     let steady = change.abs() < WARM_CHANGE || (noise && change.abs() < WARM_NOISE);
     let is_sure = drift.lower > -WARM_NOISE && drift.upper < WARM_NOISE;
     match steady && is_sure && windows.len() >= WARM_WINDOWS {
@@ -215,10 +196,9 @@ fn settling(windows: &[WarmWindow]) -> WarmEnd {
     }
 }
 
-/// The pace over the last third of the warm-up.
 fn pace(windows: &[WarmWindow]) -> Pace {
     let recent = recent(windows);
-    Pace { requests: recent.iter().map(|window| window.requests).sum(), time: time_of(recent), busy: None }
+    Pace { requests: recent.iter().map(|window| window.requests).sum(), time: total_time(recent), busy: None }
 }
 
 #[cfg(test)]
@@ -240,8 +220,8 @@ mod tests {
         (end, history.windows)
     }
 
-    /// The same of a server that has as much to compile after its first window; what it compiles in a rest is
-    /// done, and until all is done its requests take twice as long.
+    /// The same for a server that has `compile` to do after its first window. Rests reduce it, and until it
+    /// is done, requests take twice as long.
     fn follow_with(
         rule: &WarmRule,
         law: impl Fn(u64) -> u64,
@@ -305,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Before 250 ms of windows no rest is due, and what a compiler does beside them would not be seen.
+    /// Before 250 ms of windows no rest is due, and a compiler's work beside them would not be seen.
     #[test]
     fn a_short_warm_up_rests_before_it_is_over() {
         let rule = WarmRule {
@@ -326,7 +306,7 @@ mod tests {
         let rule = WarmRule { longest: Nanoseconds::from_secs(12), ..RULE };
         let (end, history) = follow(&rule, |_| 700_000_000);
         assert!(matches!(end, WarmStep::End(_, WarmEnd::Varying)), "{end:?}");
-        assert!(time_of(&history) >= rule.longest);
+        assert!(total_time(&history) >= rule.longest);
     }
 
     #[test]
@@ -335,12 +315,12 @@ mod tests {
         let (end, history) =
             follow(&rule, |n| (200_000.0 * 0.5_f64.powf(n as f64 / 60_000.0)).max(20_000.0) as u64);
         assert!(is_steady(&end), "{end:?}");
-        let spent = time_of(&history);
+        let spent = total_time(&history);
         assert!(spent > RULE.most && spent < rule.longest, "{spent}");
         // Slower by a fifth in each 10,000 requests.
         let (end, history) = follow(&rule, |n| 20_000 + n * 2 / 5);
         assert!(matches!(end, WarmStep::End(_, WarmEnd::Varying)), "{end:?}");
-        assert!(time_of(&history) < RULE.most + Nanoseconds::from_secs(1));
+        assert!(total_time(&history) < RULE.most + Nanoseconds::from_secs(1));
     }
 
     #[test]
@@ -360,8 +340,7 @@ mod tests {
         assert!(spent >= RULE.least && spent <= RULE.least + RULE.nominal * 2, "{spent}");
     }
 
-    /// Windows of 2 s, as a setting with a period has them, would fill ten times a warm-up of half a second
-    /// with three.
+    /// Three windows of 2 s, as for a setting with a period, would take ten times a warm-up of half a second.
     #[test]
     fn long_windows_are_cut_so_that_a_steady_server_is_warm_in_time() {
         let (end, history) = follow(&WarmRule { nominal: Nanoseconds::from_secs(2), ..RULE }, |_| 20_000);

@@ -9,45 +9,40 @@ use crate::thresholds::{
     WINDOW_REQUESTS,
 };
 
-/// Requests that a pooled window holds at least, where the extent allows it: ten windows then give a block
-/// half as many again as its p50 needs.
+/// Fewest requests of a pooled window, if the extent allows it: ten such windows give a block half as many
+/// again as its p50 needs.
 const POOLED_LEAST: u64 = 3 * BEYOND_PER_BLOCK / ROUNDS_LEAST as u64;
 
-/// What decides a window's extent, besides the pace of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowRule {
-    /// The wanted length; `None` for 20 ms.
+    /// `None` for 20 ms.
     pub nominal: Option<Nanoseconds>,
     /// The longest period that a layer, setting or service declares.
     pub period: Option<Nanoseconds>,
     /// Requests outstanding at once: connections × requests in flight. A window sends at least that many.
     pub slots: u64,
-    /// The headline: not every pairing gives every quantity.
+    /// Not every pairing gives every quantity.
     pub headline: Quantity,
 }
 
-/// How fast a warm variant answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// Requests answered.
     pub requests: u64,
     pub time: Nanoseconds,
-    /// The share of its cores that the service used meanwhile, or at most used ([`Pace::most_busy`]); `None`
-    /// where that is not known, which counts as busy.
+    /// The share of its cores that the service used, or at most used ([`Pace::most_busy`]); `None` if
+    /// unknown, which counts as busy.
     pub busy: Option<Ratio>,
 }
 
-/// How far a window goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// So many requests, the same for every variant (closed load).
     Requests(u64),
-    /// For so long: a schedule, and then until it is empty (open load); or whatever is answered in it (closed
-    /// load of variants that run at the same time).
+    /// A schedule for so long, and then until it is empty (open load); or whatever is answered in that time
+    /// (closed load of variants that run at the same time).
     Time(Nanoseconds),
 }
 
-/// Whether every window holds the declared periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Periods {
     /// At least 20 of the longest period, or none is declared.
@@ -56,26 +51,21 @@ pub enum Periods {
     Cut,
 }
 
-/// What decides how variants are put side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The experiment's wish: nothing has been measured at the point yet.
     Asked(PairingChoice),
-    /// What earlier blocks did. Blocks are repetitions of each other, so it stays with that.
+    /// The pairing of earlier blocks. Blocks repeat each other, so it does not change.
     Settled(Pairing),
 }
 
-/// How variants are put side by side in a block, at one point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrangement {
-    /// In windows by turns, at the same time, request by request, or one after another.
     pub pairing: Pairing,
     /// How far each window goes; of [`Pairing::Requests`] the count is of rounds of requests, one to each
     /// variant.
     pub extent: Extent,
-    /// How far each goes at least, where ten of them would not fit into the time.
+    /// The least extent, used if ten full windows do not fit into the time.
     pub least: Extent,
-    /// Whether windows hold the declared periods.
     pub periods: Periods,
 }
 
@@ -84,15 +74,12 @@ pub struct Arrangement {
     "`pairing = \"{}\"` needs windows of at least {least} requests, and within {longest} there are only {held}; leave `pairing` out, raise the load, or set `window` to {needed}", pairing.name()
 )]
 pub struct FewRequests {
-    /// What was asked for.
     pub pairing: Pairing,
-    /// Requests that a window must hold.
     pub least: u64,
-    /// What a window may take.
     pub longest: Nanoseconds,
-    /// Requests that it holds in that time.
+    /// Requests that fit into that time.
     pub held: u64,
-    /// What it would have to take.
+    /// The time that the requests would take.
     pub needed: Nanoseconds,
 }
 
@@ -101,17 +88,16 @@ impl Pace {
         PerSecond::from_count(self.requests, self.time).get()
     }
 
-    /// The share of the time in which a server can have been at work whose CPU time nobody tells, from the
-    /// times that its requests were there: Little's law, their sum over the time they took, is the mean
-    /// number of requests in the server, and where one thread serves them it works in no more than that share
-    /// of the time. At most 1.
+    /// An upper bound of the share of time in which a server of unknown CPU time was at work, from the time
+    /// that requests spent in it. By Little's law, the sum of their times over the elapsed time is the mean
+    /// number of requests in the server; a single thread works for no larger share of the time. At most 1.
     pub fn most_busy(in_service: Nanoseconds, time: Nanoseconds) -> Option<Ratio> {
         (time > Nanoseconds::ZERO).then(|| Ratio::new(in_service.share_of(time).get().min(1.0)))
     }
 
-    /// Whether the variant hardly uses its cores: as in its warm-up, or at a rate of open load.
+    /// Whether the variant hardly uses its cores, at the pace of its warm-up or at a rate of open load.
     fn almost_idle(&self, rate: Option<PerSecond>) -> bool {
-        // The warm-up is closed load: a request takes the same CPU time at any rate.
+        // The warm-up is closed load; a request takes the same CPU time at any rate.
         let share = |busy: Ratio| match rate.filter(|_| self.rate() > 0.0) {
             None => busy.get(),
             Some(rate) => busy.get() * rate.get() / self.rate(),
@@ -120,18 +106,18 @@ impl Pace {
     }
 }
 
-/// Whether there are several variants to put side by side, and every one of them hardly uses its cores.
+/// Whether there are several variants, and every one of them hardly uses its cores.
 fn all_idle(paces: &[Pace], rate: Option<PerSecond>) -> bool {
     paces.len() > 1 && paces.iter().all(|pace| pace.almost_idle(rate))
 }
 
 impl WindowRule {
-    /// The nominal length: what the experiment says or 20 ms, and never below 20 of the longest period.
+    /// The experiment's length or 20 ms, and never below 20 of the longest period.
     pub fn nominal(&self) -> Nanoseconds {
         self.nominal.unwrap_or(WINDOW_NOMINAL).max(self.periods())
     }
 
-    /// What the slowest variant's window may take: 1 s, or 20 of the longest period where that is longer.
+    /// What the slowest variant's window may take: 1 s, or 20 of the longest period if that is longer.
     pub fn longest(&self) -> Nanoseconds {
         WINDOW_LONGEST.max(self.periods()).max(self.nominal.unwrap_or_default())
     }
@@ -144,16 +130,17 @@ impl WindowRule {
         WINDOW_REQUESTS.max(self.slots)
     }
 
-    /// Closed load. Windows: the count with which the *fastest* variant takes the nominal length and the
-    /// slowest at most 1 s (20 periods), and at least 200 requests. Otherwise what the slowest (one after
-    /// another) or all of them (request by request) answer in that time. Variants that run at the same time
-    /// do so for the same time: the nominal length, or as long as 200 requests of the slowest take. `paces`
-    /// holds every variant's pace at the end of its warm-up.
+    /// Closed load; `paces` holds every variant's pace at the end of its warm-up.
     ///
-    /// A variant that answered nothing is left out: it must not stop the others, and is found by the
-    /// diagnosis.
+    /// Windows have the number of requests with which the *fastest* variant takes the nominal length and the
+    /// slowest at most 1 s (or 20 periods), and at least 200. Sequential and shared windows take as many
+    /// requests as the slowest variant, or all of them together, answer in that time. Variants of a duet run
+    /// for the same time: the nominal length, or what 200 requests of the slowest take.
     ///
-    /// Errors: [`FewRequests`] where windows were asked for and cannot hold 200 requests.
+    /// A variant that answered nothing is left out: it must not stop the others, and the self-check reports
+    /// it.
+    ///
+    /// Errors: [`FewRequests`] if windows were asked for and cannot hold 200 requests.
     pub fn closed(&self, paces: &[Pace], wanted: Wanted) -> Result<Arrangement, FewRequests> {
         let rates = || paces.iter().map(Pace::rate).filter(|rate| *rate > 0.0);
         let each = self.slots.max(1);
@@ -165,7 +152,7 @@ impl WindowRule {
         let longest = self.longest().as_secs_f64();
         let within_cap = slowest * longest;
         let fits = (self.least() as f64) <= within_cap;
-        // Throughput cannot be told where variants share their time.
+        // Variants that share their time have no throughput of their own.
         let idle = self.headline != Quantity::Throughput && all_idle(paces, None);
         let few = || FewRequests {
             pairing: wanted.paired(),
@@ -204,10 +191,11 @@ impl WindowRule {
         Arrangement { pairing: Pairing::Duet, extent, least: extent, periods: Periods::Whole }
     }
 
-    /// Open load at `rate`. Windows, by turns or at the same time: the nominal length, or as long as 200
-    /// requests are due in. Otherwise the longest length allowed, or as long as one request is due in.
+    /// Open load at `rate`. Windows, by turns or at the same time, last the nominal length, or as long as 200
+    /// requests take to become due. Otherwise they last the longest time allowed, or until one request is
+    /// due.
     ///
-    /// Errors: [`FewRequests`] where windows were asked for and cannot hold 200 requests.
+    /// Errors: [`FewRequests`] if windows were asked for and cannot hold 200 requests.
     pub fn open(&self, rate: PerSecond, paces: &[Pace], wanted: Wanted) -> Result<Arrangement, FewRequests> {
         let longest = self.longest();
         let gap = rate.gap().unwrap_or(longest);
@@ -245,13 +233,13 @@ impl Wanted {
         }
     }
 
-    /// Which windows that are paired by round could be meant.
+    /// The kind of windows that are paired by round.
     fn paired(self) -> Pairing {
         self.settled().filter(|pairing| *pairing == Pairing::Duet).unwrap_or(Pairing::Windows)
     }
 
-    /// The pairing, with windows that hold enough requests or not, of variants that are almost idle or not;
-    /// `None` where what was asked for cannot be.
+    /// The pairing, given whether windows hold enough requests and whether variants are almost idle; `None`
+    /// if what was asked for is impossible.
     fn decide(self, fits: bool, idle: bool) -> Option<Pairing> {
         match (self, self.settled()) {
             (Self::Asked(_), Some(paired @ (Pairing::Windows | Pairing::Duet))) => fits.then_some(paired),
@@ -264,8 +252,8 @@ impl Wanted {
 }
 
 impl Arrangement {
-    /// The same with windows so short that ten rounds fit into `time`, as far as they may be: figures of
-    /// windows that are not paired by round are pooled, however short they are.
+    /// Shortens windows so that ten rounds fit into `time`, as far as allowed: windows that are not paired by
+    /// round are pooled, so their length does not matter.
     pub fn within(self, time: Nanoseconds, paces: &[Pace]) -> Self {
         let share = time.as_secs_f64() / (self.round_time(paces) * u64::from(ROUNDS_LEAST)).as_secs_f64();
         if share >= 1.0 || !share.is_finite() {
@@ -387,7 +375,7 @@ mod tests {
         assert!(few.to_string().contains("`pairing = \"duet\"`"), "{few}");
         let settled = RULE.closed(&[pace(199, 1.0); 2], Wanted::Settled(Pairing::Duet)).expect("it stays");
         assert_eq!(settled.pairing, Pairing::Duet);
-        // Of open load as by turns, and a round takes the time of one window.
+        // An open load has the windows that it has by turns, and a round takes the time of one window.
         let open = RULE.open(rate(1000.0), &[], Wanted::Asked(PairingChoice::Duet));
         assert_eq!(open, millis(200));
         let both = [pace(66_000, 1.0), pace(33_000, 1.0)];
@@ -411,33 +399,33 @@ mod tests {
 
     #[test]
     fn at_a_low_rate_the_busy_share_is_that_of_the_rate() {
-        // In its warm-up it was busy all the time, with 10,000/s: at 100/s it is busy for 1 %, at 20/s of
-        // 100/s for 20 %.
+        // In its warm-up it was busy all the time: 10,000/s at 100/s is busy for 1 %, 100/s at 20/s for 20 %.
         assert_eq!(open(100.0, &[pace(10_000, 1.0); 2]), time(Pairing::Requests, 1_000, 60));
         assert_eq!(open(20.0, &[pace(100, 1.0); 2]), time(Pairing::Sequential, 1_000, 300));
         assert_eq!(open(0.25, &[pace(100, 1.0); 2]), time(Pairing::Requests, 4_000, 4_000));
         assert_eq!(open(100.0, &[Pace { busy: None, ..pace(9, 0.0) }; 2]).pairing, Pairing::Sequential);
-        // One alone has nobody to be sent to in turn with.
+        // A single variant cannot share its windows.
         assert_eq!(open(100.0, &[pace(10_000, 1.0)]).pairing, Pairing::Sequential);
     }
 
     #[test]
     fn a_server_of_unknown_cpu_time_is_at_most_as_busy_as_requests_are_in_it() {
         let millis = Nanoseconds::from_millis;
-        // One connection, always a request in it: at most busy all the time, 100/s of 10 ms each.
+        // One connection that always has a request in it: at most busy all the time, 100/s of 10 ms each.
         let busy = Pace::most_busy(millis(990), millis(1_000)).expect("a time");
         assert!((busy.get() - 0.99).abs() < 1e-9);
         let url = |per_second, busy| Pace { busy: Some(busy), ..pace(per_second, 0.0) };
         // 5/s × 10 ms are 5 %, 20/s × 10 ms are 20 %.
         assert_eq!(open(5.0, &[url(100, busy); 2]).pairing, Pairing::Requests);
         assert_eq!(open(20.0, &[url(100, busy); 2]).pairing, Pairing::Sequential);
-        // Eight connections: no more than all the time, whatever waits in the server; 100/s of 800/s are an
+        // Eight connections: at most busy all the time, whatever waits in the server; 100/s of 800/s are an
         // eighth.
         let queued = Pace::most_busy(millis(8_000), millis(1_000)).expect("a time");
         assert_eq!(queued, Ratio::new(1.0));
         assert_eq!(open(100.0, &[url(800, queued); 2]).pairing, Pairing::Sequential);
         assert_eq!(open(70.0, &[url(800, queued); 2]).pairing, Pairing::Requests);
-        // Closed load that thinks for 190 ms after each 10 ms; without think time there is always a request.
+        // Closed load with a think time of 190 ms after each 10 ms; without think time there is always a
+        // request.
         let thinking = Pace::most_busy(millis(50), millis(1_000)).expect("a time");
         assert_eq!(closed(RULE, &[url(5, thinking); 2]).pairing, Pairing::Requests);
         assert_eq!(closed(RULE, &[url(100, busy); 2]).pairing, Pairing::Sequential);

@@ -8,10 +8,9 @@ use weighbridge_judge::stats::scatter::{Observation, Scatter};
 const LEAST: f64 = 4.0;
 const MOST: f64 = 500_000.0;
 
-/// Steps of less are not told.
+/// Smaller steps are not reported.
 pub const MARGIN: f64 = 0.02;
 
-/// The cliffs that are found in a scatter.
 pub fn cliffs(scatter: &Scatter) -> Vec<Cliff> {
     find(scatter, MARGIN).cliffs
 }
@@ -25,9 +24,9 @@ pub const PLANS: [Plan; 3] = [(6, 400), (6, 1500), (10, 2500)];
 /// How sizes are spread over the range, stratified.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spacing {
-    /// As many per byte everywhere.
+    /// Evenly per byte.
     Linear,
-    /// As many per factor everywhere.
+    /// Evenly per factor.
     Logarithmic,
 }
 
@@ -35,13 +34,12 @@ impl Spacing {
     pub const ALL: [Self; 2] = [Self::Linear, Self::Logarithmic];
 }
 
-/// A standard normal by Box and Muller.
 pub fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// One time about a law, of a block of that level.
+/// One time around a law, in a block of that level.
 pub fn time(law: impl Fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha8Rng) -> f64 {
     let tail = match random.random::<f64>() {
         u if u < 0.02 => random.random_range(f64::MIN_POSITIVE..1.0_f64).powf(-1.0 / 1.5),
@@ -50,10 +48,12 @@ pub fn time(law: impl Fn(f64) -> f64, size: f64, level: f64, random: &mut ChaCha
     (law(size) * (level + 0.1 * normal(random)).exp() * tail).round()
 }
 
-/// Times about a law in nanoseconds: lognormal with a spread of 10 %, every fiftieth slower by a Pareto
-/// factor of exponent 1.5 (no variance), blocks that differ by 2 %.
+/// Times around a law in nanoseconds: lognormal with a spread of 10 %; every fiftieth slower by a Pareto
+/// factor of exponent 1.5 (no variance); blocks that differ by 2 %.
 pub fn scatter(law: fn(f64) -> f64, spacing: Spacing, plan: Plan, seed: u64) -> Scatter {
-    drawn(Range { spacing, ..RANGE }, plan, 0.02, seed, |size, level, random| time(law, size, level, random))
+    draw_scatter(Range { spacing, ..RANGE }, plan, 0.02, seed, |size, level, random| {
+        time(law, size, level, random)
+    })
 }
 
 /// Which sizes are asked for.
@@ -62,15 +62,14 @@ pub struct Range {
     pub least: f64,
     pub most: f64,
     pub spacing: Spacing,
-    /// How many sizes there are, asked for again and again; 0 where each request has one of its own.
+    /// How many sizes are used repeatedly; 0 if each request has its own.
     pub sizes: u32,
 }
 
-/// 4 B to 500 kB, as often anywhere.
+/// 4 B to 500 kB, evenly.
 pub const RANGE: Range = Range { least: LEAST, most: MOST, spacing: Spacing::Linear, sizes: 0 };
 
 impl Range {
-    /// The size of one of so many strata.
     fn size(&self, stratum: u32, strata: u32, random: &mut ChaCha8Rng) -> f64 {
         let share = (f64::from(stratum) + random.random::<f64>()) / f64::from(strata);
         match self.spacing {
@@ -81,9 +80,9 @@ impl Range {
     }
 }
 
-/// Times that `draw` makes of a size and the level of a block; levels are normal with the spread `levels`, on
+/// Times that `draw` makes of a size and the level of a block; levels are normal with deviation `levels` on
 /// the log scale.
-pub fn drawn(
+pub fn draw_scatter(
     range: Range,
     (blocks, each): Plan,
     levels: f64,
@@ -106,7 +105,7 @@ pub fn drawn(
     Scatter::new(all)
 }
 
-/// 300 µs and 10 ns a byte, 5 ms more above 87,380 bytes, 30 ns a byte from 250 kB on.
+/// 300 µs and 10 ns a byte, 5 ms more above 87,380 bytes, and 30 ns a byte more above 250 kB.
 pub fn planted(size: f64) -> f64 {
     let step = if size > 87_380.0 { 5e6 } else { 0.0 };
     3e5 + 10.0 * size + step + 20.0 * (size - 250_000.0).max(0.0)
@@ -125,26 +124,26 @@ pub const SMOOTH: [Law; 6] = [
     ("parabola", |s| 3e5 + 5.0 * s + 2e-5 * s * s),
 ];
 
-/// Curves that bend more than a transfer's time does, without a corner: the hardest that a cliff can be told
-/// from.
+/// Curves that bend more than a transfer's time does, without a corner: the hardest to distinguish from a
+/// cliff.
 pub const BENT: [Law; 3] = [
     ("three halves", |s| 3e5 + 2.0 * s + 0.03 * s.powf(1.5)),
     ("a rise over a decade", |s| 3e5 + 5.0 * s + 3e6 / (1.0 + (60_000.0 / s).powf(1.5))),
     ("a bend over a decade", |s| 3e5 + 10.0 * s + 1.2e6 * ((1.0 + (s / 6e4).powi(3)).cbrt() - 1.0)),
 ];
 
-/// The law of a transfer, 300 µs and 10 ns a byte, which other laws are made of.
+/// A transfer, 300 µs and 10 ns a byte, on which other laws are based.
 pub fn plain(size: f64) -> f64 {
     3e5 + 10.0 * size
 }
 
-/// So much more for each further chunk of so many bytes.
+/// `height` more for each further chunk.
 pub fn chunks(size: f64, chunk: f64, height: f64) -> f64 {
     plain(size) + height * (size / chunk).floor()
 }
 
-/// Times of which a share that grows evenly to `most` at the largest size is slower by a factor; spread by 5
-/// %.
+/// Times of which a share is slower by `factor`; the share grows evenly to `most` at the largest size. The
+/// spread is 5 %.
 pub fn shared(most: f64, factor: f64) -> impl Fn(f64, f64, &mut ChaCha8Rng) -> f64 {
     move |size, level, random| {
         let slow = if random.random::<f64>() < most * size / MOST { factor } else { 1.0 };
@@ -152,12 +151,11 @@ pub fn shared(most: f64, factor: f64) -> impl Fn(f64, f64, &mut ChaCha8Rng) -> f
     }
 }
 
-/// A law with the cliffs that it has, and how it is measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
     pub name: &'static str,
     pub law: fn(f64) -> f64,
-    /// What happens where; of stairs their distance.
+    /// For stairs, their distance.
     pub truths: &'static [(Change, f64)],
     pub range: Range,
     pub plan: Plan,
@@ -174,31 +172,31 @@ impl Case {
         Self { range: Range { spacing: Spacing::Logarithmic, ..RANGE }, plan, ..self }
     }
 
-    /// One sample of it.
     pub fn scatter(&self, seed: u64) -> Scatter {
-        drawn(self.range, self.plan, self.levels, seed, |size, level, random| {
+        draw_scatter(self.range, self.plan, self.levels, seed, |size, level, random| {
             time(self.law, size, level, random)
         })
     }
 
-    /// How far off a cliff is that is told of this truth; `None` where none is.
+    /// The relative error of the cliff reported for this truth; `None` if there is none.
     pub fn off(found: &[Cliff], (change, truth): (Change, f64)) -> Option<f64> {
         let off = |cliff: &Cliff| cliff.period.unwrap_or(cliff.place).point / truth - 1.0;
-        let those = found.iter().filter(|cliff| cliff.change == change && is_of(cliff, truth));
+        let those = found.iter().filter(|cliff| cliff.change == change && matches_truth(cliff, truth));
         those.map(off).min_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
 
-    /// How many cliffs are told of no truth.
+    /// Number of reported cliffs that no truth explains.
     pub fn false_ones(&self, found: &[Cliff]) -> usize {
         let is_true = |cliff: &&Cliff| {
-            self.truths.iter().any(|(change, truth)| *change == cliff.change && is_of(cliff, *truth))
+            self.truths.iter().any(|(change, truth)| *change == cliff.change && matches_truth(cliff, *truth))
         };
         found.iter().filter(|cliff| !is_true(cliff)).count()
     }
 }
 
-/// Within 5 % of it, or between the two sizes next to it: where sizes are far apart nobody knows better.
-fn is_of(cliff: &Cliff, truth: f64) -> bool {
+/// Within 5 % of the truth, or between its neighbouring sizes: if sizes are far apart, the place is not known
+/// better.
+fn matches_truth(cliff: &Cliff, truth: f64) -> bool {
     let place = cliff.period.unwrap_or(cliff.place);
     (place.point / truth - 1.0).abs() <= 0.05 || (place.lower <= truth && truth <= place.upper)
 }
@@ -215,7 +213,7 @@ fn from(size: f64, place: f64, slope: f64) -> f64 {
     slope * (size - place).max(0.0)
 }
 
-/// What is to be found where it is.
+/// Cases with their cliffs.
 pub const CASES: [Case; 14] = [
     Case::new("5 ms above 4 kB", |s| plain(s) + above(s, 4e3, 5e6), &[(LEVEL, 4e3)]),
     Case {
@@ -261,7 +259,7 @@ pub const CASES: [Case; 14] = [
     },
 ];
 
-/// Laws whose median turns where nothing happens, or whose cliff has too few requests on one side.
+/// Laws whose median changes where nothing happens, or whose cliff has too few requests on one side.
 pub const SILENT: [Case; 4] = [
     Case::new("5 ms above 1 kB", |s| plain(s) + above(s, 1e3, 5e6), &[]),
     Case::new("5 ms above 499 kB", |s| plain(s) + above(s, 499e3, 5e6), &[]),
@@ -269,5 +267,5 @@ pub const SILENT: [Case; 4] = [
     Case::new("40 ns/B more from 450 kB", |s| plain(s) + from(s, 450e3, 40.0), &[]).over_factors(PLANS[1]),
 ];
 
-/// Most of a share of slower requests that grows with the size, and how much slower they are.
+/// The largest share of slower requests, which grows with the size, and their factor.
 pub const SHARES: [(f64, f64); 4] = [(0.9, 1.5), (0.9, 3.0), (0.6, 1.5), (0.9, 1.2)];

@@ -1,4 +1,4 @@
-//! Synthetic trials: what a generator would have recorded of requests whose times the test chose.
+//! Synthetic trials: records as of a generator, of requests whose times the test chose.
 
 #![allow(dead_code)] // each test file uses its own part
 
@@ -16,7 +16,6 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::{Cost, Summary};
 
-/// One request as the test wants it.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
     pub operation: u16,
@@ -27,7 +26,6 @@ pub struct Request {
     pub service: u64,
 }
 
-/// A good reply after `service` nanoseconds.
 pub fn good(service: u64) -> Request {
     Request { operation: 0, outcome: Outcome::Ok, waited: 0, service }
 }
@@ -52,7 +50,6 @@ impl Place {
     }
 }
 
-/// A trial of one variant in one block at point 0.
 pub fn trial(block: u32, variant: u16) -> TrialRecord {
     TrialRecord {
         block,
@@ -68,7 +65,6 @@ pub fn trial(block: u32, variant: u16) -> TrialRecord {
     }
 }
 
-/// Adds a window that carried these requests.
 pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
     let started = trial.windows.last().map_or(Timestamp::from_nanos(1_000), |last| last.figures.ended);
     let time = requests.iter().map(|r| r.waited + r.service).sum::<u64>() / place.connections;
@@ -85,7 +81,7 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
     let mut operations: Vec<u16> = requests.iter().map(|r| r.operation).collect();
     operations.sort_unstable();
     operations.dedup();
-    let of = |operation: u16| figures(requests, |r| r.operation == operation, operation);
+    let operation_figures = |operation: u16| figures(requests, |r| r.operation == operation, operation);
     let count = requests.len() as u64;
     trial.windows.push(WindowRecord {
         kind: place.kind,
@@ -99,7 +95,7 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
             offered: count,
             requests: count,
             errors,
-            operations: operations.into_iter().filter_map(of).collect(),
+            operations: operations.into_iter().filter_map(operation_figures).collect(),
             all: figures(requests, |_| true, 0),
             traffic: Traffic {
                 sent: Bytes::new(100 * count),
@@ -135,8 +131,12 @@ fn record(request: &Request, due: Timestamp) -> RequestRecord {
     }
 }
 
-fn figures(requests: &[Request], of: impl Fn(&Request) -> bool, operation: u16) -> Option<OperationFigures> {
-    let good: Vec<_> = requests.iter().filter(|r| r.outcome == Outcome::Ok && of(r)).collect();
+fn figures(
+    requests: &[Request],
+    is_counted: impl Fn(&Request) -> bool,
+    operation: u16,
+) -> Option<OperationFigures> {
+    let good: Vec<_> = requests.iter().filter(|r| r.outcome == Outcome::Ok && is_counted(r)).collect();
     let sorted = |time: fn(&Request) -> u64| {
         let mut times: Vec<u64> = good.iter().map(|r| time(r)).collect();
         times.sort_unstable();
@@ -193,8 +193,8 @@ pub fn question(variants: &[&str]) -> Question {
     }
 }
 
-/// Blocks of rounds of two variants with AB and BA in turn; `requests(variant, block, round)` says what a
-/// window carried.
+/// Blocks of rounds of two variants, AB and BA in turn; `requests(variant, block, round)` gives the requests
+/// of a window.
 pub fn run(
     blocks: u32,
     rounds: u32,
@@ -215,29 +215,27 @@ pub fn run(
     trials
 }
 
-/// The row of a variant's quantity; panics with the table's rows where there is none.
+/// The row of a quantity; panics and prints the rows if there is none.
 pub fn cost<'a>(summary: &'a Summary, operation: &str, quantity: Quantity) -> &'a Cost {
     let row = summary.costs.iter().find(|c| c.operation == operation && c.quantity == quantity);
     row.unwrap_or_else(|| panic!("no row `{operation}` {quantity}"))
 }
 
-/// The point of a row's ratio.
 pub fn ratio(summary: &Summary, quantity: Quantity) -> f64 {
     cost(summary, "get", quantity).ratio.expect("a ratio").point
 }
 
-/// A seeded random stream.
 pub fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-/// A standard normal by Box and Muller (1958).
+/// Standard normal by Box and Muller (1958).
 pub fn normal(random: &mut ChaCha8Rng) -> f64 {
     let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
     (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
 }
 
-/// Times about `middle` with a relative spread, as many as asked.
+/// Times around `middle` with a relative spread.
 pub fn noisy(random: &mut ChaCha8Rng, middle: f64, spread: f64, count: usize) -> Vec<Request> {
     (0..count).map(|_| good((middle * (1.0 + spread * normal(random))).max(1.0) as u64)).collect()
 }

@@ -1,5 +1,5 @@
-//! Batches: what happens to the host between two of them is in no cost, and two variants of different batches
-//! are told apart through the baseline alone.
+//! Batches: changes of the host between batches are in no cost, and variants of different batches are
+//! compared through the baseline alone.
 
 use crate::common;
 
@@ -16,13 +16,13 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_model::summary::{Cost, Summary};
 
-/// The host is so much slower during the second batch.
+/// The host is slower by this factor during the second batch.
 const HOST: f64 = 1.3;
 const BATCHES: [[u16; 2]; 2] = [[0, 1], [0, 2]];
-/// What each variant takes, in baselines.
+/// Time of each variant relative to the baseline.
 const FACTORS: [f64; 3] = [1.0, 1.2, 1.1];
 
-/// Six blocks of two batches, ten rounds of 300 requests about 100 µs each, the batches in either order.
+/// Six blocks of two batches in either order, with ten rounds of 300 requests of about 100 µs.
 fn drifting() -> Vec<TrialRecord> {
     let mut random = random(41);
     let mut trials = Vec::new();
@@ -80,13 +80,13 @@ fn what_the_host_does_between_batches_cancels_in_every_cost() {
         assert_near(row(&summary, variant, Quantity::MemoryPeak), 1.0);
         assert_eq!(row(&summary, variant, Quantity::ResponseP50).ratio.expect("measured").blocks, 6);
     }
-    // A difference is in the time of its own batch: 10 µs on a host that is slower by three tenths are 13 µs.
+    // A difference is in the time of its own batch: 10 µs on a host that is slower by 30 % are 13 µs.
     let difference = row(&summary, "c", Quantity::ResponseP50).difference.expect("measured").point;
     assert!((difference / 13_000.0 - 1.0).abs() < 0.1, "{difference}");
 }
 
 #[test]
-fn the_baselines_own_row_merges_its_trials_and_batches_are_told() {
+fn the_baselines_own_row_merges_its_trials_and_batches_are_reported() {
     let summary = summarise(&question(&["a", "b", "c"]), &drifting());
     let [a, b, c] = &summary.variants[..] else { panic!("three") };
     assert_eq!((a.blocks, a.windows, a.requests), (6, 120, 36_000));
@@ -94,7 +94,7 @@ fn the_baselines_own_row_merges_its_trials_and_batches_are_told() {
     assert_eq!((&a.batches[..], &b.batches[..], &c.batches[..]), (&[0, 1][..], &[0][..], &[1][..]));
     let note = summary.findings.iter().find(|finding| finding.name == "batches").expect("a note");
     assert!(note.evidence.contains("`a` of its own batch: `b` | `c`"), "{}", note.evidence);
-    // The step between its two lives is no drift and no second level of either.
+    // The step between its two lives is neither drift nor a second level.
     assert_eq!(summary.validity, Validity::Valid, "{:?}", summary.findings);
     for name in ["drift", "two levels"] {
         assert!(!summary.findings.iter().any(|finding| finding.name == name), "{:?}", summary.findings);
@@ -117,7 +117,7 @@ fn variants_of_different_batches_are_compared_through_the_baseline() {
     let bridge = Bridge { variant: VariantId(2), name: "a".to_owned() };
     let summary = summarise_through(&question(&["b", "c"]), &bridged(), &bridge);
     assert_eq!(summary.variants.len(), 2, "the baseline has no row here");
-    // VariantSamples by side by name alone, the host's three tenths would be taken for the variant's.
+    // A direct comparison would attribute the host's 30 % to the variant.
     for quantity in [Quantity::ResponseP50, Quantity::ResponseMean, Quantity::ResponseP90] {
         assert_near(row(&summary, "c", quantity), 1.1 / 1.2);
     }
@@ -189,8 +189,8 @@ fn intervals_cover_as_they_say_whatever_the_host_does_between_batches() {
     assert!(covered.iter().all(|hits| (554..=586).contains(hits)), "{covered:?} of {RUNS}");
 }
 
-/// One and a half cores busy in one batch, one in the other, half as long; a generator of 0.9 and services of
-/// 0.4.
+/// One and a half cores busy in one batch, one core in the other, which is half as long; generator 0.9 and
+/// services 0.4.
 fn with_roles(mut trials: Vec<TrialRecord>) -> Vec<TrialRecord> {
     let millis = Nanoseconds::from_millis;
     for trial in &mut trials {
@@ -220,7 +220,7 @@ fn roles_of_a_blocks_batches_are_pooled_and_close_the_sum() {
     assert!((roles.resolution - 0.1 / 3.0).abs() < 1e-12, "{roles:?}");
     let (lower, upper) = roles.unattributed.interval().expect("six blocks");
     assert!(lower < roles.unattributed.point && roles.unattributed.point < upper);
-    // Half a block is no figure.
+    // Half a block gives no figure.
     let mut cut = with_roles(drifting());
     cut.iter_mut()
         .filter(|trial| trial.block == 0 && trial.batch == 1)

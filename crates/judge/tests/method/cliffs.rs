@@ -1,28 +1,23 @@
-//! Cliffs on synthetic samples whose law is known: planted ones are found where they are, smooth curves have
-//! none.
+//! Cliffs on synthetic samples with known laws: planted ones are found in place, smooth curves have none.
 
 use crate::cliff_laws;
 
 use cliff_laws::{
-    BENT, CASES, Case, MARGIN, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, drawn, planted,
+    BENT, CASES, Case, MARGIN, PLANS, RANGE, SHARES, SILENT, SMOOTH, Spacing, cliffs, draw_scatter, planted,
     scatter, shared,
 };
-use weighbridge_judge::stats::cliffs::{Bounded, Change, Cliff, find};
+use weighbridge_judge::stats::cliffs::{Change, Cliff, find};
 
 const SEEDS: u64 = 20;
 const STEP: f64 = 87_380.0;
 const CORNER: f64 = 250_000.0;
 
-fn of(found: &[Cliff], change: Change) -> Option<&Cliff> {
+fn find_change(found: &[Cliff], change: Change) -> Option<&Cliff> {
     found.iter().find(|cliff| cliff.change == change)
 }
 
-fn holds(bounded: Bounded, truth: f64) -> bool {
-    bounded.lower <= truth && truth <= bounded.upper
-}
-
-/// 5 ms above 87,380 bytes and another slope from 250 kB on: both within 5 % of their place, and nothing
-/// else.
+/// 5 ms above 87,380 bytes and another slope from 250 kB on: both found within 5 % of their place, and
+/// nothing else.
 #[test]
 fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
     let linear = PLANS.map(|plan| (Spacing::Linear, plan));
@@ -31,7 +26,7 @@ fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
         for seed in 0..SEEDS {
             let found = cliffs(&scatter(planted, spacing, plan, seed));
             let (Some(step), Some(corner), 2) =
-                (of(&found, Change::Level), of(&found, Change::Slope), found.len())
+                (find_change(&found, Change::Level), find_change(&found, Change::Slope), found.len())
             else {
                 panic!("{spacing:?} {plan:?} {seed}: {found:?}");
             };
@@ -39,13 +34,13 @@ fn a_planted_step_and_a_planted_corner_are_found_in_every_seed() {
             assert!(off.iter().all(|off| off.abs() <= 0.05), "{spacing:?} {plan:?} {seed}: {found:?}");
             let truths =
                 [(step.place, STEP), (corner.place, CORNER), (step.height, 5e6), (corner.height, 20.0)];
-            for (count, (bounded, truth)) in held.iter_mut().zip(truths) {
-                *count += u32::from(holds(bounded, truth));
+            for (count, (interval, truth)) in held.iter_mut().zip(truths) {
+                *count += u32::from(interval.contains(truth));
             }
             asked += 1;
         }
     }
-    // Nominally 95 %; of so few, three standard errors below are 88 %.
+    // Nominally 95 %; for this number of cases, three standard errors below are 88 %.
     assert!(held.iter().all(|held| f64::from(*held) >= 0.88 * f64::from(asked)), "{held:?} of {asked}");
 }
 
@@ -63,7 +58,7 @@ fn a_smooth_curve_has_none_in_any_seed() {
     }
 }
 
-/// Where a curve bends without a corner, one in a hundred samples may be mistaken.
+/// A curve that bends without a corner may cause one false cliff in a hundred samples.
 #[test]
 fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
     let (mut alarms, mut asked) = (0, 0);
@@ -78,7 +73,7 @@ fn a_gentle_bend_is_seldom_taken_for_a_cliff() {
     assert!(alarms * 40 <= asked, "{alarms} of {asked}");
 }
 
-/// Each within 5 % of its place, or between the two sizes next to it, and nothing else.
+/// Each within 5 % of its place, or between the neighbouring sizes, and nothing else.
 fn assert_found(cases: &[Case]) {
     for case in cases {
         let mut missed = vec![0; case.truths.len()];
@@ -105,7 +100,7 @@ fn stairs_and_cliffs_of_blocks_that_differ_are_found_where_they_are_and_no_other
     assert_found(stairs);
 }
 
-/// What has too few requests on one side is not told as something else.
+/// A cliff with too few requests on one side is not reported as something else.
 #[test]
 fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
     for case in SILENT {
@@ -119,17 +114,17 @@ fn a_cliff_too_near_an_end_is_not_told_as_another_one() {
     assert!(judged.corners.0 > judged.steps.0 && judged.corners.1 < judged.steps.1, "{judged:?}");
 }
 
-/// The median leaves the fast requests for the slow ones where these become the more; nothing happens there.
-/// Of few requests one sample in twenty may be mistaken.
+/// The median changes from fast to slow requests where these become the majority; nothing else happens there.
+/// With few requests, one sample in twenty may have a false cliff.
 #[test]
 fn a_growing_share_of_slow_requests_is_no_cliff() {
     for (most, factor) in SHARES {
         for (plan, allowed) in [(PLANS[0], 1), (PLANS[1], 0)] {
-            let told = |seed: &u64| {
-                let sample = drawn(RANGE, plan, 0.02, *seed, shared(most, factor));
+            let has_cliffs = |seed: &u64| {
+                let sample = draw_scatter(RANGE, plan, 0.02, *seed, shared(most, factor));
                 !cliffs(&sample).is_empty()
             };
-            let alarms: Vec<u64> = (500..500 + SEEDS).filter(told).collect();
+            let alarms: Vec<u64> = (500..500 + SEEDS).filter(has_cliffs).collect();
             assert!(alarms.len() <= allowed, "{most} {factor} {plan:?}: {alarms:?}");
         }
     }
@@ -142,7 +137,7 @@ fn fewer_than_four_blocks_and_a_handful_of_sizes_have_no_cliff() {
 }
 
 #[test]
-fn a_step_below_the_margin_is_not_told() {
+fn a_step_below_the_margin_is_not_reported() {
     let small = |s: f64| 3e5 + 10.0 * s + if s > STEP { 5e6 } else { 0.0 };
     let sample = scatter(small, Spacing::Linear, PLANS[1], 3);
     assert_eq!(cliffs(&sample).len(), 1);

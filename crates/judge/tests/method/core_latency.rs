@@ -1,4 +1,4 @@
-//! Cores in two places: what is said of a run in which a hypervisor moved them.
+//! Cores in two places: the findings on a run in which a hypervisor moved them.
 
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::Validity;
@@ -8,9 +8,9 @@ use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, run};
 
-/// Eight blocks of forty rounds. In every third ten rounds, other ones in each block, the cores are
-/// neighbours and the baseline takes 14 µs; else it takes `far`. The variant takes so many times as long in
-/// either place.
+/// Eight blocks of forty rounds. In every third group of ten rounds, a different one in each block, the cores
+/// are neighbours and the baseline takes 14 µs; otherwise it takes `far`. `costs` are the variant's factors
+/// near and far.
 fn moving(seed: u64, far: f64, costs: [f64; 2]) -> Vec<TrialRecord> {
     let is_near = |block: u32, round: u32| (round / 10 + block).is_multiple_of(3);
     let mut random = random(seed);
@@ -37,7 +37,7 @@ fn found<'a>(summary: &'a Summary, name: &str) -> Option<&'a Finding> {
 }
 
 #[test]
-fn times_in_either_place_and_costs_in_either_place_are_told() {
+fn times_and_costs_in_both_places_are_reported() {
     let summary = summarise(&asked(), &moving(1, 18_000.0, [1.14, 1.20]));
     let moved = found(&summary, "cores moved").expect("a finding");
     assert!(
@@ -64,7 +64,7 @@ fn times_in_either_place_and_costs_in_either_place_are_told() {
 }
 
 #[test]
-fn what_times_do_not_show_is_not_told() {
+fn places_without_an_effect_on_times_are_not_reported() {
     let summary = summarise(&asked(), &moving(2, 14_000.0, [1.14, 1.14]));
     assert!(found(&summary, "cores moved").is_none(), "{:?}", summary.findings);
     let mut one_place = moving(3, 14_000.0, [1.14, 1.14]);
@@ -80,20 +80,21 @@ fn what_times_do_not_show_is_not_told() {
     assert!(found(&summary, "cores moved").is_none() && found(&summary, "depends on core latency").is_none());
 }
 
-/// p below 1 %, and outside the interval at that: in 100 runs fewer than four.
+/// p below 1 %, and outside the interval too: fewer than four of 100 runs.
 #[test]
-fn a_cost_that_is_the_same_in_both_places_is_seldom_told_to_differ() {
-    let told = (0..100).filter(|seed| {
+fn a_cost_that_is_the_same_in_both_places_is_seldom_reported_to_differ() {
+    let alarms = (0..100).filter(|seed| {
         let summary = summarise(&asked(), &moving(100 + seed, 18_000.0, [1.1, 1.1]));
         found(&summary, "depends on core latency").is_some()
     });
-    assert!(told.count() < 4);
+    assert!(alarms.count() < 4);
 }
 
-/// Warm-ups among neighbours, where the variant costs 14 %; rounds far from each other, where it costs 30 %.
+/// The warm-up has neighbouring cores, where the variant costs 14 %; the rounds have distant ones, where it
+/// costs 30 %.
 #[test]
 fn a_warm_up_in_another_place_says_nothing_of_turns() {
-    let of_place = |known: bool| {
+    let run_with_place = |known: bool| {
         let mut random = random(5);
         let mut trials = run(6, 20, |variant, _, _| {
             noisy(&mut random, [18_000.0, 23_400.0][usize::from(variant)], 0.02, 200)
@@ -111,6 +112,6 @@ fn a_warm_up_in_another_place_says_nothing_of_turns() {
         }
         found(&summarise(&asked(), &trials), "depends on turns").is_some()
     };
-    assert!(of_place(false), "what is not known is held against the warm-up");
-    assert!(!of_place(true));
+    assert!(run_with_place(false), "what is not known is held against the warm-up");
+    assert!(!run_with_place(true));
 }

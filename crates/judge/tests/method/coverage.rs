@@ -1,5 +1,5 @@
-//! Intervals cover what they say and false alarms are as rare as they say: the fast form. The long one, whose
-//! table docs/STUDY.md shows, is `peers/trust/coverage`.
+//! Intervals cover what they state, and false alarms are as rare as stated: the fast form.
+//! `peers/trust/coverage` is the long form, with its table in docs/STUDY.md.
 
 use crate::simulation;
 
@@ -9,11 +9,11 @@ use simulation::{Bootstrap, Look, Share, simulate};
 const LOOK: Look = Look { blocks: 10, bootstrap: Bootstrap::LeftOut, flag_every: 8 };
 const RUNS: u64 = 500;
 
-fn of_shape(shape: Shape) -> impl Iterator<Item = &'static Law> {
+fn laws_of_shape(shape: Shape) -> impl Iterator<Item = &'static Law> {
     LAWS.iter().filter(move |law| law.shape == shape)
 }
 
-/// Four standard deviations of the binomial law about `wanted`.
+/// Within four binomial standard deviations of `wanted`.
 fn assert_near(share: Share, wanted: f64, what: &str) {
     let within = 4.0 * (wanted * (1.0 - wanted) / f64::from(share.of)).sqrt();
     assert!((share.get() - wanted).abs() < within, "{what}: {share:?} is {:.4}", share.get());
@@ -21,7 +21,7 @@ fn assert_near(share: Share, wanted: f64, what: &str) {
 
 #[test]
 fn intervals_cover_95_percent_under_every_law_whose_blocks_are_near_normal() {
-    for law in of_shape(Shape::NearNormal) {
+    for law in laws_of_shape(Shape::NearNormal) {
         let outcome = simulate(law, Truth::Cost, 0..RUNS, LOOK);
         for (blocks, share) in &outcome.covered {
             assert_near(*share, 0.95, &format!("{} over {blocks} blocks", law.name));
@@ -52,14 +52,14 @@ fn a_variant_against_itself_excludes_zero_one_time_in_twenty_with_and_without_th
 
 #[test]
 fn heavy_tails_and_stalls_cover_less_and_are_flagged() {
-    for law in of_shape(Shape::HeavyTail) {
+    for law in laws_of_shape(Shape::HeavyTail) {
         let runs = if law.name.starts_with("stalls") { 200 } else { 600 };
         let outcome = simulate(law, Truth::Cost, 0..runs, LOOK);
         let six = outcome.covered[&6].get();
         assert!(six >= 0.85, "{}: {six}", law.name);
         let (flagged, name) = (outcome.flagged.get(), law.name);
-        // A tail can be flagged only where some of it was seen: rarely in 60 windows where the exponent is 3,
-        // mostly where it is 2.1, always where the server stalls.
+        // A tail can be flagged only if some of it was seen: rarely in 60 windows with exponent 3, mostly
+        // with 2.1, always if the server stalls.
         let wanted = match name {
             _ if name.contains("Pareto 3") => 0.01,
             _ if name.contains("Pareto 2.1") => 0.35,

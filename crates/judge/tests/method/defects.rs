@@ -1,5 +1,5 @@
-//! Method defects of earlier benchmark systems, each with the guard that falls to the judge. The number is
-//! the defect's in the project's list; 7 and 17 are also guarded beside the functions that compute them.
+//! Method defects of earlier benchmark systems, each with the judge's guard. Numbers are those of the
+//! project's list; 7 and 17 are also guarded in the modules that compute them.
 
 use crate::common;
 
@@ -64,7 +64,7 @@ fn defect_5_throughput_is_replies_over_time_and_not_one_over_the_latency() {
     assert!((ratio(&summary, Quantity::Throughput) - 4.0).abs() < 1e-9);
 }
 
-/// 6: a percentile range of single requests was drawn and called a confidence interval.
+/// 6: a percentile range of single requests was draw_scatter and called a confidence interval.
 #[test]
 fn defect_6_the_interval_is_of_the_mean_over_blocks_and_not_the_range_of_requests() {
     let half_width = |spread: f64, blocks: u32| {
@@ -76,8 +76,8 @@ fn defect_6_the_interval_is_of_the_mean_over_blocks_and_not_the_range_of_request
         let (lower, upper) = cost(&summary, "get", Quantity::ResponseMean).ratio.unwrap().interval().unwrap();
         0.5 * (upper - lower)
     };
-    // Requests spread by 20 %; 4,000 a block make the block's mean good to 0.3 %, and more blocks make it
-    // better.
+    // Requests spread by 20 %; with 4,000 in a block, its mean is accurate to 0.3 %, and more blocks improve
+    // it.
     let (few, many) = (half_width(0.2, 6), half_width(0.2, 24));
     assert!(few < 0.02 && many < few, "{few} {many}");
 }
@@ -116,7 +116,7 @@ fn defect_9_a_client_at_its_limit_withholds_verdicts_on_throughput() {
         Verdict::Lower,
         "times are not withheld"
     );
-    // The same client beside services that use 95 % of their core is not the limit.
+    // The same client with services that use 95 % of their core is not the limit.
     for window in trials.iter_mut().flat_map(|t| &mut t.windows) {
         let time = window.figures.ended.since(window.figures.started);
         window.cpu[0].cpu = Nanoseconds::from_nanos(time.as_nanos() * 95 / 100);
@@ -169,7 +169,7 @@ fn defect_13_a_variant_without_a_byte_on_the_wire_is_not_what_it_says() {
 #[test]
 fn defect_14_windows_are_paired_by_round_so_that_shared_drift_cancels() {
     let mut random = random(34);
-    // The host becomes 4× slower over a block; the variant costs 1 % more all along. One of its windows is
+    // The host becomes 4× slower over a block; the variant always costs 1 % more. One of its windows is
     // missing.
     let mut trials = run(6, 60, |variant, _, round| {
         let host = 1.0 + 3.0 * f64::from(round) / 60.0;

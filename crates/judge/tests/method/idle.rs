@@ -1,4 +1,4 @@
-//! The idle check: rounds in which idle cores waited the other way, and what is said of them.
+//! The idle check: rounds in which idle cores waited the other way, and the findings on them.
 
 use weighbridge_judge::{Question, summarise};
 use weighbridge_model::estimate::Validity;
@@ -9,8 +9,8 @@ use weighbridge_model::summary::{Finding, Severity, Summary};
 
 use crate::common::{Place, add_window, noisy, normal, question, random, ratio, run};
 
-/// Six blocks of twenty rounds in which the variant takes `cost` times as long, and of four more in which it
-/// takes `checked` times as long.
+/// Six blocks of twenty rounds in which the variant takes `cost` times the baseline's time, and of four check
+/// rounds in which it takes `checked` times that.
 fn with_check(seed: u64, cost: f64, checked: f64) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let starts: Vec<f64> = (0..6).map(|_| 0.003 * normal(&mut random)).collect();
@@ -43,7 +43,7 @@ fn found<'a>(summary: &'a Summary, name: &str) -> Option<&'a Finding> {
 }
 
 #[test]
-fn both_costs_are_told_where_they_differ_and_neither_is_called_wrong() {
+fn both_costs_are_reported_if_they_differ_and_neither_is_called_wrong() {
     let awake = summarise(&asked(Idle::Polled), &with_check(1, 1.14, 1.48));
     let finding = found(&awake, "depends on idle cores").expect("a finding");
     assert_eq!(
@@ -52,7 +52,7 @@ fn both_costs_are_told_where_they_differ_and_neither_is_called_wrong() {
     );
     assert_eq!((finding.severity, awake.validity), (Severity::Note, Validity::Valid));
     assert!((ratio(&awake, awake.headline) - 1.14).abs() < 0.005, "the check is in no estimate");
-    // The same record of a run that left cores as the host has them: the two change places.
+    // The same record, but the run left cores as the host has them: the two costs change places.
     let asleep = summarise(&asked(Idle::Host), &with_check(1, 1.14, 1.48));
     let evidence = &found(&asleep, "depends on idle cores").expect("a finding").evidence;
     assert!(evidence.ends_with("sleep between requests +14.0 %; kept awake +48.0 %"), "{evidence}");
@@ -68,18 +68,18 @@ fn a_cost_that_is_pooled_is_checked_by_its_windows() {
     }
 }
 
-/// p below 1 %, and outside the interval at that: in 100 runs fewer than four.
+/// p below 1 %, and outside the interval too: fewer than four of 100 runs.
 #[test]
-fn a_cost_that_is_the_same_either_way_is_seldom_told_to_differ() {
-    let told = (0..100).filter(|seed| {
+fn a_cost_that_is_the_same_either_way_is_seldom_reported_to_differ() {
+    let alarms = (0..100).filter(|seed| {
         let summary = summarise(&asked(Idle::Polled), &with_check(100 + seed, 1.1, 1.1));
         found(&summary, "depends on idle cores").is_some()
     });
-    assert!(told.count() < 4);
+    assert!(alarms.count() < 4);
 }
 
 #[test]
-fn who_could_not_keep_cores_awake_is_told_why_and_what_would_let_them() {
+fn a_run_that_could_not_keep_cores_awake_says_why_and_what_would_help() {
     let refused = Question {
         idle: Some(IdleWait {
             asked: Idle::Polled,

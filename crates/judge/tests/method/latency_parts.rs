@@ -1,4 +1,4 @@
-//! Where the time of relayed requests went, of whole runs whose parts are known.
+//! Parts of relayed requests' times in whole runs with known parts.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ use weighbridge_model::summary::{RoleUse, SampleCounts, Summary};
 
 const BLOCKS: u32 = 6;
 
-/// What one request took: waiting, outside and inside its relay's call; a direct one has nothing inside.
+/// Parts of one request: waiting, outside and inside its relay's call; a direct one has nothing inside.
 #[derive(Clone, Copy)]
 struct Law {
     waiting: u64,
@@ -49,8 +49,7 @@ fn sample(size: u64, round: u32, law: Law, retries: u32) -> Sample {
     }
 }
 
-/// Blocks of variants whose requests take so long by variant, block and number of the request in its round of
-/// 60.
+/// Blocks of variants; `law(variant, block, request)` gives the times of the 60 requests of each round.
 fn run(variants: u16, law: impl Fn(u16, u32, u64) -> Law) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for block in 0..BLOCKS {
@@ -79,12 +78,12 @@ fn part(relay: &RelayParts, part: TimePart) -> &PartTimes {
     relay.parts.iter().find(|one| one.part == part).unwrap_or_else(|| panic!("no {}", part.name()))
 }
 
-fn mean(relay: &RelayParts, of: TimePart) -> f64 {
-    part(relay, of).mean_ns.point
+fn mean(relay: &RelayParts, time_part: TimePart) -> f64 {
+    part(relay, time_part).mean_ns.point
 }
 
-/// Relays 0 and 2, the peer itself as 1. Skewed, so that medians of parts cannot add up to the median of the
-/// whole.
+/// Relays 0 and 2, and the peer itself as 1. Skewed, so that medians of parts do not add up to the median of
+/// the whole.
 fn law(variant: u16, block: u32, n: u64) -> Law {
     let host = 100 * u64::from(block);
     match variant {
@@ -103,9 +102,9 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
     let [go, slow] = &summary.relays[..] else { panic!("{:?}", summary.relays) };
     assert_eq!((go.variant.as_str(), slow.variant.as_str()), ("go", "slow"));
     assert_eq!((go.direct.as_deref(), go.requests, go.failed, go.left_out), (Some("peer"), 720, 0, 0));
-    // A third of the requests has each of the extras; blocks differ by 0 to 500 ns, 250 on average.
+    // Each of the extras is in a third of the requests; blocks differ by 0 to 500 ns, 250 on average.
     let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.abs().max(1.0);
-    for (of, truth) in [
+    for (time_part, truth) in [
         (TimePart::Waiting, 10_500.0),
         (TimePart::Outside, 43_000.0),
         (TimePart::Inside, 52_250.0),
@@ -113,7 +112,7 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
         (TimePart::Client, 32_000.0),
         (TimePart::Response, 105_750.0),
     ] {
-        assert!(near(mean(go, of), truth), "{}: {}", of.name(), mean(go, of));
+        assert!(near(mean(go, time_part), truth), "{}: {}", time_part.name(), mean(go, time_part));
     }
     let client = part(go, TimePart::Client).mean_ns;
     assert!(
@@ -122,14 +121,14 @@ fn parts_of_requests_add_up_and_the_call_is_cut_by_who_asks_directly() {
     );
     let inside = part(go, TimePart::Inside).mean_ns;
     assert!(inside.lower.zip(inside.upper).is_some_and(|(l, u)| u - l > 300.0), "{inside:?}");
-    let p50 = |of: TimePart| part(go, of).p50_ns.map(|p50| p50.point);
+    let p50 = |time_part| part(go, time_part).p50_ns.map(|p50| p50.point);
     let sum: f64 = [TimePart::Waiting, TimePart::Outside, TimePart::Inside].into_iter().filter_map(p50).sum();
     assert!(p50(TimePart::Response).is_some_and(|whole| whole > sum + 5_000.0), "medians do not add up");
     assert_eq!((p50(TimePart::Server), p50(TimePart::Client)), (None, None));
 }
 
 #[test]
-fn curves_pass_over_who_told_of_no_call() {
+fn variants_without_reported_calls_have_no_curve_of_them() {
     let curves = detail(&asked(&["go", "peer", "slow"]), &run(3, law)).size_curves;
     let relayed = curves.iter().filter(|curve| curve.time == SizeTime::Relayed);
     assert_eq!(relayed.map(|curve| curve.variant.as_str()).collect::<Vec<_>>(), ["go", "slow"]);
@@ -139,7 +138,7 @@ fn curves_pass_over_who_told_of_no_call() {
 fn what_was_carried_is_bytes_over_the_time_of_whole_windows() {
     let mut trials = run(1, law);
     for trial in &mut trials {
-        // Windows take 60 µs each; the second is not whole among those kept, and one of the first failed.
+        // Windows take 60 µs each; a request of the second was not kept, and one of the first failed.
         trial.samples.pop();
         trial.samples[0].outcome = Outcome::Error(ErrorKind::Check);
     }
@@ -159,7 +158,7 @@ fn what_was_carried_is_bytes_over_the_time_of_whole_windows() {
 }
 
 #[test]
-fn roles_are_told_apart_where_there_are_several() {
+fn roles_are_separate_if_there_are_several() {
     let mut trials = run(2, law);
     let alone = summarise(&question(&["go", "other"]), &trials);
     assert_eq!(alone.roles, []);
@@ -172,7 +171,7 @@ fn roles_are_told_apart_where_there_are_several() {
         trial.memory.push(RoleMemory { role: "peer".to_owned(), point: PointId(0), peak });
     }
     let summary = summarise(&question(&["go", "other"]), &trials);
-    let told = |one: &RoleUse| {
+    let shown = |one: &RoleUse| {
         let [cpu, memory] =
             [&one.cpu_per_operation, &one.memory_peak].map(|e| e.as_ref().expect("told").point);
         (one.variant.clone(), one.role.clone(), cpu, memory)
@@ -182,15 +181,15 @@ fn roles_are_told_apart_where_there_are_several() {
         (name.clone(), "peer".to_owned(), 4_000.0, 3.0 * mib),
         (name, "service".to_owned(), 10_000.0, 10.0 * mib),
     ];
-    assert_eq!(summary.roles.iter().map(told).collect::<Vec<_>>(), truth);
+    assert_eq!(summary.roles.iter().map(shown).collect::<Vec<_>>(), truth);
 }
 
 #[test]
-fn parts_are_compared_with_the_baselines_and_told_by_size() {
+fn parts_are_compared_with_the_baselines_and_reported_by_size() {
     let summary = summarise(&asked(&["go", "peer", "slow"]), &run(3, law));
     let [go, slow] = &summary.relays[..] else { panic!("two relays") };
     assert!(go.parts.iter().all(|part| part.cost.is_none()), "the baseline");
-    let cost = |of: TimePart| part(slow, of).cost.as_ref().expect("a cost");
+    let cost = |time_part| part(slow, time_part).cost.as_ref().expect("a cost");
     let inside = cost(TimePart::Inside);
     assert!(
         (inside.difference.point - 20_000.0).abs() < 1e-6 && inside.verdict == Verdict::Higher,
@@ -209,7 +208,7 @@ fn parts_are_compared_with_the_baselines_and_told_by_size() {
 fn failed_repeated_and_unkept_requests_are_counted_and_in_no_part() {
     let mut trials = run(1, |_, _, _| Law { waiting: 0, outside: 1_000, inside: Some(2_000) });
     for trial in &mut trials {
-        // 120 were asked: 3 fail, 2 of them repeated; 1 good one was repeated twice; 10 are not kept.
+        // 120 requests: 3 fail, 2 of them repeated; 1 good one was repeated twice; 10 are not kept.
         trial.samples.truncate(110);
         for (at, retries) in [(0, 0), (1, 1), (2, 4)] {
             let failed = Law { waiting: 0, outside: 1_000_000, inside: Some(1_000_000) };
@@ -231,7 +230,7 @@ fn failed_repeated_and_unkept_requests_are_counted_and_in_no_part() {
 }
 
 #[test]
-fn many_sizes_are_put_together_by_powers_of_ten() {
+fn many_sizes_are_grouped_by_powers_of_ten() {
     let mut trials = run(1, |_, _, _| Law { waiting: 0, outside: 1_000, inside: Some(2_000) });
     for trial in &mut trials {
         for (sample, size) in
@@ -256,9 +255,8 @@ fn requests_that_are_not_kept_are_counted() {
     assert_eq!(summary.variants[0].samples, Some(SampleCounts { kept: 110 * all, left_out: 10 * all }));
 }
 
-/// Nothing that is asked on the experiment's behalf fails unseen.
 #[test]
-fn failures_of_longer_windows_are_told_and_seen_by_gates() {
+fn failures_of_longer_windows_are_reported_and_seen_by_gates() {
     let mut trials = run(2, law);
     let question = asked(&["go", "peer"]);
     let plain = summarise(&question, &trials);

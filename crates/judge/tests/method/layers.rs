@@ -1,5 +1,5 @@
-//! Layers: planted costs of steps are found with intervals that cover them, steps add up to the whole, single
-//! layers are held against all together, and costs against the size.
+//! Layers: intervals cover planted costs of steps, steps add up to the whole, single layers are compared with
+//! all together, and costs with the size.
 
 use crate::common;
 
@@ -24,7 +24,6 @@ fn service(name: &str) -> Family {
     Family { target, protocol: Protocol::HTTP1_JSON, unix: None, peer: None }
 }
 
-/// Variants of one family by what they have.
 fn layered(stacks: &[&[&str]]) -> Question {
     let names: Vec<String> = stacks.iter().map(|parts| format!("rust {}", parts.join(" "))).collect();
     let mut question = question(&names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -39,11 +38,10 @@ fn layered(stacks: &[&[&str]]) -> Question {
 }
 
 const CHAIN: [&[&str]; 4] = [&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]];
-/// What a request takes in each of them, in nanoseconds.
+/// Time of a request of each variant, in nanoseconds.
 const TAKES: [f64; 4] = [100_000.0, 104_000.0, 111_000.0, 150_000.0];
 
-/// Blocks of all variants whose requests take so long: blocks differ by 3 % in common, starts by 0.5 %,
-/// requests by 5 %.
+/// Blocks of all variants with these times: blocks differ by 3 % in common, starts by 0.5 %, requests by 5 %.
 fn blocks(
     random: &mut ChaCha8Rng,
     takes: &[f64],
@@ -73,7 +71,7 @@ fn only_chain(summary: &Summary) -> &Chain {
 }
 
 #[track_caller]
-fn of(costs: &[StageCost], quantity: Quantity) -> &StageCost {
+fn quantity_cost(costs: &[StageCost], quantity: Quantity) -> &StageCost {
     costs.iter().find(|cost| cost.quantity == quantity).unwrap_or_else(|| panic!("no {quantity}"))
 }
 
@@ -92,7 +90,8 @@ fn a_chain_goes_from_bare_to_the_whole_stack_and_each_stage_has_its_layers_name(
     let question = layered(&CHAIN);
     assert_eq!(lineup::chains(&question)[0].family, "rust");
     assert_eq!(chains(&question), [named(&[(0, "bare"), (1, "veth"), (2, "vxlan"), (3, "haproxy")])]);
-    // One pair says no more than its cost; alternatives are each a chain, and so is a pair at several points.
+    // One pair adds nothing to its cost; each alternative makes a chain, and so does a pair at several
+    // points.
     let pair = layered(&[&["veth"], &["veth", "vxlan"]]);
     assert_eq!(lineup::chains(&pair), []);
     assert_eq!(chains(&layered(&[&["veth"], &["veth", "vxlan"], &["veth", "geneve"]])).len(), 2);
@@ -101,8 +100,8 @@ fn a_chain_goes_from_bare_to_the_whole_stack_and_each_stage_has_its_layers_name(
 
 #[test]
 fn every_variant_stands_above_the_largest_below_it() {
-    // The way down goes through what lacks the innermost; what is on no way has a chain of its own, shared
-    // beginnings and all.
+    // The path down goes through the variant without the innermost layer; a variant on no path has its own
+    // chain, including shared beginnings.
     let square =
         layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"], &["veth", "haproxy"]]);
     let (long, own) = (
@@ -110,12 +109,12 @@ fn every_variant_stands_above_the_largest_below_it() {
         named(&[(0, "bare"), (1, "veth"), (4, "haproxy")]),
     );
     assert_eq!(chains(&square), [long, own]);
-    // A container on hosts is held against these hosts, not against the container without.
+    // A container on hosts is compared with these hosts, not with the container without them.
     let containers = layered(&[&[], &["container"], &["veth"], &["veth", "container"]]);
     let (long, own) =
         (named(&[(0, "bare"), (2, "veth"), (3, "container")]), named(&[(0, "bare"), (1, "container")]));
     assert_eq!(chains(&containers), [long, own]);
-    // Two that are on no way are on one of their own where they can.
+    // Two variants that are on no path share a chain if possible.
     let more =
         layered(&[&["veth"], &["veth", "a"], &["veth", "b"], &["veth", "b", "c"], &["veth", "a", "b", "c"]]);
     let all = chains(&more);
@@ -137,7 +136,7 @@ fn layers_in_another_order_are_another_stack() {
         named(&[(0, "veth"), (4, "wireguard"), (3, "vxlan")]),
     );
     assert_eq!(chains(&question), [one, other]);
-    // Each order is the whole of a sum of its own.
+    // Each order is the whole of its own sum.
     assert_eq!(lineup::single_layers(&question).len(), 2);
 }
 
@@ -154,7 +153,8 @@ fn every_family_has_chains_of_its_own() {
     let summary = summarise(&question, &trials);
     let [rust, go] = &summary.layering.chains[..] else { panic!("two") };
     for (chain, truth) in [(rust, 10e3), (go, 30e3)] {
-        let cost = of(&chain.stages[1].costs, Quantity::ResponseP50).difference.expect("a cost").point;
+        let cost =
+            quantity_cost(&chain.stages[1].costs, Quantity::ResponseP50).difference.expect("a cost").point;
         assert!((cost / truth - 1.0).abs() < 0.2, "{}: {cost}", chain.of);
     }
 }
@@ -165,12 +165,12 @@ fn steps_add_up_to_the_whole_and_the_whole_is_the_cost_of_the_table() {
     let (summary, detail) = whole(&question, &blocks(&mut random(11), &TAKES, (6, 10, 60)));
     let chain = only_chain(&summary);
     for total in &chain.whole {
-        let stages = || chain.stages[1..].iter().map(|stage| of(&stage.costs, total.quantity));
+        let stages = || chain.stages[1..].iter().map(|stage| quantity_cost(&stage.costs, total.quantity));
         let sum: f64 = stages().map(|cost| cost.difference.expect("a difference").point).sum();
         let product: f64 = stages().map(|cost| cost.ratio.expect("a ratio").point).product();
         let (difference, ratio) =
             (total.difference.expect("a whole").point, total.ratio.expect("a whole").point);
-        let scale = of(&chain.stages[0].costs, total.quantity).figure.expect("a figure").point;
+        let scale = quantity_cost(&chain.stages[0].costs, total.quantity).figure.expect("a figure").point;
         assert!((sum - difference).abs() < 1e-12 * scale, "{}: {sum} {difference}", total.quantity);
         assert!((product / ratio - 1.0).abs() < 1e-12, "{}: {product} {ratio}", total.quantity);
         let cost = summary
@@ -178,13 +178,13 @@ fn steps_add_up_to_the_whole_and_the_whole_is_the_cost_of_the_table() {
             .iter()
             .find(|c| c.variant == "rust veth vxlan haproxy" && c.quantity == total.quantity);
         let cost = cost.expect("a row of the table");
-        let (told, interval) =
+        let (row, interval) =
             (cost.difference.expect("a cost"), total.difference.expect("a whole").interval());
-        assert!((told.point - difference).abs() < 1e-9 * scale, "{}", total.quantity);
-        assert_eq!(told.blocks, 6);
-        assert!((told.lower.expect("bounds") - interval.expect("bounds").0).abs() < 1e-9 * scale);
+        assert!((row.point - difference).abs() < 1e-9 * scale, "{}", total.quantity);
+        assert_eq!(row.blocks, 6);
+        assert!((row.lower.expect("bounds") - interval.expect("bounds").0).abs() < 1e-9 * scale);
     }
-    // What the chart draws is the same, the headline first.
+    // The chart draws the same, the headline first.
     let first = &detail.waterfalls[0];
     assert_eq!((first.quantity, first.of.as_str()), (Quantity::ResponseP50, "rust"));
     let names: Vec<&str> = first.layers.iter().map(|level| level.name.as_str()).collect();
@@ -192,7 +192,7 @@ fn steps_add_up_to_the_whole_and_the_whole_is_the_cost_of_the_table() {
     assert_eq!(detail, weighbridge_judge::detail(&question, &blocks(&mut random(11), &TAKES, (6, 10, 60))));
 }
 
-/// Two-sided tail of a binomial of `n` at 0.95 is far below 1 in 10,000 outside of these bounds.
+/// The two-sided tail of a binomial of `n` at 0.95 outside of these bounds is far below 1 in 10,000.
 fn covers(hits: usize, n: usize) -> bool {
     let (mean, deviation) = (0.95 * n as f64, (0.95 * 0.05 * n as f64).sqrt());
     (hits as f64 - mean).abs() <= 4.0 * deviation
@@ -206,10 +206,10 @@ fn intervals_of_steps_cover_the_planted_costs() {
         let summary = summarise(&question, &blocks(&mut random(1_000 + seed as u64), &TAKES, (6, 4, 60)));
         let chain = only_chain(&summary);
         for (at, quantity) in [Quantity::ResponseP50, Quantity::ResponseMean].into_iter().enumerate() {
-            let stages = chain.stages[1..].iter().map(|stage| of(&stage.costs, quantity));
-            for (step, cost) in stages.chain([of(&chain.whole, quantity)]).enumerate() {
-                // Ratios, since blocks differ in common: they cancel there, and the planted ratio is the
-                // truth.
+            let stages = chain.stages[1..].iter().map(|stage| quantity_cost(&stage.costs, quantity));
+            for (step, cost) in stages.chain([quantity_cost(&chain.whole, quantity)]).enumerate() {
+                // Ratios are compared: differences between blocks cancel in them, and the planted ratio is
+                // the truth.
                 let truth = if step < 3 { TAKES[step + 1] / TAKES[step] } else { TAKES[3] / TAKES[0] };
                 let (lower, upper) = cost.ratio.expect("a ratio").interval().expect("an interval");
                 hits[4 * at + step] += usize::from(lower <= truth && truth <= upper);
@@ -219,7 +219,7 @@ fn intervals_of_steps_cover_the_planted_costs() {
     assert!(hits.iter().all(|&hits| covers(hits, runs)), "{hits:?} of {runs}");
 }
 
-/// A base, two single layers on it, and both: `both` nanoseconds more than the sum of the two.
+/// A base, two single layers on it, and both: `more` nanoseconds above the sum of the two.
 const SQUARE: [&[&str]; 4] =
     [&["veth"], &["veth", "vxlan"], &["veth", "haproxy"], &["veth", "vxlan", "haproxy"]];
 
@@ -248,7 +248,7 @@ fn single_layers_that_add_up_agree_and_intervals_cover_what_is_planted() {
             said += usize::from(row.verdict == Additivity::Interaction);
         }
         assert!(covers(hits, runs), "{planted}: {hits} of {runs}");
-        // Holm over the rows keeps false ones rare; what is planted is eight standard errors.
+        // Holm over the rows keeps false ones rare; the planted one is eight standard errors.
         assert!(if planted > 0.0 { said >= 55 } else { said <= 3 }, "{planted}: {said} of {runs}");
     }
 }
@@ -269,8 +269,8 @@ fn an_interaction_is_a_finding_with_its_figures() {
     assert!(none.findings.iter().all(|finding| finding.name != LAYERS_INTERACT), "{:?}", none.findings);
 }
 
-/// The trials of a variant without proof that their packets took its way.
-fn unproved(trials: &mut [TrialRecord], variant: u16) {
+/// Removes the proof that a variant's packets took its way.
+fn mark_unproved(trials: &mut [TrialRecord], variant: u16) {
     for trial in trials.iter_mut().filter(|trial| trial.variant.0 == variant) {
         let facts = NetworkFacts { unproved: Some("no packets".to_owned()), ..NetworkFacts::default() };
         trial.service.network = Some(Box::new(facts));
@@ -282,23 +282,25 @@ fn an_invalid_stage_is_passed_over() {
     let question = layered(&CHAIN);
     let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
     let before = summarise(&question, &trials);
-    unproved(&mut trials, 1);
+    mark_unproved(&mut trials, 1);
     let (summary, detail) = whole(&question, &trials);
     let (chain, before) = (only_chain(&summary), only_chain(&before));
     assert_eq!(chain.stages[1].validity, Validity::Invalid);
-    let p50 = |chain: &Chain, place: usize| of(&chain.stages[place].costs, Quantity::ResponseP50).clone();
+    let p50 = |chain: &Chain, place: usize| {
+        quantity_cost(&chain.stages[place].costs, Quantity::ResponseP50).clone()
+    };
     let invalid = p50(chain, 1);
     assert_eq!((invalid.figure, invalid.difference), (None, None), "as the cost table");
     assert!(invalid.reason.expect("why").starts_with("invalid: another way: "));
     let over = p50(chain, 2);
     assert_eq!(over.against.as_deref(), Some("rust "));
     assert_eq!(over.reason.as_deref(), Some("against `rust `, since `rust veth` is invalid"));
-    // What both stages add, to the last bits of a sum.
+    // The sum of both stages, to the last bits.
     let added = |chain, place| p50(chain, place).difference.expect("a cost").point;
     assert!((added(chain, 2) - added(before, 1) - added(before, 2)).abs() < 1e-6);
     assert_eq!(p50(chain, 3), p50(before, 3));
     assert_eq!(chain.whole, before.whole, "neither of its ends is invalid");
-    // It is drawn as one step.
+    // The chart draws one step.
     let layers: Vec<&str> = detail.waterfalls[0].layers.iter().map(|level| level.name.as_str()).collect();
     assert_eq!(layers, ["veth + vxlan", "haproxy"]);
 }
@@ -307,13 +309,13 @@ fn an_invalid_stage_is_passed_over() {
 fn an_invalid_lowest_stage_leaves_the_others_their_costs() {
     let question = layered(&CHAIN);
     let mut trials = blocks(&mut random(23), &TAKES, (6, 10, 60));
-    unproved(&mut trials, 0);
+    mark_unproved(&mut trials, 0);
     let (summary, detail) = whole(&question, &trials);
     let chain = only_chain(&summary);
-    let p50 = |place: usize| of(&chain.stages[place].costs, Quantity::ResponseP50);
+    let p50 = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::ResponseP50);
     assert_eq!((p50(1).difference, p50(1).reason.as_deref()), (None, Some("`rust ` is invalid")));
     assert!((2..4).all(|place| p50(place).difference.is_some()));
-    let whole = of(&chain.whole, Quantity::ResponseP50);
+    let whole = quantity_cost(&chain.whole, Quantity::ResponseP50);
     assert_eq!((whole.difference, whole.reason.as_deref()), (None, Some("`rust ` is invalid")));
     let first = &detail.waterfalls[0];
     assert_eq!((first.quantity, first.from.name.as_str()), (Quantity::ResponseP50, "veth"));
@@ -335,16 +337,19 @@ fn throughput_that_the_cost_table_withholds_is_in_no_chain() {
         .find(|cost| cost.variant == "rust veth" && cost.quantity == Quantity::Throughput);
     assert_eq!(table.expect("a row").verdict, Verdict::Withheld);
     let chain = only_chain(&summary);
-    let rate = |place: usize| of(&chain.stages[place].costs, Quantity::Throughput);
+    let rate = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::Throughput);
     assert_eq!((rate(1).figure, rate(1).difference), (None, None));
     assert!(rate(1).reason.as_deref().expect("why").starts_with("withheld: generator-bound: "));
     assert_eq!(rate(2).against.as_deref(), Some("rust "));
     assert_eq!(rate(2).reason.as_deref(), Some("against `rust `, since that of `rust veth` is withheld"));
-    assert!(of(&chain.stages[1].costs, Quantity::ResponseP50).difference.is_some(), "a time is not");
+    assert!(
+        quantity_cost(&chain.stages[1].costs, Quantity::ResponseP50).difference.is_some(),
+        "a time is not"
+    );
 }
 
 #[test]
-fn a_variant_that_is_not_there_is_named_where_it_would_stand() {
+fn an_absent_variant_is_named_at_its_stage() {
     let mut question = layered(&[&[], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]]);
     let stack = layered(&[&["veth"]]).variants.remove(0).stack;
     question.absent = vec![Absent { name: "rust veth".into(), reason: "no root".into(), stack }];
@@ -360,11 +365,11 @@ fn a_variant_that_is_not_there_is_named_where_it_would_stand() {
 fn a_sum_that_cannot_be_checked_says_why() {
     let mut question = layered(&SQUARE);
     let mut trials = blocks(&mut random(17), &square(0.0), (6, 10, 60));
-    unproved(&mut trials, 2);
+    mark_unproved(&mut trials, 2);
     let [check] = &summarise(&question, &trials).layering.sums[..] else { panic!("one") };
     assert_eq!((check.rows.len(), check.unchecked[0].quantity), (0, None));
     assert!(check.unchecked[0].reason.starts_with("`rust veth haproxy` is invalid: another way"));
-    // The same of one that could not be started.
+    // The same for one that could not be started.
     let gone = question.variants.remove(2);
     question.absent = vec![Absent { name: gone.name, reason: "not installed".into(), stack: gone.stack }];
     let takes = [square(0.0)[0], square(0.0)[1], square(0.0)[3]];
@@ -392,20 +397,21 @@ fn bytes_on_the_wire_are_those_of_the_clients_link_by_all_requests_that_crossed_
     let trials = crossed(blocks(&mut random(29), &TAKES, (6, 10, 60)));
     let summary = summarise(&question, &trials);
     let chain = only_chain(&summary);
-    let wire = |place: usize| of(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
+    let wire = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
     assert_eq!(wire(0).figure, None);
     assert_eq!((wire(1).figure.expect("a figure").point, wire(1).difference), (400.0, None));
     assert_eq!(wire(2).difference.expect("a cost").point, 100.0);
     assert!((wire(3).difference.expect("a cost").point - 20.0).abs() < 1e-9);
     let reason = wire(1).reason.as_deref().expect("why");
     assert_eq!(reason, "`rust ` has no such figure");
-    assert_eq!(of(&chain.whole, Quantity::WireBytesPerOperation).difference, None);
-    let told = wire(0).reason.as_deref().expect("why");
-    assert!(told.contains("which the layer `veth` makes"), "{told}");
-    // Segments are of the generator's sockets, one out and one in for each request here.
-    let segments = of(&chain.stages[0].costs, Quantity::SegmentsPerOperation).figure.expect("a figure");
+    assert_eq!(quantity_cost(&chain.whole, Quantity::WireBytesPerOperation).difference, None);
+    let row = wire(0).reason.as_deref().expect("why");
+    assert!(row.contains("which the layer `veth` makes"), "{row}");
+    // Segments are counted on the generator's sockets, here one out and one in for each request.
+    let segments =
+        quantity_cost(&chain.stages[0].costs, Quantity::SegmentsPerOperation).figure.expect("a figure");
     assert_eq!(segments.point, 2.0);
-    // Without any link nobody asks for them.
+    // Without any link there is no such row.
     let plain = summarise(&question, &blocks(&mut random(29), &TAKES, (6, 10, 60)));
     assert!(plain.costs.iter().all(|cost| cost.quantity != Quantity::WireBytesPerOperation));
 }
@@ -415,7 +421,7 @@ fn bytes_on_the_wire_are_compared_across_batches_though_the_baseline_has_none() 
     let question = layered(&CHAIN);
     let mut trials = Vec::new();
     for trial in crossed(blocks(&mut random(29), &TAKES, (6, 10, 60))) {
-        // HAProxy lives in a batch of its own, beside the baseline like the others.
+        // HAProxy lives in a batch of its own, with the baseline.
         match trial.variant.0 {
             0 => trials.extend([trial.clone(), TrialRecord { batch: 1, ..trial }]),
             3 => trials.push(TrialRecord { batch: 1, ..trial }),
@@ -425,17 +431,17 @@ fn bytes_on_the_wire_are_compared_across_batches_though_the_baseline_has_none() 
     trials.sort_by_key(|trial| (trial.block, trial.batch, trial.variant));
     let summary = summarise(&question, &trials);
     let chain = only_chain(&summary);
-    let wire = |place: usize| of(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
+    let wire = |place: usize| quantity_cost(&chain.stages[place].costs, Quantity::WireBytesPerOperation);
     assert_eq!(wire(1).difference, None);
     for (place, planted) in [(2, 100.0), (3, 20.0)] {
         let found = wire(place).difference.expect("a cost").point;
         assert!((found - planted).abs() < 1e-9, "{found}");
     }
-    // What drifts with the host is still against the baseline of its own batch.
-    assert!(of(&chain.stages[3].costs, Quantity::ResponseP50).difference.is_some());
+    // Quantities that drift with the host are still against the baseline of their own batch.
+    assert!(quantity_cost(&chain.stages[3].costs, Quantity::ResponseP50).difference.is_some());
 }
 
-/// The same at several sizes: what every variant takes is `takes(variant, size)`.
+/// Blocks at several sizes; `takes(variant, size)` gives the times.
 fn sized(
     random: &mut ChaCha8Rng,
     sizes: &[u64],
@@ -446,11 +452,11 @@ fn sized(
         let middles: Vec<f64> = (0..variants).map(|variant| takes(variant, *size as f64)).collect();
         blocks(random, &middles, (12, 6, 60))
     };
-    points_of(sizes.iter().map(at).collect())
+    merge_points(sizes.iter().map(at).collect())
 }
 
-/// What was recorded at each of several points, as blocks that visit them all.
-fn points_of(points: Vec<Vec<TrialRecord>>) -> Vec<TrialRecord> {
+/// Merges the records of several points into blocks that visit all of them.
+fn merge_points(points: Vec<Vec<TrialRecord>>) -> Vec<TrialRecord> {
     let mut all: Vec<TrialRecord> = Vec::new();
     for (at, trials) in (0_u16..).zip(points) {
         for mut one in trials {
@@ -480,7 +486,7 @@ fn with_sizes(mut question: Question, sizes: &[u64]) -> Question {
 fn a_cost_per_byte_is_told_from_a_cost_per_operation() {
     let sizes = [64, 16_384, 65_536];
     let question = with_sizes(layered(&CHAIN[..3]), &sizes);
-    // veth: 5 µs whatever the size; vxlan: 4 µs and 1 ns a byte.
+    // veth: 5 µs at any size; vxlan: 4 µs and 1 ns a byte.
     let takes = |variant: usize, size: f64| {
         100_000.0
             + size
@@ -500,15 +506,16 @@ fn a_cost_per_byte_is_told_from_a_cost_per_operation() {
         let found = slope(stage);
         assert_eq!(found.sizes, sizes);
         for (estimate, truth) in [(found.per_operation, per_operation), (found.per_byte, per_byte)] {
-            // Wider than 95 %, of which one in twenty misses: twice the interval.
+            // 95 % intervals miss one in twenty, so twice the interval is allowed.
             let (lower, upper) = estimate.interval().expect("an interval");
             let room = 0.5 * (upper - lower);
             assert!(lower - room <= truth && truth <= upper + room, "{stage}: {estimate:?} holds no {truth}");
         }
     }
     let verdicts = |stage: &str| {
-        let of = |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
-        layering.interactions.iter().filter(of).map(|one| one.verdict).collect::<Vec<_>>()
+        let is_p50_of_stage =
+            |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
+        layering.interactions.iter().filter(is_p50_of_stage).map(|one| one.verdict).collect::<Vec<_>>()
     };
     assert_eq!(verdicts("veth"), [Additivity::Agrees; 2]);
     assert_eq!(verdicts("vxlan"), [Additivity::Interaction; 2]);
@@ -525,8 +532,8 @@ fn a_cost_per_byte_is_told_from_a_cost_per_operation() {
 fn two_variants_at_two_sizes_are_held_against_each_other() {
     let sizes = [64, 4_000_000];
     let question = with_sizes(layered(&[&["veth"], &["veth", "vxlan"]]), &sizes);
-    // 8 µs of 100 µs, and 30 µs of 2 ms: within 2 % of the long request, and not of the short one, nor of the
-    // cost. Starts alike: 0.5 % of 2 ms would hide what is asked for.
+    // 8 µs of 100 µs, and 30 µs of 2 ms: within 2 % of the long request, but not of the short one or of the
+    // cost. Starts do not vary, since 0.5 % of 2 ms would hide the difference.
     let at = |takes: [u64; 2]| {
         let mut trials = Vec::new();
         for (block, variant) in (0..6).flat_map(|block| [(block, 0_u16), (block, 1)]) {
@@ -539,7 +546,7 @@ fn two_variants_at_two_sizes_are_held_against_each_other() {
         }
         trials
     };
-    let trials = points_of(vec![at([100_000, 108_000]), at([2_000_000, 2_030_000])]);
+    let trials = merge_points(vec![at([100_000, 108_000]), at([2_000_000, 2_030_000])]);
     let summary = summarise(&question, &trials);
     let layering = &summary.layering;
     assert_eq!(layering.chains.len(), 2, "the pair at each point");
@@ -588,7 +595,7 @@ fn what_chains_share_is_told_once_and_wholes_are_a_family_of_their_own() {
 }
 
 #[test]
-fn differences_of_rates_and_of_tails_are_not_held_against_each_other() {
+fn differences_of_rates_and_of_tails_are_not_compared() {
     let sizes = [64, 16_384];
     for headline in [Quantity::Throughput, Quantity::ResponseP99] {
         let question = Question { headline, ..with_sizes(layered(&[&["veth"], &["veth", "vxlan"]]), &sizes) };
@@ -600,7 +607,7 @@ fn differences_of_rates_and_of_tails_are_not_held_against_each_other() {
     }
 }
 
-/// A baseline of another family, three variants of a chain, and one more of them.
+/// A baseline of another family and three variants of a chain, `apart` in a batch of their own.
 fn in_batches(apart: &[u16]) -> (Question, Vec<TrialRecord>) {
     let mut question = layered(&[&[], &["veth"], &["veth", "vxlan"], &["veth", "vxlan", "haproxy"]]);
     question.variants[0].stack.family = Some(service("go"));
@@ -622,25 +629,26 @@ fn what_lived_in_one_batch_is_not_compared_through_the_baseline() {
         let summary = summarise(&question, &trials);
         only_chain(&summary).clone()
     };
-    // All of the chain in one batch: as if there were no batches.
+    // The whole chain in one batch gives the same as without batches.
     assert_eq!(chain(in_batches(&[1, 2, 3])), chain(in_batches(&[])));
-    // Across batches it goes through the baseline, and says so where it must.
+    // Across batches the comparison goes through the baseline, and says so.
     let crossing = chain(in_batches(&[3]));
-    let reason = |place: usize| of(&crossing.stages[place].costs, Quantity::ResponseP50).reason.clone();
+    let reason =
+        |place: usize| quantity_cost(&crossing.stages[place].costs, Quantity::ResponseP50).reason.clone();
     assert_eq!(reason(1), None);
     assert_eq!(reason(2).as_deref(), Some("in different batches, each with `rust `"));
-    // Where the baseline may not be used, what lived together still is.
+    // If the baseline may not be used, variants of one batch still are.
     let (question, mut trials) = in_batches(&[3]);
-    unproved(&mut trials, 0);
+    mark_unproved(&mut trials, 0);
     let apart = chain((question, trials));
-    let p50 = |place: usize| of(&apart.stages[place].costs, Quantity::ResponseP50);
+    let p50 = |place: usize| quantity_cost(&apart.stages[place].costs, Quantity::ResponseP50);
     assert!(p50(1).difference.is_some());
     let why = "in different batches, and `rust ` is invalid";
     assert_eq!((p50(2).difference, p50(2).reason.as_deref()), (None, Some(why)));
 }
 
 #[test]
-fn a_relay_that_carries_a_delay_stands_below_it() {
+fn a_relay_that_carries_a_delay_is_below_it() {
     let text = r#"
         [workload]
         name = "pingpong"
@@ -651,7 +659,7 @@ fn a_relay_that_carries_a_delay_stands_below_it() {
     let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
     let mut question = layered(&[&["veth"], &["veth", "relay"], &["veth", "delay"]]);
     let asked = Question::new(&experiment, Run::default(), question.cores);
-    question.variants.iter_mut().zip(asked.variants).for_each(|(variant, of)| variant.stack = of.stack);
+    question.variants.iter_mut().zip(asked.variants).for_each(|(variant, asked)| variant.stack = asked.stack);
     let mut trials = blocks(&mut random(59), &[100e3, 140e3, 1_140e3], (6, 10, 60));
     let stages = |trials: &[TrialRecord]| {
         let summary = summarise(&question, trials);
@@ -680,8 +688,9 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
     let takes = [100e3, 105e3, 117e3, 90e3, 95e3, 99e3];
     let summary = summarise(&question, &blocks(&mut random(37), &takes, (8, 8, 60)));
     let found = |stage: &str| {
-        let of = |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
-        let all: Vec<_> = summary.layering.interactions.iter().filter(of).collect();
+        let is_p50_of_stage =
+            |one: &&Interaction| one.stage == stage && one.quantity == Quantity::ResponseP50;
+        let all: Vec<_> = summary.layering.interactions.iter().filter(is_p50_of_stage).collect();
         let [one] = all[..] else { panic!("{stage}: {all:?}") };
         one
     };
@@ -698,8 +707,7 @@ fn a_cost_that_depends_on_a_setting_of_the_service_is_told_from_one_that_does_no
             .contains("what `vxlan` adds to response p50 of `rust veth cores 2` depends on `cores`: from 1 to 2 it changes by -"),
         "{finding:?}"
     );
-    // Another collector too is another thing: chains that differ in two settings are not held against each
-    // other.
+    // Chains that also differ in the collector, a second setting, are not compared.
     for variant in &mut question.variants[3..] {
         variant.stack.elements.push(StackElement::setting("GC=none"));
     }

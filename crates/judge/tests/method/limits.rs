@@ -1,5 +1,5 @@
-//! Limits of CPU time and memory are told beside the figures; only what was killed at one speaks against
-//! them.
+//! Limits of CPU time and memory are reported with the figures; only a process killed at a limit makes them
+//! invalid.
 
 use crate::common;
 
@@ -28,9 +28,10 @@ fn notes(summary: &Summary) -> Vec<&Finding> {
 }
 
 #[test]
-fn what_a_quota_did_is_summed_over_blocks_and_told_as_a_note() {
-    let told = Throttling { periods: 100, throttled: 90, time: MILLIS(4_000) };
-    let summary = summarise(&question(&["whole", "half"]), &limited(QuotaOrigin::Experiment, Some(told)));
+fn what_a_quota_did_is_summed_over_blocks_and_reported_as_a_note() {
+    let throttling = Throttling { periods: 100, throttled: 90, time: MILLIS(4_000) };
+    let summary =
+        summarise(&question(&["whole", "half"]), &limited(QuotaOrigin::Experiment, Some(throttling)));
     let [note] = notes(&summary)[..] else { panic!("{:?}", summary.findings) };
     assert_eq!((note.severity, note.subject.as_str()), (Severity::Note, "half"));
     for part in ["50", "100", "0.5 cores", "540 of 600 periods", "24"] {
@@ -49,7 +50,7 @@ fn a_quota_of_somebody_else_says_so_and_what_to_do() {
     assert!(note.remedy.contains("`cpu`"), "{}", note.remedy);
 }
 
-/// Six blocks of two variants, the second under a limit of memory at which so many processes were killed in
+/// Six blocks of two variants, the second under a limit of memory at which `killed` processes were killed in
 /// each.
 fn confined(killed: u64) -> Summary {
     let mut trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
@@ -82,7 +83,7 @@ fn where_a_process_was_killed_for_want_of_memory_the_figures_are_invalid() {
 }
 
 #[test]
-fn without_a_quota_nothing_is_told() {
+fn without_a_quota_there_is_no_note() {
     let trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
     assert!(notes(&summarise(&question(&["one", "other"]), &trials)).is_empty());
 }

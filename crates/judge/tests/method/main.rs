@@ -1,5 +1,5 @@
-//! The method against its oracles, one file a subject. One program, since each is linked with the whole
-//! crate.
+//! The method against its oracles, one file for each subject. It is one program, since linking the crate
+//! takes time.
 
 #[path = "../cliff_laws/mod.rs"]
 mod cliff_laws;

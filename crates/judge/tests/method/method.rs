@@ -1,4 +1,4 @@
-//! The method keeps its promises: intervals cover, A/A alarms are rare, typical and total are told apart.
+//! The method's promises: intervals cover, A/A alarms are rare, typical and total differ as intended.
 
 use crate::common;
 
@@ -13,7 +13,8 @@ use weighbridge_model::quantity::Ratio;
 
 const REPETITIONS: u32 = 2000;
 
-/// 2,000 repetitions of a true 95 % hit 0.95 ± 0.005 (one standard deviation); the bounds are four of them.
+/// For 2,000 repetitions the share of a true 95 % is 0.95 ± 0.005 (standard deviation); the bounds are four
+/// of these.
 fn assert_covers(hits: u32, what: &str) {
     let share = f64::from(hits) / f64::from(REPETITIONS);
     assert!((0.93..=0.97).contains(&share), "{what}: {share}");
@@ -92,7 +93,7 @@ fn a_variant_against_itself_is_called_different_one_time_in_twenty() {
 
 #[test]
 fn a_server_that_stops_100_ms_in_every_2_s_shows_in_totals_and_not_in_the_typical() {
-    // 285 windows of 20 ms are 5.7 s of work: three stops of 100 ms, one per 1.9 s of work, from a random
+    // 285 windows of 20 ms are 5.7 s of work, with three stops of 100 ms, one in 1.9 s of work, from a random
     // phase.
     const WORK_NANOS: u64 = 1_900_000_000;
     let mut random = random(14);
@@ -134,7 +135,7 @@ fn a_server_that_stops_100_ms_in_every_2_s_shows_in_totals_and_not_in_the_typica
 
 #[test]
 fn the_typical_is_the_median_of_paired_windows_and_the_total_pools_them() {
-    // Ten rounds: the baseline at 100 µs, the variant at 110 µs, save in three rounds at 1 ms.
+    // Ten rounds: the baseline at 100 µs, the variant at 110 µs, except three rounds at 1 ms.
     let trials = run(6, 10, |variant, _, round| match (variant, round) {
         (0, _) => vec![good(100_000); 200],
         (_, 0..3) => vec![good(1_000_000); 200],

@@ -1,5 +1,5 @@
-//! Layers: packets that took another way make a variant invalid, and where packets are lost on purpose
-//! segments that are sent again speak against nothing.
+//! Layers: packets that took another way make a variant invalid; where packets are lost on purpose,
+//! retransmitted segments are only a note.
 
 use crate::common;
 
@@ -12,7 +12,6 @@ use weighbridge_model::network::{HostSegments, LayerFacts, NetworkFacts};
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Finding, Severity, Summary};
 
-/// Six blocks of two variants, the second behind a layer.
 fn behind(layer: &str) -> Vec<TrialRecord> {
     let mut trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
     for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {
@@ -48,7 +47,7 @@ fn one_trial_whose_packets_took_another_way_makes_its_variant_invalid() {
 
 #[test]
 fn what_hosts_send_again_is_a_note_unless_packets_are_lost_on_purpose() {
-    for (layer, again, is_told) in [("ovs", 30, true), ("ovs", 15, false), ("loss", 30, false)] {
+    for (layer, again, is_reported) in [("ovs", 30, true), ("ovs", 15, false), ("loss", 30, false)] {
         let mut trials = behind(layer);
         for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {
             let network = trial.service.network.get_or_insert_default();
@@ -57,7 +56,7 @@ fn what_hosts_send_again_is_a_note_unless_packets_are_lost_on_purpose() {
         }
         let summary = judged(&trials);
         let found = finding(&summary, "lost on the way");
-        assert_eq!(found.is_some(), is_told, "{layer} {again}: {found:?}");
+        assert_eq!(found.is_some(), is_reported, "{layer} {again}: {found:?}");
         assert_eq!(summary.variants[1].validity, Validity::Valid, "{layer}");
     }
 }
@@ -88,7 +87,7 @@ fn a_relay_in_user_space_without_its_null_path_is_a_note() {
         question.variants[0].stack.elements = null.iter().copied().map(StackElement::layer).collect();
         summarise(&question, trials)
     };
-    // The kernel's netem has no price of its own.
+    // The kernel's netem needs no packet relay.
     assert_eq!(finding(&judged(&trials, &["veth"]), NO_NULL_PATH), None);
     for trial in trials.iter_mut().filter(|trial| trial.variant.0 == 1) {
         trial.service.network.get_or_insert_default().relayed = Some(Box::default());
@@ -101,9 +100,9 @@ fn a_relay_in_user_space_without_its_null_path_is_a_note() {
 }
 
 #[test]
-fn an_overlay_wants_what_it_stands_on_alone_beside_it() {
+fn an_overlay_needs_its_lower_network_as_a_variant() {
     let trials = run(6, 10, |_, _, _| vec![good(100_000); 200]);
-    for (base, overlay, is_told) in [
+    for (base, overlay, is_reported) in [
         (&[][..], &["veth", "vxlan"][..], true),
         (&[], &["veth mtu 9000", "vxlan flannel", "sidecar:haproxy"], true),
         (&["veth"], &["veth", "vxlan"], false),
@@ -119,6 +118,6 @@ fn an_overlay_wants_what_it_stands_on_alone_beside_it() {
         }
         let summary = summarise(&question, &trials);
         let found = finding(&summary, NO_NULL_PATH);
-        assert_eq!(found.is_some(), is_told, "{base:?} {overlay:?}: {found:?}");
+        assert_eq!(found.is_some(), is_reported, "{base:?} {overlay:?}: {found:?}");
     }
 }

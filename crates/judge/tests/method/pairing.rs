@@ -1,5 +1,5 @@
-//! What the judge makes of variants that were not put side by side in windows by turns: everything pooled,
-//! throughput where it can be told, and what is said of it.
+//! Variants that were not paired in windows by turns: everything is pooled, throughput is given if it exists,
+//! and findings say how they were paired.
 
 use crate::common;
 
@@ -12,7 +12,7 @@ use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{ErrorKind, TrialRecord, WindowKind};
 use weighbridge_model::summary::{Severity, Summary};
 
-/// The same records, measured in another way.
+/// The same records with another pairing.
 fn paired(mut trials: Vec<TrialRecord>, pairing: Pairing) -> Vec<TrialRecord> {
     for trial in &mut trials {
         trial.pairings = vec![pairing];
@@ -33,23 +33,23 @@ fn finding<'a>(summary: &'a Summary, name: &str) -> Option<&'a weighbridge_model
     summary.findings.iter().find(|finding| finding.name == name)
 }
 
-/// Rounds of very unequal size tell the two apart: the median over rounds is that of most rounds, the pooled
-/// median that of most requests.
+/// With rounds of very unequal size, the median over rounds is that of most rounds, the pooled median that of
+/// most requests.
 #[test]
 fn p50_is_pooled_wherever_windows_are_not_paired_by_round() {
     let trials = || {
         run(6, 11, |variant, _, round| {
-            // Ten small rounds in which the variant costs nothing, and one that holds most requests, at twice
-            // the time.
+            // Ten small rounds in which the variant costs nothing, and one with most requests, at twice the
+            // time.
             let (count, factor) = if round == 5 { (2_000, 2) } else { (50, 1) };
             vec![good(100_000 * if variant == 1 { factor } else { 1 }); count]
         })
     };
-    let of = |pairing| {
+    let p50_ratio = |pairing| {
         ratio(&summarise(&question(&["a", "b"]), &paired(trials(), pairing)), Quantity::ResponseP50)
     };
-    assert!((of(Pairing::Windows) - 1.0).abs() < 1e-3);
-    for pooled in [Pairing::Requests, Pairing::Sequential].map(of) {
+    assert!((p50_ratio(Pairing::Windows) - 1.0).abs() < 1e-3);
+    for pooled in [Pairing::Requests, Pairing::Sequential].map(p50_ratio) {
         assert!((pooled - 2.0).abs() < 2e-3, "{pooled}");
     }
 }
@@ -57,7 +57,7 @@ fn p50_is_pooled_wherever_windows_are_not_paired_by_round() {
 #[test]
 fn throughput_is_of_whole_windows_in_open_load_and_withheld_in_closed() {
     let mut trials = plain(Pairing::Requests);
-    // Each variant's replies take a part of the window; the window is a second for both.
+    // Each variant's replies take a part of the window, which is a second for both.
     for window in trials.iter_mut().flat_map(|trial| &mut trial.windows) {
         window.figures.health.wall = Nanoseconds::from_secs(1);
     }
@@ -71,7 +71,7 @@ fn throughput_is_of_whole_windows_in_open_load_and_withheld_in_closed() {
     assert!((ratio(&open, Quantity::Throughput) - 1.0).abs() < 1e-9, "the same requests in the same time");
     let figure = open.variants[0].figures.iter().find(|figure| figure.quantity == Quantity::Throughput);
     assert!((figure.expect("a figure").estimate.expect("an estimate").point - 200.0).abs() < 1e-9);
-    // One after another each has its own time.
+    // Variants that run one after another have their own time.
     let apart = summarise(&question(&["a", "b"]), &plain(Pairing::Sequential));
     assert!((ratio(&apart, Quantity::Throughput) - 0.5).abs() < 0.01);
 }
@@ -90,11 +90,11 @@ fn a_run_says_how_its_variants_were_put_side_by_side() {
         finding(&summarise(&question(&["a"]), &alone), "not paired").is_none(),
         "of one there is nothing to pair"
     );
-    // Records of before there was anything to say are of windows.
+    // Records from before other pairings existed have windows.
     let mut old = plain(Pairing::Windows);
     old.iter_mut().for_each(|trial| trial.pairings.clear());
     assert_eq!(summarise(&question(&["a", "b"]), &old).pairings[0].pairing, Pairing::Windows);
-    // Blocks that differ count as what pairs least.
+    // If blocks differ, the weakest pairing counts.
     let mut mixed = plain(Pairing::Requests);
     mixed[0].pairings = vec![Pairing::Sequential];
     assert_eq!(summarise(&question(&["a", "b"]), &mixed).pairings[0].pairing, Pairing::Sequential);
@@ -120,8 +120,8 @@ fn variants_that_share_windows_and_are_busy_are_suspect() {
     assert_eq!(finding(&apart, "variants disturb each other"), None);
 }
 
-/// Twelve blocks of a duet whose second set of cores is 10 % slower, on a host that takes 0 to 50 % more time
-/// in a round, the same for both; the variant takes 3 % more than the baseline's 100 µs.
+/// Twelve blocks of a duet whose second set of cores is 10 % slower. The host takes 0 to 50 % more time in a
+/// round, the same for both; the variant takes 3 % more than the baseline's 100 µs.
 fn duet(pairing: Pairing) -> Vec<TrialRecord> {
     let (mut host, mut times) = (random(41), random(43));
     let mut shared = 1.0;
@@ -147,13 +147,13 @@ fn in_a_duet_neither_the_host_nor_the_cores_are_in_the_cost() {
     assert!(lower < 1.03 && 1.03 < upper && upper - lower < 3e-3, "{found:?}");
     assert!(cost(&summary, "get", Quantity::Throughput).ratio.is_some(), "each has its own time");
     // 1.1 up in one round and down in the other.
-    let told = finding(&summary, "cores differ").expect("they do");
-    assert_eq!(told.severity, Severity::Note);
-    assert!(told.evidence.contains("by 21"), "{told:?}");
+    let found = finding(&summary, "cores differ").expect("they do");
+    assert_eq!(found.severity, Severity::Note);
+    assert!(found.evidence.contains("by 21"), "{found:?}");
     for name in ["carry-over", "two levels", "not paired", "depends on company"] {
         assert_eq!(finding(&summary, name), None);
     }
-    // The same windows, had they come by turns: the order would be in the way.
+    // The same windows by turns would show an effect of the order.
     let turns = summarise(&question(&["a", "b"]), &duet(Pairing::Windows));
     assert!(finding(&turns, "carry-over").is_some() && finding(&turns, "cores differ").is_none());
 }
@@ -176,7 +176,7 @@ fn both_sets_of_cores_weigh_alike_also_where_a_round_is_missing() {
 }
 
 #[test]
-fn a_cost_that_is_another_one_beside_the_other_variant_is_told() {
+fn a_cost_that_changes_beside_the_other_variant_is_reported() {
     let with = |pairing, beside: f64| {
         let mut times = random(47);
         let mut trials = plain(pairing);
@@ -191,11 +191,11 @@ fn a_cost_that_is_another_one_beside_the_other_variant_is_told() {
         }
         summarise(&question(&["a", "b"]), &trials)
     };
-    let told = with(Pairing::Duet, 1.2);
-    let found = finding(&told, "depends on company").expect("20 % more than alone");
+    let summary = with(Pairing::Duet, 1.2);
+    let found = finding(&summary, "depends on company").expect("20 % more than alone");
     assert!(found.severity == Severity::Warning && found.evidence.contains("p50"), "{found:?}");
-    assert_eq!(finding(&told, "depends on turns"), None, "nothing was frozen");
-    let reason = cost(&told, "get", Quantity::ResponseP50).reason.clone();
+    assert_eq!(finding(&summary, "depends on turns"), None, "nothing was frozen");
+    let reason = cost(&summary, "get", Quantity::ResponseP50).reason.clone();
     assert!(reason.is_some_and(|reason| reason.contains("depends on company")), "the headline says so");
     assert_eq!(finding(&with(Pairing::Duet, 1.0), "depends on company"), None);
     assert_eq!(finding(&with(Pairing::Windows, 1.2), "depends on company"), None);

@@ -1,5 +1,5 @@
-//! Runs of copies in, what they say of the host out; variants of two runs against each other. Figures are
-//! held against closed forms over the values that went in.
+//! Runs of copies, and what they say about the host; variants of two runs against each other. Figures are
+//! compared with closed forms over the input.
 
 use crate::common;
 
@@ -18,12 +18,10 @@ use weighbridge_model::reliability::{
 };
 use weighbridge_model::summary::Cost;
 
-/// Rounds of a block.
 const ROUNDS: u32 = 20;
 
-/// A run of blocks in which every request of a variant takes what `time(block, round, variant)` says, in
-/// nanoseconds.
-fn run_of(blocks: u32, mut time: impl FnMut(u32, u32, u16) -> f64) -> Vec<TrialRecord> {
+/// A run of blocks in which every request takes `time(block, round, variant)` nanoseconds.
+fn run_with_times(blocks: u32, mut time: impl FnMut(u32, u32, u16) -> f64) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for block in 0..blocks {
         let mut pair = [trial(block, 0), trial(block, 1)];
@@ -56,7 +54,7 @@ fn judged(copies: &[CalibrationRun], slower: &[SlowerRun]) -> VariantReliability
 /// A run whose copy differs by `shift` ± `step` from block to block, on the log scale.
 fn shifted(shift: f64, step: f64) -> CalibrationRun {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
-    let trials = run_of(6, |block, _, variant| match variant {
+    let trials = run_with_times(6, |block, _, variant| match variant {
         0 => 1e6,
         _ => 1e6 * (shift + step * signs[block as usize]).exp(),
     });
@@ -65,7 +63,7 @@ fn shifted(shift: f64, step: f64) -> CalibrationRun {
 
 #[test]
 fn false_alarms_are_counted_with_the_exact_interval() {
-    // The interval of ±d about s is s ± t·d/√5: 0 is outside where s > 1.1496·d.
+    // The interval of ±d around s is s ± t·d/√5: 0 is outside if s > 1.1496·d.
     let half = two_sided_quantile(0.95, 5.0) / 5.0_f64.sqrt();
     let copies: Vec<CalibrationRun> =
         [0.0, 0.9 * half, 1.1 * half, -1.1 * half, 0.5, -0.1].map(|shift| shifted(shift * 0.01, 0.01)).into();
@@ -76,7 +74,7 @@ fn false_alarms_are_counted_with_the_exact_interval() {
     assert!((alarms.lower - 0.0433).abs() < 1e-4 && (alarms.upper - 0.7772).abs() < 1e-4, "{alarms:?}");
     assert_eq!((found.lost, found.blocks), (1, 6));
     assert_eq!(found.planted, None);
-    let invalid = CalibrationRun::new(&asked(), &run_of(6, |_, _, _| 1e6), Validity::Invalid);
+    let invalid = CalibrationRun::new(&asked(), &run_with_times(6, |_, _, _| 1e6), Validity::Invalid);
     let found = judged(&[invalid, shifted(0.0, 0.01)], &[]);
     assert_eq!(
         (found.false_alarms.unwrap().of, found.lost),
@@ -87,22 +85,22 @@ fn false_alarms_are_counted_with_the_exact_interval() {
 }
 
 #[test]
-fn a_planted_difference_is_found_and_held_against_the_truth() {
-    // 2 % of 1 ms: 20 µs. The third run sees nothing, the fourth is sure of too much.
+fn a_planted_difference_is_found_and_compared_with_the_truth() {
+    // 2 % of 1 ms: 20 µs. The third run sees nothing; the interval of the fourth is too high.
     let slower = |shift: f64, step: f64| SlowerRun { run: shifted(shift, step), truth: Some(20_202.0) };
     let (exact, none, much) = (0.02, 0.001, 0.05);
     let runs = [slower(exact, 0.002), slower(exact, 0.002), slower(none, 0.01), slower(much, 0.002)];
     let found = judged(&[shifted(0.0, 0.01)], &runs).planted.unwrap();
     assert_eq!((found.found.hits, found.found.of), (3, 4));
     let covered = found.covered.unwrap();
-    // ±1.15 % about 0.1 % does not hold 2 %.
+    // ±1.15 % around 0.1 % does not contain 2 %.
     assert_eq!((covered.hits, covered.of), (2, 4));
     let mean = (2.0 * 20_202.0 + 1_051.0 + 51_273.0) / 4.0;
     let estimate = found.difference.unwrap();
     assert!((estimate.point - mean).abs() < 30.0, "{estimate:?} is not {mean}");
     assert!(estimate.interval().is_some() && estimate.blocks == 4);
     assert_eq!((found.truth, found.asked), (Some(20_202.0), Nanoseconds::from_micros(20)));
-    // A copy that is faster by as much is no find.
+    // A copy that is faster by the same amount does not count as found.
     let faster = [SlowerRun { run: shifted(-0.02, 0.002), truth: None }];
     let found = judged(&[], &faster).planted.unwrap();
     assert_eq!((found.found.hits, found.covered, found.truth), (0, None, None));
@@ -110,7 +108,7 @@ fn a_planted_difference_is_found_and_held_against_the_truth() {
 
 #[test]
 fn the_smallest_detectable_difference_follows_from_the_components() {
-    // Starts of 1 % and rounds of 2 % between two copies, found again over 40 runs of 6 blocks.
+    // Starts of 1 % and rounds of 2 % between two copies, recovered from 40 runs of 6 blocks.
     let mut draws = random(5);
     let (start, round) = (0.01_f64, 0.02_f64);
     let mut copies = Vec::new();
@@ -118,7 +116,7 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
         let own: Vec<f64> = (0..6).map(|_| start * normal(&mut draws)).collect();
         copies.push(look(
             &asked(),
-            &run_of(6, |block, _, variant| match variant {
+            &run_with_times(6, |block, _, variant| match variant {
                 0 => 1e6,
                 _ => 1e6 * (own[block as usize] + round * normal(&mut draws)).exp(),
             }),
@@ -134,8 +132,8 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
     close(mean.round, round, 0.05);
     close(Some(mean.deviation), (start * start + round * round / f64::from(ROUNDS)).sqrt(), 0.1);
     assert_eq!((mean.blocks, mean.detectable.len()), (240, 3));
-    // The closed form over the components that were found. In these records variants run side by side: a
-    // round takes 100 requests of 1 ms.
+    // The closed form over the estimated components. In these records variants run side by side: a round
+    // takes 100 requests of 1 ms.
     let (start, round) = (mean.start.unwrap().get(), mean.round.unwrap().get());
     let each = 0.1;
     for found in &mean.detectable {
@@ -146,7 +144,7 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
     }
     let changes: Vec<f64> = mean.detectable.iter().map(|found| found.change.get()).collect();
     assert!(changes[0] >= changes[1] && changes[1] >= changes[2], "more time finds less: {changes:?}");
-    // A tail needs histograms, and so has no components: only what the runs themselves would find.
+    // A tail needs histograms, so it has no components: there is only what the runs themselves would find.
     let p90 = found.quantities.iter().find(|found| found.quantity == Quantity::ResponseP90).unwrap();
     assert_eq!((p90.start, p90.round, p90.detectable.len()), (None, None, 1));
     let wanted = ((2.570_582 + 0.919_544) * p90.deviation.get() / 6.0_f64.sqrt()).exp_m1();
@@ -155,11 +153,11 @@ fn the_smallest_detectable_difference_follows_from_the_components() {
 }
 
 #[test]
-fn the_variant_alone_is_held_against_itself_from_run_to_run() {
-    // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies move along, so their cost is
-    // none.
+fn the_variant_alone_is_compared_with_itself_from_run_to_run() {
+    // Levels of three runs at ln 1, ln 1.1 and ln 0.9 of a millisecond; copies change too, so their cost is
+    // zero.
     let runs: Vec<CalibrationRun> =
-        [1.0, 1.1, 0.9].map(|level| look(&asked(), &run_of(6, |_, _, _| 1e6 * level))).into();
+        [1.0, 1.1, 0.9].map(|level| look(&asked(), &run_with_times(6, |_, _, _| 1e6 * level))).into();
     let found = judged(&runs, &[]);
     let p50 = found.run_to_run.iter().find(|found| found.quantity == Quantity::ResponseP50).unwrap();
     let logs = [0.0, 1.1_f64.ln(), 0.9_f64.ln()];
@@ -187,7 +185,7 @@ fn what_the_second_of_two_copies_costs_is_the_mean_over_runs_with_students_inter
     close(position.lower.unwrap(), 0.02 - half);
     close(position.upper.unwrap(), 0.02 + half);
     assert_eq!(position.blocks, 3, "runs");
-    // A slower copy tells nothing of the position.
+    // A slower copy says nothing about the position.
     let slower = [SlowerRun { run: shifted(0.5, 0.001), truth: None }];
     assert_eq!(judged(&copies, &slower).quantities[0].position.as_ref(), Some(position));
     let two = judged(&copies[..2], &[]);
@@ -246,18 +244,17 @@ fn a_report_quotes_its_own_headline_at_the_nearest_time() {
 
 #[test]
 fn measured_time_is_that_of_the_rounds() {
-    let trials = run_of(2, |_, _, _| 1e6);
+    let trials = run_with_times(2, |_, _, _| 1e6);
     // Two blocks of 20 rounds of 100 ms; the two variants' clocks run side by side in these records.
     assert_eq!(measured_time(&trials), Nanoseconds::from_secs(4));
 }
 
 // --- Two runs ----------------------------------------------------------------------------------------------------
 
-/// A run in which a baseline is at `level` and the variant `cost` above it, plus ± `step` from block to
-/// block.
+/// A run in which a baseline is at `level` and the variant `cost` above it, ± `step` from block to block.
 fn stored(names: [&str; 2], (level, cost, step): (f64, f64, f64)) -> (Question, Vec<TrialRecord>) {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
-    let trials = run_of(6, |block, _, variant| match variant {
+    let trials = run_with_times(6, |block, _, variant| match variant {
         0 => level,
         _ => level * (cost + step * signs[block as usize]).exp(),
     });
@@ -270,7 +267,7 @@ fn headline(costs: &[Cost]) -> &Cost {
 
 #[test]
 fn a_shared_baseline_gives_the_ratio_of_ratios() {
-    // The host became 30 % slower between the runs, which both ratios are free of: 1.10/1.04.
+    // The host became 30 % slower between the runs, which both ratios do not contain: 1.10/1.04.
     let (q1, t1) = stored(["base", "old"], (1e6, 1.04_f64.ln(), 0.002));
     let (q2, t2) = stored(["base", "new"], (1.3e6, 1.10_f64.ln(), 0.004));
     let (s1, s2) = (summarise(&q1, &t1), summarise(&q2, &t2));
@@ -291,7 +288,7 @@ fn a_shared_baseline_gives_the_ratio_of_ratios() {
     // At the first run's level: 1.04 ms.
     let difference = cost.difference.unwrap();
     assert!((difference.point / (1.04e6 * (ratio.point - 1.0)) - 1.0).abs() < 1e-3, "{difference:?}");
-    // The same run against itself: no difference, whatever its cost.
+    // A run against itself has no difference, whatever its cost.
     let same = through_baseline(first, first);
     assert!((headline(&same).ratio.unwrap().point - 1.0).abs() < 1e-12);
     assert_eq!(headline(&same).verdict, Verdict::NoRelevantDifference);
@@ -319,7 +316,7 @@ fn what_a_run_says_against_itself_overrides() {
 fn the_deviation_from_run_to_run_is_in_the_error_of_both() {
     let signs = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
     let alone = |level: f64, step: f64| {
-        let mut trials = run_of(6, |block, _, _| level * (step * signs[block as usize]).exp());
+        let mut trials = run_with_times(6, |block, _, _| level * (step * signs[block as usize]).exp());
         trials.retain(|trial| trial.variant.index() == 0);
         (question(&["a"]), trials)
     };

@@ -14,8 +14,8 @@ use weighbridge_model::sizes::{CliffChange, SizeGuide, SizeTime};
 const SIZES: u32 = 500;
 const MOST: f64 = 500_000.0;
 
-/// Blocks of variants with these laws (ns by size), asked for the same sizes: lognormal noise of 10 %, blocks
-/// that differ by 5 % for all variants alike and by 1 % for each.
+/// Blocks of variants with these laws (ns by size) and the same sizes: lognormal noise of 10 %, blocks that
+/// differ by 5 % for all variants together and by 1 % for each.
 fn run(laws: &[fn(f64) -> f64], blocks: u32, seed: u64) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let mut trials = Vec::new();
@@ -92,7 +92,7 @@ fn advice_names_the_best_variant_by_size_and_says_ties() {
     tied.sort();
     assert_eq!(tied, ["a", "a again"], "{:?}", advice.ranges);
     assert_eq!(last.best, ["b"]);
-    // The laws cross at 200 kB; classes of sizes are some 50 kB wide, and only about there may all be tied.
+    // The laws cross at 200 kB; classes of sizes are some 50 kB wide, so all may be tied only around there.
     assert!((140_000..210_000).contains(&first.to_bytes), "{:?}", advice.ranges);
     assert!((190_000..260_000).contains(&last.from_bytes), "{:?}", advice.ranges);
     assert!(first.lead.unwrap() > 0.0 && last.lead.is_some());
@@ -115,18 +115,18 @@ fn a_cliff_of_a_run_has_its_variant_place_height_and_likely_cause() {
     assert_eq!(summary.over_size.guides.len(), 2);
 }
 
-/// The intervals of the median and of the ratio must hold the truth at 19 of 20 sizes and seeds, and the
-/// ratio, whose blocks are paired, must be known better than either.
+/// The intervals of the median and of the ratio must hold the truth at 19 of 20 sizes and seeds; the ratio,
+/// whose blocks are paired, must be more precise than either.
 #[test]
 fn intervals_of_medians_and_ratios_cover_and_pairing_narrows() {
     let laws: [fn(f64) -> f64; 2] = [steady, crossing];
     let (mut held, mut asked_for, mut widths) = ([0, 0], 0, [0.0, 0.0]);
     for seed in 100..112 {
         let curves = detail(&asked(&["a", "b"]), &run(&laws, 6, seed)).size_curves;
-        let of = |variant: &str| {
+        let curve_of_variant = |variant: &str| {
             curves.iter().find(|c| c.variant == variant && c.time == SizeTime::Service).expect("a curve")
         };
-        let (a, b) = (of("a"), of("b"));
+        let (a, b) = (curve_of_variant("a"), curve_of_variant("b"));
         assert_eq!((a.requests, a.ratio.len(), b.ratio.len()), (3_000, 0, b.size_bytes.len()));
         for at in [5, 30, 50, 70, 94] {
             let size = a.size_bytes[at] as f64;
@@ -140,7 +140,8 @@ fn intervals_of_medians_and_ratios_cover_and_pairing_narrows() {
             asked_for += 1;
         }
     }
-    // Of 60 seeds 95 % and 98 % hold it; those of one seed hang together, so that of few seeds fewer may.
+    // Of 60 seeds, 95 % and 98 % hold it. Values of one seed are correlated, so fewer are allowed for few
+    // seeds.
     assert!(held.iter().all(|held| 5 * held >= 4 * asked_for), "{held:?} of {asked_for}");
     assert!(widths[1] < 0.8 * widths[0], "{widths:?}");
 }
@@ -154,7 +155,7 @@ fn quantile_bands_are_where_requests_lie_and_every_time_has_a_curve() {
     let ratio = |quantile: usize, at: usize| {
         service.quantiles[quantile].time_ns[at].unwrap() / service.quantiles[2].time_ns[at].unwrap()
     };
-    // Of a lognormal law with spreads of 10 % a request and 5 % a block: e^(1.645 · 0.11) = 1.20.
+    // A lognormal distribution with spreads of 10 % a request and 5 % a block: e^(1.645 · 0.11) = 1.20.
     assert!((ratio(4, 50) - 1.20).abs() < 0.05 && (ratio(0, 50) - 1.0 / 1.20).abs() < 0.05);
     assert!((0..service.size_bytes.len()).all(|at| ratio(1, at) < 1.0 && ratio(3, at) > 1.0));
     // A relay's own time is half of it here, a response half a microsecond more.
@@ -178,7 +179,7 @@ fn failed_requests_are_counted_and_in_no_curve() {
 }
 
 #[test]
-fn without_samples_nothing_is_said_and_with_few_blocks_no_interval() {
+fn without_samples_there_is_no_curve_and_with_few_blocks_no_interval() {
     let mut bare = run(&[steady], 6, 60);
     bare.iter_mut().for_each(|trial| trial.samples.clear());
     assert!(summarise(&asked(&["a"]), &bare).over_size.is_empty());

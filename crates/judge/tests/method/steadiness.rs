@@ -1,9 +1,8 @@
-//! How often the rules for steadiness speak, on synthetic records with seeded noise: falsely, where nothing
-//! is wrong, and rightly, where a trap is set. The counts are pinned with room for another seed, so that a
-//! changed rule is noticed.
+//! How often the rules for steadiness report something, on synthetic records with seeded noise: false alarms,
+//! and planted effects that are found. The bounds allow for another seed, but not for a changed rule.
 //!
-//! Noise is what short windows have: 1 % from window to window, correlated between neighbours (0.5), 0.5 %
-//! from start to start and 2 % from block to block, which variant and baseline share.
+//! The noise is that of short windows: 1 % from window to window, correlated between neighbours (0.5), 0.5 %
+//! from start to start, and 2 % from block to block, which variant and baseline share.
 
 use crate::common;
 
@@ -21,10 +20,10 @@ const BLOCKS: u32 = 6;
 const ROUNDS: u32 = 40;
 const WARM_UP: u32 = 20;
 
-/// A service, by the time that one request takes in a window.
+/// The conditions of one window.
 #[derive(Debug, Clone, Copy)]
 struct At {
-    /// How far through the trial's measured windows, from 0 to 1; below 0 in the warm-up.
+    /// Position among the trial's measured windows, from 0 to 1; below 0 in the warm-up.
     through: f64,
     /// Whether it follows a freeze.
     broken: bool,
@@ -32,7 +31,6 @@ struct At {
     block: u32,
 }
 
-/// Correlated noise of one variant in one trial.
 struct Noise {
     last: f64,
     start: f64,
@@ -49,7 +47,7 @@ impl Noise {
     }
 }
 
-/// A run whose variant 1 has times by `law` (1 is the baseline's) and whose windows hold `pause` as their
+/// A run whose variant 1 has times by `law` (1 is the baseline's), and whose windows have `pause` as their
 /// longest request.
 fn run(
     random: &mut ChaCha8Rng,
@@ -85,7 +83,7 @@ fn run(
     trials
 }
 
-/// In how many of `runs` runs each of these findings is made of the variant.
+/// In how many of `runs` runs each of these findings is reported for the variant.
 fn found(
     seed: u64,
     runs: u32,
@@ -108,7 +106,7 @@ fn no_pause(_: &mut ChaCha8Rng, _: u16, _: u32) -> u64 {
     0
 }
 
-/// Host pauses of 1 to 10 ms in one window of a hundred, in both variants alike.
+/// Host pauses of 1 to 10 ms in one window of a hundred, in both variants.
 fn host(random: &mut ChaCha8Rng, _: u16, _: u32) -> u64 {
     if random.random::<f64>() < 0.01 { 1_000_000 + random.random_range(0..9_000_000) } else { 0 }
 }
@@ -117,9 +115,9 @@ fn host(random: &mut ChaCha8Rng, _: u16, _: u32) -> u64 {
 fn a_steady_variant_is_seldom_called_anything() {
     let names = ["drift", "not warm", "depends on turns", "pauses", "carry-over"];
     let counts = found(71, 200, &names, |_| 1.0, host);
-    // Of 200: drift and turns need 5 %, which this noise has not; a warm-up that ends while it changes has
-    // the rule's own 5 % and what neighbours' likeness adds, in four of six trials; pauses are tested at 5 %
-    // beside 1 % of the time, carry-over at 1 %.
+    // Of 200: drift and turns need 5 %, which this noise does not have. A warm-up that ends while it changes
+    // has the rule's own 5 % plus the effect of correlated neighbours, in four of six trials; pauses are
+    // tested at 5 % and 1 % of the time, carry-over at 1 %.
     for ((name, count), most) in names.iter().zip(&counts).zip([1, 8, 1, 10, 7]) {
         assert!(*count <= most, "{name}: {count} of 200 false alarms, {counts:?}");
     }
@@ -149,42 +147,46 @@ fn a_variant_that_is_slower_after_a_freeze_is_found_from_a_tenth_on() {
             found(74, 100, &["depends on turns"], |at| if at.broken { slower } else { 1.0 }, no_pause);
         assert!(counts[0] >= least, "{slower}: found in {} of 100", counts[0]);
     }
-    // Below the threshold it is let pass, and a variant that is slower always is no such thing.
+    // An effect below the threshold is not reported, and a variant that is always slower has no such effect.
     for law in [|at: At| if at.broken { 1.02 } else { 1.0 }, |_: At| 1.3] {
         let counts = found(75, 100, &["depends on turns"], law, no_pause);
         assert!(counts[0] <= 1, "found in {} of 100", counts[0]);
     }
 }
 
-/// Of another load than the warm-up's the check says nothing: the difference may be the load's.
+/// Under a load other than the warm-up's, the difference may be the load's, so there is no check.
 #[test]
 fn turns_are_checked_only_where_the_warm_up_is_the_same_load() {
     let slower = |at: At| if at.broken { 1.20 } else { 1.0 };
     let trials = run(&mut random(80), slower, no_pause);
-    let told = |load: Load, pairing: Pairing| {
+    let is_reported = |load: Load, pairing: Pairing| {
         let mut asked = question(&["a", "b"]);
         asked.points[0].load = load;
         let mut trials = trials.clone();
         trials.iter_mut().for_each(|trial| trial.pairings = vec![pairing]);
         summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
     };
-    assert!(told(Load::Closed, Pairing::Windows));
-    assert!(!told(Load::Closed, Pairing::Sequential), "one turn a block");
-    assert!(!told(Load::Open, Pairing::Windows), "the warm-up is closed load");
-    assert!(!told(Load::Closed, Pairing::Requests), "nothing is frozen in windows that variants share");
+    assert!(is_reported(Load::Closed, Pairing::Windows));
+    assert!(!is_reported(Load::Closed, Pairing::Sequential), "one turn a block");
+    assert!(!is_reported(Load::Open, Pairing::Windows), "the warm-up is closed load");
+    assert!(
+        !is_reported(Load::Closed, Pairing::Requests),
+        "nothing is frozen in windows that variants share"
+    );
 }
 
-/// The last requests of a window have ever fewer beside them, which makes short windows of many slots fast.
+/// The last requests of a window run with fewer and fewer in parallel, which makes short windows of many
+/// slots fast.
 #[test]
 fn turns_are_not_checked_against_windows_that_hold_few_requests_for_their_slots() {
     let trials = run(&mut random(80), |at: At| if at.broken { 1.20 } else { 1.0 }, no_pause);
-    let told = |slots: u64| {
+    let is_reported = |slots: u64| {
         let mut asked = question(&["a", "b"]);
         asked.points[0].slots = slots;
         summarise(&asked, &trials).findings.iter().any(|finding| finding.name == "depends on turns")
     };
     // Windows hold 20 requests.
-    assert!(told(1) && told(2) && !told(3));
+    assert!(is_reported(1) && is_reported(2) && !is_reported(3));
 }
 
 #[test]
@@ -213,7 +215,7 @@ fn starts_on_two_levels_are_found_although_starts_vary_and_smooth_ones_are_not_l
     assert!(counts[0] <= 2, "found in {} of 100", counts[0]);
 }
 
-/// The summary of a run of which each trial of a variant was prepared so.
+/// The summary of a run with these preparations.
 fn prepared(law: impl Fn(At) -> f64, prepare: impl Fn(&TrialRecord) -> Preparation) -> Summary {
     let mut trials = run(&mut random(81), law, no_pause);
     for trial in &mut trials {
@@ -229,11 +231,11 @@ fn verdict(summary: &Summary) -> (Verdict, String) {
 
 #[test]
 fn what_is_not_warm_in_most_trials_has_no_verdict() {
-    let ended = |cold_until: u32, of: u16, end: WarmEnd| {
+    let ended = |cold_until: u32, variant: u16, end: WarmEnd| {
         prepared(
             |_| 1.3,
             move |trial| {
-                let is_cold = trial.variant.0 == of && trial.block < cold_until;
+                let is_cold = trial.variant.0 == variant && trial.block < cold_until;
                 let end = if is_cold { end } else { WarmEnd::Steady };
                 let warm_up = Some(WarmUp { end, time: Nanoseconds::from_secs(60), windows: WARM_UP });
                 Preparation { warm_up, ..Preparation::default() }
@@ -268,10 +270,10 @@ fn a_run_that_chose_its_windows_withholds_what_depends_on_turns_all_the_same() {
 }
 
 #[test]
-fn why_windows_are_longer_is_told_of_whom_it_is_for() {
+fn why_windows_are_longer_is_reported_for_the_variant_that_needs_it() {
     let millis = Nanoseconds::from_millis;
     let effect = |window, change| TurnEffect { window: millis(window), change, error: 0.002 };
-    let told = |window: Option<Nanoseconds>| {
+    let evidence = |window: Option<Nanoseconds>| {
         let summary = prepared(
             |_| 1.0,
             move |trial| {
@@ -289,8 +291,8 @@ fn why_windows_are_longer_is_told_of_whom_it_is_for() {
         assert_eq!(found[0].subject, "b");
         found[0].evidence.clone()
     };
-    let longer = told(Some(millis(100)));
+    let longer = evidence(Some(millis(100)));
     assert!(longer.contains("+35") && longer.contains("windows are 100 ms long"), "{longer}");
-    let none = told(None);
+    let none = evidence(None);
     assert!(none.contains("one after another"), "{none}");
 }

@@ -1,4 +1,4 @@
-//! The table of costs: which rows there are, which are withheld, what overrides a verdict.
+//! The table of costs: which rows exist, which are withheld, what overrides a verdict.
 
 use crate::common;
 
@@ -21,8 +21,8 @@ fn plain(factor: f64) -> Vec<TrialRecord> {
 }
 
 fn change(trials: &mut [TrialRecord], variant: u16, mut edit: impl FnMut(&mut WindowFigures)) {
-    let of = trials.iter_mut().filter(|t| t.variant.0 == variant);
-    of.flat_map(|t| &mut t.windows).for_each(|w| edit(&mut w.figures));
+    let own = trials.iter_mut().filter(|t| t.variant.0 == variant);
+    own.flat_map(|t| &mut t.windows).for_each(|w| edit(&mut w.figures));
 }
 
 fn has_finding(summary: &Summary, name: &str) -> bool {
@@ -55,7 +55,7 @@ fn another_headline_comes_first() {
     let summary = summarise(&asked, &plain(1.0));
     assert_eq!(summary.costs[0].quantity, Quantity::CpuPerOperation);
     assert!(summary.costs[0].headline && summary.costs.len() == Quantity::ALL.len() - 1);
-    // Also where nothing has a link whose bytes could be counted: it is there, and says why it has no figure.
+    // Even without a link whose bytes could be counted, the row exists and says why it has no figure.
     asked.headline = Quantity::WireBytesPerOperation;
     let summary = summarise(&asked, &plain(1.0));
     let first = &summary.costs[0];
@@ -90,7 +90,7 @@ fn several_operations_have_a_row_each_and_one_for_all() {
 
 #[test]
 fn a_quantile_is_withheld_below_20_requests_beyond_it_in_a_block() {
-    // 2,000 requests a block carry p99; with one window less in one block they do not.
+    // 2,000 requests a block are enough for p99; with one window less in one block they are not.
     let enough = summarise(&question(&["a", "b"]), &plain(1.0));
     assert_ne!(cost(&enough, "get", Quantity::ResponseP99).verdict, Verdict::Withheld);
     let mut random = random(23);
@@ -182,7 +182,7 @@ fn a_saturated_window_invalidates() {
 }
 
 #[test]
-fn suspect_conditions_are_told_and_change_no_verdict() {
+fn suspect_conditions_are_reported_and_change_no_verdict() {
     let check = |name: &str, edit: &dyn Fn(&mut Vec<TrialRecord>)| {
         let mut trials = plain(2.0);
         edit(&mut trials);
@@ -234,7 +234,7 @@ fn timeouts_enter_the_response_times_as_lower_bounds_and_the_summary_says_so() {
     assert!((mean / 50.995 - 1.0).abs() < 0.005, "{mean}");
 }
 
-/// The window check: measured windows, and every tenth round a check window of ten times the requests.
+/// Every tenth round has a check window of ten times the requests.
 fn with_checks(check_factor: f64) -> Vec<TrialRecord> {
     let mut random = random(27);
     let mut trials = run(6, 20, |variant, _, _| {
@@ -266,7 +266,7 @@ fn a_cost_that_changes_in_longer_windows_is_flagged() {
 fn orders_that_differ_are_reported_as_carry_over() {
     let mut random = random(28);
     let trials = run(6, 20, |variant, _, round| {
-        // Whoever runs second in a round is 5 % slower: in even rounds that is the variant.
+        // The variant that runs second in a round is 5 % slower; in even rounds that is variant 1.
         let second = (u32::from(variant) + round) % 2 == 1;
         noisy(&mut random, if second { 105_000.0 } else { 100_000.0 }, 0.01, 200)
     });
@@ -356,7 +356,7 @@ fn charts_get_curves_and_windows_in_order() {
     assert!((median(2) / median(0) - 2.0).abs() < 0.01, "b beside a");
 }
 
-/// What is drawn and what is said must be the same figures.
+/// Charts and summary must show the same figures.
 #[test]
 fn curves_and_roles_go_through_the_figures_of_the_summary() {
     let trials = plain(2.0);

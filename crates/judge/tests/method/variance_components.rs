@@ -1,5 +1,5 @@
-//! Where spread comes from, levels of starts, drift through a run, totals that hang on few events: whole
-//! records in, what the summary says out.
+//! Variance components, levels of starts, drift through a run, totals that depend on few events: from whole
+//! records to the summary.
 
 use crate::common;
 
@@ -98,8 +98,8 @@ fn the_summary_says_which_level_dominates_and_how_to_divide_the_time() {
     assert!(spread.share_of_starts.interval().unwrap().0 > 0.9, "{spread:?}");
     let advice = spread.advice.expect("more blocks of fewer rounds are better");
     assert!(advice.blocks > 8 && advice.rounds < 40 && advice.then < advice.now, "{advice:?}");
-    let told = finding(&summary, "spread").unwrap();
-    assert!(told.starts_with("starts dominate: starts have"), "{told}");
+    let evidence = finding(&summary, "spread").unwrap();
+    assert!(evidence.starts_with("starts dominate: starts have"), "{evidence}");
 
     let summary = summarise(&asked, &with_components(2, 8, (0.0, 0.05, 0.1)));
     assert_ne!(summary.spread[0].dominates, Source::Starts, "{:?}", summary.spread[0]);
@@ -120,9 +120,9 @@ fn a_headline_that_needs_histograms_has_the_means_components() {
         assert_eq!(summary.spread.len(), 1, "of the headline's cost alone");
         assert_eq!(summary.spread[0].quantity, Quantity::ResponseMean);
         assert_eq!(summary.spread[0], mean.spread[0], "{headline}");
-        let told = finding(&summary, "spread").unwrap();
-        assert!(told.contains("of a block's response mean"), "{told}");
-        // The deviation from block to block is in the quantile's own interval.
+        let evidence = finding(&summary, "spread").unwrap();
+        assert!(evidence.contains("of a block's response mean"), "{evidence}");
+        // The quantile's own interval includes the deviation from block to block.
         let cost = cost(&summary, "get", headline).ratio.expect("a ratio");
         assert!(cost.interval().is_some_and(|(lower, upper)| upper > lower), "{cost:?}");
     }
@@ -155,8 +155,8 @@ fn two_levels_after_restart_are_flagged_with_both() {
         noisy(&mut random, 100_000.0 * level, 0.02, 200)
     });
     let summary = summarise(&question(&["a", "b"]), &trials);
-    let told = finding(&summary, "two levels of starts").expect("three starts are 8 % slower");
-    assert!(told.contains("in 5 starts (") && told.contains("in 3 ("), "{told}");
+    let evidence = finding(&summary, "two levels of starts").expect("three starts are 8 % slower");
+    assert!(evidence.contains("in 5 starts (") && evidence.contains("in 3 ("), "{evidence}");
     let steady = run(8, 40, |_, _, _| noisy(&mut random, 100_000.0, 0.02, 200));
     assert_eq!(finding(&summarise(&question(&["a", "b"]), &steady), "two levels of starts"), None);
 }
@@ -181,8 +181,8 @@ fn a_cost_that_rises_from_block_to_block_is_flagged() {
         })
     };
     let rising = summarise(&question(&["a", "b"]), &trials(0.01));
-    let told = finding(&rising, "drift through the run").expect("a percent a block");
-    assert!(told.contains("first of 10 blocks"), "{told}");
+    let evidence = finding(&rising, "drift through the run").expect("a percent a block");
+    assert!(evidence.contains("first of 10 blocks"), "{evidence}");
     assert_eq!(finding(&summarise(&question(&["a", "b"]), &trials(0.0)), "drift through the run"), None);
 }
 
@@ -206,8 +206,8 @@ fn a_mean_that_hangs_on_few_events_is_flagged_in_its_row_and_as_a_finding() {
     assert!(reason.contains("few tail events (`b`): 2.0 windows a block"), "{reason}");
     let p50 = cost(&few, "get", Quantity::ResponseP50);
     assert!(!p50.reason.clone().unwrap_or_default().contains("tail"), "{p50:?}");
-    let told = finding(&few, "few tail events").unwrap();
-    assert!(told.contains("response mean: 2.0") && told.contains("throughput: 2.0"), "{told}");
+    let evidence = finding(&few, "few tail events").unwrap();
+    assert!(evidence.contains("response mean: 2.0") && evidence.contains("throughput: 2.0"), "{evidence}");
     for stalls in [0, 5] {
         let summary = summarise(&asked, &stalling(stalls));
         assert_eq!(finding(&summary, "few tail events"), None, "{stalls} events a block");
@@ -216,7 +216,7 @@ fn a_mean_that_hangs_on_few_events_is_flagged_in_its_row_and_as_a_finding() {
 
 #[test]
 fn a_far_quantile_that_lies_in_few_windows_is_flagged() {
-    // Of 2,000 requests a block 40 are slow, all in one window or spread over all of them.
+    // Of 2,000 requests a block, 40 are slow, all in one window or spread over all of them.
     let slow = |together: bool| {
         let mut random = random(45);
         run(6, 10, |variant, _, round| {
@@ -263,7 +263,7 @@ fn from_ten_blocks_on_the_bootstrap_is_shown_beside_and_the_verdict_stays_studen
 
 #[test]
 fn what_a_block_spends_on_starting_is_in_the_advice() {
-    // Starts of a minute each: ten blocks of 40 rounds of some 0.2 s are nearly all start.
+    // Starts of a minute each: ten blocks of 40 rounds of some 0.2 s consist almost only of starts.
     let mut trials = with_components(5, 10, (0.002, 0.05, 0.0));
     trials.iter_mut().for_each(|trial| trial.service.start = Some(Nanoseconds::from_secs(60)));
     let asked = question(&["a", "b"]);

@@ -1,7 +1,7 @@
 //! The laws of simulated requests, windows and starts, with the true cost of each in closed form.
 //!
-//! Windows are the least that the product ever measures (200 requests, 10 rounds a block), where estimates
-//! are worst; with stalls a block is 250 windows of 20 ms.
+//! Windows are the smallest that the product measures (200 requests, 10 rounds a block), where estimates are
+//! worst; with stalls a block has 250 windows of 20 ms.
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
@@ -10,21 +10,19 @@ use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{OperationFigures, TrialRecord, WindowFigures, WindowKind, WindowRecord};
 
-/// Requests of a window.
 const REQUESTS: usize = 200;
-/// Rounds of a block.
 const ROUNDS: u32 = 10;
 /// Windows of 20 ms of work in a block with stalls, and requests of each.
 const STALL_ROUNDS: u32 = 250;
 const STALL_REQUESTS: u64 = 133;
-/// Work between two stalls, and a stall: 100 ms in every 2 s of running.
+/// Work between two stalls, and the length of a stall: 100 ms in every 2 s.
 const WORK_NANOS: f64 = 1.9e9;
 const STALL_NANOS: f64 = 0.1e9;
-/// The middle of a request.
+/// The median of a request.
 const BASE_NANOS: f64 = 100_000.0;
-/// Spread of a request about its middle, on the log scale.
+/// Spread of a request, on the log scale.
 const REQUEST_SPREAD: f64 = 0.5;
-/// What all windows of a block, and those of a round, have in common: the host. Pairing removes it.
+/// Variation of the host that all windows of a block, or of a round, share; pairing removes it.
 const HOST_BLOCK: f64 = 0.10;
 const HOST_ROUND: f64 = 0.03;
 /// Shares of slow requests of baseline and variant, and how slow they are.
@@ -33,24 +31,23 @@ const MISS_FACTOR: f64 = 5.0;
 /// Correlation of neighbouring windows and their spread.
 const CORRELATION: f64 = 0.9;
 const CORRELATED_SPREAD: f64 = 0.03;
-/// The true cost, where a law leaves it open: +2 %.
+/// The true cost, unless a law determines it: +2 %.
 const COST: f64 = 0.02;
 
-/// The quantity that verdicts of simulated runs are of; its direction is all that matters.
+/// The quantity for verdicts on simulated runs; only its direction matters.
 pub const HEADLINE: Quantity = Quantity::ResponseP50;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
     pub name: &'static str,
     pub quantity: Quantity,
-    /// Wanted half-width of the stopping rule: about as wide as ten blocks give.
+    /// Wanted half-width of the stopping rule, about that of ten blocks.
     pub until: f64,
-    /// Whether its block estimates are near normal, so that coverage is promised.
+    /// Near normal block estimates have the promised coverage.
     pub shape: Shape,
     kind: Kind,
 }
 
-/// Whether a law's block estimates are near normal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     NearNormal,
@@ -70,10 +67,8 @@ enum Kind {
     Stalls,
 }
 
-/// Whether the variant costs anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
-    /// It does.
     Cost,
     /// The baseline against itself.
     Same,
@@ -83,7 +78,7 @@ const fn law(name: &'static str, quantity: Quantity, until: f64, shape: Shape, k
     Law { name, quantity, until, shape, kind }
 }
 
-/// All laws, in the order of tables.
+/// In the order of tables.
 pub const LAWS: [Law; 9] = [
     law("lognormal requests", Quantity::ResponseP50, 0.02, Shape::NearNormal, Kind::Lognormal),
     law("bimodal requests", Quantity::ResponseMean, 0.02, Shape::NearNormal, Kind::Bimodal),
@@ -103,7 +98,6 @@ pub const LAWS: [Law; 9] = [
 ];
 
 impl Law {
-    /// A seed of the law's own.
     pub fn seed(&self) -> u64 {
         self.name
             .bytes()
@@ -112,9 +106,9 @@ impl Law {
 
     /// The true ln(variant / baseline).
     ///
-    /// Of bimodal requests and stalls from the means themselves: Σ share × time, and (work + stall)/work. Of
-    /// the others by construction: the variant is the baseline's law on a scale that is larger by the cost
-    /// (beside another law: a law whose mean is).
+    /// For bimodal requests and stalls it follows from the means: Σ share × time, and (work + stall)/work.
+    /// For the others it holds by construction: the variant has the baseline's law, scaled by the cost (or
+    /// another law of that mean).
     pub fn truth(&self, truth: Truth) -> f64 {
         match (truth, self.kind) {
             (Truth::Same, _) => 0.0,
@@ -155,15 +149,14 @@ impl Law {
 struct State {
     kind: Kind,
     variant: usize,
-    /// The variant's cost, as a factor.
+    /// As a factor.
     cost: f64,
     truth: Truth,
-    /// The disturbance of the window before, or the work left until the next stall.
+    /// The disturbance of the last window, or the work left until the next stall.
     memory: f64,
     times: Vec<u64>,
 }
 
-/// What requests of one window came to.
 struct Sums {
     ok: u64,
     sum: u64,
@@ -203,7 +196,7 @@ impl State {
             Kind::ParetoBeside(exponent) if self.variant == 1 || self.truth == Truth::Same => {
                 self.requests(|| middle * draws.pareto(exponent), self.cost)
             }
-            // Of mean 1, as the Pareto law beside it.
+            // Of mean 1, like the Pareto distribution of the other variant.
             Kind::ParetoBeside(_) => {
                 let unit = (-0.5 * REQUEST_SPREAD * REQUEST_SPREAD).exp();
                 self.requests(|| middle * unit * draws.lognormal(), 1.0)
@@ -226,7 +219,7 @@ impl State {
         }
     }
 
-    /// A window of 20 ms of work; the variant stops for 100 ms whenever it has worked for 1.9 s.
+    /// A window of 20 ms of work; the variant stops for 100 ms after each 1.9 s of work.
     fn stalling(&mut self, draws: &mut Draws, scale: f64) -> Sums {
         let each = 150_000.0 * (1.0 + 0.02 * draws.normal());
         let work = each * STALL_REQUESTS as f64;
@@ -238,7 +231,7 @@ impl State {
                 stalled += STALL_NANOS;
             }
         }
-        // The host slows stalls as well, else the truth would not be a ratio.
+        // The host slows stalls too; otherwise the truth would not be a ratio.
         let nanos = |time: f64| (scale * time).round().max(1.0) as u64;
         Sums {
             ok: STALL_REQUESTS,
@@ -293,7 +286,6 @@ fn push(trial: &mut TrialRecord, (round, position): (u32, u32), sums: Sums) {
     });
 }
 
-/// A stream of random numbers.
 pub struct Draws {
     random: ChaCha8Rng,
     spare: Option<f64>,
@@ -325,12 +317,12 @@ impl Draws {
         }
     }
 
-    /// A request about 1.
+    /// Median 1.
     fn lognormal(&mut self) -> f64 {
         (REQUEST_SPREAD * self.normal()).exp()
     }
 
-    /// A Pareto law of mean 1: P(X > x) = (least/x)^a with least = (a − 1)/a.
+    /// A Pareto distribution of mean 1: P(X > x) = (least/x)^a with least = (a − 1)/a.
     fn pareto(&mut self, exponent: f64) -> f64 {
         (exponent - 1.0) / exponent * (1.0 - self.uniform()).powf(-1.0 / exponent)
     }

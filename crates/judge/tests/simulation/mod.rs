@@ -1,6 +1,6 @@
-//! Simulated runs whose truth is known, judged by the judge's own code: windows' figures become block
-//! estimates by [`VariantSamples::against`], these intervals by [`Contrast`], [`BlockRule`] stops,
-//! [`thin_tail`] flags. Nothing of the method is written a second time here; only requests are made up.
+//! Simulated runs whose truth is known, judged by the judge's own code: [`VariantSamples::against`] makes
+//! block estimates of windows, [`Contrast`] intervals, [`BlockRule`] stops, [`thin_tail`] flags. Only the
+//! requests are simulated.
 
 #![allow(dead_code)] // the fast form and the long one use their own parts
 
@@ -27,27 +27,25 @@ use weighbridge_model::record::TrialRecord;
 
 use laws::{Draws, Law, Truth};
 
-/// Numbers of blocks at which a run is judged.
 pub const AT: [usize; 3] = [6, 10, 30];
 
-/// The plan of a simulated run: the product's default.
+/// The product's default plan.
 pub const PLAN: Blocks = Blocks { min: 6, max: 30 };
 
-/// How often something happened, of how many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
     pub hits: u32,
     pub of: u32,
 }
 
-/// What simulated runs of one law came to.
+/// Results of the simulated runs of one law.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// Student's interval holds the truth, by number of blocks.
     pub covered: BTreeMap<usize, Share>,
-    /// The bootstrap-t interval does, from 10 blocks on.
+    /// The same for the bootstrap-t interval, from 10 blocks on.
     pub studentised: BTreeMap<usize, Share>,
-    /// The BCa interval does, from 10 blocks on.
+    /// The same for the BCa interval, from 10 blocks on.
     pub bca: BTreeMap<usize, Share>,
     /// Sum of the bootstrap-t's widths over Student's, by number of blocks.
     pub wider: BTreeMap<usize, f64>,
@@ -80,7 +78,6 @@ impl Share {
 }
 
 impl Outcome {
-    /// Adds what other runs came to.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in [
             (&mut self.covered, &other.covered),
@@ -100,26 +97,25 @@ impl Outcome {
     }
 }
 
-/// Which parts of a run are looked at.
+/// What to compute for each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Most blocks; 30 for every number of [`AT`].
     pub blocks: usize,
-    /// Whether bootstrap intervals are computed.
     pub bootstrap: Bootstrap,
-    /// Of every so many runs one is asked whether it is flagged.
+    /// One of this many runs is checked for the flag.
     pub flag_every: u64,
 }
 
-/// Whether bootstrap intervals are computed: they take most of the time.
+/// Bootstrap intervals take most of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bootstrap {
     Computed,
     LeftOut,
 }
 
-/// Simulates the runs of `numbers`, each from a seed of its own, so that the outcome does not depend on how
-/// they are shared out among threads.
+/// Simulates the runs of `numbers`, each with a seed of its own, so that the outcome does not depend on the
+/// division among threads.
 pub fn simulate(law: &Law, truth: Truth, numbers: std::ops::Range<u64>, look: Look) -> Outcome {
     let mut outcome = Outcome::default();
     for number in numbers {
@@ -141,12 +137,11 @@ struct SimulatedRun<'a> {
     law: &'a Law,
     truth: Truth,
     blocks: Vec<BlockEstimate>,
-    /// Trials of the first six blocks, where they are kept.
+    /// Trials of the first six blocks, if they are kept.
     trials: Vec<TrialRecord>,
 }
 
 impl SimulatedRun<'_> {
-    /// Measures blocks until there are `to`.
     fn extend(&mut self, draws: &mut Draws, to: usize, keep: bool) {
         while self.blocks.len() < to {
             let block = self.blocks.len() as u32;
@@ -171,7 +166,7 @@ impl SimulatedRun<'_> {
                 continue;
             }
             let logs = contrast.log_ratios();
-            // No bootstrap interval at all is a miss.
+            // A missing bootstrap interval is a miss.
             let holds = |found: Option<Interval>| found.is_some_and(|interval| interval.contains(truth));
             let by_t = studentised(&logs, LEVEL);
             let wider = by_t.map_or(1.0, |found| found.half_width() / interval.half_width());
@@ -181,7 +176,7 @@ impl SimulatedRun<'_> {
         }
     }
 
-    /// Follows the stopping rule through the run, measuring further blocks where it asks for them.
+    /// Follows the stopping rule through the run, measuring further blocks as required.
     fn stop(&mut self, draws: &mut Draws, outcome: &mut Outcome) {
         let budget = Budget::Whole(Nanoseconds::from_secs(1_000_000));
         let rule = BlockRule { blocks: PLAN, until: Some(Ratio::new(self.law.until)), budget };
@@ -229,7 +224,6 @@ fn note(outcome: &mut Outcome, at: usize, contrast: &Contrast) {
     outcome.verdicts[at].count(matches!(verdict, Verdict::Higher | Verdict::Lower));
 }
 
-/// What one block says, by the judge.
 pub fn estimate(law: &Law, trials: &[TrialRecord]) -> BlockEstimate {
     let (question, records) = (question(law), Records::new(trials));
     let samples = |id| {
@@ -240,7 +234,6 @@ pub fn estimate(law: &Law, trials: &[TrialRecord]) -> BlockEstimate {
     contrast.blocks()[0]
 }
 
-/// The question of a simulated run.
 pub fn question(law: &Law) -> Question {
     let variant = |name: &str| Variant {
         name: name.to_owned(),

@@ -1,10 +1,10 @@
-//! Variants of one family, block by block, on one scale: each against one of them, so that what lies between
-//! two is a difference within a block and the steps of a chain add up to the whole, to the last bit of a sum.
+//! Variants of one family, block by block, all against one reference. So the difference of any two is taken
+//! within a block, and the steps of a chain add up to the whole exactly.
 //!
 //! In closed load p50 is a median over rounds, and medians of differences do not add up. So a step is not
-//! taken between its two variants alone but between their costs against the lowest of the chain, each paired
-//! with it round by round: these are the costs of the verdict table, and what a round's drift does to all
-//! cancels.
+//! estimated from its two variants alone. It is the difference of their costs against the chain's lowest
+//! variant, each paired with it round by round: these are the costs of the verdict table, and drift within a
+//! round cancels.
 
 use std::collections::BTreeMap;
 
@@ -13,64 +13,55 @@ use weighbridge_model::id::VariantId;
 
 use crate::estimate::{Absence, Contrast, VariantSamples, estimate};
 
-/// What one block says.
+/// One variant against its reference, in one block.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Level {
-    /// ln of the ratio to the reference.
     pub log_ratio: f64,
-    /// The difference from the reference.
     pub difference: f64,
 }
 
-/// The samples of one point, by variant.
 pub(crate) struct PointSamples<'s, 'a> {
-    /// One for each variant of the question, of all requests.
+    /// One for each variant of the question, over all requests.
     pub all: Vec<&'s VariantSamples<'a>>,
-    /// The variants of each batch; a single one where all lived at once.
     pub batches: Vec<Vec<VariantId>>,
-    /// Blocks of the first stage.
     pub first_stage: usize,
 }
 
 impl PointSamples<'_, '_> {
-    /// Whether there is a batch in which all of these lived.
     pub(crate) fn lived_together(&self, variants: &[VariantId]) -> bool {
         let has_all = |batch: &Vec<VariantId>| variants.iter().all(|id| batch.contains(id));
         self.batches.len() < 2 || self.batches.iter().any(has_all)
     }
 }
 
-/// What a variant is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reference {
-    /// Another that lived beside it, or itself.
+    /// A variant of the same batch, possibly the variant itself.
     Variant(VariantId),
-    /// Nothing: of what is counted, and does not drift from batch to batch.
+    /// No variant: the quantity is counted, and does not drift from batch to batch.
     Nothing,
 }
 
-/// Why nothing can be said of one variant against another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Gap {
-    /// One of the two has no figure against its reference.
+pub(crate) enum Incomparable {
+    /// The variant has no figure against its reference.
     Absent(VariantId, Absence),
-    /// They lived in different batches, and the baseline, which lived in both, says nothing of this quantity.
+    /// They lived in different batches, and the baseline, which lived in both, has no figure of this
+    /// quantity.
     Apart,
-    /// They were measured in no block both.
     NoBlock,
 }
 
-/// What each block says of a variant, by the block's number, or why none does.
+/// The level in each block by the block's number.
 type ByBlock = Result<BTreeMap<u32, Level>, Absence>;
 
-/// Several variants in one quantity: what each block says of each, against its reference.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VariantLevels(BTreeMap<VariantId, (Reference, ByBlock)>);
 
 impl VariantLevels {
-    /// These variants, whose figures may be used: against the first of them where all lived in one batch;
-    /// else against the baseline, which lived in each, if its figures may be used too. What is counted needs
-    /// no reference then. Anything else is against the first of its own batch.
+    /// The reference of all `ids` is the first of them if all lived in one batch; else the baseline, if its
+    /// figures may be used; else the first of each variant's own batch. A counted quantity of variants in
+    /// several batches needs no reference.
     pub(crate) fn new(
         samples: &PointSamples<'_, '_>,
         variants: &[VariantId],
@@ -94,20 +85,24 @@ impl VariantLevels {
         Self(variants.iter().map(level).collect())
     }
 
-    /// Why a variant has nothing against its reference, where it has not.
     pub(crate) fn absence(&self, id: VariantId) -> Option<Absence> {
         self.0.get(&id)?.1.as_ref().err().copied()
     }
 
-    /// What each block that has both says of variant `to` against variant `from`; never nothing.
-    pub(crate) fn between(&self, from: VariantId, to: VariantId) -> Result<BTreeMap<u32, Level>, Gap> {
+    /// The level of `to` against `from` in each block that has both; never empty.
+    pub(crate) fn between(
+        &self,
+        from: VariantId,
+        to: VariantId,
+    ) -> Result<BTreeMap<u32, Level>, Incomparable> {
         let levels_of_variant = |id: VariantId| {
-            let (reference, levels) = self.0.get(&id).ok_or(Gap::Absent(id, Absence::NotMeasured))?;
-            Ok((reference, levels.as_ref().map_err(|absence| Gap::Absent(id, *absence))?))
+            let (reference, levels) =
+                self.0.get(&id).ok_or(Incomparable::Absent(id, Absence::NotMeasured))?;
+            Ok((reference, levels.as_ref().map_err(|absence| Incomparable::Absent(id, *absence))?))
         };
         let ((below, from), (above, to)) = (levels_of_variant(from)?, levels_of_variant(to)?);
         if below != above {
-            return Err(Gap::Apart);
+            return Err(Incomparable::Apart);
         }
         let step = |(block, to): (&u32, &Level)| {
             let from = from.get(block)?;
@@ -115,11 +110,11 @@ impl VariantLevels {
             Some((*block, Level { log_ratio: to.log_ratio - from.log_ratio, difference }))
         };
         let blocks: BTreeMap<u32, Level> = to.iter().filter_map(step).collect();
-        if blocks.is_empty() { Err(Gap::NoBlock) } else { Ok(blocks) }
+        if blocks.is_empty() { Err(Incomparable::NoBlock) } else { Ok(blocks) }
     }
 }
 
-/// Whether a quantity is counted, not timed: what the host does meanwhile does not change it.
+/// Whether a quantity is counted and not timed, so that what the host does meanwhile does not change it.
 const fn is_counted(quantity: Quantity) -> bool {
     matches!(
         quantity,
@@ -151,7 +146,6 @@ fn levels(
     }
 }
 
-/// Difference and ratio over blocks.
 pub(crate) fn estimates(levels: &BTreeMap<u32, Level>, first_stage: usize) -> (Estimate, Estimate) {
     let estimated = |pick: fn(&Level) -> f64| {
         let values: Vec<f64> = levels.values().map(pick).collect();

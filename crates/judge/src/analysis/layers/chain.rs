@@ -1,6 +1,5 @@
-//! One chain at one point: what each stage is and costs, quantity by quantity. What is usable is decided
-//! variant by variant and pair by pair: a stage that has no figure, or none that may be used, has no cost,
-//! and the one above it is compared with the next below.
+//! One chain at one point: what each stage is and costs, in each quantity. A stage without a usable figure
+//! has no cost, and the stage above it is compared with the next usable one below.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::id::VariantId;
@@ -14,7 +13,6 @@ use crate::checks::tail;
 use crate::question::Question;
 use crate::verdict::append_reason;
 
-/// One chain at one point, estimated quantity by quantity.
 pub(super) struct ChainEstimates<'l, 's, 'a> {
     question: &'l Question,
     context: &'l PointContext<'s, 'a>,
@@ -22,17 +20,15 @@ pub(super) struct ChainEstimates<'l, 's, 'a> {
     measures: Vec<QuantityEstimates>,
 }
 
-/// One quantity of a chain, stage by stage.
+/// One quantity of a chain; one entry for each stage.
 struct QuantityEstimates {
     quantity: Quantity,
-    /// The stages' own figures, where they may be used.
+    /// Only figures that may be used.
     figures: Vec<Option<Estimate>>,
-    /// Why a stage can be compared with nothing.
     exclusions: Vec<Option<Exclusion>>,
     levels: VariantLevels,
 }
 
-/// A cost that was found: against which stage, what it is, and what it does not say itself.
 struct StageDifference {
     from: usize,
     estimates: (Estimate, Estimate),
@@ -40,7 +36,7 @@ struct StageDifference {
 }
 
 impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
-    /// Looks at every quantity of which at least one stage has a figure.
+    /// Measures every quantity of which at least one stage has a figure.
     pub(super) fn new(
         question: &'l Question,
         context: &'l PointContext<'s, 'a>,
@@ -102,7 +98,7 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         }
     }
 
-    /// What the blocks say of every pair that was found, and of the whole, for the factors.
+    /// The costs of every pair of neighbours and of the whole chain in each block, for the factors.
     pub(super) fn measured(&self) -> Vec<PairCosts> {
         self.measures.iter().flat_map(|measure| self.measured_in(measure)).collect()
     }
@@ -133,7 +129,6 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         }
     }
 
-    /// A stage against the next below it that may be used.
     fn below(&self, measure: &QuantityEstimates, place: usize) -> Result<StageDifference, String> {
         let from = measure.exclusions[..place].iter().rposition(Option::is_none);
         let first = from.map_or(0, |from| from + 1);
@@ -159,7 +154,6 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         stage_cost(measure.quantity, None, found.map_err(Some))
     }
 
-    /// Difference and ratio of two stages that may both be used, or why there are none.
     fn against(
         &self,
         measure: &QuantityEstimates,
@@ -172,7 +166,7 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         let levels = levels.map_err(|gap| context.why_apart(self.question, gap, quantity))?;
         let named = |place: usize| {
             let (id, _) = self.chain.stages[place];
-            tail::Named { name: self.name(place), samples: context.samples.all[id.index()] }
+            tail::NamedSamples { name: self.name(place), samples: context.samples.all[id.index()] }
         };
         let mut remark = context.crossing(self.question, &ids);
         if let Some(few) = tail::thin_tail_remark([named(to), named(from)], quantity) {
@@ -185,7 +179,7 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         let usable: Vec<usize> =
             (0..=self.last()).filter(|place| measure.exclusions[*place].is_none()).collect();
         let pairs = usable.windows(2).map(|pair| (pair[0], pair[1], false));
-        // A chain of two stages is its only pair.
+        // In a chain of two stages, the whole is the only pair.
         let is_whole = self.last() > 1 && usable.first() == Some(&0) && usable.last() == Some(&self.last());
         let whole = is_whole.then_some((0, self.last(), true));
         let one = |(from, to, is_whole): (usize, usize, bool)| {

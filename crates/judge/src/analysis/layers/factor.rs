@@ -1,10 +1,9 @@
-//! Whether a stage's cost depends on a factor: one of the points, as size, connections and rate, or a setting
-//! in which two pairs differ, as cores.
+//! Whether a stage's cost depends on a factor: a factor of the points, such as size, connections or rate, or
+//! a setting in which two pairs differ, such as cores.
 //!
-//! Costs in one block share what the block was; so the interaction is their difference within a block, with
-//! an interval over blocks. Where the factor is the size, a line through the costs of a block says how much
-//! of them is per operation and how much per byte. Chains share their first stages: each pair is examined
-//! once.
+//! Costs of one block share its conditions. So the interaction is their difference within a block, with an
+//! interval over blocks. If the factor is the size, a line through a block's costs says how much of them is
+//! per operation and how much per byte. Chains share their first stages; each pair is examined once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,31 +19,26 @@ use crate::estimate::{estimate, mean_with_error};
 use crate::question::{AskedSizes, Question};
 use crate::stats::multiple::p_against_zero;
 
-/// The name of the whole chain among stages.
 pub(super) const WHOLE: &str = "whole";
 
-/// One variant above another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VariantPair {
-    /// What both are.
     pub family: String,
-    /// What the upper one has more; [`WHOLE`] for a whole chain.
+    /// What the upper variant adds; [`WHOLE`] for a whole chain.
     pub stage: String,
     pub lower: VariantId,
     pub upper: VariantId,
-    /// Whether it is a whole chain, whose cost is the sum of others.
+    /// The cost of a whole chain is the sum of others.
     pub is_whole: bool,
 }
 
-/// What the blocks say of one pair at one point in one quantity.
 #[derive(Debug, Clone)]
 pub(super) struct PairCosts {
     pub pair: VariantPair,
     pub point: PointId,
     pub quantity: Quantity,
-    /// The figure of the lower variant: the scale of what is relevant, and of the noise.
+    /// The figure of the lower variant: the scale for relevance and noise.
     pub scale: f64,
-    /// What the upper one costs more, by block.
     pub costs: BTreeMap<u32, f64>,
     /// Blocks of the first stage of Stein's rule.
     pub first_stage: usize,
@@ -57,22 +51,22 @@ impl VariantPair {
 }
 
 impl PairCosts {
-    /// Of which two variants, where and of what: what chains share has the same.
+    /// Identifies the cost: pairs that chains share have the same key.
     fn key(&self) -> (VariantId, VariantId, PointId, Quantity) {
         (self.pair.lower, self.pair.upper, self.point, self.quantity)
     }
 }
 
-/// Points that differ in one factor alone, in the order of the experiment.
+/// Points that differ in one factor only, in the order of the experiment.
 struct PointGroup {
     factor: String,
     others: PointLabel,
     points: Vec<PointId>,
 }
 
-/// Interactions of every pair with every factor, and lines over size.
+/// The interactions of every pair with every factor, and lines over size.
 pub(super) fn over(question: &Question, mut measured: Vec<PairCosts>) -> (Vec<Interaction>, Vec<Slope>) {
-    // What is a stage of one chain and the whole of another is the stage.
+    // A pair that is a stage of one chain and the whole of another counts as the stage.
     measured.sort_by_key(|one| one.pair.is_whole);
     let mut seen = BTreeSet::new();
     measured.retain(|one| seen.insert(one.key()));
@@ -94,7 +88,7 @@ pub(super) fn over(question: &Question, mut measured: Vec<PairCosts>) -> (Vec<In
     (interactions, slopes)
 }
 
-/// Every pair of variants once, stages first.
+/// Every pair once, stages first.
 fn pairs(measured: &[PairCosts]) -> Vec<&VariantPair> {
     let mut pairs: Vec<&VariantPair> = Vec::new();
     for PairCosts { pair, .. } in measured {
@@ -114,8 +108,7 @@ fn find<'m>(
     measured.iter().find(|one| one.key() == (pair.lower, pair.upper, point, quantity))
 }
 
-/// What the upper of a pair costs more, against the first pair that has one setting otherwise, setting by
-/// setting.
+/// Compares each pair with the first pair that differs from it in one setting only, setting by setting.
 fn setting_interactions(
     question: &Question,
     pairs: &[&VariantPair],
@@ -151,9 +144,9 @@ fn setting_interactions(
     found
 }
 
-/// Those that a factor is likely to change and whose differences can be compared with each other, the
-/// headline first: a rate is one over a time, so that what it loses to a layer depends on what it was; and a
-/// tail is not made of tails.
+/// The quantities that a factor is likely to change and whose differences are comparable, the headline first.
+/// A rate is the inverse of a time, so its loss to a layer depends on its level; and the tail of a sum is not
+/// the sum of tails.
 fn looked_at(question: &Question) -> Vec<Quantity> {
     let mut quantities = vec![question.headline];
     let more = [
@@ -183,7 +176,6 @@ fn groups(question: &Question) -> Vec<PointGroup> {
     groups
 }
 
-/// A pair at every point of a group against the first.
 fn differences(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Vec<Interaction> {
     let Some((first, rest)) = costs.split_first() else { return Vec::new() };
     let label = |measured: &PairCosts| question.points[measured.point.index()].label.clone();
@@ -195,7 +187,7 @@ fn differences(question: &Question, group: &PointGroup, costs: &[&PairCosts]) ->
     rest.iter().filter_map(against).collect()
 }
 
-/// Two measurements of one pair that differ in a factor, each with the words for where it was taken.
+/// Two measurements of one pair that differ in a factor, each with the label of where it was taken.
 struct FactorComparison<'m> {
     factor: &'m str,
     from: (&'m PairCosts, PointLabel),
@@ -203,9 +195,9 @@ struct FactorComparison<'m> {
 }
 
 impl FactorComparison<'_> {
-    /// What the upper one costs more in the second. Relevant is what would be where the figures below are
-    /// smaller: a few µs more are much of a short request, though little of a long one, and it is the cost
-    /// that is asked after.
+    /// The second cost less the first. It is relevant if it would be on the smaller of the two lower figures:
+    /// a few µs more matter to a short request, though little to a long one, and the question is about the
+    /// cost.
     fn interaction(&self, question: &Question) -> Option<Interaction> {
         let ((from, from_label), (to, to_label)) = (&self.from, &self.to);
         let values: Vec<f64> =
@@ -233,7 +225,6 @@ impl FactorComparison<'_> {
     }
 }
 
-/// The line through a pair's costs over the sizes of a group.
 fn slope(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Option<Slope> {
     let size = |measured: &&PairCosts| match question.asked(measured.point) {
         AskedSizes::One(size) => Some(size.get()),
@@ -274,7 +265,6 @@ fn slope(question: &Question, group: &PointGroup, costs: &[&PairCosts]) -> Optio
     })
 }
 
-/// A point of a line that is fitted.
 #[derive(Debug, Clone, Copy)]
 struct WeightedPoint {
     x: f64,
@@ -282,7 +272,7 @@ struct WeightedPoint {
     weight: f64,
 }
 
-/// The line a + b·x of least squares through weighted points: a and b. `None` where all x are one.
+/// The least-squares line a + b·x through weighted points: a and b. `None` if all x are equal.
 fn weighted_line(points: &[WeightedPoint]) -> Option<(f64, f64)> {
     let sum = |term: fn(&WeightedPoint) -> f64| points.iter().map(term).sum::<f64>();
     let weight = sum(|point| point.weight);

@@ -1,5 +1,5 @@
-//! Which variants of a question form chains, and which are single layers of a whole: found from what they are
-//! made of, before anything is examined that was measured.
+//! Which variants of a question form chains, and which are single layers of a whole. This follows from what
+//! the variants consist of, not from measurements.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,52 +11,44 @@ use crate::question::{Question, Stack, StackElement, names};
 /// Variants of which each has everything that the one before has, and something more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// What all of them are.
     pub family: String,
-    /// The one with the least first, each with what it has more.
+    /// Lowest first, each with what it adds.
     pub stages: Vec<(VariantId, String)>,
-    /// Absent variants between two stages or below the first: the place of the stage above, and which.
+    /// Absent variants between two stages or below the first: the index of the stage above, and the variant's
+    /// among [`Question::absent`].
     pub missing: Vec<(usize, usize)>,
 }
 
-/// A variant of the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Member {
-    /// One that the question is about.
     Measured(VariantId),
-    /// One that could not be measured, by its place among [`Question::absent`].
+    /// A variant that could not be measured, by its index in [`Question::absent`].
     Absent(usize),
 }
 
-/// Single layers above one variant, and the variant that has them all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SingleLayers {
-    /// What all of them are.
     pub family: String,
-    /// The variant below.
     pub base: Member,
-    /// One layer each.
     pub singles: Vec<(Member, String)>,
-    /// All layers.
     pub whole: Member,
 }
 
 impl SingleLayers {
-    /// All variants of it: the base, the single layers, the whole.
     pub fn members(&self) -> impl Iterator<Item = Member> {
         std::iter::once(self.base).chain(self.singles.iter().map(|(single, _)| *single)).chain([self.whole])
     }
 }
 
-/// The chains of a question: one for each variant above which there is none, and one for each variant that is
-/// on none of these; so every variant stands above the largest one below it. A single pair at one point says
-/// nothing that its cost does not say, so it needs two steps, or another chain or point to be compared with.
+/// One chain for each variant that has none above it, and one for each variant that is on none of these: so
+/// every variant is compared with the largest one below it. A chain needs two steps, or another chain or
+/// point to compare with: a single pair at one point adds nothing to its cost.
 pub fn chains(question: &Question) -> Vec<Chain> {
     let paths = paths(question);
     let is_top = |top: &VariantId| !known(question).any(|other| is_above(question, other, *top));
     let (mut chains, mut others): (Vec<_>, Vec<_>) =
         paths.iter().filter(|(_, path)| path.len() > 1).partition(|(id, _)| is_top(id));
-    // Largest first, so that those on its path need none of their own.
+    // Largest first: variants on the path of a larger one need no chain of their own.
     others.sort_by_key(|(id, _)| Reverse(stack(question, **id).elements.len()));
     for other in others {
         if !chains.iter().any(|(_, chain)| chain.contains(other.0)) {
@@ -69,8 +61,8 @@ pub fn chains(question: &Question) -> Vec<Chain> {
     chains.into_iter().map(|(_, path)| chain_along(question, path)).collect()
 }
 
-/// The sum checks of a question: for each whole the base with the most singles above it that make it up, of
-/// variants that were all measured where there are such.
+/// The sum checks of a question. Each whole is checked above the base with the most single layers that make
+/// it up; variants that were all measured take precedence.
 pub fn single_layers(question: &Question) -> Vec<SingleLayers> {
     let all = members(question);
     let largest_check = |whole: &KnownMember<'_>| {
@@ -82,14 +74,13 @@ pub fn single_layers(question: &Question) -> Vec<SingleLayers> {
     all.iter().filter_map(largest_check).collect()
 }
 
-/// A variant of which it is known what it is.
 #[derive(Debug, Clone, Copy)]
 struct KnownMember<'q> {
     member: Member,
     stack: &'q Stack,
 }
 
-/// Variants of which it is known what they are, of several that are alike the first; then the absent ones.
+/// One of each set of identical variants, the first; then the absent ones.
 fn members(question: &Question) -> Vec<KnownMember<'_>> {
     let measured =
         known(question).map(|id| KnownMember { member: Member::Measured(id), stack: stack(question, id) });
@@ -111,28 +102,20 @@ fn known(question: &Question) -> impl Iterator<Item = VariantId> {
     question.variants().filter(is_first).map(|(id, _)| id)
 }
 
-/// A setting that two steps have otherwise, and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// The setting: `cores`, or a variable.
     pub key: String,
-    /// Its value in the one.
     pub from: String,
-    /// Its value in the other.
     pub to: String,
 }
 
-/// A variant and one above it, of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// The one below.
     pub lower: VariantId,
-    /// The one above it.
     pub upper: VariantId,
 }
 
-/// The setting in which alone two steps differ. `None` where they differ in something
-/// else, or in more.
+/// The only setting in which two steps differ; `None` if they differ in anything else, or in more.
 pub fn changed_setting(question: &Question, from: Step, to: Step) -> Option<Changed> {
     let added = |step: Step| {
         let beyond = stack(question, step.upper).beyond(stack(question, step.lower));
@@ -145,7 +128,7 @@ pub fn changed_setting(question: &Question, from: Step, to: Step) -> Option<Chan
 }
 
 impl Stack {
-    /// The one setting that `other` has with another value; `None` where the two differ otherwise.
+    /// The only setting that has another value in `other`; `None` if the two differ otherwise.
     fn changed(&self, other: &Self) -> Option<Changed> {
         (self.family == other.family).then_some(())?;
         match (&self.beyond(other)[..], &other.beyond(self)[..]) {
@@ -158,7 +141,7 @@ impl Stack {
     }
 }
 
-/// What one variant has more than another, as a stage is called.
+/// What `upper` has more than `lower`: the name of the stage.
 pub(super) fn stage_name(question: &Question, lower: VariantId, upper: VariantId) -> String {
     names(stack(question, upper).beyond(stack(question, lower)))
 }
@@ -171,9 +154,9 @@ fn is_above(question: &Question, above: VariantId, below: VariantId) -> bool {
     stack(question, above).is_above(stack(question, below))
 }
 
-/// The path down from every variant, from below: each time to the largest variant there is; of several to the
-/// one with the longest path of its own, then to one that has all but the innermost, then to the one that
-/// comes first in the experiment.
+/// For every variant, the path from the lowest variant up to it. Each step goes to the largest variant below;
+/// of several, to the one with the longest path, then to one that lacks only the innermost element, then to
+/// the first in the experiment.
 fn paths(question: &Question) -> BTreeMap<VariantId, Vec<VariantId>> {
     let mut rising: Vec<VariantId> = known(question).collect();
     rising.sort_by_key(|id| stack(question, *id).elements.len());
@@ -205,7 +188,7 @@ fn chain_along(question: &Question, path: &[VariantId]) -> Chain {
     Chain { family: stack(question, path[0]).name.clone(), missing: missing.collect(), stages }
 }
 
-/// What a lowest variant has: its layers, and settings that not every variant of its family has.
+/// The name of a chain's lowest stage: its layers, and settings that not all of its family have.
 fn bottom(question: &Question, id: VariantId) -> String {
     let own = stack(question, id);
     let family = || question.variants.iter().filter(|other| other.stack.family == own.family);
@@ -215,7 +198,7 @@ fn bottom(question: &Question, id: VariantId) -> String {
     names(own.elements.iter().filter(|element| element.is_layer || !is_common(element)))
 }
 
-/// The variants that have one element of `whole` each above `base`, if there is one for every element.
+/// Variants that add one element of `whole` to `base`; `None` unless there is one for each element.
 fn singles(all: &[KnownMember<'_>], base: KnownMember<'_>, whole: KnownMember<'_>) -> Option<SingleLayers> {
     let single = |element: &StackElement| {
         let has_it_alone = |one: &&KnownMember<'_>| {

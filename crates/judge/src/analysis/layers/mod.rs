@@ -1,10 +1,10 @@
 //! What layers cost, one at a time and together.
 //!
-//! Variants that differ only in layers, and in settings priced like layers, form *chains*: [`lineup`] finds
-//! them in the question. At each point the stages of a chain are estimated (`chain`), single layers are
-//! compared with the whole (`sum`), and over all points a stage's cost is compared with the factors
-//! (`factor`). All of it is made of what single blocks say (`blocks`): contrasts are taken within a block,
-//! intervals over blocks, and nothing is taken to be independent that shares a block.
+//! Variants that differ only in layers, and in settings priced like layers, form *chains*; [`lineup`] finds
+//! them in the question. At each point the stages of a chain are estimated (`chain`) and single layers are
+//! compared with the whole (`sum`); over all points a stage's cost is compared with the factors (`factor`).
+//! Contrasts are taken within a block and intervals over blocks (`blocks`): values of one block are not
+//! independent.
 
 mod blocks;
 mod chain;
@@ -29,16 +29,15 @@ use crate::stats::multiple::holm;
 use crate::thresholds::FAMILY_ERROR;
 use crate::verdict::append_reason;
 pub(crate) use blocks::PointSamples;
-use blocks::{Gap, VariantLevels};
+use blocks::{Incomparable, VariantLevels};
 use factor::PairCosts;
 use lineup::SingleLayers;
 
-/// Whether a run has anything of the kind.
 pub(crate) fn is_asked(question: &Question, records: &Records<'_>) -> bool {
     Layers::new(question, records).is_asked()
 }
 
-/// The question as its packets were carried: a delay by a relay of ours has that relay below it.
+/// The question with our packet relay below each delay that such a relay produced.
 fn as_carried<'q>(question: &'q Question, records: &Records<'_>) -> Cow<'q, Question> {
     let mut carried = Cow::Borrowed(question);
     for (id, variant) in question.variants() {
@@ -50,40 +49,36 @@ fn as_carried<'q>(question: &'q Question, records: &Records<'_>) -> Cow<'q, Ques
     carried
 }
 
-/// Chains and sum checks of a run, point after point.
+/// The chains and sum checks of a run; points are added one after another.
 pub(crate) struct Layers<'q> {
     question: Cow<'q, Question>,
     chains: Vec<lineup::Chain>,
     singles: Vec<SingleLayers>,
     estimates: Vec<Chain>,
     sums: Vec<SumCheck>,
-    /// What the blocks say of each pair of stages, for the factors.
     measured: Vec<PairCosts>,
 }
 
-/// One point as the judge has added it up.
 pub(crate) struct PointContext<'s, 'a> {
-    /// Its number.
     pub id: PointId,
-    /// The samples of all variants.
+    /// One for each variant.
     pub samples: PointSamples<'s, 'a>,
-    /// What speaks against each variant.
+    /// One for each variant.
     pub diagnoses: &'s [Diagnosis],
-    /// Why a variant has no figure of a quantity, in words.
+    /// Puts into words why a variant has no figure of a quantity.
     pub why: &'s dyn Fn(Absence, Quantity) -> String,
 }
 
-/// Why a variant's figure of a quantity may not be compared with another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Exclusion {
-    /// The verdict table would not have it either.
+    /// The verdict table refuses it too.
     Objection(Objection),
-    /// There is none, or too little to make a cost of.
+    /// There is no figure, or too little for a cost.
     Absence(Absence),
 }
 
 impl Exclusion {
-    /// As a reason of the variant itself.
+    /// The reason as the variant's own row gives it.
     fn own_reason(&self, context: &PointContext<'_, '_>, quantity: Quantity) -> String {
         match self {
             Self::Objection(Objection { verdict, reason }) => format!("{}: {reason}", verdict.name()),
@@ -91,7 +86,7 @@ impl Exclusion {
         }
     }
 
-    /// As a reason of another variant, which is named; the reason itself stands there.
+    /// The reason as other variants' rows give it: it names this variant, whose own row has the details.
     fn reason_for_others(&self, name: &str) -> String {
         match self {
             Self::Objection(Objection { verdict: Verdict::Invalid, .. }) => format!("`{name}` is invalid"),
@@ -103,7 +98,6 @@ impl Exclusion {
 }
 
 impl PointContext<'_, '_> {
-    /// What stands in the way of holding a variant's figure against others.
     fn exclusion(&self, id: VariantId, quantity: Quantity) -> Option<Exclusion> {
         if let Some(objection) = self.diagnoses[id.index()].objection(quantity) {
             return Some(Exclusion::Objection(objection));
@@ -112,25 +106,24 @@ impl PointContext<'_, '_> {
         variant.figure(quantity).and(variant.can_cost(quantity)).err().map(Exclusion::Absence)
     }
 
-    /// What the blocks say of these variants, in whose way nothing stands.
+    /// The levels of these variants, those with an exclusion left out.
     fn levels(&self, ids: &[VariantId], quantity: Quantity) -> VariantLevels {
         let is_usable = |id: &VariantId| self.exclusion(*id, quantity).is_none();
         VariantLevels::new(&self.samples, ids, quantity, Some(VariantId(0)).filter(is_usable))
     }
 
-    /// That these variants did not live beside each other, where they did not.
+    /// A remark if these variants did not live in one batch.
     fn crossing(&self, question: &Question, ids: &[VariantId]) -> Option<String> {
         let baseline = &question.variants.first()?.name;
         (!self.samples.lived_together(ids)).then(|| format!("in different batches, each with `{baseline}`"))
     }
 
-    /// A gap between two variants in words.
-    fn why_apart(&self, question: &Question, gap: Gap, quantity: Quantity) -> String {
+    fn why_apart(&self, question: &Question, gap: Incomparable, quantity: Quantity) -> String {
         let name = |id: VariantId| &question.variants[id.index()].name;
         match gap {
-            Gap::Absent(id, absence) => format!("`{}`: {}", name(id), (self.why)(absence, quantity)),
-            Gap::NoBlock => "they were measured in no block both".to_owned(),
-            Gap::Apart => {
+            Incomparable::Absent(id, absence) => format!("`{}`: {}", name(id), (self.why)(absence, quantity)),
+            Incomparable::NoBlock => "they were measured in no block both".to_owned(),
+            Incomparable::Apart => {
                 let baseline = name(VariantId(0));
                 let why = self
                     .exclusion(VariantId(0), quantity)
@@ -145,14 +138,12 @@ impl PointContext<'_, '_> {
 }
 
 impl<'q> Layers<'q> {
-    /// Nothing measured yet.
     pub(crate) fn new(question: &'q Question, records: &Records<'_>) -> Self {
         let question = as_carried(question, records);
         let (chains, singles) = (lineup::chains(&question), lineup::single_layers(&question));
         Self { question, chains, singles, estimates: Vec::new(), sums: Vec::new(), measured: Vec::new() }
     }
 
-    /// Whether the question has anything of the kind.
     pub(crate) fn is_asked(&self) -> bool {
         !(self.chains.is_empty() && self.singles.is_empty())
     }
@@ -166,11 +157,10 @@ impl<'q> Layers<'q> {
         self.sums.extend(self.singles.iter().map(|singles| sum::check(&self.question, context, singles)));
     }
 
-    /// Everything together, with what is worth a finding.
     pub(crate) fn end(mut self) -> (Layering, Vec<Finding>) {
         correct(self.sums.iter_mut().flat_map(|check| &mut check.rows).collect());
         let (mut interactions, slopes) = factor::over(&self.question, self.measured);
-        // A whole is the sum of its stages: among them it would count twice.
+        // A whole is the sum of its stages: in one family with them it would count twice.
         let (wholes, stages) = interactions.iter_mut().partition(|one| one.stage == factor::WHOLE);
         correct(wholes);
         correct(stages);
@@ -180,13 +170,13 @@ impl<'q> Layers<'q> {
     }
 }
 
-/// A row that concludes something by a p value.
+/// A row that concludes something from a p value.
 pub(crate) trait Row {
-    /// The p value and the conclusion.
+    /// The p value, the conclusion, and its reason.
     fn parts(&mut self) -> (Option<f64>, &mut Additivity, &mut Option<String>);
 }
 
-/// Holm at 5 % over one family: an interaction whose adjusted p is above that is undecided.
+/// Holm's correction at 5 % over one family: interactions with a larger adjusted p become undecided.
 fn correct(mut family: Vec<&mut impl Row>) {
     let tested: Vec<(usize, f64)> =
         family.iter_mut().enumerate().filter_map(|(at, row)| Some((at, row.parts().0?))).collect();
@@ -213,7 +203,6 @@ fn finding(subject: String, evidence: String, remedy: &str) -> Finding {
     }
 }
 
-/// A difference in its unit with its sign.
 fn signed(unit: Unit, value: f64) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     format!("{sign}{}", unit.display(value))
@@ -249,13 +238,14 @@ fn sum_finding(check: &SumCheck) -> Option<Finding> {
     (!rows.is_empty()).then(|| finding(subject(&check.whole, &check.point), evidence, remedy))
 }
 
-/// One finding for each pair of stages and factor: the first quantity that shows it, the headline where it
-/// does, for every value of the other factors at which it does.
+/// One finding for each pair of stages and factor: of the first quantity that shows the interaction, the
+/// headline if it does, with every value of the other factors at which it shows.
 fn factor_findings(interactions: &[Interaction]) -> Vec<Finding> {
-    let is_told = |one: &&Interaction| one.verdict == Additivity::Interaction && one.stage != factor::WHOLE;
+    let is_reported =
+        |one: &&Interaction| one.verdict == Additivity::Interaction && one.stage != factor::WHOLE;
     let pair_and_factor = |one: &Interaction| (one.above.clone(), one.variant.clone(), one.factor.clone());
     let mut groups: Vec<Vec<&Interaction>> = Vec::new();
-    for one in interactions.iter().filter(is_told) {
+    for one in interactions.iter().filter(is_reported) {
         match groups.iter_mut().find(|group| pair_and_factor(group[0]) == pair_and_factor(one)) {
             Some(group) if group[0].quantity == one.quantity => group.push(one),
             Some(_) => {}

@@ -1,8 +1,8 @@
 //! Whether single layers add up: each alone above one variant, against all of them together.
 //!
-//! A block says what each single layer costs and what all cost together; the interaction is the latter less
-//! the sum of the former, in that block. All these costs share the variant below, and the block; so they are
-//! not independent, and no errors are added up: the interval is over the blocks' interactions.
+//! In each block the interaction is the cost of all layers together less the sum of the single costs. These
+//! costs share the variant below and the block, so they are not independent and their errors do not add up:
+//! the interval is over the blocks' interactions.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,6 @@ use crate::question::Question;
 use crate::stats::multiple::p_against_zero;
 use crate::verdict::{append_reason, verdict_from_interval};
 
-/// One check at one point, with what could not be checked.
 pub(super) fn check(question: &Question, context: &PointContext<'_, '_>, singles: &SingleLayers) -> SumCheck {
     let (rows, unchecked) = match variants(question, context, singles) {
         Ok(ids) => rows(question, context, &ids),
@@ -39,7 +38,7 @@ pub(super) fn check(question: &Question, context: &PointContext<'_, '_>, singles
     }
 }
 
-/// Base, single layers and whole, if all were measured and none is invalid.
+/// Base, single layers and whole; an error if one was not measured or is invalid.
 fn variants(
     question: &Question,
     context: &PointContext<'_, '_>,
@@ -58,7 +57,6 @@ fn variants(
     singles.members().map(variant).collect()
 }
 
-/// Every quantity that adds up and that one of these has.
 fn rows(
     question: &Question,
     context: &PointContext<'_, '_>,
@@ -77,8 +75,8 @@ fn rows(
     (rows, unchecked)
 }
 
-/// Whether costs that do not interact add up in a quantity: times and what is used. A rate is one over a
-/// time, and the tail of a sum is not the sum of tails.
+/// Whether costs add up in a quantity if layers do not interact: times and resources do. A rate is the
+/// inverse of a time, and the tail of a sum is not the sum of tails.
 pub(super) fn adds_up(quantity: Quantity) -> bool {
     let is_tail = matches!(quantity.statistic(), Statistic::Quantile(q) if q > 0.5);
     quantity != Quantity::Throughput && !is_tail
@@ -104,7 +102,7 @@ fn row(
     };
     let costs: Vec<BTreeMap<u32, f64>> = ids[1..].iter().map(cost).collect::<Result<_, String>>()?;
     let (whole, singles) = costs.split_last().ok_or("there is nothing to add up")?;
-    // Of the blocks in which all were measured.
+    // Only blocks in which all were measured.
     let has_all = |block: &&u32| singles.iter().all(|single| single.contains_key(block));
     let blocks: Vec<u32> = whole.keys().filter(has_all).copied().collect();
     if blocks.is_empty() {
@@ -135,7 +133,7 @@ fn row(
     })
 }
 
-/// What an interaction says by itself, by the rule of the verdict table; less than `least` is not relevant.
+/// The conclusion from one interaction, by the rule of the verdict table; less than `least` is not relevant.
 pub(super) fn conclude(interaction: &Estimate, least: f64) -> (Additivity, Option<String>) {
     let Some((lower, upper)) = interaction.interval() else {
         return (Additivity::Undecided, Some("too few blocks for an interval".to_owned()));

@@ -1,13 +1,12 @@
-//! Which variant to take for which sizes: ranges over which the same variants are best, ties said.
+//! Which variants are best for which sizes: ranges of sizes with the same best variants; ties are reported.
 //!
-//! The sizes are cut into at most ten classes of about as many requests. In each block a variant's level in a
-//! class is the mean of its median curve over the class plus the median distance of the block's requests from
-//! that curve; so few requests of a slow variant do not meet other sizes than the many of a fast one.
-//! Variants that lived in different batches of a block are each set against the baseline of their own batch
-//! first. The variant with the lowest level leads; another is behind it where the ratio of their levels, a
-//! mean of logarithms over blocks, is above 1 (Student, Holm at 5 % over all comparisons of the advice) and
-//! does not lie within the margin; else it is not distinguished. So the whole advice errs in at most one of
-//! twenty experiments.
+//! Sizes are cut into at most ten classes of about as many requests each. In each block a variant's level in
+//! a class is the mean of its median curve over the class, plus the median distance of the block's requests
+//! from that curve. So a slow variant, which has fewer requests, is not judged by other sizes than a fast
+//! one. Variants of different batches are first divided by the baseline of their own batch. The variant with
+//! the lowest level leads. Another is behind it if the ratio of their levels, a mean of logarithms over
+//! blocks, is above 1 (Student, Holm at 5 % over all comparisons of the advice) and not within the margin;
+//! otherwise it is not distinguished. So the advice as a whole errs in at most one of twenty experiments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,34 +21,31 @@ use crate::stats::sample::{mean, median};
 use crate::stats::scatter::{Observation, Scatter};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
-/// Most classes of sizes.
 const CLASSES: usize = 10;
-/// Requests of a variant in a class and block below which classes are made larger.
+/// Classes are made larger until a variant has this many requests in a class and block.
 const REQUESTS: usize = 10;
 
-/// Where a variant stands in a class: ln(time) by the part of a block in which it lived.
+/// ln(time) of a variant in a class, by the batch in which it lived.
 type BlockLevels = BTreeMap<BatchId, f64>;
 
-/// Where all variants stand in one class.
 #[derive(Debug)]
 struct Class {
     levels: Vec<BlockLevels>,
-    /// The baseline's, in every batch; empty where all variants lived together.
+    /// The baseline's in every batch; empty where all variants lived together.
     base: BlockLevels,
 }
 
-/// What is best in one class of sizes.
 #[derive(Debug, Clone, PartialEq)]
 struct Best {
-    /// The first leads, the others cannot be told from it; the lowest first.
+    /// The leader, then those that cannot be distinguished from it; lowest first.
     first: Vec<usize>,
-    /// Those of the others that have too few blocks in common with it.
+    /// Those of `first` that have too few blocks in common with the leader.
     few: BTreeSet<usize>,
-    /// By how much the next is behind at least.
+    /// By how much the next variant is behind, at least.
     lead: Option<f64>,
 }
 
-/// The advice on one operation; `None` for a single variant, and where no size has an interval.
+/// The advice for one operation; `None` for a single variant, and where no size has an interval.
 pub(super) fn advice(
     question: &Question,
     operation: &OperationRequests<'_>,
@@ -81,12 +77,12 @@ pub(super) fn advice(
             base: base.unwrap_or_default(),
         }
     };
-    let of_classes: Vec<Class> = classes.iter().map(in_class).collect();
-    let best = best(&of_classes, question.margin.get())?;
+    let class_levels: Vec<Class> = classes.iter().map(in_class).collect();
+    let best = best(&class_levels, question.margin.get())?;
     let name = |variant: &usize| question.variants[*variant].name.clone();
-    let range = |(classes_of, best): (Range<usize>, Best)| SizeRange {
-        from_bytes: bound(classes[classes_of.start].start) as u64,
-        to_bytes: bound(classes[classes_of.end - 1].end) as u64,
+    let range = |(class_range, best): (Range<usize>, Best)| SizeRange {
+        from_bytes: bound(classes[class_range.start].start) as u64,
+        to_bytes: bound(classes[class_range.end - 1].end) as u64,
         best: best.first.iter().map(name).collect(),
         few_blocks: best.first.iter().filter(|variant| best.few.contains(variant)).map(name).collect(),
         lead: best.lead,
@@ -98,25 +94,22 @@ pub(super) fn advice(
     })
 }
 
-/// Half way between a place and the one before.
 fn between(places: &[f64], at: usize) -> f64 {
     0.5 * (places[at - 1] + places[at])
 }
 
-/// Classes of about as many places; fewer where a variant has few requests in a block.
+/// Classes of about as many places each; fewer classes where a variant has few requests in a block.
 fn classes(scatters: &[&Scatter], places: usize) -> Vec<Range<usize>> {
     let fewest = scatters.iter().map(|scatter| scatter.len() / scatter.blocks().len().max(1)).min();
     let count = (fewest.unwrap_or(0) / REQUESTS).clamp(1, CLASSES).min(places.max(1));
     (0..count).map(|class| class * places / count..(class + 1) * places / count).collect()
 }
 
-/// The part of a curve that is one class of sizes.
 struct CurvePart {
-    /// Which of the curve's places.
     places: Range<usize>,
     from: f64,
     to: f64,
-    /// The last class holds its upper end, too.
+    /// The last class includes its upper end.
     is_last: bool,
 }
 
@@ -126,7 +119,6 @@ impl CurvePart {
     }
 }
 
-/// Where a variant stands in a class, block by block.
 fn levels(requests: &[Request<'_>], curve: &[Option<f64>], places: &[f64], part: &CurvePart) -> BlockLevels {
     let known: Vec<f64> = curve[part.places.clone()].iter().copied().flatten().collect();
     let Some(level) = mean(&known) else { return BlockLevels::new() };
@@ -143,7 +135,7 @@ fn levels(requests: &[Request<'_>], curve: &[Option<f64>], places: &[f64], part:
     distances.into_iter().filter_map(|(batch, all)| Some((batch, level + median(&all)?))).collect()
 }
 
-/// A curve at a size between its places, straight over ln(size).
+/// A curve at a size between its places, linear in ln(size).
 fn on(curve: &[Option<f64>], places: &[f64], size: f64) -> Option<f64> {
     let after = places.partition_point(|place| *place < size).min(places.len() - 1);
     let before = after.saturating_sub(1);
@@ -155,7 +147,7 @@ fn on(curve: &[Option<f64>], places: &[f64], size: f64) -> Option<f64> {
     Some(low + share.clamp(0.0, 1.0) * (high - low))
 }
 
-/// What is best in each class; `None` where no two variants have enough blocks in common.
+/// `None` where no two variants have enough blocks in common.
 fn best(classes: &[Class], margin: f64) -> Option<Vec<Best>> {
     let ordered: Vec<Vec<usize>> = classes.iter().map(Class::ordered).collect();
     let comparisons = |(class, order): (usize, &Vec<usize>)| {
@@ -169,7 +161,7 @@ fn best(classes: &[Class], margin: f64) -> Option<Vec<Best>> {
     }
     let p: Vec<f64> = ratios.iter().map(|ratio| p_against_zero(*ratio)).collect();
     let mut corrected = holm(&p).into_iter();
-    // The interval of a distance that is reported holds for all of them at once.
+    // Reported distances have simultaneous intervals.
     let level = 1.0 - (1.0 - LEVEL) / ratios.len() as f64;
     let first = |order: &Vec<usize>| Best {
         first: order.first().copied().into_iter().collect(),
@@ -197,10 +189,10 @@ fn best(classes: &[Class], margin: f64) -> Option<Vec<Best>> {
 }
 
 impl Class {
-    /// The variants that were measured there, the lowest first.
+    /// The variants measured in this class, lowest first.
     fn ordered(&self) -> Vec<usize> {
         let base = &self.base;
-        // What the host does between two batches is no property of the variants in them.
+        // The difference between two batches of the baseline is the host's, not the variants'.
         let among = |levels: &BlockLevels| {
             let beside: Vec<f64> = levels.keys().filter_map(|batch| base.get(batch).copied()).collect();
             let usual: Vec<f64> = base.values().copied().collect();
@@ -215,8 +207,8 @@ impl Class {
         there.into_iter().map(|(variant, _)| variant).collect()
     }
 
-    /// ln(level / leader's level) over the blocks that both were measured in, beside each other or each
-    /// beside the baseline; `None` below four.
+    /// ln(level / leader's level) over the blocks in which both were measured, directly if they lived in one
+    /// batch and through the baseline otherwise; `None` below four blocks.
     fn behind(&self, variant: usize, leader: usize) -> Option<Mean> {
         let (mine, theirs, base) = (&self.levels[variant], &self.levels[leader], &self.base);
         let ratio = |(batch, level): (&BatchId, &f64)| {
@@ -233,13 +225,13 @@ impl Class {
                 ratios.entry(batch.block).or_default().push(ratio);
             }
         }
-        // The baseline has a life in each batch; beside another there is one.
+        // The baseline lives in every batch, so a block may have several ratios.
         let ratios: Vec<f64> = ratios.values().filter_map(|all| mean(all)).collect();
         if ratios.len() < BLOCKS_FOR_INTERVAL { None } else { Mean::new(&ratios) }
     }
 }
 
-/// Classes that follow each other with the same variants, each with what holds in all of them.
+/// Joins neighbouring classes with the same best variants; a range claims only what all its classes support.
 fn ranges(best: Vec<Best>) -> Vec<(Range<usize>, Best)> {
     let set = |best: &Best| best.first.iter().copied().collect::<BTreeSet<_>>();
     let mut ranges: Vec<(Range<usize>, Best)> = Vec::new();
@@ -295,15 +287,15 @@ mod tests {
     }
 
     #[test]
-    fn another_is_behind_where_its_ratio_is_told_and_beyond_the_margin() {
+    fn another_is_behind_if_its_ratio_is_certain_and_beyond_the_margin() {
         let fast = levels_of_blocks(&[0.0, 0.01, 0.02, 0.01]);
         let far = levels_of_blocks(&[0.50, 0.52, 0.51, 0.52]);
         let near = levels_of_blocks(&[0.005, 0.016, 0.025, 0.015]);
         let noisy = levels_of_blocks(&[0.9, -0.5, 0.7, 0.4]);
         let found = best(&[class(vec![far, fast, near, noisy])], 0.02).unwrap();
         assert_eq!(found[0].first, [1, 2, 3], "{found:?}");
-        // The ratio's logarithms are 0.50, 0.51, 0.49, 0.51: mean 0.5025, s/√n = 0.009574/2; the closed form
-        // of t with 3 degrees of freedom has its quantile at 1 − 0.05/6 at 4.8567.
+        // The ratio's logarithms are 0.50, 0.51, 0.49, 0.51: mean 0.5025, s/√n = 0.009574/2. By the closed
+        // form of t with 3 degrees of freedom, the quantile at 1 − 0.05/6 is 4.8567.
         let lead = found[0].lead.unwrap();
         assert!((lead - ((0.5025 - 4.8567 * 0.004_787_f64).exp() - 1.0)).abs() < 1e-3, "{lead}");
     }
@@ -315,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_with_few_blocks_keeps_nothing_from_being_said_of_the_others() {
+    fn a_variant_with_few_blocks_does_not_hide_advice_on_the_others() {
         let fast = levels_of_blocks(&[0.0, 0.01, 0.02, 0.01]);
         let far = levels_of_blocks(&[0.50, 0.52, 0.51, 0.52]);
         let few = levels_of_blocks(&[0.30, 0.31, 0.30]);
@@ -325,9 +317,9 @@ mod tests {
         assert!(found[1].first == [1] && found.iter().all(|best| best.lead.is_some()), "{found:?}");
     }
 
-    /// The host is slower by three tenths during the second batch; `c` lives there and is the faster one.
+    /// The host is 30 % slower during the second batch; `c` lives there and is faster.
     #[test]
-    fn variants_of_different_batches_are_told_apart_through_the_baseline() {
+    fn variants_of_different_batches_are_distinguished_through_the_baseline() {
         let noise = [0.0, 0.01, -0.01, 0.005];
         let lived = |batch: u32, host: f64, own: f64, shift: usize| {
             in_batch(batch, &[0, 1, 2, 3].map(|at| host + own + noise[(at + shift) % 4]))
@@ -356,10 +348,10 @@ mod tests {
         );
     }
 
-    /// A slow variant answered few requests, and by chance large ones: it is compared with the fast one's
-    /// curve there.
+    /// A slow variant answered few requests, which happen to be large: the fast one's curve at those sizes is
+    /// compared with it.
     #[test]
-    fn a_level_is_told_from_the_curve_not_from_the_sizes_that_happened() {
+    fn a_level_comes_from_the_curve_not_from_the_sizes_that_were_answered() {
         let time = |size: u64, factor: f64| factor * (1000.0 + size as f64);
         let sizes = [100, 200, 400, 800];
         let all = |sizes: &[u64], factor: f64| -> Vec<(u32, Sample)> {
@@ -369,14 +361,15 @@ mod tests {
         };
         let curve = |factor: f64| sizes.map(|size| Some(time(size, factor).ln())).to_vec();
         let places = sizes.map(|size| size as f64);
-        let told_levels = |samples: &[(u32, Sample)], factor: f64| {
+        let levels_of_samples = |samples: &[(u32, Sample)], factor: f64| {
             let batch = |one: &(u32, Sample)| BatchId { block: one.0, batch: 0 };
             let requests: Vec<Request<'_>> =
                 samples.iter().map(|one| Request { batch: batch(one), sample: &one.1 }).collect();
             let part = CurvePart { places: 0..4, from: 100.0, to: 800.0, is_last: true };
             levels(&requests, &curve(factor), &places, &part)
         };
-        let (fast, slow) = (told_levels(&all(&sizes, 100.0), 100.0), told_levels(&all(&[800], 110.0), 110.0));
+        let (fast, slow) =
+            (levels_of_samples(&all(&sizes, 100.0), 100.0), levels_of_samples(&all(&[800], 110.0), 110.0));
         let ratio = class(vec![fast, slow]).behind(1, 0).unwrap();
         assert!((ratio.point.exp() - 1.1).abs() < 1e-9, "{ratio:?}");
     }

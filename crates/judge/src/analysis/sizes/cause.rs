@@ -1,25 +1,27 @@
-//! What lies at a cliff on this host: a likely cause by its place, or by its height. Likely, never proven: a
-//! cliff that moves with the value is.
+//! A likely cause of a cliff on this host, by its place or its height. It is not proven unless the cliff
+//! moves with the setting.
 
 use std::ops::RangeInclusive;
 
 use weighbridge_model::sizes::SizeGuide;
 
-use crate::stats::cliffs::{Bounded, Change, Cliff};
+use crate::stats::cliffs::{Change, Cliff};
+use crate::stats::interval::Interval;
 
-/// A body of so many bytes less than a guide's value fills it together with the head of its reply.
+/// A body may be up to this many bytes below a guide's value: the head of its reply fills the rest.
 const HEAD: f64 = 512.0;
-/// Most windows, buffers or segments of which a multiple is still worth naming.
+/// The largest multiple of a window, buffer or segment that is worth naming.
 const MULTIPLES: u32 = 4;
-/// Steps of so many nanoseconds are those of the delayed acknowledgement: 40 ms is Linux' least delay, to
-/// which the timer's ticks and the request's own time come.
+/// Steps of this many nanoseconds are those of the delayed acknowledgement: Linux waits at least 40 ms; the
+/// timer's ticks and the request's own time add to that.
 const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<f64> = 36e6..=46e6;
 
-/// Named is what so good an interval would hold by chance at no more than this share of the places from half
-/// of its own to twice it: an interval that is wide, or that lies where guides are dense, holds one anyway.
+/// A guide is named only if an interval of this relative width, moved over the places from half to twice the
+/// cliff's, would hold a guide at no more than this share of them. A wide interval, or one where guides are
+/// dense, holds a guide by chance.
 const CHANCE: f64 = 0.25;
 
-/// In words; `None` where nothing known lies there, and where something always would.
+/// In words; `None` where no known value lies in the interval, or where one would lie by chance.
 pub(super) fn cause(cliff: &Cliff, guides: &[SizeGuide]) -> Option<String> {
     let is_step = cliff.change != Change::Slope;
     if is_step && DELAYED_ACKNOWLEDGEMENT.contains(&cliff.height.point.abs()) {
@@ -27,7 +29,7 @@ pub(super) fn cause(cliff: &Cliff, guides: &[SizeGuide]) -> Option<String> {
             "delayed acknowledgement: the step is as high as Linux holds one back (40 ms)".to_owned(),
         );
     }
-    // Of stairs the distance is known better than the place of the first.
+    // For stairs the distance is known better than the place of the first.
     let (place, whose) = match cliff.period {
         Some(period) => (period, "the interval of the distance"),
         None => (cliff.place, "the interval"),
@@ -41,7 +43,7 @@ pub(super) fn cause(cliff: &Cliff, guides: &[SizeGuide]) -> Option<String> {
         let value = value(guide, *times);
         place.lower <= value && value - HEAD <= place.upper
     };
-    // A plain value before a multiple, and each guide once.
+    // Plain values before multiples, and each guide once.
     let mut held: Vec<(&SizeGuide, u32)> = all().filter(within).collect();
     held.sort_by_key(|(guide, times)| (*times, guide.bytes));
     held.dedup_by_key(|(guide, _)| guide.bytes);
@@ -61,12 +63,12 @@ pub(super) fn cause(cliff: &Cliff, guides: &[SizeGuide]) -> Option<String> {
     }
 }
 
-/// The share of the places from half of an interval's own to twice it, on the scale of logarithms, at which
-/// an interval as wide in proportion would hold one of the values.
-fn chance(place: Bounded, values: impl Iterator<Item = f64>) -> f64 {
+/// The share of places from half to twice this one, on a logarithmic scale, at which an interval of the same
+/// relative width would hold one of the values.
+fn chance(place: Interval, values: impl Iterator<Item = f64>) -> f64 {
     let (from, to) = ((0.5 * place.point).ln(), (2.0 * place.point).ln());
     let [below, above] = [place.point / place.lower.max(1.0), place.upper / place.point].map(f64::ln);
-    // It holds a value from its upper bound, or the value less its head, on.
+    // An interval matches from where its upper bound reaches the value less the head.
     let mut caught: Vec<(f64, f64)> = values
         .map(|value| ((value - HEAD).max(0.5 * value).ln() - above, value.ln() + below))
         .map(|(low, high)| (low.max(from), high.min(to)))
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     fn cliff(place: [f64; 3], height: f64) -> Cliff {
-        let bounded = |[lower, point, upper]: [f64; 3]| Bounded { point, lower, upper };
+        let bounded = |[lower, point, upper]: [f64; 3]| Interval { point, lower, upper };
         Cliff {
             change: Change::Level,
             place: bounded(place),
@@ -103,15 +105,19 @@ mod tests {
         let guide = |name: &str, bytes| SizeGuide { name: name.to_owned(), bytes: Bytes::new(bytes) };
         let guides =
             [guide("receive buffer", 131_072), guide("segment", 65_483), guide("send buffer", 16_384)];
-        let told = |place: [f64; 3], height| cause(&cliff(place, height), &guides);
-        let found = told([130_000.0, 131_000.0, 132_000.0], 5e6).unwrap();
+        let cause_at = |place: [f64; 3], height| cause(&cliff(place, height), &guides);
+        let found = cause_at([130_000.0, 131_000.0, 132_000.0], 5e6).unwrap();
         assert_eq!(found, "receive buffer, 131072 B, lies in the interval");
-        // With its head the reply fills the buffer a little earlier.
-        assert!(told([130_500.0, 130_750.0, 130_900.0], 5e6).unwrap().starts_with("receive buffer"));
-        assert!(told([32_700.0, 32_760.0, 32_800.0], 5e6).unwrap().starts_with("2 × send buffer"));
-        assert_eq!(told([87_000.0, 87_380.0, 88_000.0], 5e6), None);
-        assert!(told([87_000.0, 87_380.0, 88_000.0], 41e6).unwrap().starts_with("delayed acknowledgement"));
-        assert!(told([87_000.0, 87_380.0, 88_000.0], -41e6).unwrap().starts_with("delayed acknowledgement"));
+        // With its head the reply fills the buffer at a slightly smaller body.
+        assert!(cause_at([130_500.0, 130_750.0, 130_900.0], 5e6).unwrap().starts_with("receive buffer"));
+        assert!(cause_at([32_700.0, 32_760.0, 32_800.0], 5e6).unwrap().starts_with("2 × send buffer"));
+        assert_eq!(cause_at([87_000.0, 87_380.0, 88_000.0], 5e6), None);
+        assert!(
+            cause_at([87_000.0, 87_380.0, 88_000.0], 41e6).unwrap().starts_with("delayed acknowledgement")
+        );
+        assert!(
+            cause_at([87_000.0, 87_380.0, 88_000.0], -41e6).unwrap().starts_with("delayed acknowledgement")
+        );
     }
 
     fn usual() -> Vec<SizeGuide> {
@@ -128,22 +134,22 @@ mod tests {
             .collect()
     }
 
-    /// Eight guides and their multiples lie so densely that a wide interval nearly always holds one.
+    /// Eight guides and their multiples are so dense that a wide interval nearly always holds one.
     #[test]
-    fn a_wide_interval_names_none_and_what_cannot_be_told_apart_is_named_together() {
-        let told = |place: [f64; 3]| cause(&cliff(place, 5e6), &usual());
-        assert_eq!(told([55_000.0, 65_536.0, 75_000.0]), None);
-        assert_eq!(told([60_000.0, 65_536.0, 70_000.0]), None);
+    fn a_wide_interval_names_none_and_indistinguishable_guides_are_named_together() {
+        let cause_at = |place: [f64; 3]| cause(&cliff(place, 5e6), &usual());
+        assert_eq!(cause_at([55_000.0, 65_536.0, 75_000.0]), None);
+        assert_eq!(cause_at([60_000.0, 65_536.0, 70_000.0]), None);
         assert_eq!(
-            told([65_400.0, 65_500.0, 65_600.0]).unwrap(),
+            cause_at([65_400.0, 65_500.0, 65_600.0]).unwrap(),
             "one of these, which all lie in the interval: segment, 65483 B; window of HTTP/2, 65535 B; half of it, 65536 B"
         );
-        assert_eq!(told([71_000.0, 71_100.0, 71_200.0]), None);
+        assert_eq!(cause_at([71_000.0, 71_100.0, 71_200.0]), None);
     }
 
     #[test]
     fn stairs_have_the_cause_of_their_distance() {
-        let bounded = |lower, point, upper| Bounded { point, lower, upper };
+        let bounded = |lower, point, upper| Interval { point, lower, upper };
         let stairs = Cliff {
             change: Change::Stairs,
             period: Some(bounded(16_300.0, 16_380.0, 16_450.0)),

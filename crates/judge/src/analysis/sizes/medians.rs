@@ -6,21 +6,19 @@ use crate::stats::scatter::{Scatter, half_width, standard_error};
 use crate::stats::smooth::Smooth;
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, LEVEL};
 
-/// The quantiles of a curve: the median, the middle half, and nine in ten.
+/// The quantiles of a curve: median, middle half, and middle 90 %.
 pub(crate) const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
-/// Which of them is the median.
 pub(super) const MEDIAN: usize = 2;
 
-/// Most variants of which each can be the reference of all others: their pairs are kept.
+/// Up to this many variants, every pair's ratio is kept.
 const REFERENCES: usize = 12;
 
-/// The medians of all variants, in their order.
 pub(crate) fn medians<'a>(scatters: &'a [Scatter], smoothed: &'a [Smooth]) -> Vec<Median<'a>> {
     scatters.iter().zip(smoothed).map(|(scatter, smooth)| Median { scatter, smooth }).collect()
 }
 
-/// Variant, reference and ratios of each pair without the baseline, the reference being the earlier; none
-/// where there are too many variants.
+/// Variant, reference and ratios of each pair without the baseline; the reference is the earlier of the two.
+/// Empty if there are too many variants.
 pub(crate) fn ratios_to_others<'a>(
     medians: &'a [Median<'a>],
     ratios: impl Fn(usize, usize) -> Vec<Option<SizeRatio>> + 'a,
@@ -39,7 +37,6 @@ pub(crate) fn quantiles(smooth: &Smooth) -> Vec<SizeQuantile> {
     each.map(|(quantile, curve)| SizeQuantile { quantile, time_ns: times(curve) }).collect()
 }
 
-/// A variant's median over size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Median<'a> {
     pub(super) scatter: &'a Scatter,
@@ -81,7 +78,6 @@ impl Median<'_> {
         (0..self.curve().len()).map(interval).collect()
     }
 
-    /// The ratio to another's median at each place.
     pub(crate) fn ratios(&self, other: &Self) -> Vec<Option<SizeRatio>> {
         ratios(&[*self], &[*other])
     }
@@ -97,8 +93,8 @@ pub(super) fn ratios(over: &[Median<'_>], under: &[Median<'_>]) -> Vec<Option<Si
     (0..over[0].curve().len()).map(|place| log_ratio(over, under, place).map(ratio)).collect()
 }
 
-/// Where all were measured in the same blocks these are resampled together, so that what a block does to all
-/// of them cancels; else the errors add up.
+/// Medians measured in the same blocks are resampled together, so that what a block does to all of them
+/// cancels; otherwise the errors add up.
 fn log_ratio(over: &[Median<'_>], under: &[Median<'_>], place: usize) -> Option<LogRatio> {
     let all: Vec<(f64, &Median<'_>)> =
         over.iter().map(|median| (1.0, median)).chain(under.iter().map(|median| (-1.0, median))).collect();

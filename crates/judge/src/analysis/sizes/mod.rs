@@ -1,9 +1,9 @@
-//! Times over size, from single requests to curves, cliffs and advice. The mathematics are in
-//! [`crate::stats::smooth`] and [`crate::stats::cliffs`]; here they are given the requests of a run and their
-//! answers get names.
+//! Times over size: curves, cliffs and advice from single requests. The mathematics are in
+//! [`crate::stats::smooth`] and [`crate::stats::cliffs`]; this module applies them to the requests of a run
+//! and names the results.
 //!
-//! Figures are of good replies of blocks that count; failures are counted beside. Cliffs and advice are of
-//! service time: waiting for a free connection is no property of a size.
+//! Figures are over good replies of blocks that count; failures are counted separately. Cliffs and advice are
+//! about service time: waiting for a free connection is not a property of a size.
 
 mod advice;
 mod cause;
@@ -26,44 +26,41 @@ use weighbridge_model::sizes::{
 use crate::question::Question;
 use crate::records::Records;
 use crate::stats::cliffs::{self, Change, Cliff, Found};
+use crate::stats::interval::Interval;
 use crate::stats::scatter::Scatter;
 use crate::stats::smooth::{Smooth, places, smooth};
 
-/// What the guide of a segment is called, at first.
+/// The first part of the name of a segment's guide.
 pub const SEGMENT: &str = "segment";
 /// Bytes of a segment that are not payload: the heads of IPv4 and TCP with its time stamps.
 pub const SEGMENT_HEAD: u64 = 20 + 20 + 12;
 
-/// The requests of a run over their sizes, with what cliffs, advice and charts have in common: made once for
-/// all of them.
+/// The requests of a run over their sizes, prepared once for cliffs, advice and charts.
 pub struct SizeAnalysis<'a> {
     question: &'a Question,
     operations: Vec<OperationAnalysis<'a>>,
 }
 
-/// The requests of one operation with their service times, variant by variant.
 struct OperationAnalysis<'a> {
     operation: OperationRequests<'a>,
     found: Vec<Found>,
-    /// Steps, which nothing is smoothed over.
+    /// Places of steps, over which nothing is smoothed.
     cuts: Vec<Vec<f64>>,
     service: Curves,
 }
 
-/// Scatters and their smoothed quantiles, variant by variant, at common places.
 struct Curves {
     places: Vec<f64>,
     scatters: Vec<Scatter>,
     smoothed: Vec<Smooth>,
-    /// Where variants lived in batches: the baseline in all of them …
+    /// If variants lived in batches: the baseline over all of them.
     base: Option<Smooth>,
-    /// … and in those of some variants alone, with which it is by variant; none of those that lived in all.
+    /// The baseline over the batches of some variants only; none for variants that lived in all batches.
     beside: Vec<(Scatter, Smooth)>,
-    beside_of: Vec<Option<usize>>,
+    batch_base_of_variant: Vec<Option<usize>>,
 }
 
 impl<'a> SizeAnalysis<'a> {
-    /// Looks at all requests that were kept.
     pub fn new(question: &'a Question, records: &Records<'a>) -> Self {
         let analysed = |operation: OperationRequests<'a>| {
             let scatters = operation.scatters(SizeTime::Service);
@@ -77,7 +74,6 @@ impl<'a> SizeAnalysis<'a> {
         Self { question, operations: operations(question, records).into_iter().map(analysed).collect() }
     }
 
-    /// What is said of times over size.
     pub fn over_size(&self) -> OverSize {
         let mut over = OverSize::default();
         for analysis in &self.operations {
@@ -103,8 +99,7 @@ impl<'a> SizeAnalysis<'a> {
         scatters.filter(|scatter| !scatter.is_empty()).count()
     }
 
-    /// What charts draw of times over size: curves, with ratios to the baseline, and ratios to the other
-    /// variants.
+    /// What charts draw: curves with ratios to the baseline, and ratios between the other variants.
     pub fn curves(&self) -> (Vec<SizeCurve>, Vec<SizeRatios>) {
         let (mut all, mut ratios) = (Vec::new(), Vec::new());
         for analysis in &self.operations {
@@ -122,7 +117,7 @@ impl<'a> SizeAnalysis<'a> {
                         &made
                     }
                 };
-                all.extend(self.drawn(analysis, time, curves));
+                all.extend(self.chart_curves(analysis, time, curves));
                 ratios.extend(self.others(analysis, time, curves));
             }
         }
@@ -143,7 +138,12 @@ impl<'a> SizeAnalysis<'a> {
         ratios_to_others(&medians, ratios).map(pair).collect()
     }
 
-    fn drawn(&self, analysis: &OperationAnalysis<'_>, time: SizeTime, curves: &Curves) -> Vec<SizeCurve> {
+    fn chart_curves(
+        &self,
+        analysis: &OperationAnalysis<'_>,
+        time: SizeTime,
+        curves: &Curves,
+    ) -> Vec<SizeCurve> {
         let there = (0..curves.scatters.len()).filter(|variant| !curves.scatters[*variant].is_empty());
         let curve = |variant: usize| {
             let median = curves.median(variant);
@@ -175,9 +175,10 @@ impl Curves {
         let smoothed = each.map(|(scatter, cuts)| smooth(scatter, &QUANTILES, &places, cuts)).collect();
         let all = batches(&operation.base);
         let (mut known, mut beside) = (Vec::<BTreeSet<BatchId>>::new(), Vec::new());
-        let position_of_baseline = |requests: &Vec<Request<'_>>| {
+        let batch_base_index = |requests: &Vec<Request<'_>>| {
             let own: BTreeSet<BatchId> = batches(requests).intersection(&all).copied().collect();
-            // Blocks that a variant lacks are no batches that it was not in.
+            // A variant is in other batches only if another batch of the same block has the baseline: it may
+            // also lack whole blocks.
             let is_apart =
                 |batch: &BatchId| own.iter().any(|one| one.block == batch.block && one.batch != batch.batch);
             if own.is_empty() || !all.iter().any(is_apart) || own == all {
@@ -193,22 +194,23 @@ impl Curves {
             });
             Some(at)
         };
-        let beside_of: Vec<Option<usize>> = operation.by_variant.iter().map(position_of_baseline).collect();
+        let batch_base_of_variant: Vec<Option<usize>> =
+            operation.by_variant.iter().map(batch_base_index).collect();
         let base = (!beside.is_empty()).then(|| {
             let scatter = Scatter::new(good(&operation.base, time).map(observation));
             smooth(&scatter, &QUANTILES, &places, &[])
         });
-        Self { places, scatters, smoothed, base, beside, beside_of }
+        Self { places, scatters, smoothed, base, beside, batch_base_of_variant }
     }
 
     fn median(&self, variant: usize) -> Median<'_> {
         Median { scatter: &self.scatters[variant], smooth: &self.smoothed[variant] }
     }
 
-    /// A variant's median over another's at each place; of different batches each over the baseline of its
-    /// own.
+    /// The ratio of two variants' medians at each place; variants of different batches are divided by the
+    /// baseline of their own batches first.
     fn ratios(&self, variant: usize, reference: usize) -> Vec<Option<SizeRatio>> {
-        let [mine, theirs] = [variant, reference].map(|at| self.beside_of[at]);
+        let [mine, theirs] = [variant, reference].map(|at| self.batch_base_of_variant[at]);
         let base = |at: Option<usize>| {
             at.map(|at| Median { scatter: &self.beside[at].0, smooth: &self.beside[at].1 })
         };
@@ -227,7 +229,6 @@ fn batches(requests: &[Request<'_>]) -> BTreeSet<BatchId> {
     requests.iter().map(|request| request.batch).collect()
 }
 
-/// The single requests that curves are made of.
 pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
     let mut all = Vec::new();
     for operation in operations(question, records) {
@@ -256,7 +257,6 @@ pub fn samples(question: &Question, records: &Records<'_>) -> Vec<SizeSamples> {
     all
 }
 
-/// Places that nothing is smoothed over.
 fn steps(cliffs: &[Cliff], scatter: &Scatter) -> Vec<f64> {
     let most = scatter.size.last().copied().unwrap_or_default();
     cliffs.iter().flat_map(|cliff| cliff.steps(most)).collect()
@@ -280,7 +280,7 @@ fn judged(
 }
 
 fn named(question: &Question, operation: &OperationRequests<'_>, variant: usize, cliff: &Cliff) -> SizeCliff {
-    let bounded = |b: cliffs::Bounded| Bounded { point: b.point, lower: b.lower, upper: b.upper };
+    let bounded = |b: Interval| Bounded { point: b.point, lower: b.lower, upper: b.upper };
     SizeCliff {
         variant: question.variants[variant].name.clone(),
         point: operation.point.label.clone(),

@@ -10,18 +10,16 @@ use crate::question::{AskedSizes, Point, Question};
 use crate::records::{Records, WindowSelection};
 use crate::stats::scatter::{Observation, Scatter};
 
-/// The requests of one operation at one point, variant by variant.
 pub(super) struct OperationRequests<'a> {
     pub point: &'a Point,
     pub name: String,
     pub by_variant: Vec<Vec<Request<'a>>>,
-    /// Largest packet of each variant's innermost link; `None` where it runs on the bare host.
+    /// The MTU of each variant's innermost link; `None` on the bare host.
     pub mtus: Vec<Option<u32>>,
-    /// Those of the variant through which others of different batches are compared.
+    /// Requests of the variant through which variants of different batches are compared.
     pub base: Vec<Request<'a>>,
 }
 
-/// One request of a variant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request<'a> {
     pub batch: BatchId,
@@ -34,17 +32,16 @@ pub(super) struct TimedRequest<'a> {
     pub time: Nanoseconds,
 }
 
-/// The part of a block in which variants lived beside each other.
+/// A part of a block in which variants lived at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct BatchId {
     pub block: u32,
     pub batch: u32,
 }
 
-/// All operations whose requests were kept.
 pub(super) fn operations<'a>(question: &'a Question, records: &Records<'a>) -> Vec<OperationRequests<'a>> {
     let mut operations = Vec::new();
-    // Single requests of sizes in a list are kept for other reasons, and make no curve.
+    // Requests with sizes from a list are kept for other reasons, and make no curve.
     for (id, point) in question.points().filter(|(id, _)| question.asked(*id) == AskedSizes::Range) {
         for (at, operation) in point.operations.iter().enumerate() {
             let requests_of_variant = |variant| requests(records, id, variant, OperationId(at as u16));
@@ -87,7 +84,6 @@ fn mtu(records: &Records<'_>, point: PointId, variant: VariantId) -> Option<u32>
     trials.find_map(|trial| trial.service.network.as_ref()?.mtu)
 }
 
-/// Good replies with the time asked for.
 pub(super) fn good<'a>(
     requests: &'a [Request<'a>],
     time: SizeTime,
@@ -107,7 +103,7 @@ impl OperationRequests<'_> {
         self.by_variant.iter().map(|requests| Scatter::new(good(requests, time).map(observation))).collect()
     }
 
-    /// The guides of a variant: where it runs over links of its own, a segment is theirs and not loopback's.
+    /// The guides of a variant. Over links of its own, the segment is that of these links, not of loopback.
     pub fn guides(&self, question: &Question, variant: usize) -> Vec<SizeGuide> {
         let own = |guide: &SizeGuide| match self.mtus[variant] {
             Some(mtu) if guide.name.starts_with(SEGMENT) => SizeGuide {

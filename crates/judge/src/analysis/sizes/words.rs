@@ -1,4 +1,4 @@
-//! Cliffs and advice as findings, so that every report tells them in words.
+//! Cliffs and advice as findings in words.
 
 use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF};
 use weighbridge_model::quantity::{Bytes, display_nanos};
@@ -7,43 +7,40 @@ use weighbridge_model::summary::{Finding, Severity};
 
 use crate::checks::subject;
 
-/// Everything that is said of times over size. `measured` says how many variants have times where a cliff
-/// lies.
+/// `measured` says how many variants have times where a cliff lies.
 pub fn findings(over: &OverSize, measured: &dyn Fn(&SizeCliff) -> usize) -> Vec<Finding> {
     let cliff = |one: &SizeCliff| cliff(one, SharedBy::new(one, &over.cliffs, measured(one)));
     let cut_off = over.judged.iter().filter(|judged| judged.cut_off).map(cut_off);
     over.cliffs.iter().map(cliff).chain(cut_off).chain(over.advice.iter().map(advice)).collect()
 }
 
-/// A curve of which not everything is reported.
+/// A curve of which not all cliffs are reported.
 fn cut_off(judged: &SizeJudged) -> Finding {
     Finding {
         severity: Severity::Note,
         name: CLIFF.to_owned(),
         subject: subject(&judged.variant, &judged.point),
         evidence: format!(
-            "`{}`: the median service time changes at more sizes than are analysis for; no change of slope is told of it",
+            "`{}`: the median service time changes at more sizes than are looked for; no change of slope is reported",
             judged.operation
         ),
         remedy: "ask for a narrower range of sizes".to_owned(),
     }
 }
 
-/// Which variants have a cliff at the same place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SharedBy {
-    /// There is no other variant.
     Single,
-    /// This one alone of several: it is the service's, or what this service makes of the host.
+    /// Only this one of several: the service's, or what this service makes of the host.
     Alone,
-    /// So many, this one among them, of so many.
+    /// So many of so many, this one included.
     Some(usize, usize),
-    /// All of several: it is the host's or the client's, likelier than each service's.
+    /// All of several: more likely the host's or the client's than each service's.
     All(usize),
 }
 
 impl SharedBy {
-    /// Places are the same where their intervals overlap.
+    /// Two cliffs are at the same place if their intervals overlap.
     fn new(one: &SizeCliff, all: &[SizeCliff], measured: usize) -> Self {
         let is_there = |other: &&SizeCliff| {
             let (a, b) = (one.place_bytes, other.place_bytes);
@@ -124,7 +121,7 @@ fn cliff(cliff: &SizeCliff, shared_by: SharedBy) -> Finding {
     }
 }
 
-/// Bytes one by one: guides are values such as 87380, and a place is compared with them.
+/// In single bytes: guides are values such as 87380, and readers compare places with them.
 fn whole_bytes(bytes: f64) -> String {
     format!("{:.0} B", bytes.round())
 }
@@ -168,7 +165,6 @@ mod tests {
 
     use super::*;
 
-    /// A cliff of every variant is the host's; one of a single variant is the service's.
     #[test]
     fn the_words_say_whether_it_is_the_services_or_what_all_share() {
         let cliff = |variant: &str, place: f64, change| SizeCliff {
@@ -190,19 +186,19 @@ mod tests {
             cliff("rust", 200_000.0, bend),
         ];
         let over = OverSize { cliffs, ..OverSize::default() };
-        let told = |measured: usize| -> Vec<(String, String)> {
+        let evidence_and_remedy = |measured: usize| -> Vec<(String, String)> {
             let found = findings(&over, &|_| measured).into_iter();
             found.map(|f| (f.evidence.rsplit("; ").next().unwrap_or_default().to_owned(), f.remedy)).collect()
         };
-        let told_of_two = told(2);
-        assert!(told_of_two[..2].iter().all(|(said, remedy)| {
+        let findings_of_two = evidence_and_remedy(2);
+        assert!(findings_of_two[..2].iter().all(|(said, remedy)| {
             said == "all 2 variants have it there" && remedy.contains("what all variants share")
         }));
-        assert!(told_of_two[2..].iter().all(|(said, remedy)| {
+        assert!(findings_of_two[2..].iter().all(|(said, remedy)| {
             said == "no other variant has it there" && remedy.contains("this service fills")
         }));
-        assert_eq!(told(3)[0].0, "2 of 3 variants have it there");
-        assert!(told(1).iter().all(|(said, _)| !said.contains("variant")));
+        assert_eq!(evidence_and_remedy(3)[0].0, "2 of 3 variants have it there");
+        assert!(evidence_and_remedy(1).iter().all(|(said, _)| !said.contains("variant")));
         let known = SizeCliff { cause: Some("segment, 65483 B".to_owned()), ..over.cliffs[0].clone() };
         assert!(super::cliff(&known, SharedBy::All(2)).remedy.contains("value of the host"));
     }
@@ -264,16 +260,17 @@ mod tests {
             advice: vec![advice],
             guides: Vec::new(),
         };
-        let told: Vec<String> = findings(&over, &|_| 1).into_iter().map(|finding| finding.evidence).collect();
+        let evidence: Vec<String> =
+            findings(&over, &|_| 1).into_iter().map(|finding| finding.evidence).collect();
         assert_eq!(
-            told,
+            evidence,
             [
                 "`pong` above 87380 B [87300 B, 87500 B]: the median service time steps +5.00 ms [+4.90 ms, +5.10 ms]",
                 "`pong` above 87380 B [87300 B, 87500 B]: each further KiB takes -20.5 µs [-21.5 µs, -19.5 µs] more; \
                  send buffer, 16384 B, lies in the interval",
                 "`pong` above 65500 B [65000 B, 66000 B], and again every 65536 B [65300 B, 65800 B], as chunks would: \
                  the median service time steps each time +200 µs [+190 µs, +210 µs]",
-                "`pong`: the median service time changes at more sizes than are analysis for; no change of slope is told of it",
+                "`pong`: the median service time changes at more sizes than are looked for; no change of slope is reported",
                 "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust` or `go` (not told apart); \
                  1 MiB to 2 MiB `rust` or `go` or `dart` (not told apart; too few blocks of `dart`)",
             ]

@@ -1,43 +1,38 @@
-//! Stretches of sizes with the median of their times: what segments are fitted to, so that no single slow
-//! request can pull a fit.
+//! Bins of sizes with the median of their times. Terms are fitted to these medians, so a single slow request
+//! cannot distort a fit.
 
 use std::ops::Range;
 
 use crate::stats::sample::median;
 use crate::stats::scatter::{Multiplicity, Scatter};
 
-/// Most bins.
 const MOST: usize = 240;
-/// Fewest observations of a bin, where there are enough.
+/// Fewest observations of a bin, if there are that many.
 const FEWEST: usize = 8;
-/// So many times as many as a bin has lie between it and the nearer end, at least, where bins are not at
-/// their fewest: near an end they are finer, so that a cliff that lies there is seen.
+/// Bins become finer towards an end, so that a cliff near it is seen: between a bin and the nearer end there
+/// are at least this many times its own observations, unless it has the fewest allowed.
 const TAPER: usize = 4;
 /// Bins on either side over which the spread is smoothed.
 const NEIGHBOURS: usize = 6;
-/// The least relative standard error that a bin is believed to have: clocks and histograms are no better.
+/// The least relative standard error of a bin: clocks and histograms are no better.
 const LEAST_ERROR: f64 = 1e-5;
 
-/// Bins of about equal count; observations of one size are in one bin.
+/// Bins with about equal counts; observations of one size are in one bin.
 #[derive(Debug, Clone)]
 pub(super) struct Bins {
-    /// The mean size of each.
     pub size: Vec<f64>,
-    /// Smallest and largest size of each.
+    /// The smallest and largest size of each bin.
     pub range: Vec<(f64, f64)>,
-    /// The median time of each.
     pub time: Vec<f64>,
-    /// The standard error of that median.
     pub error: Vec<f64>,
-    /// Each bin's observations, rising by time, with the levels of blocks taken out.
+    /// Each bin's observations, ascending by time, with block levels removed.
     members: Vec<Vec<Timed>>,
-    /// The same observations by size, for places within a bin.
+    /// The same observations by size, to find places within a bin.
     singles: Vec<Single>,
-    /// Where each bin begins among the singles, and their count.
+    /// The index among `singles` at which each bin begins, and their count.
     starts: Vec<usize>,
 }
 
-/// One observation, its block's level taken out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Single {
     pub block: u32,
@@ -46,8 +41,8 @@ pub(super) struct Single {
 }
 
 impl Bins {
-    /// Bins that end at each of `cuts` (sizes), so that none holds both sides of a step. `None` where there
-    /// are too few sizes for a curve to have parts.
+    /// No bin reaches across one of `cuts` (sizes), so none holds both sides of a step. `None` if there are
+    /// too few sizes.
     pub fn new(scatter: &Scatter, cuts: &[f64]) -> Option<Self> {
         let times: Vec<f64> = scatter.levelled().into_iter().map(f64::exp).collect();
         let groups = groups(&scatter.size, cuts);
@@ -80,19 +75,17 @@ impl Bins {
         Some(bins)
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.size.len()
     }
 
-    /// The same bins with a quartile of each in place of its median. Of a normal law its standard error is
-    /// 1.3626 · σ/√n.
+    /// The bins with a quartile of each in place of its median. For a normal distribution its standard error
+    /// is 1.3626 · σ/√n.
     pub fn quartile(&self, quantile: f64) -> Self {
         let error = self.error.iter().map(|error| 1.3626 / 1.2533 * error).collect();
         Self { time: self.quantiles(quantile), error, ..self.clone() }
     }
 
-    /// A quantile of each bin's times.
     fn quantiles(&self, quantile: f64) -> Vec<f64> {
         let bin_quantile = |members: &Vec<Timed>| {
             let at = quantile * (members.len() - 1) as f64;
@@ -103,22 +96,20 @@ impl Bins {
         self.members.iter().map(bin_quantile).collect()
     }
 
-    /// How many observations there are.
     pub fn observations(&self) -> usize {
         self.singles.len()
     }
 
-    /// How many of them are in the bins up to a gap between two.
+    /// The number of observations in the bins up to a gap.
     pub fn below(&self, gap: usize) -> usize {
         self.starts[gap + 1]
     }
 
-    /// The observations of some bins, by size.
     pub fn singles(&self, bins: Range<usize>) -> &[Single] {
         &self.singles[self.starts[bins.start]..self.starts[bins.end.min(self.len())]]
     }
 
-    /// Each bin's median with every block so many times; a bin without any observation left keeps its median.
+    /// Each bin's median in a resample of blocks; a bin without observations keeps its median.
     pub fn medians(&self, times: &Multiplicity) -> Vec<f64> {
         let bin_median = |(at, members): (usize, &Vec<Timed>)| {
             weighted_median(members, times).unwrap_or_else(|| self.time.get(at).copied().unwrap_or(f64::NAN))
@@ -126,10 +117,10 @@ impl Bins {
         self.members.iter().enumerate().map(bin_median).collect()
     }
 
-    /// The standard error of a median of n, 1.2533 · σ/√n (of a normal law), with σ from the median absolute
-    /// deviation. Relative deviations are smoothed over neighbours: of eight values one is a poor estimate.
-    /// All are then scaled by what the second differences of the medians say, so that laws far from normal do
-    /// not pass for exact.
+    /// The standard error of a median of n, 1.2533 · σ/√n (for a normal distribution), with σ from the median
+    /// absolute deviation. Relative deviations are smoothed over neighbours, since eight values estimate one
+    /// poorly. All are then scaled by the second differences of the medians, so that distributions far from
+    /// normal do not appear exact.
     fn errors(&self) -> Vec<f64> {
         let relative: Vec<f64> = self
             .members
@@ -153,7 +144,7 @@ impl Bins {
         errors.into_iter().map(|error| error * scale).collect()
     }
 
-    /// How many times larger the second differences of the medians are than their errors say.
+    /// The factor by which the second differences of the medians exceed their errors.
     fn excess(&self, errors: &[f64]) -> f64 {
         let second = |at: usize| {
             let [a, b, c] = [at - 1, at, at + 1].map(|at| (self.size[at], self.time[at], errors[at]));
@@ -167,8 +158,7 @@ impl Bins {
     }
 }
 
-/// Observations by bin, sizes rising: of about equal count, finer towards both ends, none with two sides of a
-/// cut.
+/// Groups of observations by ascending size: about equal counts, finer towards both ends, no cut inside.
 fn groups(size: &[f64], cuts: &[f64]) -> Vec<Range<usize>> {
     let most = size.len().div_ceil(MOST).max(FEWEST);
     let is_cut = |at: usize| cuts.iter().any(|cut| (size[at - 1]..size[at]).contains(cut));
@@ -181,7 +171,7 @@ fn groups(size: &[f64], cuts: &[f64]) -> Vec<Range<usize>> {
         if !(last || cut || is_full && size[at] > size[at - 1]) {
             continue;
         }
-        // A rest is not worth a bin of its own, save behind a cut.
+        // A small remainder gets a bin of its own only after a cut.
         match groups.last_mut() {
             Some(before) if at - from < FEWEST / 2 && !is_cut(from) => before.end = at,
             _ => groups.push(from..at),
@@ -191,14 +181,13 @@ fn groups(size: &[f64], cuts: &[f64]) -> Vec<Range<usize>> {
     groups
 }
 
-/// The time of an observation with its block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Timed {
     block: u32,
     time: f64,
 }
 
-/// The middle of values that are rising, each as often as its block is there.
+/// The median of ascending values, each repeated as often as its block was drawn.
 fn weighted_median(rising: &[Timed], times: &Multiplicity) -> Option<f64> {
     let total: u32 = rising.iter().map(|one| times[one.block as usize]).sum();
     let (mut seen, mut lower) = (0, None);
@@ -235,7 +224,7 @@ mod tests {
         );
         assert!(counts[100] == 100 && bins.iter().any(|bin| bin.end == 12_346), "{counts:?}");
         assert!((240..280).contains(&bins.len()), "{}", bins.len());
-        // Of sizes that were asked for many times no bin holds a part.
+        // Repeated observations of one size stay in one bin.
         let few: Vec<f64> = (0..600).map(|at| f64::from(at / 20)).collect();
         assert!(groups(&few, &[]).iter().all(|bin| bin.len() == 20));
     }

@@ -1,5 +1,5 @@
-//! What is asked of a term before it is reported: it is sharp, it is worth reporting, more than the median
-//! changes there, and there are enough sizes on either side of it to say so.
+//! The conditions that a term must meet before it is reported: it is sharp and large enough, more than the
+//! median changes there, and there are enough sizes on either side.
 
 use std::ops::RangeInclusive;
 
@@ -10,30 +10,28 @@ use crate::stats::sample::quantile_nearest_rank;
 
 /// Squared standard errors by which a sharp term must fit better than a soft one, or than stairs.
 const SHARPER: f64 = 9.0;
-/// Bins on either side of a step, at least: of one observation nothing is a step.
+/// Fewest bins on either side of a step.
 const STEP_BINS: usize = 3;
-/// Bins on either side of a corner, at least …
+/// Fewest bins on either side of a corner …
 const CORNER_BINS: usize = 6;
 /// … and the share of all observations.
 const CORNER_SHARE: f64 = 0.02;
-/// Bins on either side of a step in which quartiles are examined …
+/// Bins on either side of a step whose quartiles are examined …
 const BESIDE: usize = 20;
-/// … and between it and another step, at least.
+/// … and the fewest between it and another step.
 const APART: usize = 6;
-/// Squared standard errors that a term of a quartile's course must gain, beside 2 ln n.
+/// Squared standard errors that a term of a quartile's course must gain, in addition to 2 ln n.
 const QUARTILE_GAIN: f64 = 8.0;
-/// Bowley's skewness from which requests are of two kinds; of an exponential law it is 0.26.
+/// Bowley's skewness from which requests count as two kinds; an exponential distribution has 0.26.
 const TWO_KINDS: f64 = 0.35;
-/// A step of so many interquartile ranges may be from one kind to the other.
+/// A step of up to this many interquartile ranges may be a change from one kind to the other.
 const WITHIN: f64 = 1.1;
-/// The share of the median's change that a quartile must change by.
+/// A quartile must change by this share of the median's change.
 const OF_MEDIAN: f64 = 0.5;
 
-/// Judges single terms of a course.
 pub(super) struct Evidence<'a> {
     search: &'a Search<'a>,
     fit: &'a Fit,
-    /// The bins' lower and upper quartiles.
     quartiles: [Bins; 2],
 }
 
@@ -42,16 +40,16 @@ impl<'a> Evidence<'a> {
         Self { search, fit, quartiles: [0.25, 0.75].map(|quantile| search.bins.quartile(quantile)) }
     }
 
-    /// Whether a term may be told, if blocks hold it. A step must change the time at its place by the margin,
-    /// a corner at the largest size.
+    /// Whether a term may be reported if the blocks support it. A step must change the time at its place by
+    /// the margin, a corner the time at the largest size.
     pub fn holds(&self, term: usize, margin: f64) -> bool {
         let Term { shape, place } = self.fit.terms[term];
-        let is_told = matches!(shape, Shape::Step | Shape::Kink | Shape::Stairs(_));
-        is_told
+        let is_reported = matches!(shape, Shape::Step | Shape::Kink | Shape::Stairs(_));
+        is_reported
             && judged(self.search, shape).contains(&place)
             && self.is_worth(term, margin)
             && self.is_sharp(term)
-            && self.is_of_more_than_the_median(term)
+            && self.is_seen_in_quartiles(term)
             && self.is_in_both_halves(term)
     }
 
@@ -66,11 +64,11 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Whether other terms in its place, wherever they fit best and with bends beside, fit worse.
+    /// Whether rival terms, each where it fits best and with bends added, fit worse.
     fn is_sharp(&self, term: usize) -> bool {
         let (rivals, bends): (&[Shape], usize) = match self.fit.terms[term].shape {
             Shape::Step => (&[Shape::Ramp(0.0), Shape::Kink, Shape::Stairs(0.0)], 1),
-            // Two bends are as good as a corner.
+            // Two bends together fit as well as a corner.
             Shape::Kink => (&[Shape::Bend(BEND), Shape::Step, Shape::Stairs(0.0)], 0),
             Shape::Stairs(_) => (&[Shape::Step, Shape::Kink, Shape::Bend(BEND)], 2),
             Shape::Ramp(_) | Shape::Bend(_) => return false,
@@ -89,24 +87,23 @@ impl<'a> Evidence<'a> {
         rivals.iter().all(loses)
     }
 
-    /// Whether quartiles change there too, by half as much at least: one of them with a step, both with a
-    /// corner.
+    /// Whether quartiles change there too, by at least half as much: one of them at a step, both at a corner.
     ///
-    /// Where a share of the requests is slower and this share grows with the size, the median leaves the fast
-    /// ones for the slow ones where the share passes a half, in a stretch however narrow, and turns up before
-    /// it; no other quantile does so there, and neither does anything that the system does.
-    fn is_of_more_than_the_median(&self, term: usize) -> bool {
+    /// If a share of the requests is slower and grows with the size, the median moves from the fast to the
+    /// slow ones where that share passes a half, within an arbitrarily narrow range, and turns up before
+    /// that. No other quantile changes there, and nothing in the system does.
+    fn is_seen_in_quartiles(&self, term: usize) -> bool {
         let height = self.fit.height(term);
         let follows = |change: f64| change / height >= OF_MEDIAN;
         match self.fit.terms[term].shape {
-            Shape::Step => self.is_step_of_quartiles(term),
-            Shape::Kink => self.quartiles.iter().all(|quartile| follows(self.corner_of(quartile, term))),
+            Shape::Step => self.is_step_in_quartiles(term),
+            Shape::Kink => self.quartiles.iter().all(|quartile| follows(self.slope_change(quartile, term))),
             Shape::Stairs(_) | Shape::Ramp(_) | Shape::Bend(_) => true,
         }
     }
 
-    /// Whether the lower and the upper half of some stairs are each at least half as high as all together:
-    /// what a bend can be made of, or one high step among the stairs, is in one of them.
+    /// Whether the lower and the upper half of the stairs are each at least half as high as all together. A
+    /// bend that looks like stairs, or one high step among them, is in one half only.
     fn is_in_both_halves(&self, term: usize) -> bool {
         let stairs = self.fit.terms[term];
         if !matches!(stairs.shape, Shape::Stairs(_)) {
@@ -123,11 +120,11 @@ impl<'a> Evidence<'a> {
         halves.iter().all(|half| half / self.fit.height(term) >= OF_MEDIAN)
     }
 
-    /// Whether a quartile steps where the median does: of the single requests nearby, less the course without
-    /// the step. Not where another step is so near that they are too few: the median of a handful goes up and
-    /// down by itself where two kinds of requests are about as many. There a step is no more than from one
-    /// kind to the other.
-    fn is_step_of_quartiles(&self, term: usize) -> bool {
+    /// Whether a quartile steps where the median does, among the single requests nearby, less the course
+    /// without the step. If another step is so near that few requests remain, it does not: where two kinds of
+    /// requests are about equally frequent, the median of a handful jumps by itself. In that case a step is
+    /// at most the distance between the kinds.
+    fn is_step_in_quartiles(&self, term: usize) -> bool {
         let Some(near) = self.near(term) else { return false };
         let (place, height) = (self.fit.terms[term].place, self.fit.height(term));
         let (mut below, mut above) = (Vec::new(), Vec::new());
@@ -140,12 +137,12 @@ impl<'a> Evidence<'a> {
         };
         let follows = |change: f64| change / height >= OF_MEDIAN;
         (follows(above.lower - below.lower) || follows(above.upper - below.upper))
-            && ![below, above].iter().any(|side| side.is_of_two_kinds_within(height.abs()))
+            && ![below, above].iter().any(|side| side.are_two_kinds(height.abs()))
     }
 
-    /// By how much the slope of a quartile changes where that of the median does: in a course of its own, in
-    /// which what turns nearby makes way for the corner.
-    fn corner_of(&self, quartile: &Bins, term: usize) -> f64 {
+    /// The change of a quartile's slope at the median's corner, in a course of its own, from which nearby
+    /// bends and corners are removed.
+    fn slope_change(&self, quartile: &Bins, term: usize) -> f64 {
         let corner = self.fit.terms[term];
         let search = Search::new(quartile, QUARTILE_GAIN);
         let is_there = |other: &Term| {
@@ -159,7 +156,7 @@ impl<'a> Evidence<'a> {
         search.with(terms).height(last)
     }
 
-    /// The bins around a step up to the next one; `None` where that is too near.
+    /// The bins around a step up to the next one; `None` if that is too near.
     fn near(&self, term: usize) -> Option<std::ops::Range<usize>> {
         let above = self.search.gap(self.fit.terms[term].place) + 1;
         let (mut from, mut to) = (above.saturating_sub(BESIDE), (above + BESIDE).min(self.search.bins.len()));
@@ -181,7 +178,6 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The quartiles of what lies on one side of a step.
 #[derive(Debug, Clone, Copy)]
 struct Quartiles {
     lower: f64,
@@ -195,16 +191,16 @@ impl Quartiles {
         Some(Self { lower: lower?, middle: middle?, upper: upper? })
     }
 
-    /// Whether the median lies near one quartile and far from the other (Bowley's skewness), as where two
-    /// kinds of requests are about as many, and a step is no higher than from one quartile to the other.
-    fn is_of_two_kinds_within(self, height: f64) -> bool {
+    /// Whether the median is near one quartile and far from the other (Bowley's skewness), as for two about
+    /// equally frequent kinds of requests, and the step is no higher than the distance of the quartiles.
+    fn are_two_kinds(self, height: f64) -> bool {
         let width = self.upper - self.lower;
         let skewness = (self.upper + self.lower - 2.0 * self.middle) / width.max(f64::MIN_POSITIVE);
         skewness.abs() >= TWO_KINDS && height <= WITHIN * width
     }
 }
 
-/// Between which places a term of a shape may be told.
+/// The places at which a term of a shape may be reported.
 pub(super) fn judged(search: &Search<'_>, shape: Shape) -> RangeInclusive<f64> {
     let (bins, gaps) = (search.bins, &search.gaps);
     let (count, share) = match shape {
@@ -219,7 +215,7 @@ pub(super) fn judged(search: &Search<'_>, shape: Shape) -> RangeInclusive<f64> {
     };
     let inside: Vec<usize> = (0..gaps.len()).filter(is_inside).collect();
     match (inside.first(), inside.last()) {
-        // The outermost places are where terms of beyond end up too.
+        // Terms for changes beyond the range end up at the outermost places.
         (Some(first), Some(last)) if last - first >= 2 => gaps[first + 1]..=gaps[last - 1],
         _ => f64::INFINITY..=f64::NEG_INFINITY,
     }

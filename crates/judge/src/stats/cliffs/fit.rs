@@ -1,33 +1,30 @@
 //! Weighted least squares of a smooth course plus terms that begin at a place: steps, kinks, gentle bends and
 //! stairs.
 //!
-//! Plain linear algebra on columns. It knows neither blocks nor what is worth reporting.
+//! This module knows neither blocks nor what is worth reporting.
 
-/// What begins at a place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shape {
-    /// 0 below the place, 1 from it on.
+    /// 0 below the place, 1 above.
     Step,
-    /// A step that rises evenly from so far below the place to as far above.
+    /// A step that rises linearly from this far below the place to this far above.
     Ramp(f64),
     /// 0 below the place, the distance from it above: the slope changes there.
     Kink,
     /// A kink whose slope changes evenly from place/f to place·f.
     Bend(f64),
-    /// 0 below the place, 1 from it on, and another 1 after each such distance.
+    /// 0 below the place, 1 above, and another 1 after each further period.
     Stairs(f64),
 }
 
-/// One term of a course.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Term {
     pub shape: Shape,
-    /// The size at which it begins.
     pub place: f64,
 }
 
 impl Term {
-    /// Its value at a size. Kinks and bends are in sizes over `unit`, so that columns are of one order.
+    /// Kinks and bends measure sizes in `unit`, so that all columns have the same order of magnitude.
     pub fn at(self, size: f64, unit: f64) -> f64 {
         match self.shape {
             Shape::Step => f64::from(u8::from(size > self.place)),
@@ -42,8 +39,8 @@ impl Term {
         }
     }
 
-    /// Its mean over a bin: of stairs over the bin's range, since one may lie within; of the others at the
-    /// mean size.
+    /// The mean over a bin: of stairs over the bin's range, since a step may be inside; of other shapes at
+    /// the mean size.
     fn over(self, size: f64, from: f64, to: f64, unit: f64) -> f64 {
         match self.shape {
             Shape::Stairs(period) if to > from => {
@@ -60,25 +57,22 @@ impl Term {
     }
 }
 
-/// The smooth part: level, and what grows with the size, with its root and with its logarithm. A transfer's
-/// time is level + size/rate; the others take up what is curved without a corner.
+/// The smooth part: a constant, and functions that grow with the size, its root and its logarithm. A
+/// transfer's time is level + size/rate; the others take up curvature without a corner.
 const SMOOTH: [fn(f64) -> f64; 4] = [|_| 1.0, |u| u, f64::sqrt, |u| u.max(1e-12).ln()];
 
-/// A course fitted to bins.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
     pub terms: Vec<Term>,
-    /// One for each smooth function that could be distinguished, then one for each term; 0 for those that
-    /// could not.
+    /// One for each smooth function, then one for each term; 0 for those that are not distinguishable.
     coefficients: Vec<f64>,
-    /// What is left, times the weights' roots.
+    /// Residuals times the roots of the weights.
     pub rest: Vec<f64>,
     unit: f64,
     basis: Vec<Vec<f64>>,
     root_weight: Vec<f64>,
 }
 
-/// What fits are made of.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Data<'a> {
     pub size: &'a [f64],
@@ -98,7 +92,6 @@ impl Data<'_> {
         [found[found.len() - 2], found[found.len() - 1]]
     }
 
-    /// A term's value in each bin.
     pub fn column(&self, term: Term, unit: f64) -> Vec<f64> {
         let each = self.size.iter().zip(self.range);
         each.map(|(size, range)| term.over(*size, range.0, range.1, unit)).collect()
@@ -106,7 +99,6 @@ impl Data<'_> {
 }
 
 impl Fit {
-    /// The course with these terms that leaves the least.
     pub fn new(data: &Data<'_>, terms: Vec<Term>) -> Self {
         let unit = data.size.last().copied().unwrap_or(1.0);
         let root_weight: Vec<f64> = data.error.iter().map(|error| 1.0 / error).collect();
@@ -129,7 +121,7 @@ impl Fit {
         Self { terms, coefficients, rest, unit, basis, root_weight }
     }
 
-    /// The sum of squares that is left, in squared standard errors.
+    /// The residual sum of squares, in squared standard errors.
     pub fn left(&self) -> f64 {
         self.rest.iter().map(|r| r * r).sum()
     }
@@ -146,7 +138,7 @@ impl Fit {
         if square <= 1e-9 * before { 0.0 } else { dot(&column, &self.rest).powi(2) / square }
     }
 
-    /// The coefficient of a term: of a step its height, of a kink the change of slope per unit of size.
+    /// A step's height, or a kink's change of slope per unit of size.
     pub fn height(&self, term: usize) -> f64 {
         let coefficient = self.coefficients[SMOOTH.len() + term];
         match self.terms[term].shape {
@@ -155,7 +147,6 @@ impl Fit {
         }
     }
 
-    /// The course at a size.
     pub fn at(&self, size: f64) -> f64 {
         let smooth = SMOOTH.iter().zip(&self.coefficients).map(|(f, c)| f(size / self.unit) * c);
         let terms = self.terms.iter().zip(&self.coefficients[SMOOTH.len()..]);
@@ -163,8 +154,7 @@ impl Fit {
     }
 }
 
-/// Weighted least squares of plain columns: a coefficient for each, 0 for one that cannot be told from those
-/// before.
+/// Weighted least squares: one coefficient for each column, 0 for one that depends linearly on those before.
 pub(super) fn coefficients(columns: &[Vec<f64>], values: &[f64], errors: &[f64]) -> Vec<f64> {
     let weighted =
         |column: &[f64]| column.iter().zip(errors).map(|(value, error)| value / error).collect::<Vec<_>>();
@@ -181,8 +171,8 @@ pub(super) fn coefficients(columns: &[Vec<f64>], values: &[f64], errors: &[f64])
     back(&triangle, &along)
 }
 
-/// A column less its part along others, of norm 1; those parts and its norm. `None` where next to nothing is
-/// left.
+/// A column less its projection on the basis, scaled to norm 1; the projection's coefficients and the norm.
+/// `None` if almost nothing remains.
 fn orthogonal(mut column: Vec<f64>, basis: &[Vec<f64>]) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     let before = dot(&column, &column).sqrt();
     let mut along = vec![0.0; basis.len()];
@@ -203,14 +193,14 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Subtracts from `column` its part along `unit_column`, and answers how long it was.
+/// Subtracts the projection of `column` on `unit_column` and returns its length.
 fn take_out(column: &mut [f64], unit_column: &[f64]) -> f64 {
     let along = dot(column, unit_column);
     column.iter_mut().zip(unit_column).for_each(|(value, unit)| *value -= along * unit);
     along
 }
 
-/// Solves the triangle: coefficients of all columns, 0 for those left out.
+/// Back substitution; coefficients of omitted columns are 0.
 fn back(triangle: &[Option<Vec<f64>>], along: &[f64]) -> Vec<f64> {
     let mut coefficients = vec![0.0; triangle.len()];
     let kept: Vec<usize> = (0..triangle.len()).filter(|at| triangle[*at].is_some()).collect();
@@ -229,7 +219,6 @@ fn back(triangle: &[Option<Vec<f64>>], along: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Bins of one size each.
     fn alone(size: &[f64]) -> Vec<(f64, f64)> {
         size.iter().map(|size| (*size, *size)).collect()
     }

@@ -1,54 +1,49 @@
-//! Which terms a course has, and where: each is added where it gains most, and moved until nothing is gained.
+//! The search for a course's terms: each is added where it gains most, and moved until nothing is gained.
 //!
-//! A term may lie wherever there are two bins to tell its sides apart, so that what happens near an end is
-//! fitted where it is and not by some other term elsewhere. Whether it is reported is decided elsewhere.
+//! A term may be wherever two bins can show its sides. So a change near an end is fitted where it is, and not
+//! by some other term elsewhere. `evidence` decides whether it is reported.
 
 use super::GAIN;
 use super::bins::{Bins, Single};
 use super::fit::{Data, Fit, Shape, Term};
 use crate::stats::scatter::{Multiplicity, Scatter};
 
-/// A change of slope that is spread from place/f to place·f is none.
+/// A change of slope that is spread from place/f to place·f is not a corner.
 pub(super) const BEND: f64 = 2.0;
-/// A step that is spread over so much of its place either way is none …
+/// A step that is spread over this share of its place either way is not a step …
 const RAMP: f64 = 0.1;
-/// … nor is one that is spread over so many bins either way, where bins are wider.
+/// … nor is one that is spread over this many bins either way, if bins are wider.
 const RAMP_BINS: usize = 2;
-/// How wide a bend is that goes into the fit as it is.
+/// The width of the wider bend that may be part of a fit.
 const GENTLE: f64 = 3.0;
-/// Most terms of a course.
 pub(super) const TERMS: usize = 10;
-/// Bins on either side of the corner of a kink or a bend, at least.
 const CORNER_BINS: usize = 2;
-/// Bins on either side in which a place is sought anew in a resample.
+/// Bins on either side among which a resample searches for a place again.
 const NEARBY: usize = 12;
-/// Parts of a gap between bins to which the place of a corner is found.
+/// Parts of a gap between bins to which a corner's place is resolved.
 const PARTS: u32 = 8;
-/// Fewest and most stairs that are sought over the whole range. Fewer are steps, or what a bend can be made
-/// of.
+/// Fewest and most stairs over the whole range. Fewer are single steps, or may be part of a bend.
 const STAIRS: (f64, f64) = (5.0, 40.0);
-/// Squared standard errors that stairs must gain besides what other terms must: some thousand are tried, and
-/// a flight of them follows many a curve a little.
+/// Squared standard errors that stairs must gain in addition to other terms: some thousand are tried, and
+/// many curves resemble some stairs a little.
 const STAIRS_GAIN: f64 = 16.0;
-/// Parts of a period at which the first stair may lie, and to which the last one is found at first.
+/// Parts of a period at which the first step is tried; initially the last step is located as precisely.
 const PHASES: u32 = 8;
-/// How often the steps by which stairs are moved are halved.
+/// How often the step widths for moving stairs are halved.
 const HALVINGS: u32 = 6;
-/// Most moves by steps of one length.
 const MOVES: u32 = 16;
 
-/// The course and the bins that it is fitted to.
 #[derive(Debug)]
 pub(super) struct Course {
     pub bins: Bins,
     pub fit: Fit,
-    /// Whether there are more terms than it may have.
+    /// Whether there are more terms than allowed.
     pub is_cut_off: bool,
 }
 
 impl Course {
-    /// Whenever a step is found, bins are cut anew there: the median of a bin with both sides in it would
-    /// look like a step of its own.
+    /// After each step that is found, bins are cut there: the median of a bin with both sides in it would
+    /// look like another step.
     pub fn new(scatter: &Scatter) -> Option<Self> {
         let (mut cuts, mut terms) = (Vec::new(), Vec::new());
         loop {
@@ -74,17 +69,15 @@ impl Course {
     }
 }
 
-/// Looks for terms over one set of bins.
 pub(super) struct Search<'a> {
     pub bins: &'a Bins,
-    /// Where a step may lie: between two bins.
+    /// Places where a step may be: between two bins.
     pub gaps: Vec<f64>,
-    /// What a term must gain.
     gain: f64,
 }
 
 impl<'a> Search<'a> {
-    /// Terms must gain so much beside 2 ln n.
+    /// `gain` is in addition to 2 ln n.
     pub fn new(bins: &'a Bins, gain: f64) -> Self {
         let gaps = bins.range.windows(2).map(|pair| 0.5 * (pair[0].1 + pair[1].0)).collect();
         Self { bins, gaps, gain: 2.0 * (bins.len() as f64).ln() + gain }
@@ -98,19 +91,16 @@ impl<'a> Search<'a> {
         Fit::new(&self.data(time), terms)
     }
 
-    /// The course without one of its terms.
     pub fn without(&self, fit: &Fit, term: usize) -> Fit {
         let mut others = fit.terms.clone();
         others.remove(term);
         self.fit(&self.bins.time, others)
     }
 
-    /// The number of the gap at a place.
     pub fn gap(&self, place: f64) -> usize {
         self.gaps.partition_point(|gap| *gap < place)
     }
 
-    /// The places of a shape, by number of the gap.
     fn places(&self, shape: Shape) -> std::ops::Range<usize> {
         let margin = match shape {
             Shape::Step | Shape::Ramp(_) | Shape::Stairs(_) => 1,
@@ -119,7 +109,7 @@ impl<'a> Search<'a> {
         margin - 1..(self.bins.len() - margin).max(margin)
     }
 
-    /// The place at which one more term of a shape gains most, and what.
+    /// The place at which one more term of a shape gains most, and the gain.
     fn best(&self, fit: &Fit, shape: Shape, among: std::ops::Range<usize>) -> Option<(Term, f64)> {
         let allowed = self.places(shape);
         let among = among.start.max(allowed.start)..among.end.min(allowed.end);
@@ -132,15 +122,14 @@ impl<'a> Search<'a> {
         among.map(gain).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The ramp that a step at a gap is compared with.
     fn ramp(&self, gap: usize) -> Shape {
         let (below, above) = (gap.saturating_sub(RAMP_BINS), (gap + RAMP_BINS).min(self.gaps.len() - 1));
         let bins = (self.gaps[gap] - self.gaps[below]).max(self.gaps[above] - self.gaps[gap]);
         Shape::Ramp(bins.max(RAMP * self.gaps[gap]))
     }
 
-    /// The most that one more term of a shape gains, anywhere; of stairs, of any period; of ramps, as wide as
-    /// they must be.
+    /// The largest gain of one more term of a shape anywhere: of stairs with any period, of ramps with the
+    /// required width.
     pub fn most(&self, fit: &Fit, shape: Shape) -> Option<(Term, f64)> {
         match shape {
             Shape::Stairs(_) => self.stairs(fit),
@@ -148,10 +137,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The stairs that gain most. Periods are tried so densely that the last stair is never off by more than
-    /// a part of one.
+    /// The stairs that gain most. Periods are tried so densely that the last step is never off by more than a
+    /// part of one period.
     fn stairs(&self, fit: &Fit) -> Option<(Term, f64)> {
-        // What a second flight would find is what the first one leaves.
+        // A second flight would only find residues of the first.
         if fit.terms.iter().any(|term| matches!(term.shape, Shape::Stairs(_))) {
             return None;
         }
@@ -170,13 +159,13 @@ impl<'a> Search<'a> {
         best.map(|(term, _)| self.tuned(fit, term))
     }
 
-    /// Whether the last of the fewest stairs lies within the range.
+    /// Whether the range holds the fewest stairs allowed.
     fn are_enough(&self, term: Term) -> bool {
         let Shape::Stairs(period) = term.shape else { return true };
         term.place + (STAIRS.0 - 1.0) * period < self.gaps[self.gaps.len() - CORNER_BINS]
     }
 
-    /// Stairs moved, in period and place, to where they gain most nearby; by ever smaller steps.
+    /// Moves stairs, in period and place, to the largest gain nearby, by ever smaller steps.
     fn tuned(&self, fit: &Fit, term: Term) -> (Term, f64) {
         let data = self.data(&self.bins.time);
         let last = self.bins.size[self.bins.len() - 1];
@@ -215,26 +204,22 @@ impl<'a> Search<'a> {
         fit
     }
 
-    /// The same course with other terms.
     pub fn with(&self, terms: Vec<Term>) -> Fit {
         self.fit(&self.bins.time, terms)
     }
 
-    /// The course with one more term.
     pub fn beside(&self, fit: &Fit, term: Term) -> Fit {
         let mut terms = fit.terms.clone();
         terms.push(term);
         self.with(terms)
     }
 
-    /// The course with the bend besides that gains most.
     pub fn bent(&self, fit: Fit) -> Fit {
         let tried = [Shape::Bend(BEND), Shape::Bend(GENTLE)].map(|shape| self.most(&fit, shape));
         let best = tried.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
         best.map(|(term, _)| self.beside(&fit, term)).unwrap_or(fit)
     }
 
-    /// The term that gains most, where that is enough.
     fn next(&self, fit: &Fit) -> Option<Term> {
         let each = [Shape::Step, Shape::Kink, Shape::Bend(BEND), Shape::Bend(GENTLE), Shape::Stairs(0.0)];
         let tried = each.iter().filter_map(|shape| self.most(fit, *shape));
@@ -243,12 +228,11 @@ impl<'a> Search<'a> {
         (over >= 0.0).then_some(term)
     }
 
-    /// What a term must gain.
     fn asked(&self, term: Term) -> f64 {
         self.gain + if matches!(term.shape, Shape::Stairs(_)) { STAIRS_GAIN } else { 0.0 }
     }
 
-    /// Takes out, one by one, terms that no longer pay.
+    /// Removes, one by one, terms that no longer gain enough.
     fn pruned(&self, mut fit: Fit) -> Fit {
         while let Some(worst) = self.worst(&fit) {
             fit.terms.remove(worst);
@@ -257,7 +241,7 @@ impl<'a> Search<'a> {
         fit
     }
 
-    /// Moves each term in turn to where it gains most, the others held, until none moves.
+    /// Moves each term in turn to its largest gain, the others fixed, until none moves.
     fn settle(&self, mut terms: Vec<Term>) -> Fit {
         for _ in 0..3 {
             let before = terms.clone();
@@ -278,14 +262,14 @@ impl<'a> Search<'a> {
         self.fit(&self.bins.time, terms)
     }
 
-    /// The term without which least is lost, where that is too little.
+    /// The term whose removal costs least, if that is too little to keep it.
     fn worst(&self, fit: &Fit) -> Option<usize> {
         let over = |at: usize| (at, self.without(fit, at).left() - fit.left() - self.asked(fit.terms[at]));
         let least = (0..fit.terms.len()).map(over).min_by(|a, b| a.1.total_cmp(&b.1))?;
         (least.1 < 0.0).then_some(least.0)
     }
 
-    /// The same terms in a resample of blocks, each sought anew near its place.
+    /// Fits the same terms to a resample of blocks, each located again near its place.
     pub fn again(&self, fit: &Fit, times: &Multiplicity) -> Fit {
         let time = self.bins.medians(times);
         let mut terms = fit.terms.clone();
@@ -305,7 +289,7 @@ impl<'a> Search<'a> {
         self.refined(&time, fit, times)
     }
 
-    /// Places to within a bin: of a step between two single sizes, of a corner to an eighth of a gap.
+    /// Resolves places within bins: a step's to two single sizes, a corner's to an eighth of a gap.
     pub fn refined(&self, time: &[f64], mut fit: Fit, times: &Multiplicity) -> Fit {
         for at in 0..fit.terms.len() {
             let mut terms = fit.terms.clone();
@@ -319,14 +303,14 @@ impl<'a> Search<'a> {
         fit
     }
 
-    /// Between which two sizes a step lies, so that the distances of single times from the course, each over
-    /// its own level, sum up to the least. Sizes of the two bins on either side are examined.
+    /// The place between two sizes that splits a step so that the absolute distances of single times from the
+    /// course are least. Searches the two bins on either side.
     fn split(&self, fit: &Fit, step: usize, times: &Multiplicity) -> f64 {
         let (place, height) = (fit.terms[step].place, fit.height(step));
         let gap = self.gap(place);
         let singles = self.bins.singles(gap.saturating_sub(1)..gap + 3);
         let base = |single: &Single| fit.at(single.size) - if single.size > place { height } else { 0.0 };
-        // With the place after the last, all lie below; each move to before one puts it above.
+        // At first the place is after the last size, so all sizes are below; each move puts one above.
         let (mut sum, mut best) = (0.0, (0.0, place));
         for pair in singles.windows(2).rev() {
             let (below, above) = (&pair[0], &pair[1]);
@@ -340,7 +324,6 @@ impl<'a> Search<'a> {
         best.1
     }
 
-    /// The place of a corner between its neighbouring gaps.
     fn corner(&self, time: &[f64], fit: &Fit, kink: usize) -> f64 {
         let mut others = fit.terms.clone();
         let Term { shape, place } = others.remove(kink);
