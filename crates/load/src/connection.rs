@@ -66,7 +66,7 @@ pub(crate) struct Lane {
     /// When its next request is due, once its think time has been drawn.
     pub planned: Option<Timestamp>,
     /// The next request of its session, if the workload has already been asked for it.
-    pub onward: Option<RequestId>,
+    pub prefetched: Option<RequestId>,
     request: RequestId,
     operation: OperationId,
     due: Timestamp,
@@ -76,9 +76,9 @@ pub(crate) struct Lane {
     /// The operation under which the time of each message of the reply is recorded, if any.
     message_operation: Option<OperationId>,
     /// When the last message of the reply came; before the first, when the request was sent.
-    messaged: Timestamp,
+    last_message: Timestamp,
     /// When the last part of the reply came, if one has.
-    heard: Option<Timestamp>,
+    last_part: Option<Timestamp>,
     /// Whether the reply paused between two parts.
     is_held_up: bool,
 }
@@ -140,7 +140,7 @@ pub(crate) enum Received {
 }
 
 /// What framer events need besides the connection.
-pub(crate) struct Judges<'a> {
+pub(crate) struct ReplyContext<'a> {
     pub sessions: &'a mut dyn Sessions,
     /// The slot of the connection's lane 0.
     pub slot: u32,
@@ -159,8 +159,8 @@ pub(crate) struct Connection {
     pub parked: Parked,
     /// Losses in a row without a whole reply in between.
     pub failures: u32,
-    /// A failure that no request has been charged with yet.
-    pub owes: Option<ErrorKind>,
+    /// An error between requests; the next request fails with it.
+    pub pending_error: Option<ErrorKind>,
     /// When it was opened.
     pub opened: Timestamp,
     /// Requests started on it since then.
@@ -203,23 +203,23 @@ impl Lane {
             freed: start,
             reply: None,
             planned: None,
-            onward: None,
+            prefetched: None,
             request: RequestId(0),
             operation: OperationId(0),
             due: start,
             sent: start,
             sendable: start,
             message_operation: None,
-            messaged: start,
-            heard: None,
+            last_message: start,
+            last_part: None,
             is_held_up: false,
         }
     }
 
     /// Notes that a part of the reply came.
     fn part(&mut self, now: Timestamp) {
-        self.is_held_up |= self.heard.is_some_and(|before| HELD_UP.contains(&now.since(before)));
-        self.heard = Some(now);
+        self.is_held_up |= self.last_part.is_some_and(|before| HELD_UP.contains(&now.since(before)));
+        self.last_part = Some(now);
     }
 
     /// Notes `count` messages of the reply that one read brought: the first took the time since the one before, the
@@ -227,8 +227,8 @@ impl Lane {
     fn message(&mut self, count: u32, now: Timestamp, messages: &mut Vec<MessageTime>) {
         let Some(operation) = self.message_operation else { return };
         for _ in 0..count {
-            messages.push(MessageTime { operation, time: now.since(self.messaged) });
-            self.messaged = now;
+            messages.push(MessageTime { operation, time: now.since(self.last_message) });
+            self.last_message = now;
         }
     }
 
@@ -251,8 +251,8 @@ impl Lane {
 /// Continues the lane's session, or opens the next one of the stream.
 fn next_request(sessions: &mut dyn Sessions, slot: u32, lane: &mut Lane) -> RequestId {
     let reply = lane.reply.take();
-    if let Some(onward) = lane.onward.take() {
-        return onward;
+    if let Some(prefetched) = lane.prefetched.take() {
+        return prefetched;
     }
     match reply.map(|reply| sessions.next(slot, &reply)) {
         Some(crate::session::Step::Send(request)) => request,
@@ -283,7 +283,7 @@ impl Connection {
             writing: Writing::Free,
             parked: Parked::None,
             failures: 0,
-            owes: None,
+            pending_error: None,
             opened: Timestamp::default(),
             started: 0,
             limit: u64::MAX,
@@ -324,19 +324,19 @@ impl Connection {
 
     /// Starts the lane's next request, due at `due`. Call [`write`](Self::write) afterwards. A request that the framer
     /// refuses ends at once.
-    pub fn start(&mut self, lane_index: u32, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
+    pub fn start(&mut self, lane_index: u32, due: Timestamp, now: Timestamp, context: &mut ReplyContext<'_>) {
         let lane = &mut self.lanes[lane_index as usize];
-        let slot = judges.slot + lane_index;
-        lane.request = next_request(judges.sessions, slot, lane);
-        let rendered = judges.sessions.request(lane.request);
+        let slot = context.slot + lane_index;
+        lane.request = next_request(context.sessions, slot, lane);
+        let rendered = context.sessions.request(lane.request);
         lane.operation = rendered.operation();
         lane.message_operation = rendered.message_operation();
         lane.due = due;
         lane.sendable = due.max(lane.freed).max(self.opened);
-        (lane.heard, lane.is_held_up) = (None, false);
+        (lane.last_part, lane.is_held_up) = (None, false);
         lane.state = LaneState::Started;
         if self.framer.start(u64::from(lane_index), rendered, &mut self.out).is_err() {
-            judges.finished.push(lane.finish(Outcome::Error(ErrorKind::Protocol), now));
+            context.finished.push(lane.finish(Outcome::Error(ErrorKind::Protocol), now));
             return;
         }
         self.busy += 1;
@@ -344,14 +344,20 @@ impl Connection {
         self.fresh.push(lane_index);
     }
 
-    /// Charges lane 0's next request, due at `due`, with a failure that happened while it could not be sent.
-    pub fn charge(&mut self, kind: ErrorKind, due: Timestamp, now: Timestamp, judges: &mut Judges<'_>) {
+    /// Fails lane 0's next request, due at `due`, because the connection failed before it could be sent.
+    pub fn fail_next(
+        &mut self,
+        kind: ErrorKind,
+        due: Timestamp,
+        now: Timestamp,
+        context: &mut ReplyContext<'_>,
+    ) {
         let lane = &mut self.lanes[0];
         let listed = lane.state;
-        lane.request = next_request(judges.sessions, judges.slot, lane);
-        lane.operation = judges.sessions.request(lane.request).operation();
+        lane.request = next_request(context.sessions, context.slot, lane);
+        lane.operation = context.sessions.request(lane.request).operation();
         lane.due = due;
-        judges.finished.push(lane.finish(Outcome::Error(kind), now.max(due)));
+        context.finished.push(lane.finish(Outcome::Error(kind), now.max(due)));
         lane.state = listed;
     }
 
@@ -375,7 +381,7 @@ impl Connection {
             let now = sys::clock();
             for lane in self.fresh.drain(..) {
                 let lane = &mut self.lanes[lane as usize];
-                (lane.sent, lane.messaged) = (now, now);
+                (lane.sent, lane.last_message) = (now, now);
                 lane.state = LaneState::Sent;
             }
         }
@@ -402,7 +408,7 @@ impl Connection {
 
     /// Reads and passes the bytes to the framer. The clock is read once per read: all replies completed by it share
     /// that time.
-    pub fn receive(&mut self, buffer: &mut [u8], until: Until, judges: &mut Judges<'_>) -> Received {
+    pub fn receive(&mut self, buffer: &mut [u8], until: Until, context: &mut ReplyContext<'_>) -> Received {
         for _ in 0..READS {
             let (Link::Open { socket } | Link::Handshaking { socket, .. }) = &self.link else {
                 return Received::All;
@@ -413,7 +419,7 @@ impl Connection {
                 Ok(0) if self.tls.is_some() => return Received::Ended,
                 Ok(0) => {
                     let now = sys::clock();
-                    self.with_framer(now, judges, |framer, _, sink| framer.eof(sink));
+                    self.with_framer(now, context, |framer, _, sink| framer.eof(sink));
                     return Received::Ended;
                 }
                 Ok(count) => {
@@ -422,7 +428,7 @@ impl Connection {
                         None => sys::clock(),
                         Some(time) => after(time),
                     };
-                    if let Some(end) = self.take(&mut buffer[..held + count], now, judges) {
+                    if let Some(end) = self.take(&mut buffer[..held + count], now, context) {
                         return end;
                     }
                     if until == Until::Short && held + count < buffer.len() {
@@ -438,14 +444,14 @@ impl Connection {
     }
 
     /// Takes the bytes that were read at `now`; returns how the connection ended, if it did.
-    fn take(&mut self, bytes: &mut [u8], now: Timestamp, judges: &mut Judges<'_>) -> Option<Received> {
+    fn take(&mut self, bytes: &mut [u8], now: Timestamp, context: &mut ReplyContext<'_>) -> Option<Received> {
         let Some(mut tls) = self.tls.take() else {
-            return self.absorb(bytes, now, judges).map(Received::Broken);
+            return self.absorb(bytes, now, context).map(Received::Broken);
         };
         let mut broken = None;
         let taken = tls.receive(bytes, &mut |plain| {
             if broken.is_none() {
-                broken = self.absorb(plain, now, judges);
+                broken = self.absorb(plain, now, context);
             }
         });
         let over = tls.is_closed_by_peer();
@@ -454,7 +460,7 @@ impl Connection {
             (Some(kind), _) => Some(Received::Broken(kind)),
             (None, Err(_)) => Some(Received::Broken(ErrorKind::Tls)),
             (None, Ok(())) if over => {
-                self.with_framer(now, judges, |framer, _, sink| framer.eof(sink));
+                self.with_framer(now, context, |framer, _, sink| framer.eof(sink));
                 Some(Received::Ended)
             }
             (None, Ok(())) => None,
@@ -462,18 +468,19 @@ impl Connection {
     }
 
     /// Passes received bytes to the framer, after those it left over before; keeps what it leaves now.
-    fn absorb(&mut self, bytes: &[u8], now: Timestamp, judges: &mut Judges<'_>) -> Option<ErrorKind> {
+    fn absorb(&mut self, bytes: &[u8], now: Timestamp, context: &mut ReplyContext<'_>) -> Option<ErrorKind> {
         if self.rest.is_empty() {
             let mut input = In::new(bytes);
             let broken =
-                self.with_framer(now, judges, |framer, out, sink| framer.receive(&mut input, out, sink));
+                self.with_framer(now, context, |framer, out, sink| framer.receive(&mut input, out, sink));
             self.rest.extend_from_slice(input.rest());
             return broken;
         }
         let mut rest = std::mem::take(&mut self.rest);
         rest.extend_from_slice(bytes);
         let mut input = In::new(&rest);
-        let broken = self.with_framer(now, judges, |framer, out, sink| framer.receive(&mut input, out, sink));
+        let broken =
+            self.with_framer(now, context, |framer, out, sink| framer.receive(&mut input, out, sink));
         let consumed = input.consumed();
         rest.drain(..consumed);
         self.rest = rest;
@@ -484,10 +491,10 @@ impl Connection {
     pub fn tick(
         &mut self,
         now: Timestamp,
-        judges: &mut Judges<'_>,
+        context: &mut ReplyContext<'_>,
     ) -> (Option<Timestamp>, Option<ErrorKind>) {
         let mut next = None;
-        let broken = self.with_framer(now, judges, |framer, out, sink| next = framer.tick(now, out, sink));
+        let broken = self.with_framer(now, context, |framer, out, sink| next = framer.tick(now, out, sink));
         (next, broken)
     }
 
@@ -495,11 +502,11 @@ impl Connection {
     fn with_framer(
         &mut self,
         now: Timestamp,
-        judges: &mut Judges<'_>,
+        context: &mut ReplyContext<'_>,
         act: impl FnOnce(&mut AnyFramer, &mut Out, &mut Sink<'_>),
     ) -> Option<ErrorKind> {
         let Self { framer, out, lanes, busy, life, failures, .. } = self;
-        let Judges { sessions, slot, finished, messages } = judges;
+        let ReplyContext { sessions, slot, finished, messages } = context;
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
         act(framer, out, &mut |event| match event {
@@ -616,7 +623,7 @@ impl Connection {
     }
 
     /// Sends TLS's close alert before a close that no failure caused.
-    pub fn take_leave(&mut self) {
+    pub fn send_close_alert(&mut self) {
         if let Some(tls) = &mut self.tls {
             tls.close();
             // As much as the socket takes at once.
@@ -661,7 +668,7 @@ impl Connection {
             lane.freed = now;
             lane.reply = None;
             lane.planned = None;
-            lane.onward = None;
+            lane.prefetched = None;
         }
         if let Some(counts) = self.counts() {
             self.baseline = counts;

@@ -167,7 +167,7 @@ pub fn exchange_with(
         limits,
         deadline,
     };
-    exchange.shake_hands()?;
+    exchange.handshake()?;
     exchange.send(request)?;
     exchange.receive()?;
     let mut reply = exchange.reply;
@@ -259,7 +259,7 @@ enum ReplyProgress {
 impl Exchange<'_> {
     /// Reads until the TLS handshake is over, if there is TLS. Bytes after it are left to [`receive`](Self::receive),
     /// because a server that speaks first gets no answer before the request.
-    fn shake_hands(&mut self) -> Result<(), ExchangeError> {
+    fn handshake(&mut self) -> Result<(), ExchangeError> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         if let Err(source) = tls.begin() {
             return Err(ExchangeError::Tls { peer: self.peer.clone(), source });

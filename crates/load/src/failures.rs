@@ -75,13 +75,13 @@ mod tests {
 
     #[test]
     fn merging_loses_no_failure() {
-        let of = |texts: &[&str]| {
+        let failures = |texts: &[&str]| {
             let mut failures = Failures::default();
             texts.iter().for_each(|text| failures.note(text.as_bytes()));
             failures
         };
-        let mut all = of(&["a", "b", "a"]);
-        all.merge(&of(&["b", "c", "d", "e", "f", "g"]));
+        let mut all = failures(&["a", "b", "a"]);
+        all.merge(&failures(&["b", "c", "d", "e", "f", "g"]));
         assert_eq!(all.texts().iter().map(|failure| failure.count).collect::<Vec<_>>(), [2, 2, 1, 1, 1]);
         assert_eq!(
             all.unlisted(),

@@ -41,7 +41,7 @@ const PROGRESS: Nanoseconds = Nanoseconds::from_millis(100);
 /// Events handled before the requests that they made ready are sent. A server that is woken once for several requests
 /// answers more of them a second than one that is woken for each, but no request should wait for the end of a long
 /// batch.
-const TURN: usize = 16;
+const EVENT_BATCH: usize = 16;
 
 /// Options of the loop that hold for every variant.
 #[derive(Debug, Clone)]
@@ -365,7 +365,7 @@ impl Generator {
         let mut account = Account::new(recorder, samples, start);
         account.times = progress.as_ref().and(options.times.as_deref());
         let mut run = LoopState::new(spec, start, account, progress);
-        let (end, trouble) = run.turns(pools, io, variant, options).map_err(RunError::Loop)?;
+        let (end, trouble) = run.run_loop(pools, io, variant, options).map_err(RunError::Loop)?;
         let over = sys::clock();
         let pool = pool_of(pools, variant).ok_or(RunError::NotAttached(variant))?;
         let health = LoopHealth {
@@ -444,7 +444,7 @@ impl<'a, 'p> LoopState<'a, 'p> {
     }
 
     /// Runs the loop until the window is over.
-    fn turns(
+    fn run_loop(
         &mut self,
         pools: &mut [Option<Box<Pool>>],
         io: &mut Io,
@@ -481,7 +481,7 @@ impl<'a, 'p> LoopState<'a, 'p> {
             // If nothing was sent since, the last clock reading is recent enough.
             let now = if self.window.requests() == before { now } else { sys::clock() };
             let until = Until {
-                due: self.window.wake(now, pool.slots(), pool.turns.next()),
+                due: self.window.wake(now, pool.slots(), pool.think.next_due()),
                 housekeeping: pool.housekeeping_at,
                 unread: pool.has_unread(),
             };
@@ -508,7 +508,7 @@ impl<'a, 'p> LoopState<'a, 'p> {
                 let readiness = io.epoll.event(at);
                 pool.event(io, token, readiness);
                 let done = self.settle(pool);
-                if (at + 1) % TURN == 0 {
+                if (at + 1) % EVENT_BATCH == 0 {
                     self.advance(pool, io, done.unwrap_or(self.waits.returned));
                 }
             }
@@ -532,7 +532,7 @@ impl<'a, 'p> LoopState<'a, 'p> {
     fn settle(&mut self, pool: &mut Pool) -> Option<Timestamp> {
         let Self { window, account, .. } = self;
         let last = account.settle(pool, |_| window.completed());
-        window.leave(std::mem::take(&mut pool.left));
+        window.sessions_ended(std::mem::take(&mut pool.ended_sessions));
         last
     }
 

@@ -30,14 +30,14 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::WindowEnd;
 
 use crate::pace::Schedule;
-use crate::turns::{Mix, draw, residual};
+use crate::think::{Mix, draw, residual};
 use crate::window::{Load, OpenEnd, Stop, Window, cap};
 
 /// The generator's random stream from which orders are drawn; not the arrivals' one.
 const STREAM: u64 = 0x706c_6163_6573_0000;
 
 /// Memory reserved per variant, in requests of rounds that have begun.
-const TO_COME: usize = 1_024;
+const UPCOMING: usize = 1_024;
 
 /// Rounds of requests to several variants at once.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Interleave {
     windows: Vec<Window>,
     order: RoundOrder,
     /// Requests of rounds that have begun, not yet due.
-    to_come: BinaryHeap<Reverse<Coming>>,
+    upcoming: BinaryHeap<Reverse<Upcoming>>,
     /// Orders requests due at the same time, so that the earlier round comes first.
     sequence: u64,
     issue: Issue,
@@ -55,7 +55,7 @@ pub struct Interleave {
 
 /// A request that will be due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Coming {
+struct Upcoming {
     due: Timestamp,
     sequence: u64,
     variant: u16,
@@ -82,16 +82,16 @@ struct Open {
 struct Closed {
     stop: Stop,
     think: Think,
-    walkers: Vec<Walker>,
-    /// The orders of the walkers' rounds, one after another.
+    slots: Vec<RovingSlot>,
+    /// The orders of the slots' rounds, one after another.
     orders: Vec<u16>,
-    /// Walkers whose request each variant has, the one there for longest first.
+    /// Slots whose request each variant has, the one there for longest first.
     at: Vec<VecDeque<u32>>,
 }
 
 /// A slot on its way from variant to variant.
 #[derive(Debug, Clone, Copy)]
-struct Walker {
+struct RovingSlot {
     random: Mix,
     /// How many requests of its round are over; `None` before its first round.
     place: Option<usize>,
@@ -143,22 +143,22 @@ impl Interleave {
             | Load::PartlyOpen { end: OpenEnd::BusyCycles(nominal), .. } => *nominal,
             _ => Nanoseconds::ZERO,
         };
-        let room = TO_COME.max(slots as usize) * variants;
-        let mut made = Self {
+        let room = UPCOMING.max(slots as usize) * variants;
+        let mut interleave = Self {
             start,
-            windows: (0..variants).map(|_| Window::fed(load, nominal, start)).collect(),
+            windows: (0..variants).map(|_| Window::unscheduled(load, nominal, start)).collect(),
             order: RoundOrder::new(variants, substream),
-            to_come: BinaryHeap::with_capacity(room),
+            upcoming: BinaryHeap::with_capacity(room),
             sequence: 0,
             issue,
             rounds: 0,
         };
-        made.draw();
+        interleave.draw();
         for slot in 0..slots {
-            made.set_out(slot as usize, start, start);
+            interleave.begin_round(slot as usize, start, start);
         }
-        made.advance(start);
-        made
+        interleave.advance(start);
+        interleave
     }
 
     /// Each variant's own window, from which it takes requests.
@@ -174,9 +174,9 @@ impl Interleave {
     /// Begins the rounds that are due by `now`, and offers every variant its due requests.
     pub fn advance(&mut self, now: Timestamp) {
         self.begin_arrived(now);
-        while let Some(Reverse(coming)) = self.to_come.peek().copied().filter(|next| next.0.due <= now) {
-            self.to_come.pop();
-            self.windows[usize::from(coming.variant)].offer(coming.due, coming.operation);
+        while let Some(Reverse(next)) = self.upcoming.peek().copied().filter(|next| next.0.due <= now) {
+            self.upcoming.pop();
+            self.windows[usize::from(next.variant)].offer(next.due, next.operation);
         }
     }
 
@@ -189,10 +189,10 @@ impl Interleave {
             let (gap, operation) = (open.gap, open.schedule.operation());
             self.rounds += 1;
             for (place, &variant) in (0..).zip(self.order.draw()) {
-                let coming =
-                    Coming { due: arrived + gap * place, sequence: self.sequence, variant, operation };
+                let next =
+                    Upcoming { due: arrived + gap * place, sequence: self.sequence, variant, operation };
                 self.sequence += 1;
-                self.to_come.push(Reverse(coming));
+                self.upcoming.push(Reverse(next));
             }
             self.draw();
         }
@@ -216,49 +216,49 @@ impl Interleave {
     pub fn completed(&mut self, variant: usize, done: Timestamp) {
         self.windows[variant].completed();
         let Issue::Closed(closed) = &mut self.issue else { return };
-        // Any walker at this variant will do: they differ only in where they go next.
-        let Some(walker) = closed.at[variant].pop_front() else { return };
-        let walker = walker as usize;
-        let there = &mut closed.walkers[walker];
-        let due = done + draw(closed.think, &mut there.random);
-        let place = there.place.map_or(0, |place| place + 1);
-        there.place = Some(place);
+        // Any slot at this variant will do: they differ only in where they go next.
+        let Some(slot) = closed.at[variant].pop_front() else { return };
+        let slot = slot as usize;
+        let roving = &mut closed.slots[slot];
+        let due = done + draw(closed.think, &mut roving.random);
+        let place = roving.place.map_or(0, |place| place + 1);
+        roving.place = Some(place);
         if place < self.windows.len() {
-            self.walk(walker, place, due);
+            self.queue_at(slot, place, due);
         } else {
-            self.set_out(walker, done, due);
+            self.begin_round(slot, done, due);
         }
     }
 
     /// Lets a slot of closed load begin a round, if another may begin `now`; its first request is due at `due`. At the
     /// start of a window with think time, the slot begins part-way through its think time.
-    fn set_out(&mut self, walker: usize, now: Timestamp, due: Timestamp) {
+    fn begin_round(&mut self, slot: usize, now: Timestamp, due: Timestamp) {
         let Issue::Closed(closed) = &mut self.issue else { return };
-        let another = match closed.stop {
+        let may_begin = match closed.stop {
             Stop::Count(count) => self.rounds < count,
             Stop::Time(time) => now.since(self.start) < time,
         };
-        if !another {
+        if !may_begin {
             return;
         }
-        let setting_out = &mut closed.walkers[walker];
-        let due = match setting_out.place {
-            None => due + residual(closed.think, &mut setting_out.random),
+        let roving = &mut closed.slots[slot];
+        let due = match roving.place {
+            None => due + residual(closed.think, &mut roving.random),
             Some(_) => due,
         };
-        setting_out.place = Some(0);
+        roving.place = Some(0);
         self.rounds += 1;
         let variants = self.windows.len();
-        closed.orders[walker * variants..][..variants].copy_from_slice(self.order.draw());
-        self.walk(walker, 0, due);
+        closed.orders[slot * variants..][..variants].copy_from_slice(self.order.draw());
+        self.queue_at(slot, 0, due);
     }
 
     /// Sends a slot to the variant at a position of its round.
-    fn walk(&mut self, walker: usize, place: usize, due: Timestamp) {
+    fn queue_at(&mut self, slot: usize, place: usize, due: Timestamp) {
         let Issue::Closed(closed) = &mut self.issue else { return };
-        let variant = closed.orders[walker * self.windows.len() + place];
-        closed.at[usize::from(variant)].push_back(walker as u32);
-        self.to_come.push(Reverse(Coming { due, sequence: self.sequence, variant, operation: None }));
+        let variant = closed.orders[slot * self.windows.len() + place];
+        closed.at[usize::from(variant)].push_back(slot as u32);
+        self.upcoming.push(Reverse(Upcoming { due, sequence: self.sequence, variant, operation: None }));
         self.sequence += 1;
     }
 
@@ -266,7 +266,7 @@ impl Interleave {
     pub fn end(&mut self, now: Timestamp) -> Option<WindowEnd> {
         self.advance(now);
         let elapsed = now.since(self.start);
-        let empty = self.to_come.is_empty() && self.windows.iter().all(Window::is_empty);
+        let empty = self.upcoming.is_empty() && self.windows.iter().all(Window::is_empty);
         let Issue::Open(open) = &self.issue else { return empty.then_some(WindowEnd::Complete) };
         let (over, deadline) = match open.end {
             OpenEnd::BusyCycles(nominal) => (elapsed >= nominal, self.start + cap(nominal)),
@@ -276,7 +276,7 @@ impl Interleave {
                         Stop::Count(_) => true,
                         Stop::Time(time) => elapsed >= time,
                     };
-                (over, self.drained_by(open, stop, limit))
+                (over, self.drain_deadline(open, stop, limit))
             }
         };
         match over && empty {
@@ -286,7 +286,7 @@ impl Interleave {
     }
 
     /// When the rest of a schedule that stopped is given up.
-    fn drained_by(&self, open: &Open, stop: Stop, limit: Nanoseconds) -> Timestamp {
+    fn drain_deadline(&self, open: &Open, stop: Stop, limit: Nanoseconds) -> Timestamp {
         let Open { next: None, last_begun, gap, .. } = open else { return Timestamp::from_nanos(u64::MAX) };
         let last = *last_begun + *gap * self.windows.len() as u64;
         let stopped = match stop {
@@ -298,8 +298,8 @@ impl Interleave {
 
     /// Gives up: due requests that wait, and requests left in rounds that have begun, will not be sent.
     pub fn abort(&mut self, now: Timestamp) {
-        while let Some(Reverse(coming)) = self.to_come.pop() {
-            self.windows[usize::from(coming.variant)].offer(coming.due, coming.operation);
+        while let Some(Reverse(next)) = self.upcoming.pop() {
+            self.windows[usize::from(next.variant)].offer(next.due, next.operation);
         }
         if let Issue::Open(open) = &mut self.issue {
             open.next = None;
@@ -314,15 +314,15 @@ impl Interleave {
             // A slot at a variant continues its round.
             Issue::Closed(closed) => closed.at.iter().any(|there| !there.is_empty()),
         };
-        more || !self.to_come.is_empty() || self.windows.iter().any(|window| window.issuing(now))
+        more || !self.upcoming.is_empty() || self.windows.iter().any(|window| window.issuing(now))
     }
 
     /// When to call [`advance`](Self::advance) and [`end`](Self::end) again if nothing else happens before; `None` if
     /// only a reply can change anything. Each variant's window has a wake time of its own.
     pub fn wake(&self, now: Timestamp) -> Option<Timestamp> {
         let later = |moment: Timestamp| (moment > now).then_some(moment);
-        let coming = self.to_come.peek().map(|Reverse(coming)| coming.due);
-        let Issue::Open(open) = &self.issue else { return coming };
+        let next = self.upcoming.peek().map(|Reverse(next)| next.due);
+        let Issue::Open(open) = &self.issue else { return next };
         let ends = match open.end {
             OpenEnd::BusyCycles(nominal) => [later(self.start + nominal), later(self.start + cap(nominal))],
             OpenEnd::Drain { stop, limit } => {
@@ -330,20 +330,20 @@ impl Interleave {
                     Stop::Time(time) => later(self.start + time),
                     Stop::Count(_) => None,
                 };
-                [stops, later(self.drained_by(open, stop, limit))]
+                [stops, later(self.drain_deadline(open, stop, limit))]
             }
         };
-        [coming, open.next, ends[0], ends[1]].into_iter().flatten().min()
+        [next, open.next, ends[0], ends[1]].into_iter().flatten().min()
     }
 }
 
 impl Closed {
     fn new(stop: Stop, think: Think, variants: usize, slots: u32, substream: u64) -> Self {
-        let walker = |at: u32| Walker { random: Mix::new(substream, u64::from(at)), place: None };
+        let slot = |at: u32| RovingSlot { random: Mix::new(substream, u64::from(at)), place: None };
         Self {
             stop,
             think,
-            walkers: (0..slots).map(walker).collect(),
+            slots: (0..slots).map(slot).collect(),
             orders: vec![0; slots as usize * variants],
             at: (0..variants).map(|_| VecDeque::with_capacity(slots as usize)).collect(),
         }

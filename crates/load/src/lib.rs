@@ -1,8 +1,8 @@
 //! The generator: when to send, how to talk, what happened.
 //!
 //! One event loop per thread runs one window of load after another. Four parts know nothing of each other: *when to
-//! send and when to stop* ([`window`], [`pace`], [`turns`], [`interleave`]: state machines with time as an argument),
-//! *how to talk* ([`framer`], one file per framing, and [`outline`]: bytes in, events out), *what to send and what to
+//! send and when to stop* ([`window`], [`pace`], [`think`], [`interleave`]: state machines with time as an argument),
+//! *how to talk* ([`framer`], one file per framing, and [`template`]: bytes in, events out), *what to send and what to
 //! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view if
 //! asked for. [`generator`] connects them to sockets that a [`dial`] opens.
 //!
@@ -17,7 +17,6 @@ pub mod framer;
 pub mod generator;
 pub mod interleave;
 pub mod live;
-pub mod outline;
 pub mod pace;
 mod pool;
 pub mod profile;
@@ -26,8 +25,9 @@ pub mod session;
 mod stack;
 pub mod stamps;
 mod sys;
+pub mod template;
+pub mod think;
 pub mod tls;
-pub mod turns;
 pub mod window;
 
 pub use framer::{Framing, h2, http1, memcached, request, resp};

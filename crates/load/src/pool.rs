@@ -5,7 +5,7 @@
 mod handshake;
 mod opening;
 mod stamping;
-mod turning;
+mod thinking;
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,7 +17,9 @@ use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, Handshakes, Traffic};
 
-use crate::connection::{Connection, Finished, Judges, LaneState, Link, Parked, Received, Until, Writing};
+use crate::connection::{
+    Connection, Finished, LaneState, Link, Parked, Received, ReplyContext, Until, Writing,
+};
 use crate::dial::{AfterFailure, Dial};
 use crate::failures::Failures;
 use crate::framer::Cancel;
@@ -26,8 +28,8 @@ use crate::session::{Seen, Sessions};
 use crate::stack::Stack;
 use crate::stamps::StampBook;
 use crate::sys::{self, Epoll, Readiness};
+use crate::think::ThinkSchedule;
 use crate::tls::TlsFailure;
-use crate::turns::Turns;
 use crate::window::{Load, Slots, Window};
 
 /// Shortest wait before a failed connection is opened again, so that a refusing server does not spin the loop.
@@ -42,7 +44,7 @@ const SCAN: Nanoseconds = Nanoseconds::from_millis(1);
 /// If the peer closes a connection sooner than this, before a request was written, it refused the connection; later it
 /// merely closed an idle one. A refusal is counted as a failed request, because otherwise a window against a server
 /// that only refuses would never end.
-const STILLBORN: Nanoseconds = Nanoseconds::from_secs(1);
+const EARLY_CLOSE: Nanoseconds = Nanoseconds::from_secs(1);
 
 /// Size of the read buffer that all connections share.
 const READ_BUFFER: usize = 256 * 1024;
@@ -161,9 +163,9 @@ pub(crate) struct Pool {
     /// TLS handshakes since the window or the wait for connections began.
     pub handshakes: Handshakes,
     /// Think times and sessions of the slots.
-    pub turns: Turns,
+    pub think: ThinkSchedule,
     /// Sessions that ended since the caller last took this count.
-    pub left: u64,
+    pub ended_sessions: u64,
     /// The kernel's time stamps, if the settings ask for them.
     stamps: Option<Box<StampBook>>,
     pub sessions: Box<dyn Sessions>,
@@ -175,9 +177,9 @@ pub(crate) struct Pool {
     /// Connections with output to write, in the order in which they got some.
     dirty: VecDeque<u32>,
     /// Connections that may have more to read.
-    again: VecDeque<u32>,
-    /// Connections with a failure that a request must still be charged with.
-    owed: VecDeque<u32>,
+    unread: VecDeque<u32>,
+    /// Connections with an error that no request has failed with yet.
+    with_pending_error: VecDeque<u32>,
     closed_traffic: Traffic,
     /// Start of the window's preparation.
     begun: Timestamp,
@@ -234,16 +236,16 @@ impl Pool {
             connects: 0,
             connect_failure: None,
             handshakes: Handshakes::default(),
-            turns: Turns::new(),
-            left: 0,
+            think: ThinkSchedule::new(),
+            ended_sessions: 0,
             stamps: book,
             sessions,
             connections,
             count: opening::Count::default(),
             ready: VecDeque::with_capacity(slots as usize),
             dirty: VecDeque::with_capacity(settings.connections as usize),
-            again: VecDeque::with_capacity(settings.connections as usize),
-            owed: VecDeque::with_capacity(settings.connections as usize),
+            unread: VecDeque::with_capacity(settings.connections as usize),
+            with_pending_error: VecDeque::with_capacity(settings.connections as usize),
             closed_traffic: Traffic::default(),
             begun: Timestamp::default(),
         }
@@ -252,8 +254,8 @@ impl Pool {
     /// Prepares for a window of `load` that starts at `now` and reads `substream`.
     pub fn begin_window(&mut self, io: &mut Io, load: &Load, substream: u64, now: Timestamp) {
         self.sessions.rewind(substream);
-        self.turns.begin(load, self.settings.connections * self.settings.in_flight, substream);
-        self.left = 0;
+        self.think.begin(load, self.settings.connections * self.settings.in_flight, substream);
+        self.ended_sessions = 0;
         self.demand = Demand::Running;
         self.begun = now;
         self.housekeeping_at = now;
@@ -263,15 +265,15 @@ impl Pool {
         self.handshakes.clear();
         self.begin_stamps();
         self.ready.clear();
-        self.owed.clear();
+        self.with_pending_error.clear();
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
             connection.begin_window(now);
             connection.failures = 0;
             // A refused connection concerned an earlier window; unexpected bytes between windows must not go unnoticed.
-            connection.owes = connection.owes.filter(|kind| *kind == ErrorKind::Protocol);
-            if connection.owes.is_some() {
-                self.owed.push_back(index as u32);
+            connection.pending_error = connection.pending_error.filter(|kind| *kind == ErrorKind::Protocol);
+            if connection.pending_error.is_some() {
+                self.with_pending_error.push_back(index as u32);
             }
             self.list_all(index);
             self.reopen(io, index, now);
@@ -284,7 +286,7 @@ impl Pool {
             lane.planned = lane.planned.map(|due| due + now.since(lane.freed));
             lane.freed = now;
         }
-        self.turns.shift(now.since(self.begun));
+        self.think.shift(now.since(self.begun));
     }
 
     /// Ends the window and returns the traffic of all sockets since it began.
@@ -320,12 +322,16 @@ impl Pool {
 
     /// Whether a slot is free to send.
     pub fn slots(&self) -> Slots {
-        if self.ready.is_empty() && self.owed.is_empty() { Slots::NoneFree } else { Slots::SomeFree }
+        if self.ready.is_empty() && self.with_pending_error.is_empty() {
+            Slots::NoneFree
+        } else {
+            Slots::SomeFree
+        }
     }
 
     /// Whether a connection may have more to read without a new event.
     pub fn has_unread(&self) -> bool {
-        !self.again.is_empty()
+        !self.unread.is_empty()
     }
 
     /// Handles one event of the kernel.
@@ -356,8 +362,8 @@ impl Pool {
 
     /// Continues reading where the last read left something.
     pub fn read_again(&mut self, io: &mut Io) {
-        for _ in 0..self.again.len() {
-            let Some(index) = self.again.pop_front() else { return };
+        for _ in 0..self.unread.len() {
+            let Some(index) = self.unread.pop_front() else { return };
             if let Link::Open { .. } | Link::Handshaking { .. } = self.connections[index as usize].link {
                 self.read(io, index as usize, Until::End);
             }
@@ -367,14 +373,14 @@ impl Pool {
     fn read(&mut self, io: &mut Io, index: usize, until: Until) {
         let before = self.finished.len();
         let connection = &mut self.connections[index];
-        let mut judges =
-            judges(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
-        let received = connection.receive(&mut io.buffer, until, &mut judges);
+        let mut context =
+            reply_context(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
+        let received = connection.receive(&mut io.buffer, until, &mut context);
         if let Some(book) = &mut self.stamps {
             stamping::attribute(book, connection, &self.finished[before..]);
         }
         if matches!(self.connections[index].link, Link::Handshaking { .. })
-            && !self.shake_hands(io, index, &received)
+            && !self.continue_handshake(io, index, &received)
         {
             return;
         }
@@ -390,7 +396,7 @@ impl Pool {
                     self.dirty.push_back(index as u32);
                 }
                 if matches!(received, Received::More) {
-                    self.again.push_back(index as u32);
+                    self.unread.push_back(index as u32);
                 }
                 if self.finished.len() > before {
                     self.list_all(index);
@@ -401,7 +407,7 @@ impl Pool {
         }
     }
 
-    /// Puts the connection's lanes back into the ready list once it takes requests again.
+    /// Puts the connection's lanes back into the ready list once it takes requests unread.
     fn unpark(&mut self, index: usize) {
         if self.connections[index].parked == Parked::Some && self.connections[index].takes_more() {
             self.connections[index].parked = Parked::None;
@@ -414,8 +420,8 @@ impl Pool {
         if !matches!(self.connections[index].link, Link::Open { .. }) {
             return;
         }
-        if self.turns.takes_part() {
-            return self.list_by_turns(index);
+        if self.think.is_needed() {
+            return self.list_thinking_lanes(index);
         }
         let connection = &mut self.connections[index];
         let first = index as u32 * self.settings.in_flight;
@@ -429,11 +435,11 @@ impl Pool {
 
     /// Starts every request that is due and has a slot. Call [`flush`](Self::flush) afterwards.
     pub fn fill(&mut self, window: &mut Window, now: Timestamp) {
-        if !self.owed.is_empty() {
-            self.charge(window, now);
+        if !self.with_pending_error.is_empty() {
+            self.attribute_errors(window, now);
         }
-        if self.turns.takes_part() {
-            self.take_turns(window, now);
+        if self.think.is_needed() {
+            self.end_think_times(window, now);
         }
         let in_flight = self.settings.in_flight;
         while let Some(&slot) = self.ready.front() {
@@ -459,33 +465,33 @@ impl Pool {
         if !connection.has_output() {
             self.dirty.push_back(index as u32);
         }
-        let mut judges =
-            judges(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
-        connection.start(lane, due, now, &mut judges);
+        let mut context =
+            reply_context(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
+        connection.start(lane, due, now, &mut context);
     }
 
-    /// Charges the next requests with failures that happened between requests.
-    fn charge(&mut self, window: &mut Window, now: Timestamp) {
-        while let Some(&index) = self.owed.front() {
+    /// Fails the next request of each connection that failed between requests.
+    fn attribute_errors(&mut self, window: &mut Window, now: Timestamp) {
+        while let Some(&index) = self.with_pending_error.front() {
             let connection = &mut self.connections[index as usize];
-            let Some(kind) = connection.owes else {
-                self.owed.pop_front();
+            let Some(kind) = connection.pending_error else {
+                self.with_pending_error.pop_front();
                 continue;
             };
             let freed = connection.lanes[0].freed;
-            let Some(due) = self.due_of_charge(index, window, now, freed) else { return };
-            self.owed.pop_front();
+            let Some(due) = self.due_of_failed(index, window, now, freed) else { return };
+            self.with_pending_error.pop_front();
             let connection = &mut self.connections[index as usize];
-            connection.owes = None;
-            let mut judges = judges(
+            connection.pending_error = None;
+            let mut context = reply_context(
                 &mut *self.sessions,
                 self.settings,
                 index as usize,
                 &mut self.finished,
                 &mut self.messages,
             );
-            connection.charge(kind, due, now, &mut judges);
-            // The next scan after `retry_at` opens it again.
+            connection.fail_next(kind, due, now, &mut context);
+            // The next scan after `retry_at` opens it unread.
             if let Link::Closed { retry_at } = self.connections[index as usize].link {
                 self.expect(retry_at);
             }
@@ -563,9 +569,9 @@ impl Pool {
             }
         }
         let connection = &mut self.connections[index];
-        let mut judges =
-            judges(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
-        let (next, broken) = connection.tick(now, &mut judges);
+        let mut context =
+            reply_context(&mut *self.sessions, self.settings, index, &mut self.finished, &mut self.messages);
+        let (next, broken) = connection.tick(now, &mut context);
         if connection.has_output() {
             self.dirty.push_back(index as u32);
         }
@@ -582,12 +588,12 @@ impl Pool {
         self.housekeeping_at = self.housekeeping_at.min(moment.max(self.scanned + SCAN));
     }
 
-    /// Ends the outstanding requests of a connection, closes it and, while a window issues requests, opens it again.
+    /// Ends the outstanding requests of a connection, closes it and, while a window issues requests, opens it unread.
     fn lose(&mut self, io: &mut Io, index: usize, loss: Loss) {
         let now = sys::clock();
         let connection = &mut self.connections[index];
         let idle = connection.busy == 0;
-        let stillborn = connection.started == 0 && now.since(connection.opened) < STILLBORN;
+        let closed_early = connection.started == 0 && now.since(connection.opened) < EARLY_CLOSE;
         match loss {
             Loss::Failed(kind) => connection.fail(None, kind, now, &mut self.finished),
             Loss::TimedOut(sent_by) => {
@@ -596,15 +602,15 @@ impl Pool {
             Loss::Spent => {}
         }
         match loss {
-            Loss::Failed(ErrorKind::Protocol) if idle => self.owe(index, ErrorKind::Protocol),
-            Loss::Failed(kind) if stillborn => self.owe(index, kind),
+            Loss::Failed(ErrorKind::Protocol) if idle => self.set_pending_error(index, ErrorKind::Protocol),
+            Loss::Failed(kind) if closed_early => self.set_pending_error(index, kind),
             Loss::Failed(_) | Loss::TimedOut(_) | Loss::Spent => {}
         }
         if let Some(failure) = self.connections[index].take_tls_failure() {
             self.connect_failure = Some(io::Error::other(failure));
         }
         if loss == Loss::Spent {
-            self.connections[index].take_leave();
+            self.connections[index].send_close_alert();
         }
         let failures = self.connections[index].failures;
         self.close(index, now + backoff(failures));
@@ -614,12 +620,12 @@ impl Pool {
         self.reopen(io, index, now);
     }
 
-    /// Notes a failure to charge to the next request.
-    fn owe(&mut self, index: usize, kind: ErrorKind) {
-        if self.connections[index].owes.is_none() && self.demand == Demand::Running {
-            self.owed.push_back(index as u32);
+    /// Notes an error that the next request will fail with.
+    fn set_pending_error(&mut self, index: usize, kind: ErrorKind) {
+        if self.connections[index].pending_error.is_none() && self.demand == Demand::Running {
+            self.with_pending_error.push_back(index as u32);
         }
-        self.connections[index].owes.get_or_insert(kind);
+        self.connections[index].pending_error.get_or_insert(kind);
     }
 
     fn close(&mut self, index: usize, retry_at: Timestamp) {
@@ -634,7 +640,7 @@ impl Pool {
     fn reopen(&mut self, io: &mut Io, index: usize, now: Timestamp) {
         let connection = &self.connections[index];
         let Link::Closed { retry_at } = connection.link else { return };
-        if self.demand == Demand::Idle || connection.owes.is_some() {
+        if self.demand == Demand::Idle || connection.pending_error.is_some() {
             return;
         }
         if now >= retry_at {
@@ -709,7 +715,7 @@ impl Pool {
         self.connections[index].failures = failures;
         self.connections[index].link = Link::Closed { retry_at };
         if self.demand == Demand::Running {
-            self.owe(index, kind);
+            self.set_pending_error(index, kind);
         }
     }
 }
@@ -722,14 +728,14 @@ fn backoff(failures: u32) -> Nanoseconds {
     }
 }
 
-fn judges<'a>(
+fn reply_context<'a>(
     sessions: &'a mut dyn Sessions,
     settings: Settings,
     index: usize,
     finished: &'a mut Vec<Finished>,
     messages: &'a mut Vec<MessageTime>,
-) -> Judges<'a> {
-    Judges { sessions, slot: index as u32 * settings.in_flight, finished, messages }
+) -> ReplyContext<'a> {
+    ReplyContext { sessions, slot: index as u32 * settings.in_flight, finished, messages }
 }
 
 #[cfg(test)]

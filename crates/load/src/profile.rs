@@ -169,7 +169,7 @@ mod tests {
 
     const S: f64 = 1e9;
 
-    fn of(text: &str) -> Cumulative {
+    fn cumulative(text: &str) -> Cumulative {
         Cumulative::new(&text.parse().expect("a profile"))
     }
 
@@ -193,14 +193,14 @@ mod tests {
             "sine:3000/s +- 3000/s every 1h",
             "burst:10/s..5000/s for 200ms every 2s",
         ] {
-            let cumulative = of(text);
+            let law = cumulative(text);
             for k in 0..20_000u32 {
                 let arrivals = f64::from(k) * 0.73;
-                let time = cumulative.time_of(arrivals);
-                let back = cumulative.arrivals_by(time);
+                let time = law.time_of(arrivals);
+                let back = law.arrivals_by(time);
                 // Where the rate is almost zero a nanosecond contains almost no arrivals, so the error is bounded in
                 // time.
-                let near = cumulative.arrivals_by(time + 1.0) - cumulative.arrivals_by((time - 1.0).max(0.0));
+                let near = law.arrivals_by(time + 1.0) - law.arrivals_by((time - 1.0).max(0.0));
                 assert!((back - arrivals).abs() <= near + 1e-6, "{text}: {arrivals} → {time} → {back}");
             }
         }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_sine_s_integral_is_that_of_its_rate() {
-        let sine = of("sine:3000/s +- 2000/s every 10s");
+        let sine = cumulative("sine:3000/s +- 2000/s every 10s");
         for to in [0.1, 1.0, 2.5, 5.0, 7.5, 9.99, 10.0, 23.4] {
             let expected = integral(|t| 3000.0 + 2000.0 * (TAU * t / (10.0 * S)).sin(), to * S);
             assert!((sine.arrivals_by(to * S) - expected).abs() < 1e-4 * expected.max(1.0), "{to} s");
@@ -221,20 +221,20 @@ mod tests {
 
     #[test]
     fn breakpoints_are_exact() {
-        let steps = of("steps:100/s for 1s, 0/s for 1s, 200/s for 1s");
+        let steps = cumulative("steps:100/s for 1s, 0/s for 1s, 200/s for 1s");
         assert_eq!(steps.time_of(99.0), 0.99 * S);
         assert_eq!(steps.time_of(100.0), 2.0 * S, "nothing arrives where the rate is zero");
         assert_eq!(steps.time_of(101.0), 2.005 * S);
         assert_eq!(steps.time_of(300.0), 3.0 * S, "it starts again");
         assert_eq!(steps.arrivals_by(1.0 * S), 100.0);
         assert_eq!(steps.arrivals_by(1.7 * S), 100.0);
-        let burst = of("burst:0/s..1000/s for 100ms every 1s");
+        let burst = cumulative("burst:0/s..1000/s for 100ms every 1s");
         assert_eq!((burst.time_of(99.0), burst.time_of(100.0)), (99e6, 1.0 * S));
-        let leading = of("steps:0/s for 2s, 10/s for 1s");
+        let leading = cumulative("steps:0/s for 2s, 10/s for 1s");
         assert_eq!(leading.time_of(0.0), 2.0 * S);
-        let trailing = of("steps:10/s for 1s, 0/s for 2s");
+        let trailing = cumulative("steps:10/s for 1s, 0/s for 2s");
         assert_eq!((trailing.time_of(9.0), trailing.time_of(10.0)), (0.9 * S, 3.0 * S));
-        let ramp = of("ramp:0/s..1000/s over 10s");
+        let ramp = cumulative("ramp:0/s..1000/s over 10s");
         assert_eq!((ramp.arrivals_by(5.0 * S), ramp.time_of(1250.0)), (1250.0, 5.0 * S));
     }
 

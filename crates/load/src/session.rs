@@ -52,7 +52,7 @@ pub struct Seen {
 pub enum Fate {
     /// It was sent.
     Sent,
-    /// It was charged with a failure before it could be sent.
+    /// The connection failed before it could be sent.
     NeverSent,
 }
 

@@ -217,7 +217,7 @@ enum AlpnOffer {
 
 impl AlpnOffer {
     /// The ALPN name of a framing.
-    fn of(framing: &Framing) -> Self {
+    fn for_framing(framing: &Framing) -> Self {
         framing.alpn().map_or(Self::Any, Self::Offered)
     }
 
@@ -267,7 +267,7 @@ impl TlsClient {
     /// other only, so that neither threads nor trials affect each other.
     pub(crate) fn for_pool(&self, framing: &Framing, connections: u32) -> Self {
         let mut config = ClientConfig::clone(&self.config);
-        let protocol = AlpnOffer::of(framing);
+        let protocol = AlpnOffer::for_framing(framing);
         config.alpn_protocols = match protocol {
             AlpnOffer::Any => Vec::new(),
             AlpnOffer::Offered(name) => vec![name.as_bytes().to_vec()],
@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn only_http_1_1_needs_no_alpn() {
         let h2 = AlpnOffer::Offered("h2");
-        assert_eq!(AlpnOffer::of(&Framing::Http1).check(None), Ok(()));
+        assert_eq!(AlpnOffer::for_framing(&Framing::Http1).check(None), Ok(()));
         assert_eq!(h2.check(Some(b"h2")), Ok(()));
         for chosen in [None, Some(&b"http/1.1"[..])] {
             let refused = h2.check(chosen).expect_err("refused");

@@ -152,18 +152,18 @@ impl Window {
 
     /// A window without a schedule of its own: requests (in partly open load: sessions) become due by calls of
     /// [`offer`](Self::offer), and the caller decides when it ends. `nominal` only serves [`wake`](Self::wake).
-    pub fn fed(load: &Load, nominal: Nanoseconds, start: Timestamp) -> Self {
+    pub fn unscheduled(load: &Load, nominal: Nanoseconds, start: Timestamp) -> Self {
         let (queue, present) = match load {
             Load::Closed(_) | Load::Thinking { .. } => (QUEUE, None),
             Load::Open { queue, .. } => (*queue, None),
             Load::PartlyOpen { queue, .. } => (*queue, Some(0)),
         };
         let end = OpenEnd::BusyCycles(nominal);
-        let open = Open::of(Schedule::never(start), start, queue, end, present);
+        let open = Open::with_schedule(Schedule::never(start), start, queue, end, present);
         Self { start, issue: Issue::Open(Box::new(open)), requests: 0, outstanding: 0 }
     }
 
-    /// Adds a request due at `due` to a window that is [fed](Self::fed); `operation` is the operation that its schedule
+    /// Adds a request due at `due` to a window that is [unscheduled](Self::unscheduled); `operation` is the operation that its schedule
     /// names, if any.
     pub fn offer(&mut self, due: Timestamp, operation: Option<OperationId>) {
         if let Issue::Open(open) = &mut self.issue {
@@ -182,7 +182,7 @@ impl Window {
 
     /// Called at `now` for a slot that became free (or had thought) at `freed`. Returns when the request that it must
     /// send was due, or `None` if there is nothing to send now. The request then counts as outstanding. In partly open
-    /// load it is the first of a session, which is present until [`leave`](Self::leave).
+    /// load it is the first of a session, which is present until [`sessions_ended`](Self::sessions_ended).
     pub fn take(&mut self, now: Timestamp, freed: Timestamp) -> Option<Timestamp> {
         let due = match &mut self.issue {
             Issue::Closed(stop) => {
@@ -208,7 +208,7 @@ impl Window {
     }
 
     /// The operation of the request last [taken](Self::take), if the schedule names one.
-    pub fn named(&self) -> Option<OperationId> {
+    pub fn named_operation(&self) -> Option<OperationId> {
         match &self.issue {
             Issue::Closed(_) => None,
             Issue::Open(open) => open.named,
@@ -216,20 +216,20 @@ impl Window {
     }
 
     /// Whether a session that is present may send another request `now`; that then counts as outstanding.
-    pub fn follow(&mut self, now: Timestamp) -> Follow {
-        let Issue::Open(open) = &mut self.issue else { return Follow::Stopped };
+    pub fn continue_session(&mut self, now: Timestamp) -> Continuation {
+        let Issue::Open(open) = &mut self.issue else { return Continuation::Stopped };
         if !open.admits(self.start, now) {
-            return Follow::Stopped;
+            return Continuation::Stopped;
         }
         open.offered += 1;
         open.last_due = open.last_due.max(now);
         self.requests += 1;
         self.outstanding += 1;
-        Follow::Send
+        Continuation::Send
     }
 
     /// This many sessions ended.
-    pub fn leave(&mut self, sessions: u64) {
+    pub fn sessions_ended(&mut self, sessions: u64) {
         if let Issue::Open(open) = &mut self.issue
             && let Some(present) = &mut open.present
         {
@@ -257,9 +257,9 @@ impl Window {
             Issue::Open(open) => {
                 open.advance(self.start, now);
                 let empty = nothing_outstanding && open.waiting.is_empty();
-                let deserted = empty && open.present.unwrap_or(0) == 0;
+                let no_sessions = empty && open.present.unwrap_or(0) == 0;
                 match open.end {
-                    OpenEnd::BusyCycles(nominal) if deserted && elapsed >= nominal => {
+                    OpenEnd::BusyCycles(nominal) if no_sessions && elapsed >= nominal => {
                         Some(WindowEnd::Complete)
                     }
                     OpenEnd::BusyCycles(nominal) if elapsed >= cap(nominal) => {
@@ -287,13 +287,13 @@ impl Window {
 
     /// When to call [`take`](Self::take) (if `slots` says that one is free) and [`end`](Self::end) again if nothing
     /// else happens before: `now` if there is something to send already, `None` if only a reply can change anything.
-    /// `turn` is when the next thinking slot is done.
-    pub fn wake(&self, now: Timestamp, slots: Slots, turn: Option<Timestamp>) -> Option<Timestamp> {
-        let turn = turn.filter(|_| self.issuing(now)).map(|turn| turn.max(now));
-        [self.wake_without_turns(now, slots), turn].into_iter().flatten().min()
+    /// `think_end` is when the next thinking slot is done.
+    pub fn wake(&self, now: Timestamp, slots: Slots, think_end: Option<Timestamp>) -> Option<Timestamp> {
+        let think_end = think_end.filter(|_| self.issuing(now)).map(|think_end| think_end.max(now));
+        [self.wake_without_think(now, slots), think_end].into_iter().flatten().min()
     }
 
-    fn wake_without_turns(&self, now: Timestamp, slots: Slots) -> Option<Timestamp> {
+    fn wake_without_think(&self, now: Timestamp, slots: Slots) -> Option<Timestamp> {
         let later = |moment: Timestamp| (moment > now).then_some(moment);
         match &self.issue {
             Issue::Closed(_) if slots == Slots::SomeFree && self.issuing(now) => Some(now),
@@ -375,7 +375,7 @@ impl Window {
 
 /// What a session does after it has thought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follow {
+pub enum Continuation {
     /// It sends its next request.
     Send,
     /// The load has stopped: the session is over.
@@ -406,12 +406,18 @@ impl Open {
         end: OpenEnd,
         present: Option<u64>,
     ) -> Self {
-        let mut open = Self::of(Schedule::new(flow, substream, start), start, queue, end, present);
+        let mut open = Self::with_schedule(Schedule::new(flow, substream, start), start, queue, end, present);
         open.draw(start);
         open
     }
 
-    fn of(schedule: Schedule, start: Timestamp, queue: u32, end: OpenEnd, present: Option<u64>) -> Self {
+    fn with_schedule(
+        schedule: Schedule,
+        start: Timestamp,
+        queue: u32,
+        end: OpenEnd,
+        present: Option<u64>,
+    ) -> Self {
         Self {
             schedule,
             next: None,

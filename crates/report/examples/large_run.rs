@@ -1,5 +1,5 @@
-//! Writes the folder of a run that was never made, large enough to try `weigh report` on: `large_run FOLDER [DOTS]`, with
-//! so many dots in all (250,000), in 10 series. docs/PERFORMANCE.md has what a report of it takes.
+//! Writes the folder of a synthetic run, large enough to measure `weigh report` with: `large_run FOLDER
+//! [DOTS]`, with DOTS dots (250,000) in 10 series. docs/PERFORMANCE.md has what a report of it takes.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-/// Series of the synthetic run.
 const SERIES: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! What `weigh calibrate --generator` found, as text or JSON.
+//! Renders the calibration of the generator as text or JSON.
 
 use weighbridge_model::calibration::{
     Ceiling, ErrorCurve, ErrorQuantile, GeneratorCalibration, HostGaps, Pacing, Waiting,
@@ -9,7 +9,6 @@ use crate::table::{Align, Cell, Table};
 use crate::text::grouped;
 use crate::{Format, FormatError, TextOptions, json};
 
-/// The calibration in the format asked for.
 pub fn render(
     format: Format,
     calibration: &GeneratorCalibration,
@@ -43,10 +42,10 @@ fn text(calibration: &GeneratorCalibration, style: Style, columns: usize) -> Str
     lines.join("\n")
 }
 
-/// The share of time from which on a 99th percentile is the host's.
+/// From this share of time on, gaps of the host appear in a 99th percentile.
 const IN_A_P99: f64 = 0.01;
 
-/// What the host takes, and what that does to a percentile.
+/// Time that the host takes, and its effect on a percentile.
 fn host(gaps: &HostGaps, style: Style) -> Vec<String> {
     let share = gaps.share.get();
     let mut lines = vec![
@@ -64,7 +63,7 @@ fn host(gaps: &HostGaps, style: Style) -> Vec<String> {
     lines
 }
 
-/// One law and shape a line; the intervals are in JSON.
+/// One line per law and shape; only JSON has the intervals.
 fn errors(curves: &[ErrorCurve]) -> Table {
     let mut table = Table::new([&[Align::Left][..], &[Align::Right; 6]].concat(), 2);
     let titles = ["  shape", "requests", "p50", "p99", "max", "p50 beyond", "p99 beyond"];

@@ -1,5 +1,5 @@
-//! How to cite this program and what it measured: sentences, BibTeX, JSON, and the Citation File Format, which
-//! `CITATION.cff` in the repository holds. All of them are made of the same facts, which stand here and in `Cargo.toml`.
+//! Citations of this program and of runs: sentences, BibTeX, JSON, and the Citation File Format, in which
+//! `CITATION.cff` is written. The facts come from here and from `Cargo.toml`.
 
 use std::fmt::Write;
 
@@ -7,25 +7,18 @@ use serde::Serialize;
 
 use crate::json;
 
-/// What is cited of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Software {
-    /// Its name.
     pub title: &'static str,
-    /// What it does, in a sentence.
     pub about: &'static str,
-    /// Who wrote it.
     pub author: &'static str,
     pub version: &'static str,
-    /// The year of the version.
     pub year: &'static str,
-    /// Its licence, as SPDX spells it.
+    /// An SPDX expression.
     pub license: &'static str,
-    /// Where it is found.
     pub url: &'static str,
 }
 
-/// This program.
 pub const WEIGHBRIDGE: Software = Software {
     title: "Weighbridge",
     about: "Measures what a design decision costs a networked service: runs the alternatives side by side under the \
@@ -39,39 +32,33 @@ pub const WEIGHBRIDGE: Software = Software {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CitedRun {
-    /// The folder's name.
+    /// Name of its folder.
     pub run: String,
-    /// The experiment's title.
     pub title: String,
-    /// When it started, RFC 3339 in UTC.
+    /// RFC 3339 in UTC.
     pub started: String,
-    /// The host in words; `None` where it is not known.
+    /// The host in words, if it is known.
     pub host: Option<String>,
-    /// The version of `weigh` that measured it; `None` of imported runs.
+    /// The version of `weigh` that measured it; `None` for imported runs.
     pub weigh: Option<String>,
     pub variants: Vec<CitedVariant>,
-    /// SHA-256 of the record.
     pub digest: String,
 }
 
-/// One of a run's variants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CitedVariant {
     pub name: String,
-    /// Its service's version, where there is one.
+    /// Version of its service.
     pub version: Option<String>,
 }
 
-/// The program, and a run where one is cited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Citation {
-    /// The program.
     pub software: Software,
     pub run: Option<CitedRun>,
 }
 
 impl CitedRun {
-    /// The day on which it started.
     fn day(&self) -> &str {
         self.started.split('T').next().unwrap_or(&self.started)
     }
@@ -80,7 +67,7 @@ impl CitedRun {
         self.started.split('-').next().unwrap_or(&self.started)
     }
 
-    /// Who measured, and on what.
+    /// With which program and on which host it was measured.
     fn by(&self) -> String {
         let program = match &self.weigh {
             Some(version) => format!("measured with Weighbridge {version}"),
@@ -102,7 +89,6 @@ pub fn json(citation: &Citation) -> String {
     json::pretty(citation)
 }
 
-/// Sentences.
 pub fn text(citation: &Citation) -> String {
     let Software { title, author, version, year, license, url, .. } = citation.software;
     let mut text = format!("{author}: {title}, version {version} ({year}). {license}. {url}\n");
@@ -121,7 +107,7 @@ pub fn text(citation: &Citation) -> String {
     text
 }
 
-/// Entries that BibTeX and biblatex both understand.
+/// Entries for BibTeX and biblatex.
 pub fn bibtex(citation: &Citation) -> String {
     let Software { title, author, version, year, license, url, .. } = citation.software;
     let mut text = entry(
@@ -164,19 +150,19 @@ fn entry(key: &str, fields: &[(&str, String)]) -> String {
     text
 }
 
-/// A key of a bibliography: what BibTeX reads as one word.
+/// A BibTeX key: one word without special characters.
 fn key(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
     text.chars().map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
-/// Text without anything that TeX reads as a command.
+/// Escapes what TeX reads as a command.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::text::clean(text).chars() {
         match c {
             '&' | '%' | '$' | '#' | '_' => out.extend(['\\', c]),
-            // BibTeX counts braces, even those that TeX would print.
+            // BibTeX counts braces, even escaped ones.
             '{' => out.push_str("\\textbraceleft{}"),
             '}' => out.push_str("\\textbraceright{}"),
             '~' => out.push_str("\\textasciitilde{}"),
@@ -193,7 +179,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The Citation File Format 1.2 of the program: `CITATION.cff`.
+/// The contents of `CITATION.cff`, in Citation File Format 1.2.
 pub fn cff(software: &Software) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let licenses: String = software.license.split(" OR ").map(|license| format!("  - {license}\n")).collect();

@@ -1,5 +1,6 @@
-//! Typed tables for other programs: which columns a table has and how each is read from a row. CSV and Parquet write the
-//! same tables. Names end in the unit, as in the record; a figure stands beside both ends of its interval.
+//! Typed tables for other programs: the columns of each table, and how each is read from a row. CSV and
+//! Parquet write the same tables. Names end in the unit, as in the record; a figure comes with both bounds of
+//! its interval.
 
 mod layers;
 
@@ -17,32 +18,31 @@ use weighbridge_model::summary::{Cost, Figure, Summary, VariantSummary};
 
 use crate::words::baseline;
 
-/// A table that can be exported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TableName {
-    /// Variant against baseline: one cost a row.
+    /// Variant against baseline, one cost per row.
     #[default]
     Costs,
-    /// Absolute figures: one figure a row.
+    /// One absolute figure per row.
     Figures,
-    /// What single blocks say: one value a row.
+    /// One value of a single block per row.
     Blocks,
-    /// Every window, one a row.
+    /// One window per row.
     Windows,
-    /// Single requests, one a row, of workloads that keep them.
+    /// One request per row, for workloads that keep single requests.
     Samples,
-    /// What each layer adds: one quantity of one stage a row.
+    /// What each layer adds: one quantity of one stage per row.
     Waterfall,
-    /// Whether single layers add up: one quantity of one whole a row.
+    /// Whether single layers add up: one quantity of one sum check per row.
     Sums,
-    /// Whether what a layer adds depends on a factor: one quantity of one stage at two values a row.
+    /// Whether what a layer adds depends on a factor: one quantity of one stage at two values per row.
     Interactions,
-    /// What a layer adds per operation and per byte: one quantity of one stage a row.
+    /// What a layer adds per operation and per byte: one quantity of one stage per row.
     Slopes,
 }
 
 impl TableName {
-    /// Every table, in the order of help texts.
+    /// In the order of help texts.
     pub const ALL: [Self; 9] = [
         Self::Costs,
         Self::Figures,
@@ -55,7 +55,6 @@ impl TableName {
         Self::Slopes,
     ];
 
-    /// The name by which it is asked for.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Costs => "costs",
@@ -70,7 +69,7 @@ impl TableName {
         }
     }
 
-    /// Whether the summary alone does not hold it.
+    /// Whether it needs more than the summary.
     pub const fn needs_evidence(self) -> bool {
         matches!(self, Self::Blocks | Self::Windows | Self::Samples)
     }
@@ -94,13 +93,13 @@ impl FromStr for TableName {
     }
 }
 
-/// One column of a table of `R`.
+/// One column of a table whose rows are `R`.
 pub(crate) struct Column<R> {
     pub(crate) name: &'static str,
     pub(crate) read: Read<R>,
 }
 
-/// How a column is read from a row; `None` is an empty field.
+/// Reads a column from a row; `None` is an empty field.
 pub(crate) enum Read<R> {
     Text(fn(&R) -> Option<Cow<'_, str>>),
     Count(fn(&R) -> Option<u64>),
@@ -108,15 +107,13 @@ pub(crate) enum Read<R> {
     Flag(fn(&R) -> bool),
 }
 
-/// What a table is written by: CSV, Parquet.
+/// Writes tables in one format.
 pub(crate) trait TableSink {
-    /// What comes of a table.
     type Output;
-    /// Writes a whole table.
     fn write<R>(self, columns: &[Column<R>], rows: &[R]) -> Self::Output;
 }
 
-/// One of the tables of a run, into `sink`. Blocks and windows of a run without evidence are empty.
+/// Writes one of a run's tables into `sink`. Without evidence, the tables that need it are empty.
 pub(crate) fn write<S: TableSink>(
     table: TableName,
     summary: &Summary,
@@ -132,7 +129,7 @@ pub(crate) fn write<S: TableSink>(
         }
         TableName::Blocks => {
             let operations = evidence.into_iter().flat_map(|evidence| &evidence.operations);
-            let row = |of| move |value| BlockRow { summary, of, value };
+            let row = |source| move |value| BlockRow { summary, source, value };
             let rows = operations.flat_map(|operation| operation.blocks.iter().map(row(operation)));
             sink.write(&block_columns(), &rows.collect::<Vec<_>>())
         }
@@ -143,7 +140,7 @@ pub(crate) fn write<S: TableSink>(
         }
         TableName::Samples => {
             let parts = evidence.into_iter().flat_map(|evidence| &evidence.samples);
-            let row = |of| move |sample| SampleRow { summary, of, sample };
+            let row = |source| move |sample| SampleRow { summary, source, sample };
             let rows = parts.flat_map(|part| part.samples.iter().map(row(part)));
             sink.write(&sample_columns(), &rows.collect::<Vec<_>>())
         }
@@ -156,21 +153,19 @@ pub(crate) fn write<S: TableSink>(
     }
 }
 
-/// A cost and the run it is of.
 pub(crate) struct CostRow<'a> {
     summary: &'a Summary,
     cost: &'a Cost,
 }
 
-/// The costs of several runs.
 pub(crate) fn cost_rows<'a>(summaries: &[&'a Summary]) -> Vec<CostRow<'a>> {
     let rows = |summary: &'a Summary| summary.costs.iter().map(move |cost| CostRow { summary, cost });
     summaries.iter().flat_map(|summary| rows(summary)).collect()
 }
 
 impl CostRow<'_> {
-    /// The estimate whose level and blocks are told; both have the same.
-    fn any(&self) -> Option<&Estimate> {
+    /// An estimate with the cost's level and number of blocks, which are the same for difference and ratio.
+    fn estimate(&self) -> Option<&Estimate> {
         self.cost.difference.as_ref().or(self.cost.ratio.as_ref())
     }
 }
@@ -199,8 +194,8 @@ pub(crate) fn cost_columns<'a>() -> Vec<Column<CostRow<'a>>> {
         column("ratio", Number(|row| row.cost.ratio.map(|estimate| estimate.point))),
         column("ratio_lower", Number(|row| row.cost.ratio?.lower)),
         column("ratio_upper", Number(|row| row.cost.ratio?.upper)),
-        column("level", Number(|row| row.any().map(|estimate| estimate.level))),
-        column("blocks", Count(|row| row.any().map(|estimate| u64::from(estimate.blocks)))),
+        column("level", Number(|row| row.estimate().map(|estimate| estimate.level))),
+        column("blocks", Count(|row| row.estimate().map(|estimate| u64::from(estimate.blocks)))),
         column("verdict", Text(|row| some(row.cost.verdict.name()))),
         column("effect", Text(|row| row.cost.effect.map(|effect| Cow::Borrowed(effect_name(effect))))),
         column("reason", Text(|row| row.cost.reason.as_deref().and_then(some))),
@@ -237,7 +232,7 @@ fn figure_columns<'a>() -> Vec<Column<FigureRow<'a>>> {
 
 struct BlockRow<'a> {
     summary: &'a Summary,
-    of: &'a OperationEvidence,
+    source: &'a OperationEvidence,
     value: &'a BlockValue,
 }
 
@@ -245,9 +240,9 @@ fn block_columns<'a>() -> Vec<Column<BlockRow<'a>>> {
     use Read::{Count, Number, Text};
     vec![
         column("run", Text(|row| some(&row.summary.run))),
-        column("point", Text(|row| Some(point(&row.of.point)))),
-        column("variant", Text(|row| some(&row.of.variant))),
-        column("operation", Text(|row| some(&row.of.operation))),
+        column("point", Text(|row| Some(point(&row.source.point)))),
+        column("variant", Text(|row| some(&row.source.variant))),
+        column("operation", Text(|row| some(&row.source.operation))),
         column("quantity", Text(|row| some(row.value.quantity.name()))),
         column("unit", Text(|row| some(unit(row.value.quantity.unit())))),
         column("block", Count(|row| Some(u64::from(row.value.block)))),
@@ -265,22 +260,22 @@ impl WindowRow<'_> {
         &self.window.record.figures
     }
 
-    /// Of all operations together.
+    /// A time over all operations together.
     fn all(&self, read: fn(&OperationFigures) -> Nanoseconds) -> Option<u64> {
         self.figures().all.as_ref().map(|figures| read(figures).as_nanos())
     }
 }
 
-/// The columns of `windows.csv` in the record, names instead of positions.
+/// The columns of `windows.csv` in the record, with names instead of indices.
 fn window_columns<'a>() -> Vec<Column<WindowRow<'a>>> {
-    let mut columns = window_places();
+    let mut columns = window_identity();
     columns.extend(window_counts());
     columns.extend(window_times());
     columns.extend(window_health());
     columns
 }
 
-fn window_places<'a>() -> Vec<Column<WindowRow<'a>>> {
+fn window_identity<'a>() -> Vec<Column<WindowRow<'a>>> {
     use Read::{Count, Text};
     vec![
         column("run", Text(|row| some(&row.summary.run))),
@@ -350,21 +345,21 @@ fn window_health<'a>() -> Vec<Column<WindowRow<'a>>> {
 
 struct SampleRow<'a> {
     summary: &'a Summary,
-    of: &'a SampleEvidence,
+    source: &'a SampleEvidence,
     sample: &'a Sample,
 }
 
-/// The columns of `samples.csv` in the record, names instead of positions.
+/// The columns of `samples.csv` in the record, with names instead of indices.
 fn sample_columns<'a>() -> Vec<Column<SampleRow<'a>>> {
     use Read::{Count, Text};
     vec![
         column("run", Text(|row| some(&row.summary.run))),
-        column("point", Text(|row| Some(point(&row.of.point)))),
-        column("variant", Text(|row| some(&row.of.variant))),
-        column("operation", Text(|row| some(&row.of.operation))),
+        column("point", Text(|row| Some(point(&row.source.point)))),
+        column("variant", Text(|row| some(&row.source.variant))),
+        column("operation", Text(|row| some(&row.source.operation))),
         column("kind", Text(|row| some(kind(row.sample.kind)))),
-        column("void", Text(|row| row.of.void.as_deref().and_then(some))),
-        column("block", Count(|row| Some(u64::from(row.of.block)))),
+        column("void", Text(|row| row.source.void.as_deref().and_then(some))),
+        column("block", Count(|row| Some(u64::from(row.source.block)))),
         column("round", Count(|row| Some(u64::from(row.sample.round)))),
         column("size_bytes", Count(|row| Some(row.sample.size.get()))),
         column("due_ns", Count(|row| Some(row.sample.due.as_nanos()))),
@@ -380,12 +375,12 @@ fn sample_columns<'a>() -> Vec<Column<SampleRow<'a>>> {
     ]
 }
 
-/// A point in one field: `key=value;key=value`.
+/// `key=value;key=value`
 fn point(label: &PointLabel) -> Cow<'_, str> {
     label.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(";").into()
 }
 
-/// The unit as in JSON.
+/// The unit's name, as in JSON.
 pub(crate) const fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Ns => "ns",
@@ -420,7 +415,7 @@ const fn end(end: WindowEnd) -> &'static str {
     }
 }
 
-/// A point as other formats label it; empty where the experiment has one.
+/// [`point`] for other formats; empty if the experiment has one point.
 pub(crate) fn point_text(label: &PointLabel) -> String {
     point(label).into_owned()
 }

@@ -1,22 +1,21 @@
-//! Tables as comma-separated values, quoted by RFC 4180: figures in the base unit that stands beside them, nothing
-//! rounded. Absent figures are empty fields.
+//! Tables as comma-separated values, quoted as in RFC 4180. Figures are in base units and not rounded; absent
+//! figures are empty fields.
 
 use weighbridge_model::evidence::Evidence;
 use weighbridge_model::summary::Summary;
 
 use crate::columns::{self, Column, Read, TableName, TableSink};
 
-/// The costs of one or several runs under one header; lines end with CR LF.
+/// The costs of one or several runs under one header.
 pub fn costs(summaries: &[&Summary]) -> String {
     Csv.write(&columns::cost_columns(), &columns::cost_rows(summaries))
 }
 
-/// One table of a run. Blocks and windows come of the evidence, and are empty without it.
+/// One table of a run. Without evidence, the tables that need it are empty.
 pub fn table(table: TableName, summary: &Summary, evidence: Option<&Evidence>) -> String {
     columns::write(table, summary, evidence, Csv)
 }
 
-/// Writes CSV.
 struct Csv;
 
 impl TableSink for Csv {
@@ -41,14 +40,14 @@ fn field<R>(column: &Column<R>, row: &R) -> String {
     }
 }
 
-/// One line of `fields`, quoted where they need it.
+/// Appends a line of `fields`, quoted if necessary.
 pub(crate) fn line(text: &mut String, fields: &[String]) {
     let quoted: Vec<String> = fields.iter().map(|field| quote(field)).collect();
     text.push_str(&quoted.join(","));
     text.push_str("\r\n");
 }
 
-/// A field as RFC 4180 wants it: quoted where it holds a comma, a quote or a line end, quotes doubled.
+/// Quotes a field with a comma, a quote or a line end; quotes in it are doubled (RFC 4180).
 fn quote(field: &str) -> String {
     if field.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))

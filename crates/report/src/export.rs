@@ -1,5 +1,5 @@
-//! A stored run in the formats of other programs, one file a format. Which format holds what, and what it leaves out, is
-//! told in `docs/RECORD.md`; nothing is computed for any of them.
+//! A stored run in the formats of other programs, one file per format. `docs/RECORD.md` says what each format
+//! holds and leaves out; nothing is computed here.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,37 +11,32 @@ use crate::columns::TableName;
 use crate::junit::GateCase;
 use crate::{Report, TextOptions, csv, hdr_log, html, jmh, json, junit, markdown, open_metrics, terminal};
 
-/// How a stored run is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// For people, at a terminal.
     Text,
-    /// The summary, under the published schema.
+    /// The summary, under its published schema.
     Json,
-    /// What charts draw, under its own schema.
+    /// The data of the charts, under its own schema.
     Detail,
-    /// One table, for spreadsheets.
     Csv,
-    /// One table, for data frames; needs the cargo feature `parquet`.
+    /// Needs the cargo feature `parquet`.
     Parquet,
-    /// The verdict table, for a pull request.
     Markdown,
-    /// One self-contained page.
     Html,
-    /// Histograms of requests, as HdrHistogram's log readers take them.
+    /// Histograms of requests, for readers of HdrHistogram's logs.
     HdrLog,
-    /// What the Java microbenchmark harness writes, for its visualisers.
+    /// The JSON of the Java microbenchmark harness, for its visualisers.
     Jmh,
-    /// What Prometheus and its kin scrape.
+    /// For Prometheus and compatible systems.
     OpenMetrics,
-    /// Verdicts and gates as test cases, for CI.
+    /// Verdicts and gates as test cases, for CI systems.
     Junit,
-    /// Single requests of workloads whose sizes vary, for ppbench.
+    /// Single requests of workloads over a range of sizes, for ppbench.
     PpbenchCsv,
 }
 
 impl ExportFormat {
-    /// Every format, in the order of help texts.
+    /// In the order of help texts.
     pub const ALL: [Self; 12] = [
         Self::Text,
         Self::Json,
@@ -57,7 +52,6 @@ impl ExportFormat {
         Self::PpbenchCsv,
     ];
 
-    /// The name by which it is asked for.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -75,7 +69,7 @@ impl ExportFormat {
         }
     }
 
-    /// The ending of a file in this format, without the dot.
+    /// File name extension without the dot.
     pub const fn ending(self) -> &'static str {
         match self {
             Self::Text | Self::OpenMetrics => "txt",
@@ -89,7 +83,6 @@ impl ExportFormat {
         }
     }
 
-    /// The media type, as HTTP names it.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Text | Self::HdrLog => "text/plain; charset=utf-8",
@@ -103,27 +96,26 @@ impl ExportFormat {
         }
     }
 
-    /// Whether it is one of several tables.
+    /// Whether it writes one of several tables.
     pub const fn has_tables(self) -> bool {
         matches!(self, Self::Csv | Self::Parquet)
     }
 
-    /// Whether the records are needed, not the summary alone.
+    /// Whether it needs the records beside the summary.
     pub const fn needs_evidence(self, table: TableName) -> bool {
         matches!(self, Self::HdrLog | Self::Jmh) || (self.has_tables() && table.needs_evidence())
     }
 
-    /// Whether every run has it; single requests are kept only where sizes vary.
+    /// Whether every run can be written in it: single requests are kept only if sizes vary.
     pub const fn is_of_every_run(self) -> bool {
         !matches!(self, Self::PpbenchCsv)
     }
 
-    /// Whether this build can write it.
     pub const fn is_built(self) -> bool {
         cfg!(feature = "parquet") || !matches!(self, Self::Parquet)
     }
 
-    /// Whether it is text, fit for a terminal.
+    /// Whether a terminal can show it.
     pub const fn is_text(self) -> bool {
         !matches!(self, Self::Parquet)
     }
@@ -135,7 +127,6 @@ impl fmt::Display for ExportFormat {
     }
 }
 
-/// Why a run cannot be exported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     #[error("`{0}` is not an export format; allowed: {list}", list = ExportFormat::ALL.map(ExportFormat::name).join(", "))]
@@ -147,7 +138,7 @@ pub enum ExportError {
     #[error("`{format}` could not be written: {problem}; use `csv`, and report this")]
     Encoding {
         format: ExportFormat,
-        /// What it says.
+        /// The encoder's message.
         problem: String,
     },
 }
@@ -163,20 +154,18 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// All that formats show of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Exported<'a> {
-    /// Verdicts, figures, findings, charts.
     pub report: Report<'a>,
-    /// Windows, blocks and histograms; needed where [`ExportFormat::needs_evidence`] says so, else ignored.
+    /// Windows, blocks and histograms, for formats that [need them](ExportFormat::needs_evidence).
     pub evidence: Option<&'a Evidence>,
-    /// What became of its gates, for test cases.
+    /// Results of its gates, for test cases.
     pub gates: &'a [GateCase],
-    /// Its single requests as rows of ppbench; ignored by other formats.
+    /// Single requests, for [`ExportFormat::PpbenchCsv`].
     pub rows: &'a [Row],
 }
 
-/// A run in the format asked for; `table` is which of the tables, where there are several.
+/// Writes a run; `table` chooses among the tables of formats that have several.
 pub fn export(
     format: ExportFormat,
     table: TableName,

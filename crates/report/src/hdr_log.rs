@@ -1,9 +1,9 @@
-//! Histograms of requests as an HdrHistogram interval log, format 1.3: one line for every variant, point, operation,
-//! outcome and kind of time, all blocks that count merged. Values are nanoseconds.
+//! Histograms of requests as an HdrHistogram interval log, format 1.3. A line holds one variant, point,
+//! operation, outcome and kind of time, with all valid blocks merged. Values are nanoseconds.
 //!
-//! The tag says what a line is: `variant=go;operation=pong;outcome=ok;time=response`, with `point=` before the operation
-//! where there are several. Tags of the format hold neither commas nor spaces, so whatever is not a letter, a digit or
-//! one of `-._~/:` is percent-encoded, as in a URL.
+//! The tag names the line: `variant=go;operation=pong;outcome=ok;time=response`, with `point=` before the
+//! operation if there are several points. The format allows neither commas nor spaces in tags, so everything
+//! but letters, digits and `-._~/:` is percent-encoded.
 
 use std::time::Duration;
 
@@ -16,12 +16,13 @@ use weighbridge_model::summary::Summary;
 use crate::columns::point_text;
 use crate::text::clean;
 
-/// Lines that every reader of the format expects before the first histogram.
+/// Readers of the format expect these lines before the first histogram.
 const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
-/// The log. Sums over operations are left out: readers that add lines up would count twice.
+/// The whole log. Sums over operations are left out, because readers that add lines up would count them
+/// twice.
 pub(crate) fn log(summary: &Summary, evidence: &Evidence) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     IntervalLogWriterBuilder::new()
@@ -29,42 +30,42 @@ pub(crate) fn log(summary: &Summary, evidence: &Evidence) -> Result<Vec<u8>, Str
         .add_comment(&clean(&format!("run {}: {}", summary.run, summary.title)))
         .add_comment("values are nanoseconds")
         .begin_log_with(&mut bytes, &mut V2DeflateSerializer::new())
-        .map_err(|error| refused(&error))?;
+        .map_err(|error| error_text(&error))?;
     bytes.extend_from_slice(LEGEND.as_bytes());
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
         .begin_log_with(&mut bytes, &mut serializer)
-        .map_err(|error| refused(&error))?;
-    for of in evidence.operations.iter().filter(|of| of.extent == Extent::Single) {
-        let length = of.measured.as_duration();
-        for (text, histogram) in lines(of) {
+        .map_err(|error| error_text(&error))?;
+    for operation in evidence.operations.iter().filter(|operation| operation.extent == Extent::Single) {
+        let length = operation.measured.as_duration();
+        for (text, histogram) in lines(operation) {
             let tag = Tag::new(&text);
-            log.write_histogram(histogram, Duration::ZERO, length, tag).map_err(|error| refused(&error))?;
+            log.write_histogram(histogram, Duration::ZERO, length, tag)
+                .map_err(|error| error_text(&error))?;
         }
     }
     drop(log);
     Ok(bytes)
 }
 
-fn refused(problem: &dyn std::fmt::Debug) -> String {
+fn error_text(problem: &dyn std::fmt::Debug) -> String {
     format!("{problem:?}")
 }
 
-/// Tag and histogram of every line.
-fn lines(of: &OperationEvidence) -> Vec<(String, &TimeHistogram)> {
-    let point = match of.point.is_empty() {
+fn lines(operation: &OperationEvidence) -> Vec<(String, &TimeHistogram)> {
+    let point = match operation.point.is_empty() {
         true => String::new(),
-        false => format!("point={};", encoded(&point_text(&of.point))),
+        false => format!("point={};", encoded(&point_text(&operation.point))),
     };
-    let subject = format!("variant={};{point}operation={}", encoded(&of.variant), encoded(&of.operation));
-    let both = of.outcomes.iter().flat_map(|times| {
+    let subject =
+        format!("variant={};{point}operation={}", encoded(&operation.variant), encoded(&operation.operation));
+    let both = operation.outcomes.iter().flat_map(|times| {
         let tag = |time| format!("{subject};outcome={};time={time}", times.outcome.name());
         [(tag("response"), &times.response), (tag("service"), &times.service)]
     });
     both.collect()
 }
 
-/// Percent-encoded, as far as the format needs it.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,11 +1,11 @@
-//! What the Java microbenchmark harness (JMH) writes as JSON, so that its visualisers and the CI plug-ins that read it
-//! show a run.
+//! The JSON of the Java microbenchmark harness (JMH), so that its visualisers and CI plug-ins can show a run.
 //!
-//! A benchmark is an operation, a parameter is the variant or a factor of the point, a fork is a block, an iteration all
-//! of a block's windows. Response times are of mode `sample`: the score is their mean with its interval over blocks, the
-//! percentiles are those of requests; other quantities are secondary metrics. Throughput is of mode `thrpt` and a class
-//! of its own, since charts mix what stands in one class. The format has no place for doubt: what is invalid or withheld
-//! is left out, and what is suspect says so in the member `weighbridge`, which readers of the format pass over.
+//! A benchmark is an operation, a parameter is the variant or a factor of the point, a fork is a block, and
+//! an iteration is all windows of a block. Response times have mode `sample`: the score is their mean with
+//! its interval over blocks, the percentiles are those of requests, and other quantities are secondary
+//! metrics. Throughput has mode `thrpt` and a class of its own, because charts mix whatever is in one class.
+//! The format cannot express doubt: what is invalid or withheld is left out, and what is suspect is marked in
+//! the member `weighbridge`, which readers of the format ignore.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,6 @@ use weighbridge_model::summary::{Figure, Summary, VariantSummary};
 
 use crate::json;
 
-/// One benchmark with one set of parameters.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Benchmark<'a> {
@@ -52,7 +51,7 @@ struct Metric {
     raw_data_histogram: Option<Value>,
 }
 
-/// What the format has no place for.
+/// Facts that the format has no field for.
 #[derive(Serialize)]
 struct Remarks<'a> {
     run: &'a str,
@@ -63,7 +62,6 @@ struct Remarks<'a> {
     errors: u64,
 }
 
-/// All benchmarks of a run.
 pub(crate) fn results(summary: &Summary, evidence: &Evidence) -> String {
     let usable = summary.variants.iter().filter(|variant| variant.validity != Validity::Invalid);
     let all: Vec<Benchmark<'_>> = usable
@@ -81,50 +79,51 @@ pub(crate) fn results(summary: &Summary, evidence: &Evidence) -> String {
     json::pretty(&all)
 }
 
-/// Response times, with the other quantities beside them.
+/// Response times, with the other quantities as secondary metrics.
 fn sample<'a>(
     summary: &'a Summary,
     variant: &'a VariantSummary,
-    of: &'a OperationEvidence,
+    operation: &'a OperationEvidence,
 ) -> Option<Benchmark<'a>> {
-    let figure = figure_of(variant, of, Quantity::ResponseMean)?;
+    let figure = figure_of(variant, operation, Quantity::ResponseMean)?;
     let primary = Metric {
-        score_percentiles: percentiles(of, |percentile| percentile.time.map(|time| time.as_nanos() as f64)),
-        raw_data_histogram: of.outcomes.first().map(|good| histogram(&good.response)),
-        ..metric(of, Quantity::ResponseMean, figure)
+        score_percentiles: percentiles(operation, |percentile| {
+            percentile.time.map(|time| time.as_nanos() as f64)
+        }),
+        raw_data_histogram: operation.outcomes.first().map(|good| histogram(&good.response)),
+        ..metric(operation, Quantity::ResponseMean, figure)
     };
     let is_other = |quantity: &Quantity| !matches!(quantity, Quantity::ResponseMean | Quantity::Throughput);
     let secondary = Quantity::ALL.into_iter().filter(is_other).filter_map(|quantity| {
-        let figure = figure_of(variant, of, quantity)?;
-        Some((format!("·{}", quantity.name()), metric(of, quantity, figure)))
+        let figure = figure_of(variant, operation, quantity)?;
+        Some((format!("·{}", quantity.name()), metric(operation, quantity, figure)))
     });
     Some(Benchmark {
         secondary_metrics: secondary.collect(),
-        ..benchmark(summary, variant, of, "response", "sample", primary)
+        ..benchmark(summary, variant, operation, "response", "sample", primary)
     })
 }
 
-/// Value and count of every bucket that is not empty: one fork, one iteration.
+/// Value and count of every bucket that is not empty, as one iteration of one fork.
 fn histogram(times: &TimeHistogram) -> Value {
     let bucket = |step: IterationValue<u64>| (step.value_iterated_to() as f64, step.count_at_value());
     json!([[times.iter_recorded().map(bucket).collect::<Vec<_>>()]])
 }
 
-/// Throughput, in a class of its own.
 fn throughput<'a>(
     summary: &'a Summary,
     variant: &'a VariantSummary,
-    of: &'a OperationEvidence,
+    operation: &'a OperationEvidence,
 ) -> Option<Benchmark<'a>> {
-    let figure = figure_of(variant, of, Quantity::Throughput)?;
-    let metric = metric(of, Quantity::Throughput, figure);
-    Some(benchmark(summary, variant, of, "throughput", "thrpt", metric))
+    let figure = figure_of(variant, operation, Quantity::Throughput)?;
+    let metric = metric(operation, Quantity::Throughput, figure);
+    Some(benchmark(summary, variant, operation, "throughput", "thrpt", metric))
 }
 
 fn benchmark<'a>(
     summary: &'a Summary,
     variant: &'a VariantSummary,
-    of: &'a OperationEvidence,
+    operation: &'a OperationEvidence,
     class: &str,
     mode: &'static str,
     metric: Metric,
@@ -133,9 +132,9 @@ fn benchmark<'a>(
         variant.point.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     params.insert("variant", &variant.name);
     let blocks = u64::from(variant.blocks.max(1));
-    let each = of.measured.as_nanos() / blocks / 1_000_000;
+    let each = operation.measured.as_nanos() / blocks / 1_000_000;
     Benchmark {
-        benchmark: format!("{}.{class}.{}", name(&summary.title), name(&of.operation)),
+        benchmark: format!("{}.{class}.{}", java_name(&summary.title), java_name(&operation.operation)),
         mode,
         threads: 1,
         forks: variant.blocks,
@@ -150,7 +149,7 @@ fn benchmark<'a>(
         secondary_metrics: BTreeMap::new(),
         weighbridge: Remarks {
             run: &summary.run,
-            operation: &of.operation,
+            operation: &operation.operation,
             validity: variant.validity,
             reasons: &variant.reasons,
             requests: variant.requests,
@@ -159,33 +158,37 @@ fn benchmark<'a>(
     }
 }
 
-/// The variant's figure of a quantity; `None` where it was withheld.
-fn figure_of(variant: &VariantSummary, of: &OperationEvidence, quantity: Quantity) -> Option<Estimate> {
-    let is_it = |figure: &&Figure| figure.quantity == quantity && figure.operation == of.operation;
-    variant.figures.iter().find(is_it)?.estimate
+/// The variant's figure of a quantity; `None` if it was withheld.
+fn figure_of(
+    variant: &VariantSummary,
+    operation: &OperationEvidence,
+    quantity: Quantity,
+) -> Option<Estimate> {
+    let is_wanted = |figure: &&Figure| figure.quantity == quantity && figure.operation == operation.operation;
+    variant.figures.iter().find(is_wanted)?.estimate
 }
 
-/// A metric without percentiles, as those of a few blocks would be.
-fn metric(of: &OperationEvidence, quantity: Quantity, figure: Estimate) -> Metric {
-    let mine = of.blocks.iter().filter(|value| value.quantity == quantity);
+/// A metric without percentiles: those of a few blocks would mean nothing.
+fn metric(operation: &OperationEvidence, quantity: Quantity, figure: Estimate) -> Metric {
+    let mine = operation.blocks.iter().filter(|value| value.quantity == quantity);
     Metric {
         score: json!(figure.point),
         score_error: number(figure.upper.map(|upper| upper - figure.point)),
         score_confidence: [number(figure.lower), number(figure.upper)],
-        score_percentiles: percentiles(of, |_| None),
+        score_percentiles: percentiles(operation, |_| None),
         score_unit: unit(quantity),
         raw_data: mine.map(|value| [value.value]).collect(),
         raw_data_histogram: None,
     }
 }
 
-/// Every percentile that the harness names, keys spelled as it does: with at least one decimal.
-fn percentiles(of: &OperationEvidence, value: fn(&Percentile) -> Option<f64>) -> Value {
-    let each = of.percentiles.iter().map(|one| (format!("{:?}", one.percent), number(value(one))));
+/// Every percentile that the harness names, with its spelling of keys: at least one decimal.
+fn percentiles(operation: &OperationEvidence, value: fn(&Percentile) -> Option<f64>) -> Value {
+    let each = operation.percentiles.iter().map(|one| (format!("{:?}", one.percent), number(value(one))));
     Value::Object(each.collect())
 }
 
-/// A number, or what the harness writes where there is none.
+/// A number, or `NaN` as the harness writes it.
 fn number(value: Option<f64>) -> Value {
     value.map_or_else(|| json!("NaN"), |value| json!(value))
 }
@@ -200,8 +203,8 @@ const fn unit(quantity: Quantity) -> &'static str {
     }
 }
 
-/// Text as a part of a Java name, in which dots part packages, classes and methods.
-fn name(text: &str) -> String {
+/// Replaces what a part of a Java name cannot have: dots separate packages, classes and methods.
+fn java_name(text: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = text.chars().map(kept).collect();
     let name = name.trim_matches('_');

@@ -1,6 +1,6 @@
-//! Verdicts and gates as test cases in JUnit's XML, which CI systems show: a failed gate is a failure, what must not be
-//! used is an error, what could not be had is skipped. A verdict by itself never fails: whether `higher` is acceptable is
-//! for a gate to say.
+//! Verdicts and gates as test cases in JUnit's XML, which CI systems show. A failed gate is a failure, a
+//! figure that must not be used is an error, and a withheld one is skipped. A verdict never fails by itself:
+//! a gate decides whether `higher` is acceptable.
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -11,25 +11,23 @@ use crate::text::clean;
 use crate::view::{self, Pair};
 use crate::words;
 
-/// A gate and what became of it.
+/// A gate and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateCase {
-    /// The condition as written, with its kind: `fail_if p50 > +2 %`.
+    /// As written, with its kind: `fail_if p50 > +2 %`.
     pub condition: String,
-    /// Why it failed; absent where it passed.
+    /// Why it failed; `None` if it passed.
     pub failed: Option<String>,
 }
 
-/// One test case.
 struct Case {
     class: String,
     name: String,
     result: CaseResult,
-    /// Figures in words.
-    said: Option<String>,
+    /// The cost in words, as the case's output.
+    output: Option<String>,
 }
 
-/// How a case ended.
 enum CaseResult {
     Passed,
     Failed(String),
@@ -37,17 +35,16 @@ enum CaseResult {
     Skipped(String),
 }
 
-/// The cases of one point, or of the gates.
+/// The cases of one point, of the gates, or of unavailable variants.
 struct Suite {
     name: String,
     cases: Vec<Case>,
 }
 
-/// The whole document.
 pub(crate) fn cases(summary: &Summary, gates: &[GateCase]) -> String {
     let suites = suites(summary, gates);
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    // Writing to memory cannot fail, and text goes through the library's escaping.
+    // Writing to memory cannot fail.
     let written = document(&mut writer, summary, &suites);
     debug_assert!(written.is_ok());
     let mut text = String::from_utf8(writer.into_inner()).unwrap_or_default();
@@ -59,28 +56,28 @@ fn suites(summary: &Summary, gates: &[GateCase]) -> Vec<Suite> {
     let mut suites: Vec<Suite> = view::points(summary)
         .iter()
         .map(|point| Suite {
-            name: named(&summary.title, &words::point(point.label)),
+            name: suite_name(&summary.title, &words::point(point.label)),
             cases: point.pairs.iter().flat_map(|pair| pair_cases(summary, pair)).collect(),
         })
         .collect();
     if !gates.is_empty() {
         let cases = gates.iter().map(|gate| gate_case(summary, gate)).collect();
-        suites.push(Suite { name: named(&summary.title, "gates"), cases });
+        suites.push(Suite { name: suite_name(&summary.title, "gates"), cases });
     }
     if !summary.unavailable.is_empty() {
         let case = |(name, reason): &(String, String)| Case {
             class: summary.title.clone(),
             name: name.clone(),
             result: CaseResult::Skipped(reason.clone()),
-            said: None,
+            output: None,
         };
         let cases = summary.unavailable.iter().map(case).collect();
-        suites.push(Suite { name: named(&summary.title, "unavailable"), cases });
+        suites.push(Suite { name: suite_name(&summary.title, "unavailable"), cases });
     }
     suites
 }
 
-fn named(title: &str, what: &str) -> String {
+fn suite_name(title: &str, what: &str) -> String {
     if what.is_empty() { title.to_owned() } else { format!("{title}: {what}") }
 }
 
@@ -89,18 +86,18 @@ fn pair_cases(summary: &Summary, pair: &Pair<'_>) -> Vec<Case> {
     let case = |cost: &&Cost| {
         let operation = if several { format!("{} ", cost.operation) } else { String::new() };
         let reason = || cost.reason.clone().unwrap_or_else(|| cost.verdict.name().to_owned());
-        let (result, said) = match cost.verdict {
+        let (result, output) = match cost.verdict {
             Verdict::Invalid => (CaseResult::Error(reason()), None),
             Verdict::Withheld => (CaseResult::Skipped(reason()), None),
             _ => (CaseResult::Passed, Some(words::sentence(summary, cost))),
         };
         let class = format!("{} against {}", pair.variant, pair.baseline);
-        Case { class, name: format!("{operation}{}", cost.quantity.label()), result, said }
+        Case { class, name: format!("{operation}{}", cost.quantity.label()), result, output }
     };
     pair.costs.iter().map(case).collect()
 }
 
-/// A gate that passed on figures that must not be used has shown nothing.
+/// A gate that passed on an invalid run shows nothing, so it is an error.
 fn gate_case(summary: &Summary, gate: &GateCase) -> Case {
     let result = match &gate.failed {
         Some(why) => CaseResult::Failed(why.clone()),
@@ -109,7 +106,7 @@ fn gate_case(summary: &Summary, gate: &GateCase) -> Case {
         }
         None => CaseResult::Passed,
     };
-    Case { class: summary.title.clone(), name: gate.condition.clone(), result, said: None }
+    Case { class: summary.title.clone(), name: gate.condition.clone(), result, output: None }
 }
 
 fn document(writer: &mut Writer<Vec<u8>>, summary: &Summary, suites: &[Suite]) -> std::io::Result<()> {
@@ -119,7 +116,7 @@ fn document(writer: &mut Writer<Vec<u8>>, summary: &Summary, suites: &[Suite]) -
     let took = format!("{:.3}", summary.took.as_secs_f64());
     writer
         .create_element("testsuites")
-        .with_attribute(("name", plain(&summary.run).as_str()))
+        .with_attribute(("name", xml_text(&summary.run).as_str()))
         .with_attributes([("tests", tests.as_str()), ("failures", &failures), ("errors", &errors)])
         .with_attributes([("skipped", skipped.as_str()), ("time", &took)])
         .write_inner_content(|writer| suites.iter().try_for_each(|one| suite(writer, summary, one)))?;
@@ -130,8 +127,8 @@ fn suite(writer: &mut Writer<Vec<u8>>, summary: &Summary, suite: &Suite) -> std:
     let [tests, failures, errors, skipped] = counts(suite.cases.iter());
     writer
         .create_element("testsuite")
-        .with_attribute(("name", plain(&suite.name).as_str()))
-        .with_attribute(("timestamp", plain(&summary.started).as_str()))
+        .with_attribute(("name", xml_text(&suite.name).as_str()))
+        .with_attribute(("timestamp", xml_text(&summary.started).as_str()))
         .with_attributes([("tests", tests.as_str()), ("failures", &failures), ("errors", &errors)])
         .with_attribute(("skipped", skipped.as_str()))
         .write_inner_content(|writer| suite.cases.iter().try_for_each(|one| case(writer, one)))?;
@@ -141,33 +138,33 @@ fn suite(writer: &mut Writer<Vec<u8>>, summary: &Summary, suite: &Suite) -> std:
 fn case(writer: &mut Writer<Vec<u8>>, case: &Case) -> std::io::Result<()> {
     let element = writer
         .create_element("testcase")
-        .with_attribute(("classname", plain(&case.class).as_str()))
-        .with_attribute(("name", plain(&case.name).as_str()));
+        .with_attribute(("classname", xml_text(&case.class).as_str()))
+        .with_attribute(("name", xml_text(&case.name).as_str()));
     let ended = match &case.result {
         CaseResult::Passed => None,
         CaseResult::Failed(why) => Some(("failure", "gate", why)),
         CaseResult::Error(why) => Some(("error", "invalid", why)),
         CaseResult::Skipped(why) => Some(("skipped", "", why)),
     };
-    if ended.is_none() && case.said.is_none() {
+    if ended.is_none() && case.output.is_none() {
         element.write_empty()?;
         return Ok(());
     }
     element.write_inner_content(|writer| {
         if let Some((name, kind, why)) = ended {
-            let element = writer.create_element(name).with_attribute(("message", plain(why).as_str()));
+            let element = writer.create_element(name).with_attribute(("message", xml_text(why).as_str()));
             let element = if kind.is_empty() { element } else { element.with_attribute(("type", kind)) };
             element.write_empty()?;
         }
-        if let Some(said) = &case.said {
-            writer.create_element("system-out").write_text_content(BytesText::new(&plain(said)))?;
+        if let Some(output) = &case.output {
+            writer.create_element("system-out").write_text_content(BytesText::new(&xml_text(output)))?;
         }
         Ok(())
     })?;
     Ok(())
 }
 
-/// Cases, failures, errors and skipped ones.
+/// Numbers of cases, failures, errors and skipped cases.
 fn counts<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> [String; 4] {
     let count = |wanted: fn(&CaseResult) -> bool| {
         cases.clone().filter(|case| wanted(&case.result)).count().to_string()
@@ -180,7 +177,7 @@ fn counts<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> [String; 4] {
     ]
 }
 
-/// Foreign text in characters that XML may hold at all; the library escapes the rest.
-fn plain(text: &str) -> String {
+/// Replaces characters that XML forbids; the library escapes the rest.
+fn xml_text(text: &str) -> String {
     clean(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }

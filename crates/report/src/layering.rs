@@ -1,4 +1,5 @@
-//! What layers cost, in rows of words for every format: chains as waterfalls, sum checks, interactions, lines over size.
+//! What layers cost, as text rows for every format: waterfalls, sum checks, interactions with factors, slopes
+//! over size.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +15,10 @@ use crate::table::{Align, Cell, Table};
 use crate::text::{clean, hanging};
 use crate::words::{self, Shown};
 
-/// Columns from which a terminal has room for the intervals of CPU time too.
+/// From this terminal width on, the second column's interval is shown too.
 const WIDE: usize = 110;
 
-/// Columns of a waterfall: the headline, the latency, then what it takes.
+/// The quantities of a waterfall that a run has: the headline, the latency, then CPU, memory and traffic.
 pub(crate) fn quantities(summary: &Summary) -> Vec<Quantity> {
     let headline = summary.headline;
     let mut all = vec![headline];
@@ -41,7 +42,6 @@ pub(crate) fn quantities(summary: &Summary) -> Vec<Quantity> {
     all
 }
 
-/// The head of a column.
 pub(crate) fn head(quantity: Quantity) -> String {
     match quantity {
         Quantity::CpuPerOperation => "CPU/op".to_owned(),
@@ -52,13 +52,13 @@ pub(crate) fn head(quantity: Quantity) -> String {
     }
 }
 
-/// A row of a waterfall, or of a sum check beside one.
+/// A row of a waterfall or of a sum check.
 pub(crate) struct LayeringRow {
-    /// `bare`, `+ veth`, `= all together`; what is invalid says so.
+    /// `bare`, `+ veth`, `= all together`, with a mark if it is invalid.
     pub(crate) name: String,
-    /// The variant; empty where the row is of none.
+    /// Empty if the row belongs to no variant.
     pub(crate) variant: String,
-    /// One for each quantity; what has no figure is a dash.
+    /// One per quantity; a dash if there is no figure.
     pub(crate) cells: Vec<Shown>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn sums_at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a S
     summary.layering.sums.iter().filter(|check| check.point == *point).collect()
 }
 
-/// A chain as a table: its first variant's own figures, what each stage adds to the line above, and what all add.
+/// A chain's rows: figures of its first variant, what each stage adds to the row above, and what all add.
 pub(crate) fn rows(chain: &Chain, quantities: &[Quantity]) -> Vec<LayeringRow> {
     let row = |name: String, variant: &str, costs: &[StageCost], is_first: bool| {
         let cell = |quantity: &Quantity| {
@@ -97,8 +97,8 @@ fn dash() -> Shown {
     Shown { point: "–".to_owned(), interval: None }
 }
 
-/// What a chain's figures do not say: which variants are missing, why stages have no cost, or one against another stage than
-/// the line above. The whole has none where a stage has none: the stage's reason says it.
+/// Notes on a chain: which variants are missing, and why a stage has no cost, or a cost against another stage
+/// than the row above. The whole chain lacks a cost if a stage does, so it needs no note of its own.
 pub(crate) fn reasons(chain: &Chain, quantities: &[Quantity]) -> Vec<String> {
     let missing = chain.missing.iter().map(|one| {
         let (variant, below) = (clean(&one.variant), clean(&one.below));
@@ -109,16 +109,17 @@ pub(crate) fn reasons(chain: &Chain, quantities: &[Quantity]) -> Vec<String> {
             stage.costs.iter().filter(|cost| quantities.contains(&cost.quantity)).collect();
         let given: Vec<(Quantity, &str)> =
             costs.iter().filter_map(|cost| Some((cost.quantity, cost.reason.as_deref()?))).collect();
-        let told = by_reason(&given).into_iter().map(|(of, reason)| match of.len() == costs.len() {
-            true => format!("{}: {}", clean(&stage.name), clean(reason)),
-            false => format!("{}: {}: {}", clean(&stage.name), labels(&of), clean(reason)),
-        });
-        told.collect::<Vec<_>>()
+        let notes =
+            by_reason(&given).into_iter().map(|(quantities, reason)| match quantities.len() == costs.len() {
+                true => format!("{}: {}", clean(&stage.name), clean(reason)),
+                false => format!("{}: {}: {}", clean(&stage.name), labels(&quantities), clean(reason)),
+            });
+        notes.collect::<Vec<_>>()
     };
     missing.chain(chain.stages.iter().flat_map(stage_reasons)).collect()
 }
 
-/// Quantities that share a reason.
+/// Groups quantities by reason.
 fn by_reason<'r>(given: &[(Quantity, &'r str)]) -> Vec<(Vec<Quantity>, &'r str)> {
     let mut groups: Vec<(Vec<Quantity>, &str)> = Vec::new();
     for &(quantity, reason) in given {
@@ -134,13 +135,13 @@ fn labels(quantities: &[Quantity]) -> String {
     quantities.iter().map(|quantity| quantity.label()).collect::<Vec<_>>().join(", ")
 }
 
-/// What stands above a chain: `rust with veth + vxlan: what each layer adds to the line above`.
+/// `rust with veth + vxlan: what each layer adds to the line above`
 pub(crate) fn title(chain: &Chain) -> String {
     let layers: Vec<String> = chain.stages.iter().skip(1).map(|stage| clean(&stage.name)).collect();
     format!("{} with {}: what each layer adds to the line above", clean(&chain.of), layers.join(" + "))
 }
 
-/// What a sum check is of: `veth + vxlan alone, veth + sidecar:haproxy alone, and all together above veth`.
+/// `rust: vxlan and sidecar:haproxy one by one and together, above veth`
 pub(crate) fn sum_title(check: &SumCheck) -> String {
     let names: Vec<String> = check.singles.iter().map(|single| clean(&single.name)).collect();
     format!(
@@ -151,34 +152,36 @@ pub(crate) fn sum_title(check: &SumCheck) -> String {
     )
 }
 
-/// Columns of a sum check behind the quantity and the single layers.
+/// Columns of a sum check after the quantity and the single layers.
 pub(crate) const SUMS: [&str; 4] = ["one by one, added", "all together", "interaction", "verdict"];
 
-/// Columns of a sum check behind the quantity.
+/// Columns of a sum check after the quantity.
 pub(crate) fn sum_heads(check: &SumCheck) -> Vec<String> {
     let alone = check.singles.iter().map(|single| format!("{} alone", clean(&single.name)));
     alone.chain(SUMS.map(str::to_owned)).collect()
 }
 
-/// A row of a sum check: cells of [`sum_heads`].
+/// The cells under [`sum_heads`].
 pub(crate) fn sum_cells(row: &SumRow) -> Vec<Shown> {
     let difference = |estimate: &Estimate| words::difference(row.unit, estimate);
     let figures = row.singles.iter().chain([&row.sum, &row.whole, &row.interaction]);
-    figures.map(difference).chain([said(row.verdict, row.reason.as_deref())]).collect()
+    figures.map(difference).chain([verdict_cell(row.verdict, row.reason.as_deref())]).collect()
 }
 
-/// What of a sum was not checked, and why; nothing where all was.
+/// What was not checked, and why.
 pub(crate) fn unchecked(check: &SumCheck) -> Vec<String> {
     let whole = check.unchecked.iter().filter(|one| one.quantity.is_none());
     let whole = whole.map(|one| format!("not checked: {}", clean(&one.reason)));
     let given: Vec<(Quantity, &str)> =
         check.unchecked.iter().filter_map(|one| Some((one.quantity?, one.reason.as_str()))).collect();
     let groups = by_reason(&given);
-    let each = groups.into_iter().map(|(of, why)| format!("not checked: {}: {}", labels(&of), clean(why)));
+    let each = groups
+        .into_iter()
+        .map(|(quantities, why)| format!("not checked: {}: {}", labels(&quantities), clean(why)));
     whole.chain(each).collect()
 }
 
-fn said(verdict: Additivity, reason: Option<&str>) -> Shown {
+fn verdict_cell(verdict: Additivity, reason: Option<&str>) -> Shown {
     let reason = reason.map(|reason| format!(" ({})", clean(reason))).unwrap_or_default();
     plain(format!("{}{reason}", verdict.name()))
 }
@@ -187,11 +190,11 @@ fn plain(text: String) -> Shown {
     Shown { point: text, interval: None }
 }
 
-/// Columns of interactions with a factor.
+/// Columns of the table of interactions with factors.
 pub(crate) const FACTORS: [&str; 7] =
     ["variant", "above", "quantity", "from", "to", "costs more by", "verdict"];
 
-/// Name and cells of [`FACTORS`].
+/// Name and cells under [`FACTORS`].
 pub(crate) fn factor_cells(one: &Interaction) -> (String, [Shown; 7]) {
     let cells = [
         plain(clean(&one.variant)),
@@ -200,15 +203,15 @@ pub(crate) fn factor_cells(one: &Interaction) -> (String, [Shown; 7]) {
         plain(words::point(&one.from)),
         plain(words::point(&one.to)),
         words::difference(one.unit, &one.difference),
-        said(one.verdict, one.reason.as_deref()),
+        verdict_cell(one.verdict, one.reason.as_deref()),
     ];
     (format!("{}: {}", clean(&one.of), clean(&one.stage)), cells)
 }
 
-/// Columns of lines over size.
+/// Columns of the table of slopes over size.
 pub(crate) const SLOPES: [&str; 5] = ["variant", "above", "quantity", "per operation", "per byte"];
 
-/// Name and cells of [`SLOPES`].
+/// Name and cells under [`SLOPES`].
 pub(crate) fn slope_cells(slope: &Slope) -> (String, [Shown; 5]) {
     let point = words::point(&slope.point);
     let at = if point.is_empty() { point } else { format!(", {point}") };
@@ -225,14 +228,14 @@ pub(crate) fn slope_cells(slope: &Slope) -> (String, [Shown; 5]) {
 
 fn per_byte(slope: &Slope) -> Shown {
     match slope.unit {
-        // Less than a nanosecond, mostly: with the digits that the interval decides.
+        // Mostly less than a nanosecond, so no larger unit is needed.
         Unit::Ns => plain_number(&slope.per_byte, " ns"),
         Unit::Bytes => plain_number(&slope.per_byte, " B"),
         Unit::Count | Unit::PerSecond => plain_number(&slope.per_byte, ""),
     }
 }
 
-/// A small number with three significant digits of its own, and its interval with as many decimals.
+/// An estimate whose largest number has three significant digits, and the others as many decimals.
 fn plain_number(estimate: &Estimate, suffix: &str) -> Shown {
     let largest = [estimate.point, estimate.lower.unwrap_or(0.0), estimate.upper.unwrap_or(0.0)]
         .into_iter()
@@ -246,7 +249,7 @@ fn plain_number(estimate: &Estimate, suffix: &str) -> Shown {
     }
 }
 
-/// The chains and sum checks of a point for a terminal; nothing where it has none.
+/// The chains and sum checks of a point for a terminal.
 pub(crate) fn point_lines(
     summary: &Summary,
     point: &PointLabel,
@@ -255,18 +258,18 @@ pub(crate) fn point_lines(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let quantities = quantities(summary);
-    let mut told = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     let heading = |text: &str| style.paint(Tone::Strong, &hanging("", text, columns));
     for chain in at(summary, point) {
         lines.extend([String::new(), heading(&title(chain))]);
         lines.extend(fitting(&rows(chain, &quantities), &quantities, style, columns));
-        // Chains share their first stages.
-        let reasons = reasons(chain, &quantities).into_iter().filter(|reason| told.insert(reason.clone()));
+        // Chains share their first stages, so a note may come again.
+        let reasons = reasons(chain, &quantities).into_iter().filter(|reason| shown.insert(reason.clone()));
         lines.extend(reasons.map(|text| hanging("  ", &text, columns)));
     }
     for check in sums_at(summary, point) {
-        let is_told = |quantity: &Quantity| check.rows.iter().any(|row| row.quantity == *quantity);
-        let quantities: Vec<Quantity> = quantities.iter().copied().filter(is_told).collect();
+        let is_shown = |quantity: &Quantity| check.rows.iter().any(|row| row.quantity == *quantity);
+        let quantities: Vec<Quantity> = quantities.iter().copied().filter(is_shown).collect();
         lines.extend([String::new(), heading(&sum_title(check))]);
         if !quantities.is_empty() {
             lines.extend(fitting(&sum_rows(check, &quantities), &quantities, style, columns));
@@ -277,7 +280,7 @@ pub(crate) fn point_lines(
     lines
 }
 
-/// A sum check as rows below each other, as a chain's: single layers, their sum, all together.
+/// A sum check's rows, in the form of a chain's: single layers, their sum, all together.
 fn sum_rows(check: &SumCheck, quantities: &[Quantity]) -> Vec<LayeringRow> {
     let sum_row = |quantity: &Quantity| check.rows.iter().find(|row| row.quantity == *quantity);
     let columns: Vec<Vec<Shown>> =
@@ -288,22 +291,22 @@ fn sum_rows(check: &SumCheck, quantities: &[Quantity]) -> Vec<LayeringRow> {
         cells: columns.iter().map(|cells| cells.get(at).cloned().unwrap_or_else(dash)).collect(),
     };
     let mut heads = sum_heads(check);
-    // What lies between stands below, with its interval and the verdict.
+    // Interaction and verdict follow below the table.
     heads.truncate(heads.len() - 2);
     heads.into_iter().enumerate().map(row).collect()
 }
 
-/// What is concluded of the quantities that are shown, and of any other that shows an interaction.
+/// Verdicts on the quantities that are shown, and on any other that shows an interaction.
 fn verdicts(check: &SumCheck, quantities: &[Quantity], style: Style, columns: usize) -> Vec<String> {
-    let is_told =
+    let is_shown =
         |row: &&SumRow| quantities.contains(&row.quantity) || row.verdict == Additivity::Interaction;
     let line = |row: &SumRow| {
         let interaction = joined(&words::difference(row.unit, &row.interaction));
-        let said = said(row.verdict, row.reason.as_deref()).point;
-        let text = format!("interaction in {} {interaction}: {said}", row.quantity.label());
+        let verdict = verdict_cell(row.verdict, row.reason.as_deref()).point;
+        let text = format!("interaction in {} {interaction}: {verdict}", row.quantity.label());
         style.paint(tone(row.verdict), &hanging("  ", &text, columns))
     };
-    check.rows.iter().filter(is_told).map(line).collect()
+    check.rows.iter().filter(is_shown).map(line).collect()
 }
 
 const fn tone(verdict: Additivity) -> Tone {
@@ -313,28 +316,30 @@ const fn tone(verdict: Additivity) -> Tone {
     }
 }
 
-/// What depends on a factor, and lines over size, for a terminal: of the headline, of the latency, and of whatever else
-/// shows an interaction. Whole chains are told where they show one.
+/// Interactions with factors and slopes over size, for a terminal: those of the headline and the latency, and
+/// whatever else shows an interaction. Whole chains are shown only if they interact.
 pub(crate) fn over_points(summary: &Summary, style: Style, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let is_first = |quantity: Quantity| quantity == summary.headline || quantity == Quantity::ResponseP50;
-    let is_told = |one: &&Interaction| {
+    let is_shown = |one: &&Interaction| {
         one.verdict == Additivity::Interaction || is_first(one.quantity) && one.stage != WHOLE
     };
-    let told: Vec<&Interaction> = summary.layering.interactions.iter().filter(is_told).collect();
+    let interactions: Vec<&Interaction> = summary.layering.interactions.iter().filter(is_shown).collect();
     let heading = |text: &str| style.paint(Tone::Strong, &hanging("", text, columns));
-    if !told.is_empty() {
+    if !interactions.is_empty() {
         lines.extend([String::new(), heading("Does what a layer adds depend on a factor?")]);
     }
     let subject =
         |one: &Interaction| (one.above.clone(), one.variant.clone(), one.from.clone(), one.to.clone());
-    for group in told.chunk_by(|a, b| (subject(a), &a.stage) == (subject(b), &b.stage)) {
+    for group in interactions.chunk_by(|a, b| (subject(a), &a.stage) == (subject(b), &b.stage)) {
         let one = group[0];
         let places = format!("from {} to {}", words::point(&one.from), words::point(&one.to));
         lines.push(hanging("  ", &format!("{}, {places}", pair(&one.variant, &one.above)), columns));
         lines.extend(group.iter().map(|one| {
-            let (difference, verdict) =
-                (words::difference(one.unit, &one.difference), said(one.verdict, one.reason.as_deref()));
+            let (difference, verdict) = (
+                words::difference(one.unit, &one.difference),
+                verdict_cell(one.verdict, one.reason.as_deref()),
+            );
             let text = format!("{} {}: {}", one.quantity.label(), joined(&difference), verdict.point);
             style.paint(tone(one.verdict), &hanging("    ", &text, columns))
         }));
@@ -359,7 +364,7 @@ pub(crate) fn over_points(summary: &Summary, style: Style, columns: usize) -> Ve
     lines
 }
 
-/// The name of a whole chain among stages.
+/// The model's name for a whole chain among stages.
 const WHOLE: &str = "whole";
 
 fn pair(variant: &str, above: &str) -> String {
@@ -370,7 +375,6 @@ fn secondary(text: impl Into<String>) -> Cell {
     Cell::toned(Tone::Secondary, text)
 }
 
-/// A figure with its interval.
 pub(crate) fn joined(shown: &Shown) -> String {
     match &shown.interval {
         Some(interval) => format!("{} {interval}", shown.point),
@@ -378,8 +382,8 @@ pub(crate) fn joined(shown: &Shown) -> String {
     }
 }
 
-/// Rows as a table, with the interval of the latency, and where there is room of the CPU time. Where it is too wide
-/// its last columns are left to the report.
+/// The widest table that fits: with the interval of the first column, from [`WIDE`] columns on of the second
+/// too. What does not fit is only in the report.
 fn fitting(rows: &[LayeringRow], quantities: &[Quantity], style: Style, columns: usize) -> Vec<String> {
     let with_interval = if columns >= WIDE { 2 } else { 1 };
     let layouts = (1..=quantities.len()).rev().flat_map(|count| [(count, 2), (count, 1)]);

@@ -1,4 +1,4 @@
-//! Where the time went: the legs of service times in rows, for every format.
+//! The legs of service times, as text rows for every format.
 
 use weighbridge_model::legs::{LegTimes, StampSummary};
 use weighbridge_model::quantity::Nanoseconds;
@@ -8,10 +8,8 @@ use crate::style::Style;
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, hanging};
 
-/// A statistic's heading and how it is read.
 type Statistic = (&'static str, fn(&LegTimes) -> Option<Nanoseconds>);
 
-/// The statistics in the order of tables.
 pub(crate) const STATISTICS: [Statistic; 4] = [
     ("mean", |times| Some(times.mean)),
     ("p50", |times| times.p50),
@@ -19,12 +17,11 @@ pub(crate) const STATISTICS: [Statistic; 4] = [
     ("p99", |times| times.p99),
 ];
 
-/// What a time is shown as; a dash where it is absent.
 pub(crate) fn shown(time: Option<Nanoseconds>) -> String {
     time.map_or_else(|| "–".to_owned(), |time| time.to_string())
 }
 
-/// The rows: the name in words, the name in files, and the times.
+/// Each row's name in words, its name in files, and the times.
 pub(crate) fn rows(stamps: &StampSummary) -> Vec<(&'static str, &'static str, LegTimes)> {
     let rows = [
         ("client send", "client_send", stamps.client_send),
@@ -35,7 +32,7 @@ pub(crate) fn rows(stamps: &StampSummary) -> Vec<(&'static str, &'static str, Le
     rows.into_iter().filter_map(|(words, name, times)| Some((words, name, times?))).collect()
 }
 
-/// What the rows rest on, in a sentence; or why there are none.
+/// A sentence on the stamps that the rows are computed from, or why there are none.
 pub(crate) fn basis(stamps: &StampSummary) -> String {
     let unavailable = stamps.unavailable.as_deref().map(|why| format!("unavailable: {}", clean(why)));
     if stamps.outside.is_none() {
@@ -51,7 +48,7 @@ pub(crate) fn basis(stamps: &StampSummary) -> String {
     format!("kernel time stamps of {requests}{unmatched}; clocks to ±{}{wire}{some}", stamps.clock_error)
 }
 
-/// The table of one load, with what it rests on.
+/// The table of one variant or load, with its basis.
 pub(crate) fn lines(stamps: &StampSummary, style: Style, columns: usize) -> Vec<String> {
     let mut align = vec![Align::Right; STATISTICS.len() + 1];
     align[0] = Align::Left;
@@ -70,7 +67,7 @@ pub(crate) fn lines(stamps: &StampSummary, style: Style, columns: usize) -> Vec<
     lines
 }
 
-/// The tables of a point's variants, one line a leg; nothing where no stamps were asked for.
+/// The tables of those variants for which stamps were asked for.
 pub(crate) fn variant_lines(variants: &[&VariantSummary], style: Style, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for variant in variants {

@@ -1,15 +1,16 @@
-//! Summaries in, bytes out: terminal tables, charts, HTML, JSON, CSV, Markdown, and the formats of other programs.
+//! Renders results: terminal tables, charts, HTML, JSON, CSV, Markdown, and the formats of other programs.
 //!
-//! Everything here is a function of values: it writes no file, reads no clock and computes no statistic. A figure
-//! that is not in a [`Summary`] or a [`Detail`] cannot be shown, and one that was withheld is shown as withheld.
+//! Everything here is a function of values: it writes no file, reads no clock and computes no statistic. A
+//! figure that is not in a [`Summary`] or a [`Detail`] cannot be shown, and one that was withheld is shown as
+//! withheld.
 
 pub mod browse;
 pub mod calibration;
-mod carried;
 pub mod cite;
 pub mod columns;
 pub mod csv;
 pub mod export;
+mod goodput;
 mod hdr_log;
 pub mod html;
 mod jmh;
@@ -50,29 +51,26 @@ pub use schema::Schema;
 pub use style::{Style, Tone};
 pub use words::{Shown, change_of as change, headline_sentences, point as point_words, sentence};
 
-/// Columns of a terminal nobody knows the width of.
+/// Columns assumed where the terminal's width is not known.
 pub const DEFAULT_COLUMNS: usize = 80;
 
-/// How a result is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For people, at a terminal.
     Text,
-    /// For programs; the published schema.
+    /// For programs, under the published schema.
     Json,
-    /// For spreadsheets: one cost a line.
+    /// For spreadsheets, with one cost per line.
     Csv,
-    /// For a pull request.
+    /// GitHub's Markdown, for a pull request.
     Markdown,
     /// One self-contained page.
     Html,
 }
 
 impl Format {
-    /// Every format, in the order of help texts.
+    /// In the order of help texts.
     pub const ALL: [Self; 5] = [Self::Text, Self::Json, Self::Csv, Self::Markdown, Self::Html];
 
-    /// The name by which it is asked for.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -90,18 +88,15 @@ impl fmt::Display for Format {
     }
 }
 
-/// Why a result cannot be written as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     #[error("`{0}` is not an output format; allowed: {list}", list = Format::ALL.map(Format::name).join(", "))]
     Unknown(String),
     #[error("`{format}` is not available for {what}; use one of: {allowed}")]
     Unavailable {
-        /// The format asked for.
         format: Format,
-        /// The result it was asked for, in words.
+        /// The result, in words: `one URL`.
         what: &'static str,
-        /// Names of formats that exist for it.
         allowed: &'static str,
     },
 }
@@ -117,29 +112,24 @@ impl FromStr for Format {
     }
 }
 
-/// One run with all that its report shows.
+/// One run and everything that its report shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
-    /// Verdicts, figures, findings.
     pub summary: &'a Summary,
-    /// What the charts of the page draw.
     pub detail: &'a Detail,
     /// The host and its tools, as stored with the run.
     pub environment: &'a Value,
-    /// What a reader needs to do it again.
     pub how: &'a HowToRepeat,
 }
 
-/// How text for people is laid out.
 #[derive(Debug, Clone, Copy)]
 pub struct TextOptions<'a> {
-    /// Colours or none.
     pub style: Style,
-    /// Columns of the terminal; below 80 is taken as 80, from 100 the ratio's interval is shown too.
+    /// Columns of the terminal: less than 80 counts as 80, and from 100 on the ratio's interval is shown too.
     pub columns: usize,
-    /// Where the run or its report lies, for the last line.
+    /// Path of the run or of its report, for the last line.
     pub place: Option<&'a str>,
-    /// Whether the table of every pair is told, however many there are.
+    /// Whether to show a table for each pair, however many there are.
     pub every_pair: bool,
 }
 
@@ -150,13 +140,11 @@ impl Default for TextOptions<'_> {
 }
 
 impl TextOptions<'_> {
-    /// Columns that lines may take.
     fn width(&self) -> usize {
         self.columns.max(DEFAULT_COLUMNS)
     }
 }
 
-/// One run in the format asked for.
 pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) -> String {
     match format {
         Format::Text => terminal::verdicts(report.summary, options),
@@ -167,7 +155,6 @@ pub fn render(format: Format, report: &Report<'_>, options: &TextOptions<'_>) ->
     }
 }
 
-/// The runs of a suite in the format asked for.
 pub fn render_suite(format: Format, reports: &[Report<'_>], options: &TextOptions<'_>) -> String {
     let summaries: Vec<&Summary> = reports.iter().map(|report| report.summary).collect();
     let each = |page: &dyn Fn(&Summary) -> String| {

@@ -1,7 +1,6 @@
-//! One URL under load: what `weigh load URL` says, as text, JSON, CSV or Markdown.
+//! Renders the result of `weigh load URL` as text, JSON, CSV or Markdown.
 //!
-//! The figures come ready; a quantile that rests on fewer than [`MIN_BEYOND`] requests beyond it must come as absent
-//! with its reason, and is shown so.
+//! A quantile with fewer than [`MIN_BEYOND`] requests beyond it must arrive as absent with its reason.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +21,8 @@ use crate::{Format, FormatError, TextOptions, csv, json, legs, markdown, words};
 /// Requests that must lie beyond a quantile before it is shown.
 pub const MIN_BEYOND: u64 = 20;
 
-/// Statistics of one kind of time over good replies. `None` is withheld (see `withheld`) or, where nothing was
-/// answered, not there.
+/// Statistics of one kind of time over good replies. `None` is withheld (see `withheld`) or, where nothing
+/// was answered, not there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Times {
     /// Median.
@@ -158,7 +157,8 @@ pub struct LoadSummary {
     pub errors: u64,
     /// The same by kind.
     pub errors_by_kind: ErrorCounts,
-    /// What the server said of them, the most frequent first: a few distinct texts. Not every failure has one.
+    /// What the server said of them, the most frequent first: a few distinct texts. Not every failure has
+    /// one.
     pub failures: Vec<Failure>,
     /// Failures with other words than those.
     pub failures_unlisted: u64,
@@ -222,7 +222,7 @@ pub struct LoadSummary {
 }
 
 impl LoadSummary {
-    /// The version of the JSON, for the field `schema`.
+    /// The value of the field `schema`.
     pub const SCHEMA: u32 = SCHEMA_VERSION;
 }
 
@@ -231,7 +231,6 @@ pub fn withheld(beyond: u64) -> String {
     format!("{beyond} of {MIN_BEYOND} requests needed beyond it")
 }
 
-/// The result in the format asked for.
 pub fn render(
     format: Format,
     summary: &LoadSummary,
@@ -281,7 +280,7 @@ fn text(summary: &LoadSummary, style: Style, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Failures first: they change the first line.
+/// Failures come first, so that they change the first line.
 fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = words::failures(summary.requests, summary.errors_by_kind)
         .map(|line| style.paint(Tone::Problem, &line))
@@ -307,7 +306,6 @@ fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What the server said of failures, one text a line.
 fn failure_lines(summary: &LoadSummary, columns: usize) -> Vec<String> {
     let line = |count: u64, text: &str| hanging(&format!("  {} × ", grouped(count)), text, columns);
     let listed = summary.failures.iter().map(|failure| line(failure.count, &clean(&failure.text)));
@@ -346,10 +344,8 @@ fn conditions(summary: &LoadSummary) -> String {
     )
 }
 
-/// A statistic's heading and how it is read from [`Times`].
 type Statistic = (&'static str, fn(&Times) -> Option<Nanoseconds>);
 
-/// The statistics in the order of tables.
 const STATISTICS: [Statistic; 6] = [
     ("mean", |times| times.mean),
     ("p50", |times| times.p50),
@@ -359,18 +355,18 @@ const STATISTICS: [Statistic; 6] = [
     ("max", |times| times.max),
 ];
 
-/// The table of times. Names of operations have what the figures leave of a line.
+/// The table of times. Names of operations get the columns that the figures leave free.
 fn times(summary: &LoadSummary, columns: usize) -> Table {
     let named = |most: usize, gap: usize| times_of(summary, most, gap);
     let (figures, gap) = match named(1, 3).width() {
         width if width + LEAST_NAME <= columns => (width, 3),
         _ => (named(1, 2).width(), 2),
     };
-    // The least table has a name of one column already.
+    // The narrowest table already has one column for the name.
     named((columns + 1).saturating_sub(figures).max(LEAST_NAME), gap)
 }
 
-/// Columns that a name of an operation has at least.
+/// Least columns for the name of an operation.
 const LEAST_NAME: usize = 16;
 
 fn times_of(summary: &LoadSummary, most: usize, gap: usize) -> Table {
@@ -391,7 +387,7 @@ fn times_of(summary: &LoadSummary, most: usize, gap: usize) -> Table {
     table
 }
 
-/// The rows of the table of times: of all requests, of each operation where there are several, and of messages.
+/// Rows for all requests, for each operation if there are several, and for messages.
 fn rows_of(summary: &LoadSummary) -> Vec<(String, &Times)> {
     let mut rows = vec![("response".to_owned(), &summary.response), ("service".to_owned(), &summary.service)];
     for operation in &summary.operations {
@@ -402,7 +398,7 @@ fn rows_of(summary: &LoadSummary) -> Vec<(String, &Times)> {
     rows
 }
 
-/// Each reason once, with the quantiles it keeps back.
+/// Each pair of quantile and reason once.
 fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let messages = summary.messages.iter().map(|messages| &messages.time);
@@ -458,7 +454,7 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
         facts.push(("messages", format!("{name}: {count}, {}, {basis}", messages.throughput)));
     }
     if let Some(lag) = summary.lag_p99 {
-        // The default says nothing.
+        // The default is not shown.
         let wait =
             if summary.wait == "brief" { String::new() } else { format!(", waiting {}", summary.wait) };
         let validity = summary.validity.name();
@@ -467,7 +463,7 @@ fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Every figure as name, value and unit, in the order of tables.
+/// Every figure as name, value and unit.
 fn figures(summary: &LoadSummary) -> Vec<(String, String, &'static str)> {
     let count = |name: &str, value: u64| (name.to_owned(), value.to_string(), "count");
     let mut figures = vec![

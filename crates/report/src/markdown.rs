@@ -1,4 +1,5 @@
-//! The verdict table for a pull request, in GitHub's Markdown. Foreign text can neither form markup nor mention anyone.
+//! The verdict table for a pull request, in GitHub's Markdown. Foreign text cannot form markup or mention
+//! anyone.
 
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::layering::{Chain, SumCheck};
@@ -8,15 +9,15 @@ use weighbridge_model::summary::{Cost, Severity, Summary};
 use crate::text::clean;
 use crate::view::{self, Pair};
 use crate::words::Shown;
-use crate::{carried, layering, parts, words};
+use crate::{goodput, layering, parts, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
 pub fn verdicts(summary: &Summary) -> String {
     let mut text = format!("### {}\n\n", escape(&summary.title));
     for alarm in words::alarms(summary) {
         text.push_str(&format!("> **{}**\n", escape(&alarm.line)));
-        for of in alarm.of {
-            text.push_str(&format!("> - {}\n", escape(&of)));
+        for detail in alarm.details {
+            text.push_str(&format!("> - {}\n", escape(&detail)));
         }
         text.push('\n');
     }
@@ -33,13 +34,13 @@ pub fn verdicts(summary: &Summary) -> String {
             text.push_str(&table(summary, pair));
         }
         for variant in &point.variants {
-            if let Some(saw) = words::runtime(variant) {
-                text.push_str(&format!("\n{} saw {}\n", escape(&variant.name), escape(&saw)));
+            if let Some(runtime) = words::runtime(variant) {
+                text.push_str(&format!("\n{} saw {}\n", escape(&variant.name), escape(&runtime)));
             }
         }
-        let bodies = carried::carried(summary, point.label, 0);
-        text.push_str(&used("carried", &carried::CARRIED, &bodies));
-        text.push_str(&used("by role", &carried::ROLES, &carried::roles(summary, point.label)));
+        let bodies = goodput::goodput(summary, point.label, 0);
+        text.push_str(&used("carried", &goodput::GOODPUT, &bodies));
+        text.push_str(&used("by role", &goodput::ROLES, &goodput::roles(summary, point.label)));
         for chain in layering::at(summary, point.label) {
             text.push_str(&waterfall(chain, &layering::quantities(summary)));
         }
@@ -75,8 +76,8 @@ fn table(summary: &Summary, pair: &Pair<'_>) -> String {
     text
 }
 
-/// What a point's variants carried, or their roles used.
-fn used(name: &str, heads: &[&str], rows: &[carried::CarriedRow]) -> String {
+/// Goodput or use by role; empty without rows.
+fn used(name: &str, heads: &[&str], rows: &[goodput::UsageRow]) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -91,7 +92,6 @@ fn used(name: &str, heads: &[&str], rows: &[carried::CarriedRow]) -> String {
     text
 }
 
-/// What each layer adds, with intervals.
 fn waterfall(chain: &Chain, quantities: &[Quantity]) -> String {
     let point = words::point(&chain.point);
     let point = if point.is_empty() { point } else { format!(", {}", escape(&point)) };
@@ -109,7 +109,6 @@ fn waterfall(chain: &Chain, quantities: &[Quantity]) -> String {
     text
 }
 
-/// Whether single layers add up.
 fn sums(check: &SumCheck) -> String {
     let point = words::point(&check.point);
     let point = if point.is_empty() { point } else { format!(", {}", escape(&point)) };
@@ -125,7 +124,7 @@ fn sums(check: &SumCheck) -> String {
     text
 }
 
-/// What depends on a factor, and lines over size.
+/// Interactions with factors, and slopes over size.
 fn over_points(summary: &Summary) -> String {
     let mut text = String::new();
     let (interactions, slopes) = (&summary.layering.interactions, &summary.layering.slopes);
@@ -148,7 +147,7 @@ fn over_points(summary: &Summary) -> String {
     text
 }
 
-/// The head of a table: so many columns of words behind the first, then figures, and a verdict last where there is one.
+/// A table's head: the first column and `words` more hold text, the others figures, except a verdict.
 fn header(first: &str, heads: &[String], words: usize) -> String {
     let rule = |(at, head): (usize, &String)| match at < words || head == "verdict" {
         true => "| --- ",
@@ -164,14 +163,13 @@ fn line(name: &str, cells: &[Shown]) -> String {
     format!("| {} | {} |\n", escape(name), cells.join(" | "))
 }
 
-/// What figures do not say, below their table.
+/// Notes below a table.
 fn notes(all: &[String]) -> String {
     let lead = if all.is_empty() { "" } else { "\n" };
     let each: String = all.iter().map(|text| format!("- {}\n", escape(text))).collect();
     format!("{lead}{each}")
 }
 
-/// Where the time of a relay's requests went.
 fn relayed(point: &str, relay: &RelayParts) -> String {
     let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
     let mut text = format!("\n**where the time went: {}{point}**\n\n", escape(&relay.variant));
@@ -244,7 +242,7 @@ fn closing(summary: &Summary) -> String {
     text
 }
 
-/// Foreign text without markup: punctuation that Markdown or HTML reads is escaped, `@` becomes an entity.
+/// Escapes what is markup in Markdown or HTML, and `@`, which would mention somebody.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {

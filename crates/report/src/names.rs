@@ -1,5 +1,5 @@
-//! Names short enough for a terminal: those of variants and operations are cut in their middle, everywhere alike. Only for
-//! people's eyes; every other format has them whole.
+//! Shortens names of variants and operations for a terminal, the same everywhere. Other formats have them
+//! whole.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use weighbridge_model::summary::Summary;
 use crate::text::{clean, columns, shorten};
 use crate::view::distinct;
 
-/// The summary with names of at most so many columns. Names that would be the same then stay whole.
+/// Cuts names to at most `most` columns. If two would then be the same, all stay whole.
 pub(crate) fn shortened(summary: &Summary, most: usize) -> Summary {
     let variants = distinct(summary.variants.iter().map(|variant| variant.name.as_str()));
     let operations = distinct(summary.costs.iter().map(|cost| cost.operation.as_str()));
-    let (variants, operations) = (short(&variants, most), short(&operations, most));
+    let (variants, operations) = (short_names(&variants, most), short_names(&operations, most));
     let mut summary = summary.clone();
     let replace = |name: &mut String, names: &BTreeMap<String, String>| {
         if let Some(short) = names.get(name) {
@@ -52,8 +52,8 @@ pub(crate) fn shortened(summary: &Summary, most: usize) -> Summary {
     summary
 }
 
-/// Names that are too long with what stands for them.
-fn short(names: &[&str], most: usize) -> BTreeMap<String, String> {
+/// Maps names that are too long to their short forms.
+fn short_names(names: &[&str], most: usize) -> BTreeMap<String, String> {
     let cut: Vec<String> = names.iter().map(|name| shorten(&clean(name), most)).collect();
     let clashes = distinct(cut.iter()).len() < cut.len();
     let pairs = names.iter().zip(cut).filter(|(name, _)| !clashes && columns(&clean(name)) > most);
@@ -67,10 +67,10 @@ mod tests {
     #[test]
     fn names_that_would_be_the_same_stay_whole() {
         let long = "http://127.0.0.1:8080/a/very/long/path/that/ends/alike";
-        let names = short(&[long, "go"], 20);
+        let names = short_names(&[long, "go"], 20);
         assert_eq!(names.len(), 1);
         assert_eq!(names[long], "http://127…nds/alike");
         let other = long.replace("very", "more");
-        assert!(short(&[long, &other], 20).is_empty());
+        assert!(short_names(&[long, &other], 20).is_empty());
     }
 }

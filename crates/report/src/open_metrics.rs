@@ -1,8 +1,9 @@
-//! A run as OpenMetrics text, which Prometheus and its kin scrape and push: figures, costs and ratios as gauges in
-//! seconds, bytes and per second, each with both ends of its interval under the label `bound`; verdicts and validity as
-//! state sets. Figures that must not be used are left out; validity and its reasons say why.
+//! A run as OpenMetrics text, which Prometheus and compatible systems read. Figures, costs and ratios are
+//! gauges in seconds, bytes and per second, each with both bounds of its interval under the label `bound`;
+//! verdicts and validity are state sets. Figures that must not be used are left out; validity and its reasons
+//! say why.
 //!
-//! No sample carries a time stamp, since textfile collectors refuse them: the run's start is a label.
+//! No sample has a time stamp, because textfile collectors refuse them: the run's start is a label.
 
 use std::fmt::Write;
 
@@ -14,7 +15,6 @@ use crate::columns::point_text;
 use crate::text::clean;
 use crate::words::{baseline, has_figures};
 
-/// Every verdict, for the state set.
 const VERDICTS: [Verdict; 6] = [
     Verdict::NoRelevantDifference,
     Verdict::Higher,
@@ -25,10 +25,9 @@ const VERDICTS: [Verdict; 6] = [
 ];
 const VALIDITIES: [Validity; 3] = [Validity::Valid, Validity::Suspect, Validity::Invalid];
 
-/// Labels of a sample: names are written here, values are foreign.
+/// Label names are constants of this file; values are foreign text.
 type Labels<'a> = Vec<(&'static str, &'a str)>;
 
-/// The whole exposition, to its `# EOF`.
 pub(crate) fn exposition(summary: &Summary) -> String {
     let mut text = String::new();
     run(&mut text, summary);
@@ -42,18 +41,18 @@ pub(crate) fn exposition(summary: &Summary) -> String {
     text
 }
 
-/// How a unit is named and what a value in it is divided by to be in the format's base unit.
-const fn base(unit: Unit) -> (&'static str, f64) {
+/// The format's base unit, and the divisor that converts to it.
+const fn base_unit(unit: Unit) -> (&'static str, f64) {
     match unit {
         Unit::Ns => ("seconds", 1e9),
         Unit::Bytes => ("bytes", 1.0),
         Unit::PerSecond => ("per_second", 1.0),
-        // What is counted: `count` ends the names of histograms' samples.
+        // Not `count`, the suffix of a histogram's samples: segments are all that is counted.
         Unit::Count => ("segments", 1.0),
     }
 }
 
-/// The head of a family. Its name ends in the unit, where there is one.
+/// Writes the head of a metric family. A name must end in its unit, if it has one.
 fn family(text: &mut String, name: &str, kind: &str, unit: Option<&str>, help: &str) {
     let _ = writeln!(text, "# TYPE {name} {kind}");
     if let Some(unit) = unit {
@@ -68,7 +67,7 @@ fn sample(text: &mut String, name: &str, labels: &[(&'static str, &str)], value:
     let _ = writeln!(text, "{name}{{{}}} {value}", labels.join(","));
 }
 
-/// A label's value between quotes. Control characters are shown by their codes.
+/// Escapes a label's value. Control characters are shown as their codes.
 fn escape(value: &str) -> String {
     clean(value).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -103,14 +102,15 @@ fn variants(text: &mut String, summary: &Summary) {
     family(text, "weighbridge_validity", "stateset", None, "Whether a variant's figures may be used.");
     for (variant, point) in each() {
         for state in VALIDITIES {
-            let labels = with(variant_labels(summary, variant, &point), "weighbridge_validity", state.name());
+            let labels =
+                with_label(variant_labels(summary, variant, &point), "weighbridge_validity", state.name());
             sample(text, "weighbridge_validity", &labels, f64::from(u8::from(variant.validity == state)));
         }
     }
     family(text, "weighbridge_doubt", "info", None, "What speaks against a variant's figures.");
     for (variant, point) in each() {
         for reason in &variant.reasons {
-            let labels = with(variant_labels(summary, variant, &point), "reason", reason);
+            let labels = with_label(variant_labels(summary, variant, &point), "reason", reason);
             sample(text, "weighbridge_doubt_info", &labels, 1.0);
         }
     }
@@ -126,7 +126,7 @@ fn variants(text: &mut String, summary: &Summary) {
     family(text, "weighbridge_errors", "counter", None, "Failed requests by kind.");
     for (variant, point) in each() {
         for kind in ErrorKind::ALL {
-            let labels = with(variant_labels(summary, variant, &point), "kind", kind.name());
+            let labels = with_label(variant_labels(summary, variant, &point), "kind", kind.name());
             sample(text, "weighbridge_errors_total", &labels, variant.errors_by_kind.get(kind) as f64);
         }
     }
@@ -146,25 +146,25 @@ fn cost_labels<'a>(summary: &'a Summary, cost: &'a Cost, point: &'a str) -> Labe
     ]
 }
 
-fn with<'a>(mut labels: Labels<'a>, name: &'static str, value: &'a str) -> Labels<'a> {
+fn with_label<'a>(mut labels: Labels<'a>, name: &'static str, value: &'a str) -> Labels<'a> {
     labels.push((name, value));
     labels
 }
 
-/// An estimate: the point, and the ends of its interval where there is one.
+/// Writes the point and, if there is an interval, its bounds.
 fn estimate(text: &mut String, name: &str, labels: &Labels<'_>, estimate: &Estimate, divisor: f64) {
     let level = estimate.level.to_string();
     let bounds = [("point", Some(estimate.point)), ("lower", estimate.lower), ("upper", estimate.upper)];
     for (bound, value) in bounds {
         if let Some(value) = value {
-            let labels = with(with(labels.clone(), "level", &level), "bound", bound);
+            let labels = with_label(with_label(labels.clone(), "level", &level), "bound", bound);
             sample(text, name, &labels, value / divisor);
         }
     }
 }
 
 fn figures(text: &mut String, summary: &Summary, quantity: Quantity) {
-    let (unit, divisor) = base(quantity.unit());
+    let (unit, divisor) = base_unit(quantity.unit());
     let name = format!("weighbridge_{}_{unit}", quantity.name());
     let mut rows = Vec::new();
     for variant in summary.variants.iter().filter(|variant| variant.validity != Validity::Invalid) {
@@ -177,13 +177,13 @@ fn figures(text: &mut String, summary: &Summary, quantity: Quantity) {
     family(text, &name, "gauge", Some(unit), &format!("{} of a variant.", capital(quantity)));
     for (variant, operation, figure) in rows {
         let point = point_text(&variant.point);
-        let labels = with(variant_labels(summary, variant, &point), "operation", operation);
+        let labels = with_label(variant_labels(summary, variant, &point), "operation", operation);
         estimate(text, &name, &labels, &figure, divisor);
     }
 }
 
 fn costs(text: &mut String, summary: &Summary, quantity: Quantity) {
-    let (unit, divisor) = base(quantity.unit());
+    let (unit, divisor) = base_unit(quantity.unit());
     let mine = || {
         let usable = |cost: &&Cost| cost.quantity == quantity && has_figures(cost);
         summary.costs.iter().filter(usable).map(|cost| (cost, point_text(&cost.point)))
@@ -212,14 +212,14 @@ fn capital(quantity: Quantity) -> String {
     crate::html::capital(&quantity.label())
 }
 
-/// What is concluded of every cost; one state of each is 1.
+/// One state of each verdict is 1, the others are 0.
 fn verdicts(text: &mut String, summary: &Summary) {
     family(text, "weighbridge_verdict", "stateset", None, "What a comparison concludes.");
     for cost in &summary.costs {
         let point = point_text(&cost.point);
         for state in VERDICTS {
-            let labels = with(cost_labels(summary, cost, &point), "quantity", cost.quantity.name());
-            let labels = with(labels, "weighbridge_verdict", state.name());
+            let labels = with_label(cost_labels(summary, cost, &point), "quantity", cost.quantity.name());
+            let labels = with_label(labels, "weighbridge_verdict", state.name());
             sample(text, "weighbridge_verdict", &labels, f64::from(u8::from(cost.verdict == state)));
         }
     }

@@ -1,5 +1,5 @@
-//! Runs in one row a variant: text for a terminal, JSON, CSV and Markdown. A figure stands with its interval, or
-//! says that it has none.
+//! Renders overviews, which have one row per variant of each run: text for a terminal, JSON, CSV and
+//! Markdown. A figure comes with its interval, or says that it has none.
 
 use weighbridge_model::estimate::{Unit, Validity};
 use weighbridge_model::overview::{Origin, Overview, OverviewFigure, OverviewRow};
@@ -12,19 +12,17 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, grouped, hanging};
 
-/// How many columns a row has.
 const COLUMNS: usize = 9;
-/// The headings of tables.
 const HEADS: [&str; COLUMNS] =
     ["", "requests", "failed", "retried", "sizes", "median", "p90", "transfer, median", "throughput"];
-/// What stands for a figure that there is none of, and for a count that nobody took.
+/// Shown for a missing figure or count.
 const ABSENT: &str = "-";
 
 pub fn json(overview: &Overview) -> String {
     json::pretty(overview)
 }
 
-/// For a terminal: a table where that has the room, else a paragraph a row.
+/// For a terminal: a table if it fits, else a paragraph per row.
 pub fn text(overview: &Overview, style: Style, columns: usize) -> String {
     let mut table = Table::new(
         [Align::Left, Align::Right, Align::Right, Align::Right]
@@ -50,7 +48,7 @@ pub fn text(overview: &Overview, style: Style, columns: usize) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A row where the terminal is narrow.
+/// A row for a narrow terminal.
 fn paragraph(row: &OverviewRow, style: Style, columns: usize) -> Vec<String> {
     let cells = cells(row);
     let mut lines = vec![style.paint(tone(row), &hanging("", &clean(&heading(row)), columns))];
@@ -73,7 +71,7 @@ fn paragraph(row: &OverviewRow, style: Style, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Who it is: the series, the point, and what must be known before its figures are used.
+/// The series, the point, and a doubt about its figures.
 fn heading(row: &OverviewRow) -> String {
     let mut text = row.name.clone();
     for value in row.point.values() {
@@ -93,7 +91,7 @@ fn tone(row: &OverviewRow) -> Tone {
     }
 }
 
-/// A row's cells; the first is for whoever names it.
+/// A row's cells; the first is left empty for the caller's heading.
 fn cells(row: &OverviewRow) -> [String; COLUMNS] {
     let sizes = match (row.size_from_bytes, row.size_to_bytes) {
         (Some(from), Some(to)) if from == to => display_bytes(from as f64),
@@ -113,7 +111,7 @@ fn cells(row: &OverviewRow) -> [String; COLUMNS] {
     ]
 }
 
-/// A time with its interval, and which time it is where that is not ping's own.
+/// A time with its interval, and which time it is.
 fn time(row: &OverviewRow, value: Option<OverviewFigure>) -> String {
     let shown = figure(value, |time| Unit::Ns.display(time));
     if value.is_none() { shown } else { format!("{shown} {}", row.time.name()) }
@@ -128,7 +126,7 @@ fn figure(value: Option<OverviewFigure>, shown: impl Fn(f64) -> String) -> Strin
     }
 }
 
-/// What the intervals are, and which time is which.
+/// Explains intervals and kinds of time.
 fn notes(overview: &Overview) -> Vec<String> {
     let has = |origin: Origin| overview.rows.iter().any(|row| row.origin == origin);
     let mut notes = Vec::new();
@@ -152,7 +150,6 @@ fn figures(row: &OverviewRow) -> [Option<OverviewFigure>; 4] {
     [row.median_ns, row.p90_ns, row.transfer_median_bytes_per_s, row.throughput_per_s]
 }
 
-/// Markdown: one table.
 pub fn markdown(overview: &Overview) -> String {
     let mut text = format!("| {} |\n", HEADS.join(" | "));
     text.push_str(&format!("|{}\n", " --- |".repeat(COLUMNS)));
@@ -167,7 +164,7 @@ pub fn markdown(overview: &Overview) -> String {
     text
 }
 
-/// CSV: base units, nothing rounded; absent figures and bounds are empty fields.
+/// Base units, not rounded; absent figures and bounds are empty fields.
 pub fn csv(overview: &Overview) -> String {
     const FIGURES: [&str; 4] = ["median", "p90", "transfer_median", "throughput"];
     const UNITS: [&str; 4] = ["ns", "ns", "bytes_per_s", "per_s"];

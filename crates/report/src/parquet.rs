@@ -1,5 +1,5 @@
-//! Tables as Apache Parquet, for data frames: one row group, columns as in CSV. Text is UTF-8, counts are 64-bit integers,
-//! figures double precision, and what CSV leaves empty is null.
+//! Tables as Apache Parquet, for data frames: one row group, with the columns of CSV. Text is UTF-8, counts
+//! are 64-bit integers, figures are double precision, and what CSV leaves empty is null.
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -12,7 +12,6 @@ use weighbridge_model::summary::Summary;
 
 use crate::columns::{self, Column, Read, TableName, TableSink};
 
-/// One table of a run as a whole file.
 pub(crate) fn table(
     table: TableName,
     summary: &Summary,
@@ -21,7 +20,6 @@ pub(crate) fn table(
     columns::write(table, summary, evidence, Parquet)
 }
 
-/// Writes Parquet.
 struct Parquet;
 
 impl TableSink for Parquet {
@@ -67,7 +65,7 @@ fn write_column<R>(
             let text = |row| read(row).map(|text| ByteArray::from(text.as_ref()));
             optional::<ByteArrayType>(open, rows.iter().map(text))
         }
-        // Counts of a run stay far below 2^63.
+        // Counts stay far below 2^63.
         Read::Count(read) => {
             let count = |row| read(row).map(|count| i64::try_from(count).unwrap_or(i64::MAX));
             optional::<Int64Type>(open, rows.iter().map(count))
@@ -80,7 +78,7 @@ fn write_column<R>(
     }
 }
 
-/// Values and, for each row, whether there is one.
+/// Writes a column that may have nulls.
 fn optional<T: DataType>(
     open: &mut SerializedColumnWriter<'_>,
     values: impl Iterator<Item = Option<T::T>>,

@@ -1,4 +1,4 @@
-//! Where the time of relayed requests went, in rows of words for every format.
+//! The parts of the time of relayed requests, as text rows for every format.
 
 use weighbridge_model::estimate::{Effect, Unit, Verdict};
 use weighbridge_model::id::PointLabel;
@@ -10,20 +10,19 @@ use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, hanging};
 use crate::words;
 
-/// At a terminal, sizes are shown where they are no more.
+/// A terminal shows sizes up to this many.
 const FEW_SIZES: usize = 3;
 
-/// Columns behind the part's name.
+/// Columns after the part's name.
 pub(crate) const HEADS: [&str; 5] = ["mean", "95 % interval", "p50", "mean against baseline", "verdict"];
 
-/// One row: the part in words, then the columns of [`HEADS`].
+/// The part in words, and the cells under [`HEADS`].
 pub(crate) struct PartRow {
     pub(crate) part: String,
     pub(crate) cells: [String; 5],
     pub(crate) tone: Tone,
 }
 
-/// The relays of a point.
 pub(crate) fn at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a RelayParts> {
     summary.relays.iter().filter(|relay| relay.point == *point).collect()
 }
@@ -32,7 +31,7 @@ pub(crate) fn rows(relay: &RelayParts) -> Vec<PartRow> {
     relay.parts.iter().map(|part| row(relay, part)).collect()
 }
 
-/// The rows of one relay by size: sizes in words with their parts.
+/// The rows of one relay, by range of sizes in words.
 pub(crate) fn sized(relay: &RelayParts) -> Vec<(String, Vec<PartRow>)> {
     let class_rows = |class: &weighbridge_model::parts::SizedParts| {
         let rows = class.parts.iter().map(|part| row(relay, part)).collect();
@@ -41,7 +40,7 @@ pub(crate) fn sized(relay: &RelayParts) -> Vec<(String, Vec<PartRow>)> {
     relay.sizes.iter().map(class_rows).collect()
 }
 
-/// Sizes in words: `64 B`, `100 B to 999 B`.
+/// `64 B`, `100 B to 999 B`
 pub(crate) fn range(from: u64, to: u64) -> String {
     let size = |bytes: u64| weighbridge_model::quantity::Bytes::new(bytes).to_string();
     if from == to { size(from) } else { format!("{} to {}", size(from), size(to)) }
@@ -89,7 +88,7 @@ fn name(part: TimePart, direct: Option<&str>) -> String {
     }
 }
 
-/// What the rows rest on, in a sentence.
+/// A sentence on the requests that the rows are computed from.
 pub(crate) fn basis(relay: &RelayParts) -> String {
     let mut text = format!("of {}", counted(relay.requests, "good reply").replace("replys", "replies"));
     if relay.left_out > 0 {
@@ -108,7 +107,7 @@ pub(crate) fn basis(relay: &RelayParts) -> String {
     text
 }
 
-/// The costs of the parts in a sentence; `None` where there are none.
+/// The costs of the parts in a sentence, if there are any.
 fn against(relay: &RelayParts) -> Option<String> {
     let part = |part: &PartTimes| {
         let (difference, verdict, _) = cost(part.cost.as_ref()?);
@@ -118,7 +117,7 @@ fn against(relay: &RelayParts) -> Option<String> {
     (!costs.is_empty()).then(|| format!("means against the baseline's: {}", costs.join(", ")))
 }
 
-/// The tables of a point's relays for a terminal; nothing where none told.
+/// The tables of a point's relays for a terminal.
 pub(crate) fn point_lines(relays: &[&RelayParts], style: Style, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for relay in relays {

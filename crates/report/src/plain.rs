@@ -1,6 +1,6 @@
-//! One cost as a sentence for a reader who decides, not one who measures: what takes longer, by how much, how sure.
+//! One cost as a sentence for a reader who decides: what takes longer, by how much, and how sure it is.
 //!
-//! It says no more than the verdict allows: what is undecided is said to be, and what is invalid has no figure.
+//! It says no more than the verdict allows: undecided costs are called so, and invalid ones have no figure.
 
 use weighbridge_model::estimate::{Phrase, Verdict};
 use weighbridge_model::summary::{Cost, Summary};
@@ -11,26 +11,25 @@ use crate::words;
 /// A piece of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Words of ours, and figures.
+    /// Fixed words, and figures.
     Words(String),
-    /// A name, without control characters.
+    /// A foreign name without control characters; not escaped for any format.
     Name(String),
-    /// The change that matters, to be set apart.
+    /// The change or verdict, to be emphasised.
     Strong(String),
 }
 
-/// The parts that every sentence of a cost is made of.
-struct Parts {
+struct SentenceParts {
     phrase: Phrase,
     variant: Piece,
     baseline: Piece,
-    /// ` of getPerson at 64 B`, where there are several.
+    /// ` of getPerson at 64 B`, see [`place`].
     place: String,
 }
 
-/// The sentence: `A typical request takes 20.9 % longer with go than with rust: +3.21 µs, 95 % interval [+3.09, +3.32].`
+/// `A typical request takes 20.9 % longer with go than with rust: +3.21 µs, 95 % interval [+3.09, +3.32].`
 pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
-    let parts = Parts {
+    let parts = SentenceParts {
         phrase: cost.quantity.phrase(),
         variant: Piece::Name(clean(&cost.variant)),
         baseline: Piece::Name(clean(words::baseline(summary, &cost.point))),
@@ -63,7 +62,7 @@ fn text(text: impl Into<String>) -> Piece {
     Piece::Words(text.into())
 }
 
-fn differs(parts: Parts, verdict: Verdict, change: &str, figures: &str) -> Vec<Piece> {
+fn differs(parts: SentenceParts, verdict: Verdict, change: &str, figures: &str) -> Vec<Piece> {
     let Phrase { subject, verb, more, less, .. } = parts.phrase;
     let comparative = if verdict == Verdict::Higher { more } else { less };
     let size = change.trim_start_matches(['+', '-']);
@@ -78,7 +77,7 @@ fn differs(parts: Parts, verdict: Verdict, change: &str, figures: &str) -> Vec<P
     ]
 }
 
-fn between(parts: Parts, verdict: &str, figures: &str) -> Vec<Piece> {
+fn between(parts: SentenceParts, verdict: &str, figures: &str) -> Vec<Piece> {
     vec![
         text("Between "),
         parts.variant,
@@ -90,7 +89,7 @@ fn between(parts: Parts, verdict: &str, figures: &str) -> Vec<Piece> {
     ]
 }
 
-fn undecided(parts: Parts, change: &words::Shown, margin: &str) -> Vec<Piece> {
+fn undecided(parts: SentenceParts, change: &words::Shown, margin: &str) -> Vec<Piece> {
     let ends = change.interval.as_ref().map(|ends| format!("{ends} %"));
     vec![
         text(format!("Whether {}{} differs between ", parts.phrase.thing, parts.place)),
@@ -103,7 +102,7 @@ fn undecided(parts: Parts, change: &words::Shown, margin: &str) -> Vec<Piece> {
     ]
 }
 
-fn unknown(parts: Parts, cost: &Cost) -> Vec<Piece> {
+fn unknown(parts: SentenceParts, cost: &Cost) -> Vec<Piece> {
     let reason = cost.reason.as_deref().map_or_else(|| cost.verdict.name().to_owned(), clean);
     vec![
         text(format!("Nothing can be said of {}{}, ", parts.phrase.thing, parts.place)),
@@ -114,7 +113,7 @@ fn unknown(parts: Parts, cost: &Cost) -> Vec<Piece> {
     ]
 }
 
-/// ` of getPerson at 64 B`: which operation and point, where there are several.
+/// ` of getPerson at 64 B`: the operation and the point, if there are several.
 fn place(summary: &Summary, cost: &Cost) -> String {
     let mut place = String::new();
     if words::several_operations(summary) {

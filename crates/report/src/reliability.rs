@@ -1,4 +1,4 @@
-//! What `weigh calibrate` found of a host, as text or JSON, and the line that later reports quote.
+//! Renders the calibration of a host as text or JSON, and the sentence that later reports quote.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
@@ -12,7 +12,7 @@ use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, hanging};
 use crate::{Format, FormatError, TextOptions, json, words};
 
-/// Quantities in the table of a terminal; JSON has them all.
+/// Quantities in the text's table; JSON has them all.
 const SHOWN: [Quantity; 5] = [
     Quantity::ResponseP50,
     Quantity::ResponseP99,
@@ -21,10 +21,9 @@ const SHOWN: [Quantity; 5] = [
     Quantity::CpuPerOperation,
 ];
 
-/// Quantities whose deviation from run to run a terminal shows.
+/// Quantities whose deviation from run to run the text shows.
 const RUN_TO_RUN: [Quantity; 3] = [Quantity::ResponseP50, Quantity::ResponseMean, Quantity::Throughput];
 
-/// The calibration in the format asked for.
 pub fn render(
     format: Format,
     calibration: &HostCalibration,
@@ -39,7 +38,6 @@ pub fn render(
     }
 }
 
-/// How text is laid out.
 struct Page {
     style: Style,
     columns: usize,
@@ -110,12 +108,12 @@ fn variant_lines(variant: &VariantReliability, headline: Quantity, page: &Page) 
     lines
 }
 
-/// `1 of 29 runs`.
+/// `1 of 29 runs`
 fn counted_of(share: &Share, word: &str) -> String {
     format!("{} of {}", share.hits, counted(u64::from(share.of), word))
 }
 
-/// `3.4 %, 95 % interval 0.09 to 17.8 %`.
+/// `3.4 %, 95 % interval 0.1 to 17.8 %`
 fn share_words(share: &Share) -> String {
     let percent = |value: f64| format!("{:.1}", 100.0 * value);
     format!(
@@ -155,7 +153,6 @@ fn planted(found: &Planted, headline: Quantity, page: &Page) -> String {
     page.folded("  ", &text)
 }
 
-/// A share in percent with two significant digits.
 fn percent(change: Ratio) -> String {
     let percent = 100.0 * change.get();
     let decimals = match percent.abs() {
@@ -196,16 +193,16 @@ fn spreads(quantities: &[QuantitySpread]) -> Table {
     table
 }
 
-/// What the second of two copies costs, quantity by quantity; `None` where no run of copies tells.
+/// What the second of two copies costs, by quantity; `None` if no run of copies has an estimate.
 fn positions(quantities: &[QuantitySpread]) -> Option<String> {
     let spread = |wanted: &Quantity| quantities.iter().find(|found| found.quantity == *wanted);
-    let said =
+    let words =
         |found: &QuantitySpread| Some(format!("{} {}", found.quantity, position(found.position.as_ref()?)));
-    let each: Vec<String> = SHOWN.iter().filter_map(spread).filter_map(said).collect();
+    let each: Vec<String> = SHOWN.iter().filter_map(spread).filter_map(words).collect();
     (!each.is_empty()).then(|| format!("position: the second of two copies costs {}", each.join("; ")))
 }
 
-/// `+0.02 % [−0.01 %, +0.05 %]`.
+/// `+0.02 % [-0.01, +0.05]`
 fn position(found: &Estimate) -> String {
     let shown = words::change(found);
     format!("{}{}", shown.point, shown.interval.map(|interval| format!(" {interval}")).unwrap_or_default())
@@ -229,7 +226,6 @@ fn noise(source: &NoiseSource, page: &Page) -> [String; 2] {
     ]
 }
 
-/// How old something is, in the largest unit that fits.
 fn age(age: Nanoseconds) -> String {
     let seconds = age.as_nanos() / 1_000_000_000;
     match seconds {
@@ -240,7 +236,7 @@ fn age(age: Nanoseconds) -> String {
     }
 }
 
-/// The quote in one sentence, for the part of a report that says why to believe it.
+/// The quote of a host's calibration in one sentence.
 pub(crate) fn quote(quote: &CalibrationQuote) -> String {
     let mut facts = Vec::new();
     if let Some(share) = &quote.false_alarms {
@@ -272,17 +268,17 @@ mod tests {
 
     #[test]
     fn shares_keep_two_digits() {
-        let told = |value: f64| percent(Ratio::new(value));
+        let shown = |value: f64| percent(Ratio::new(value));
         assert_eq!(
-            (told(0.123), told(0.0123), told(0.00123)),
+            (shown(0.123), shown(0.0123), shown(0.00123)),
             ("12 %".into(), "1.2 %".into(), "0.12 %".into())
         );
     }
 
     #[test]
-    fn ages_are_told_in_units_that_fit() {
-        let told = |seconds: u64| age(Nanoseconds::from_secs(seconds));
-        assert_eq!((told(5), told(150)), ("just now".into(), "2 minutes ago".into()));
-        assert_eq!((told(7_300), told(200_000)), ("2 hours ago".into(), "2 days ago".into()));
+    fn ages_have_units_that_fit() {
+        let shown = |seconds: u64| age(Nanoseconds::from_secs(seconds));
+        assert_eq!((shown(5), shown(150)), ("just now".into(), "2 minutes ago".into()));
+        assert_eq!((shown(7_300), shown(200_000)), ("2 hours ago".into(), "2 days ago".into()));
     }
 }

@@ -1,4 +1,4 @@
-//! JSON schemas of everything that is printed or stored as JSON for programs, generated from the types.
+//! JSON schemas of what is printed or stored as JSON, generated from the types.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,29 +14,19 @@ use crate::html::PageData;
 use crate::json;
 use crate::load::LoadSummary;
 
-/// A kind of JSON with a published schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schema {
-    /// `summary.json`, and what `run`, `compare` and `export` print.
     Summary,
-    /// `detail.json`: what charts draw.
     Detail,
-    /// One line of `events.jsonl`.
     Event,
-    /// `plan.json`, and what `plan` prints as JSON.
     Plan,
-    /// `environment.json`: host, programs and toolchains of a run.
     Environment,
-    /// What `load` prints of one URL.
     Load,
-    /// What `calibrate` prints.
     Calibration,
-    /// The data inside a page.
     Page,
 }
 
 impl Schema {
-    /// Every schema, in the order of lists.
     pub const ALL: [Self; 8] = [
         Self::Summary,
         Self::Detail,
@@ -48,7 +38,7 @@ impl Schema {
         Self::Page,
     ];
 
-    /// The name by which it is asked for, and of its file in `docs/schema`.
+    /// Also the name of its file in `docs/schema`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Summary => "summary",
@@ -62,7 +52,7 @@ impl Schema {
         }
     }
 
-    /// What JSON it describes, in a line.
+    /// One line on the JSON that it describes.
     pub const fn describes(self) -> &'static str {
         match self {
             Self::Summary => "summary.json, and what run, compare and export print as JSON",
@@ -76,7 +66,7 @@ impl Schema {
         }
     }
 
-    /// The schema itself, pretty-printed with a final newline.
+    /// Indented, with a final newline.
     pub fn text(self) -> String {
         json::pretty(&match self {
             Self::Summary => schemars::schema_for!(Summary),
@@ -84,7 +74,7 @@ impl Schema {
             Self::Event => schemars::schema_for!(TimedEvent),
             Self::Plan => schemars::schema_for!(PlanFile),
             Self::Environment => schemars::schema_for!(Environment),
-            // Never read back, so that what is left out where there is nothing to say is not required.
+            // It is never read back, so fields that may be left out are not required.
             Self::Load => SchemaSettings::draft2020_12()
                 .for_serialize()
                 .into_generator()

@@ -1,36 +1,32 @@
-//! Colour with meaning: worse, better, undecided. Whether there is colour at all is the caller's decision; a reader
-//! without it loses nothing, because every colour stands beside its word.
+//! Colours for text with a meaning. The caller decides whether there are any; no information is lost without
+//! them, because every colour comes with a word.
 
-/// Whether text carries ANSI colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// None.
+    /// Without colours.
     Plain,
-    /// ANSI escape sequences.
+    /// With ANSI escape sequences.
     Ansi,
 }
 
-/// What a piece of text means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing in particular.
     Plain,
-    /// A heading or the headline.
+    /// A heading, or the headline.
     Strong,
     /// The variant does better than the baseline.
     Better,
     /// The variant does worse than the baseline.
     Worse,
-    /// It cannot be said, or was withheld.
+    /// Undecided, withheld or suspect.
     Undecided,
-    /// Figures must not be used.
+    /// Invalid figures, or failures.
     Problem,
-    /// Beside the point.
+    /// Less important.
     Secondary,
 }
 
 impl Style {
-    /// `text` in the colour of `tone`.
     pub fn paint(self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Plain => return text.to_owned(),

@@ -1,30 +1,25 @@
-//! Columns of text, aligned. Knows nothing of results.
+//! Tables of text with aligned columns.
 
 use crate::style::{Style, Tone};
 use crate::text::{Wide, columns, fold};
 
-/// On which side a column's text is flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     Left,
     Right,
 }
 
-/// One cell: its text and what it means.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// Its text, harmless already.
+    /// Foreign text must be [clean](crate::text::clean).
     pub text: String,
-    /// What it means.
     pub tone: Tone,
 }
 
 impl Cell {
-    /// A cell that means nothing in particular.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), tone: Tone::Plain }
     }
-    /// A cell that means something.
     pub fn toned(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
@@ -33,12 +28,12 @@ impl Cell {
 #[derive(Debug)]
 enum TableRow {
     Cells(Vec<Cell>),
-    /// A label in the first column, then text over all others.
+    /// A label in the first column, and text across all others.
     Spanning(String, Cell),
     Line(String),
 }
 
-/// Rows of cells with common column widths, and lines between them that take no part in the columns.
+/// Rows of cells with common column widths, and lines between them that do not affect the widths.
 #[derive(Debug)]
 pub struct Table {
     align: Vec<Align>,
@@ -47,22 +42,22 @@ pub struct Table {
 }
 
 impl Table {
-    /// No rows yet; columns `gap` spaces apart.
+    /// An empty table whose columns are `gap` spaces apart.
     pub fn new(align: impl Into<Vec<Align>>, gap: usize) -> Self {
         Self { align: align.into(), gap, rows: Vec::new() }
     }
 
-    /// Adds a row; cells beyond the known columns are flush left.
+    /// Adds a row; cells beyond the known columns are aligned left.
     pub fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(TableRow::Cells(row));
     }
 
-    /// Adds a row whose text has all columns but the first, folded where it is long.
+    /// Adds a row whose text spans all columns but the first, folded if it is long.
     pub fn span(&mut self, label: impl Into<String>, text: Cell) {
         self.rows.push(TableRow::Spanning(label.into(), text));
     }
 
-    /// Adds a line, kept as it is.
+    /// Adds a line that is printed as it is.
     pub fn line(&mut self, line: impl Into<String>) {
         self.rows.push(TableRow::Line(line.into()));
     }
@@ -80,14 +75,14 @@ impl Table {
         (0..count).map(width).collect()
     }
 
-    /// Columns of the widest row of cells.
+    /// Width of the widest row of cells.
     pub fn width(&self) -> usize {
         let used: Vec<usize> = self.widths().into_iter().filter(|width| *width > 0).collect();
         used.iter().sum::<usize>() + self.gap * used.len().saturating_sub(1)
     }
 
-    /// The lines, without trailing blanks; columns empty in every row take no room. Spanning text is folded to `most`
-    /// columns.
+    /// The lines, without trailing blanks. Columns that are empty in every row take no space; spanning text
+    /// is folded to `most` columns.
     pub fn lines(&self, style: Style, most: usize) -> Vec<String> {
         let widths = self.widths();
         let first = widths.first().copied().unwrap_or(0);

@@ -1,6 +1,6 @@
-//! The verdict table at a terminal: alarms, the headline in words, absolute figures, one quantity a line, findings,
-//! and where the run lies. Fits 80 columns unless a name alone is longer. Of many variants the table of each is left to the
-//! report, which the last lines name: a screen of headlines and figures is read, five hundred lines are not.
+//! The result of a run for a terminal: alarms, the headline in words, absolute figures, one quantity per
+//! line, findings, and the run's path. It fits 80 columns unless a path is longer. With many variants, the
+//! table of each pair is left to the report, because nobody reads five hundred lines.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::finding::{self, BEST_BY_SIZE, CLIFF, LAYERS_INTERACT};
@@ -10,26 +10,26 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, carried, layering, legs, names, parts, reliability, words};
+use crate::{TextOptions, goodput, layering, legs, names, parts, reliability, words};
 
-/// From this width on the interval of the ratio is shown as well.
+/// From this width on, the interval of the ratio is shown too.
 const WIDE: usize = 100;
-/// Columns of a line that names leave to other words: ` against `, ` (baseline)`.
+/// Columns for the words beside two names: ` against `, ` (baseline)`.
 const NAME_ROOM: usize = 20;
 const HEADLINE_MARK: &str = "▸ ";
 const NO_MARK: &str = "  ";
-/// With more pairs than these only the headline of each is told.
+/// With more pairs than this, only the headline of each is shown.
 const PAIRS_MOST: usize = 6;
-/// Findings of which each is a result of its own.
+/// Names of findings that are results, which are never listed in short.
 const RESULTS: [&str; 2] = [CLIFF, LAYERS_INTERACT];
-/// How many findings that say which variant is best at which size stand with the verdict: of each point and operation there
-/// is one.
+/// Up to this many [`BEST_BY_SIZE`] findings are shown with the headline; there is one per point and
+/// operation.
 const ADVICE_MOST: usize = 3;
 
-/// The result of one run for people, with a final newline.
+/// The whole text, with a final newline.
 pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
     let columns = options.width();
-    // Two names stand in a line, with a few words.
+    // Lines hold two names and a few words.
     let summary = &names::shortened(summary, (columns - NAME_ROOM) / 2);
     let page = Page { summary, style: options.style, columns, every_pair: options.every_pair };
     let mut lines = page.opening();
@@ -52,18 +52,17 @@ impl Page<'_> {
         hanging(lead, text, self.columns)
     }
 
-    /// Folded, each line dim by itself.
+    /// Folded; each line is dimmed by itself.
     fn secondary(&self, text: &str) -> String {
         let folded = self.folded("", text);
         folded.lines().map(|line| self.style.paint(Tone::Secondary, line)).collect::<Vec<_>>().join("\n")
     }
 
-    /// Alarms, title and the headline's sentences.
     fn opening(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for alarm in words::alarms(self.summary) {
             lines.push(self.style.paint(Tone::Problem, &alarm.line));
-            lines.extend(alarm.of.iter().map(|text| self.folded("  ", text)));
+            lines.extend(alarm.details.iter().map(|text| self.folded("  ", text)));
         }
         let quick = if self.summary.quick { " (quick: few blocks, short warm-up)" } else { "" };
         let title = format!("{}{quick}", clean(&self.summary.title));
@@ -79,18 +78,18 @@ impl Page<'_> {
         lines
     }
 
-    /// Which variant for which size: what a run over sizes is made for, so it stands with the verdict.
+    /// Which variant is best at which size. It comes with the headline, because runs over sizes are made to
+    /// find it.
     fn advice(&self) -> Vec<String> {
-        let of = self.summary.findings.iter().filter(|finding| finding.name == BEST_BY_SIZE);
+        let advice = self.summary.findings.iter().filter(|finding| finding.name == BEST_BY_SIZE);
         let line = |finding: &Finding| {
             let subject =
                 if finding.subject.is_empty() { String::new() } else { format!(", {}", finding.subject) };
             self.folded("", &clean(&format!("{BEST_BY_SIZE}{subject}: {}", finding.evidence)))
         };
-        of.take(ADVICE_MOST).map(line).collect()
+        advice.take(ADVICE_MOST).map(line).collect()
     }
 
-    /// Absolute figures of a point's variants.
     fn figures(&self, point: &Point<'_>) -> Vec<String> {
         let mut lines = Vec::new();
         let heading = words::point_heading(point.label, point.condition);
@@ -106,7 +105,7 @@ impl Page<'_> {
             lines.extend(self.runtimes(point));
             return lines;
         }
-        // Long names would push the figures apart: each then stands on a line of its own.
+        // If names are too long for the table, each gets a line of its own.
         let narrow = figures_table(&point.variants, false).lines(self.style, self.columns);
         let mut rows = narrow.into_iter();
         lines.extend(rows.next());
@@ -117,16 +116,15 @@ impl Page<'_> {
         lines
     }
 
-    /// What the run-times of a point's variants saw of the machine.
+    /// What the runtimes of a point's variants reported of the machine.
     fn runtimes(&self, point: &Point<'_>) -> Vec<String> {
-        let told = |variant: &&VariantSummary| {
-            let saw = words::runtime(variant)?;
-            Some(self.secondary(&format!("{} saw {}", clean(&variant.name), clean(&saw))))
+        let line = |variant: &&VariantSummary| {
+            let runtime = words::runtime(variant)?;
+            Some(self.secondary(&format!("{} saw {}", clean(&variant.name), clean(&runtime))))
         };
-        point.variants.iter().filter_map(told).collect()
+        point.variants.iter().filter_map(line).collect()
     }
 
-    /// Whether there are too many pairs for a table of each.
     fn is_brief(&self, points: &[Point<'_>]) -> bool {
         !self.every_pair && points.iter().map(|point| point.pairs.len()).sum::<usize>() > PAIRS_MOST
     }
@@ -138,7 +136,7 @@ impl Page<'_> {
         self.folded("", &heading)
     }
 
-    /// Points, their figures and costs; the columns of costs line up over all of them.
+    /// Points, their figures and costs, in one table, so that columns are aligned over all points.
     fn body(&self) -> Vec<String> {
         let points = view::points(self.summary);
         let layouts = [(Names::Full, 2), (Names::Full, 1), (Names::Short, 1)];
@@ -165,21 +163,21 @@ impl Page<'_> {
                 }
             }
             let stamped = legs::variant_lines(&point.variants, self.style, self.columns);
-            let told = parts::point_lines(&parts::at(self.summary, point.label), self.style, self.columns);
-            let used = carried::point_lines(self.summary, point.label, self.style, self.columns);
-            let told = told.into_iter().filter(|_| !self.is_brief(points));
+            let relayed = parts::point_lines(&parts::at(self.summary, point.label), self.style, self.columns);
+            let used = goodput::point_lines(self.summary, point.label, self.style, self.columns);
+            let relayed = relayed.into_iter().filter(|_| !self.is_brief(points));
             let layers = layering::point_lines(self.summary, point.label, self.style, self.columns);
-            stamped.into_iter().chain(told).chain(used).chain(layers).for_each(|line| table.line(line));
+            stamped.into_iter().chain(relayed).chain(used).chain(layers).for_each(|line| table.line(line));
         }
         let over = layering::over_points(self.summary, self.style, self.columns);
         over.into_iter().for_each(|line| table.line(line));
         table
     }
 
-    /// One cost with its reason, or one line for costs without figures that share a reason.
+    /// A cost with its reason, or one line for several costs without figures that share a reason.
     fn group(&self, table: &mut Table, group: &[&Cost], names: Names) {
         let cost = group[0];
-        let reason = cost.reason.as_deref().map(|reason| clean(self.in_short(reason)));
+        let reason = cost.reason.as_deref().map(|reason| clean(self.short_reason(reason)));
         if !words::has_figures(cost) {
             let mark = if group.iter().any(|cost| cost.headline) { HEADLINE_MARK } else { NO_MARK };
             let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -189,7 +187,7 @@ impl Page<'_> {
         }
         table.push(self.cost_row(cost, names));
         match reason {
-            // Under the verdict where it fits there; else under the row.
+            // Under the verdict if it fits there, else under the row.
             Some(reason) if columns(&reason) <= columns(Verdict::NoRelevantDifference.name()) => {
                 let mut row = vec![Cell::new(""); 5];
                 row.push(Cell::new(reason));
@@ -200,10 +198,10 @@ impl Page<'_> {
         }
     }
 
-    /// A reason that a finding below tells whole is told by its name alone.
-    fn in_short<'r>(&self, reason: &'r str) -> &'r str {
-        let told = |name: &str| self.summary.findings.iter().any(|finding| finding.name == name);
-        finding::head(reason).filter(|head| told(head.name)).map_or(reason, |head| head.text)
+    /// Only the name of a reason that a finding below states in full.
+    fn short_reason<'r>(&self, reason: &'r str) -> &'r str {
+        let is_finding = |name: &str| self.summary.findings.iter().any(|finding| finding.name == name);
+        finding::head(reason).filter(|head| is_finding(head.name)).map_or(reason, |head| head.text)
     }
 
     fn cost_row(&self, cost: &Cost, names: Names) -> Vec<Cell> {
@@ -225,15 +223,14 @@ impl Page<'_> {
         ]
     }
 
-    /// Findings, how to read the table, the goal, and where the run lies.
     fn closing(&self, place: Option<&str>) -> Vec<String> {
         let brief = self.is_brief(&view::points(self.summary));
         let alike = |a: &Finding, b: &Finding| {
             (a.severity, &a.name) == (b.severity, &b.name) && (brief || a.remedy == b.remedy)
         };
-        let told = |finding: &&Finding| finding.name == BEST_BY_SIZE;
-        let is_above = self.summary.findings.iter().filter(told).count() <= ADVICE_MOST;
-        let left = self.summary.findings.iter().filter(|finding| !(is_above && told(finding)));
+        let is_advice = |finding: &&Finding| finding.name == BEST_BY_SIZE;
+        let is_above = self.summary.findings.iter().filter(is_advice).count() <= ADVICE_MOST;
+        let left = self.summary.findings.iter().filter(|finding| !(is_above && is_advice(finding)));
         let left: Vec<Finding> = left.cloned().collect();
         let mut lines: Vec<String> =
             alike_together(&left, alike).iter().flat_map(|findings| self.findings(findings)).collect();
@@ -255,7 +252,6 @@ impl Page<'_> {
         lines
     }
 
-    /// Findings of one kind, with their common remedy.
     fn findings(&self, findings: &[&Finding]) -> Vec<String> {
         let finding = findings[0];
         let brief = findings.len() > 1
@@ -297,7 +293,7 @@ impl Page<'_> {
     }
 }
 
-/// How much of a quantity's name there is room for.
+/// How much of a quantity's name is shown.
 #[derive(Debug, Clone, Copy)]
 enum Names {
     Full,
@@ -313,7 +309,7 @@ impl Names {
     }
 }
 
-/// Costs in order; neighbours without figures that share verdict and reason form one group.
+/// Groups neighbouring costs without figures that share verdict and reason.
 fn groups<'a>(costs: impl Iterator<Item = &'a Cost>) -> Vec<Vec<&'a Cost>> {
     let alike = |a: &Cost, b: &Cost| {
         !words::has_figures(a)
@@ -331,7 +327,7 @@ fn groups<'a>(costs: impl Iterator<Item = &'a Cost>) -> Vec<Vec<&'a Cost>> {
     groups
 }
 
-/// Findings in their order, each with those like it that come later.
+/// Groups findings that are alike, in the order of their first.
 fn alike_together(findings: &[Finding], alike: impl Fn(&Finding, &Finding) -> bool) -> Vec<Vec<&Finding>> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {
@@ -343,7 +339,6 @@ fn alike_together(findings: &[Finding], alike: impl Fn(&Finding, &Finding) -> bo
     groups
 }
 
-/// How to read the table, in one sentence.
 fn reading(summary: &Summary) -> String {
     if words::is_imported(summary) {
         return "imported: measured by another program, each series once; no intervals".to_owned();
@@ -372,8 +367,7 @@ fn name_of(variant: &VariantSummary) -> String {
     if marks.is_empty() { name } else { format!("{name} ({})", marks.join(", ")) }
 }
 
-/// p50, p99, throughput, CPU per operation, memory, requests and errors of each variant; without names where those
-/// stand on lines of their own.
+/// Absolute figures of each variant; `named` is false if names are on lines of their own.
 fn figures_table(variants: &[&VariantSummary], named: bool) -> Table {
     let mut align = vec![Align::Right; 8];
     align[0] = Align::Left;

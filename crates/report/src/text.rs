@@ -1,9 +1,9 @@
-//! Foreign text made harmless for people's eyes, and text folded or cut to a width. Knows nothing of results.
+//! Makes foreign text safe to show, and folds or cuts text to a width.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// `text` without control and direction-changing characters, each shown as its code (`\u{1b}`): a service's name
-/// must not move the cursor or turn a line round.
+/// Replaces control and direction-changing characters by their codes (`\u{1b}`): a service's name must not
+/// move the cursor or reverse a line.
 pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -18,25 +18,25 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// Columns that `text` takes at a terminal: one a character, two of wide ones, none of those that combine.
+/// Columns that `text` takes in a terminal: two for wide characters, none for combining ones.
 pub fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// `text` in at most so many columns; what is cut out of its middle is marked by `…`, since names of one kind differ at
-/// their ends.
+/// Cuts `text` to at most `most` columns. It is cut in the middle, marked by `…`, because similar names
+/// differ at their ends.
 pub fn shorten(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();
     }
     let left = most.saturating_sub(1);
-    let head = taken(text.chars(), left.div_ceil(2));
-    let tail: String = taken(text.chars().rev(), left - columns(&head)).chars().rev().collect();
+    let head = prefix_within(text.chars(), left.div_ceil(2));
+    let tail: String = prefix_within(text.chars().rev(), left - columns(&head)).chars().rev().collect();
     if most == 0 { String::new() } else { format!("{head}…{tail}") }
 }
 
-/// As many of the characters as take at most so many columns.
-fn taken(characters: impl Iterator<Item = char>, most: usize) -> String {
+/// The longest prefix of at most `most` columns.
+fn prefix_within(characters: impl Iterator<Item = char>, most: usize) -> String {
     let mut width = 0;
     let fits = |c: &char| {
         width += c.width().unwrap_or(0);
@@ -45,16 +45,16 @@ fn taken(characters: impl Iterator<Item = char>, most: usize) -> String {
     characters.take_while(fits).collect()
 }
 
-/// What becomes of a word that is wider than a line.
+/// How [`fold`] handles a word that is wider than a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wide {
-    /// It is cut in its middle: names and other text for the eye.
+    /// Cut in the middle: names and other text to read.
     Cut,
-    /// It stands alone, however long: what is copied, such as a path, must be whole.
+    /// Left whole on a line of its own: text to copy, such as a path.
     Whole,
 }
 
-/// `lead` and `text` folded at spaces into lines of at most `width` columns, later lines after `indent`.
+/// Folds `lead` and `text` at spaces into lines of at most `width` columns; later lines begin with `indent`.
 pub fn fold(text: &str, lead: &str, indent: &str, width: usize, wide: Wide) -> Vec<String> {
     let mut lines = vec![lead.to_owned()];
     let mut is_fresh = true;
@@ -74,12 +74,12 @@ pub fn fold(text: &str, lead: &str, indent: &str, width: usize, wide: Wide) -> V
     lines
 }
 
-/// [`fold`] as one text, later lines indented by the width of `lead`, at least by two.
+/// [`fold`] as one text; later lines are indented by the width of `lead`, at least by 2.
 pub fn hanging(lead: &str, text: &str, width: usize) -> String {
     folded(lead, text, width, Wide::Cut)
 }
 
-/// [`hanging`] with every word whole.
+/// [`hanging`] that cuts no word.
 pub fn hanging_whole(lead: &str, text: &str, width: usize) -> String {
     folded(lead, text, width, Wide::Whole)
 }
@@ -88,7 +88,7 @@ fn folded(lead: &str, text: &str, width: usize, wide: Wide) -> String {
     fold(text, lead, &" ".repeat(columns(lead).max(2)), width, wide).join("\n").trim_end().to_owned()
 }
 
-/// A count with its thousands apart: `1,204,332`.
+/// `1,204,332`
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -101,7 +101,7 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
-/// `1 block`, `6 blocks`.
+/// `1 block`, `6 blocks`
 pub fn counted(count: u64, word: &str) -> String {
     format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(shorten("http://127.0.0.1:8080/", 12), "http:/…8080/");
         assert_eq!((shorten("abcdef", 4), shorten("abcdef", 1)), ("ab…f".into(), "…".into()));
         assert_eq!(shorten("abcdef", 0), "");
-        // Wide characters take two columns, so that one may be left over.
+        // Wide characters take two columns, so one column may stay empty.
         assert_eq!(shorten("測定測定測定", 8), "測定…定");
         for most in 0..30 {
             assert!(columns(&shorten("service-測-with-a-long-name", most)) <= most);

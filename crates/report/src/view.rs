@@ -1,4 +1,4 @@
-//! A summary in the order in which it is read: point by point, variant by variant. Only arranges, computes nothing.
+//! Arranges a summary in reading order, by point and then by variant. Computes nothing.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::id::PointLabel;
@@ -6,17 +6,15 @@ use weighbridge_model::summary::{Cost, Figure, Summary, VariantSummary};
 
 use crate::words;
 
-/// One point with all that is said of it.
 pub(crate) struct Point<'a> {
     pub(crate) label: &'a PointLabel,
-    /// Workload, load model and connections in words, where the summary has one text per point.
+    /// Workload, load model and connections in words, if the summary has one text per point.
     pub(crate) condition: Option<&'a str>,
-    /// Baseline first, as in the summary.
+    /// In the order of the summary, baseline first.
     pub(crate) variants: Vec<&'a VariantSummary>,
     pub(crate) pairs: Vec<Pair<'a>>,
 }
 
-/// One variant against the baseline at one point.
 pub(crate) struct Pair<'a> {
     pub(crate) variant: &'a str,
     pub(crate) baseline: &'a str,
@@ -24,13 +22,13 @@ pub(crate) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The operations in order of appearance.
+    /// In order of appearance.
     pub(crate) fn operations(&self) -> Vec<&str> {
         distinct(self.costs.iter().map(|cost| cost.operation.as_str()))
     }
 }
 
-/// The summary's points in order of appearance.
+/// In order of appearance.
 pub(crate) fn points(summary: &Summary) -> Vec<Point<'_>> {
     let of_variants = summary.variants.iter().map(|variant| &variant.point);
     let labels = distinct(of_variants.chain(summary.costs.iter().map(|cost| &cost.point)));
@@ -55,7 +53,6 @@ fn pairs<'a>(summary: &'a Summary, label: &'a PointLabel) -> Vec<Pair<'a>> {
     each.collect()
 }
 
-/// A variant's figure of one quantity and operation.
 pub(crate) fn figure<'a>(
     variant: &'a VariantSummary,
     operation: &str,
@@ -64,15 +61,14 @@ pub(crate) fn figure<'a>(
     variant.figures.iter().find(|figure| figure.quantity == quantity && figure.operation == operation)
 }
 
-/// A variant's figure of one quantity over all its operations, or of its only one.
+/// A variant's estimate over all operations, or of its only one.
 pub(crate) fn overall(variant: &VariantSummary, quantity: Quantity) -> Option<&Estimate> {
     let figures = || variant.figures.iter().filter(|figure| figure.quantity == quantity);
     let all = figures().find(|figure| figure.operation == "all");
     all.or_else(|| figures().next()).and_then(|figure| figure.estimate.as_ref())
 }
 
-/// A variant's p50 where one is told: of response times, or of service times where nothing is known of the others, as of what
-/// another program measured.
+/// A variant's p50 of response times, or of service times if it has no response times, as in imported logs.
 pub(crate) fn typical(variant: &VariantSummary) -> Option<&Estimate> {
     let has_response = variant.figures.iter().any(|figure| figure.quantity == Quantity::ResponseP50);
     overall(variant, if has_response { Quantity::ResponseP50 } else { Quantity::ServiceP50 })

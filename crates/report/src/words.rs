@@ -1,7 +1,7 @@
-//! How a figure, an interval and a verdict are put into words; the same in every format for people.
+//! Puts figures, intervals and verdicts into words, the same in every format for people.
 //!
-//! Rounding for a reader is all that happens here. An interval decides the digits: they end where its half-width
-//! begins, and no bound other than zero is ever rounded to zero, because its sign carries the verdict.
+//! Only rounding happens here. An interval decides the digits: they end where its half-width begins, and no
+//! bound other than zero is rounded to zero, because its sign carries the verdict.
 
 use weighbridge_model::estimate::{Effect, Estimate, Unit, Validity, Verdict};
 use weighbridge_model::id::PointLabel;
@@ -13,31 +13,28 @@ use weighbridge_model::summary::{Cost, Summary, VariantSummary};
 use crate::style::Tone;
 use crate::text::clean;
 
-/// A figure and its interval as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// `+20.1 µs`
     pub point: String,
-    /// `[+19.8, +20.4]`, where there is one.
+    /// `[+19.8, +20.4]`
     pub interval: Option<String>,
 }
 
-/// Whether a figure's sign is always written.
+/// When a figure's sign is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Always,
     Negative,
 }
 
-/// A unit's scale for a reader: what a figure is divided by, the text after it, and the decimals that make three
-/// digits of it.
+/// How figures of one magnitude are shown.
 pub(crate) struct UnitScale {
     pub(crate) divisor: f64,
     pub(crate) suffix: &'static str,
     decimals: usize,
 }
 
-/// The scale that suits figures of this magnitude.
 pub(crate) fn scale(unit: Unit, magnitude: f64) -> UnitScale {
     let steps: &[(f64, f64, &'static str)] = match unit {
         Unit::Ns => &[(999.5e6, 1e9, " s"), (999.5e3, 1e6, " ms"), (999.5, 1e3, " µs"), (0.0, 1.0, " ns")],
@@ -63,7 +60,7 @@ pub(crate) fn scale(unit: Unit, magnitude: f64) -> UnitScale {
     UnitScale { divisor: fits.1, suffix: fits.2, decimals }
 }
 
-/// Decimals that show the first digit of `half_width`, and the second where the first is a 1.
+/// Decimals that show the first digit of `half_width`, and the second if the first is a 1.
 fn decimals_of(half_width: f64) -> usize {
     if half_width <= 0.0 || !half_width.is_finite() {
         return 0;
@@ -87,7 +84,7 @@ fn number(value: f64, decimals: usize, sign: Sign) -> String {
     if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
 }
 
-/// `estimate`, already divided by its scale, as text.
+/// Writes point, lower and upper bound, already divided by their scale.
 fn shown(estimate: [f64; 3], suffix: &str, interval: bool, fallback: usize, sign: Sign) -> Shown {
     let [point, lower, upper] = estimate;
     if !point.is_finite() {
@@ -135,7 +132,7 @@ pub(crate) fn change(ratio: &Estimate) -> Shown {
     shown([point, percent(lower), percent(upper)], " %", ratio.interval().is_some(), fallback, Sign::Always)
 }
 
-/// A change in parts of 1 and the bounds of its interval, where it has one: 1.31 is `+131 %`.
+/// A change as a share, with the bounds of its interval: 1.31 is `+131 %`.
 pub fn change_of(point: f64, bounds: Option<(f64, f64)>) -> Shown {
     change(&Estimate {
         point: point + 1.0,
@@ -147,7 +144,7 @@ pub fn change_of(point: f64, bounds: Option<(f64, f64)>) -> Shown {
     })
 }
 
-/// `higher (worse)`, `undecided` …
+/// `higher (worse)`
 pub(crate) fn verdict(cost: &Cost) -> String {
     match cost.effect {
         Some(Effect::Better) => format!("{} (better)", cost.verdict.name()),
@@ -156,7 +153,6 @@ pub(crate) fn verdict(cost: &Cost) -> String {
     }
 }
 
-/// What a verdict means to the reader.
 pub(crate) fn tone(cost: &Cost) -> Tone {
     match (cost.verdict, cost.effect) {
         (Verdict::Invalid, _) => Tone::Problem,
@@ -167,15 +163,15 @@ pub(crate) fn tone(cost: &Cost) -> Tone {
     }
 }
 
-/// Whether a cost has figures a reader may use.
+/// Whether a cost has figures that a reader may use.
 pub(crate) fn has_figures(cost: &Cost) -> bool {
     cost.difference.is_some() && !matches!(cost.verdict, Verdict::Invalid | Verdict::Withheld)
 }
 
-/// A point in words: `64 B`, `connections 4, keep_alive true, 64 B`; empty where the experiment has one point.
+/// A point in words: `connections 4, keep_alive true, 64 B`; empty if the experiment has one point.
 pub fn point(label: &PointLabel) -> String {
     let words = label.iter().map(|(key, value)| {
-        // A bare number does not say what it counts, nor `true` what is so; a number with a unit does.
+        // A number with a unit needs no key; a bare number or `true` does.
         let has_digit = value.chars().any(|c| c.is_ascii_digit());
         if has_digit && value.chars().any(char::is_alphabetic) {
             clean(value)
@@ -186,7 +182,7 @@ pub fn point(label: &PointLabel) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What stands above a point: its condition, led by the point where the condition does not name it.
+/// The heading of a point: its condition, after the point if the condition does not name it.
 pub(crate) fn point_heading(label: &PointLabel, condition: Option<&str>) -> String {
     let (point, condition) = (point(label), clean(condition.unwrap_or_default()));
     match (point.is_empty(), condition.is_empty()) {
@@ -197,23 +193,23 @@ pub(crate) fn point_heading(label: &PointLabel, condition: Option<&str>) -> Stri
     }
 }
 
-/// `name, point`, or the name alone.
+/// `name, point`
 pub(crate) fn subject(name: &str, label: &PointLabel) -> String {
     let point = point(label);
     if point.is_empty() { clean(name) } else { format!("{}, {point}", clean(name)) }
 }
 
-/// Whether another program measured it: no block was planned, and none was used.
+/// Whether another program measured it: then no block was planned or used.
 pub(crate) const fn is_imported(summary: &Summary) -> bool {
     summary.blocks.max == 0 && summary.blocks.used == 0
 }
 
-/// Whether costs are of several operations, so that each must be named.
+/// Whether there are several operations, so that each must be named.
 pub(crate) fn several_operations(summary: &Summary) -> bool {
     summary.costs.iter().any(|cost| cost.operation != summary.costs[0].operation)
 }
 
-/// Names of quantities, the kind of time said once: `response p50, p90, p99`.
+/// Names of quantities, with the kind of time only once: `response p50, p90, p99`.
 pub(crate) fn quantities(costs: &[&Cost]) -> String {
     let mut text = String::new();
     let mut last_kind = None;
@@ -232,7 +228,6 @@ pub(crate) fn quantities(costs: &[&Cost]) -> String {
     text
 }
 
-/// The name of the baseline at a point.
 pub(crate) fn baseline<'a>(summary: &'a Summary, label: &PointLabel) -> &'a str {
     let here = summary.variants.iter().find(|v| v.baseline && v.point == *label);
     let any = || summary.variants.iter().find(|v| v.baseline);
@@ -253,21 +248,21 @@ fn comparison(summary: &Summary, cost: &Cost) -> String {
     words
 }
 
-/// One cost in words, in parts, so that a format can set each apart: `{who}: {what}{joint}{verdict}`.
+/// The parts of a sentence about a cost, which formats emphasise differently: `{who}:
+/// {what}{joint}{verdict}`.
 pub(crate) struct Sentence {
     /// `go against rust (baseline), 64 B`
     pub(crate) who: String,
-    /// `response p50 +3.2 µs [+3.0, +3.4], +21 %`, or the quantity alone where it has no figures.
+    /// `response p50 +3.2 µs [+3.0, +3.4], +21 %`; only the quantity if it has no figures.
     pub(crate) what: String,
-    /// `: ` after figures, a space where there are none.
+    /// `: ` after figures, else a space.
     pub(crate) joint: &'static str,
-    /// `higher (worse)`, with its reason.
+    /// With its reason.
     pub(crate) verdict: String,
 }
 
-/// One cost in words:
-/// `go against rust (baseline), 64 B: response p50 +3.2 µs [+3.0, +3.4], +21 %: higher (worse)`.
-/// Foreign text in it has no control characters; it is not escaped for any format.
+/// One cost in words: `go against rust (baseline), 64 B: response p50 +3.2 µs [+3.0, +3.4], +21 %: higher
+/// (worse)`. Foreign text in it has no control characters, but is not escaped for any format.
 pub fn sentence(summary: &Summary, cost: &Cost) -> String {
     let Sentence { who, what, joint, verdict } = sentence_parts(summary, cost);
     format!("{who}: {what}{joint}{verdict}")
@@ -299,7 +294,7 @@ pub(crate) fn sentence_parts(summary: &Summary, cost: &Cost) -> Sentence {
     }
 }
 
-/// The experiment's headline in words, one sentence per variant and point.
+/// The headline in words, one sentence per variant and point.
 pub fn headline_sentences(summary: &Summary) -> Vec<String> {
     headlines(summary).map(|cost| sentence(summary, cost)).collect()
 }
@@ -308,7 +303,7 @@ pub(crate) fn headlines(summary: &Summary) -> impl Iterator<Item = &Cost> {
     summary.costs.iter().filter(|cost| cost.headline)
 }
 
-/// `12 of 1000 requests failed: 10 status, 2 timeout`; `None` where none did.
+/// `12 of 1000 requests failed: 10 status, 2 timeout`
 pub(crate) fn failures(requests: u64, errors: ErrorCounts) -> Option<String> {
     let kinds: Vec<String> = ErrorKind::ALL
         .into_iter()
@@ -320,7 +315,6 @@ pub(crate) fn failures(requests: u64, errors: ErrorCounts) -> Option<String> {
         .then(|| format!("{} of {requests} {requests_word} failed: {}", errors.total(), kinds.join(", ")))
 }
 
-/// `invalid: these figures must not be used`; `None` for valid ones.
 pub(crate) const fn validity(validity: Validity) -> Option<&'static str> {
     match validity {
         Validity::Valid => None,
@@ -329,22 +323,22 @@ pub(crate) const fn validity(validity: Validity) -> Option<&'static str> {
     }
 }
 
-/// What a reader must know before any figure: a line, then one line for each variant it is about.
+/// What a reader must know before any figure: a line, then a line for each variant that it concerns.
 pub(crate) struct Alarm {
     pub(crate) line: String,
-    pub(crate) of: Vec<String>,
+    pub(crate) details: Vec<String>,
 }
 
-/// Alarms of a run: validity first, then failed and unsent requests. Empty where all is well.
+/// Alarms of a run: validity first, then failed and unsent requests.
 pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
     let doubted: Vec<&VariantSummary> =
         summary.variants.iter().filter(|v| v.validity != Validity::Valid).collect();
-    let of = doubted.iter().map(|v| {
+    let details = doubted.iter().map(|v| {
         let reasons: Vec<String> = v.reasons.iter().map(|reason| clean(reason)).collect();
         format!("{}: {}: {}", subject(&v.name, &v.point), v.validity.name(), reasons.join("; "))
     });
     let mut alarms: Vec<Alarm> = validity(summary.validity)
-        .map(|line| Alarm { line: line.to_owned(), of: of.collect() })
+        .map(|line| Alarm { line: line.to_owned(), details: details.collect() })
         .into_iter()
         .collect();
     let (mut errors, mut requests, mut unsent) = (ErrorCounts::default(), 0, 0);
@@ -355,19 +349,20 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
     }
     if let Some(line) = failures(requests, errors) {
         let failed = |v: &&VariantSummary| v.errors > 0;
-        let of = summary.variants.iter().filter(failed).filter_map(|v| {
+        let details = summary.variants.iter().filter(failed).filter_map(|v| {
             failures(v.requests, v.errors_by_kind)
                 .map(|text| format!("{}: {text}", subject(&v.name, &v.point)))
         });
-        alarms.push(Alarm { line, of: of.collect() });
+        alarms.push(Alarm { line, details: details.collect() });
     }
     if unsent > 0 {
-        alarms.push(Alarm { line: format!("{unsent} requests were due but never sent"), of: Vec::new() });
+        alarms
+            .push(Alarm { line: format!("{unsent} requests were due but never sent"), details: Vec::new() });
     }
     alarms
 }
 
-/// The name by which a JVM's flags call the collector that gives its beans this name; `None` of a foreign one.
+/// The collector's name in JVM flags, from the name of its management bean; `None` if it is not known.
 fn collector(bean: &str) -> Option<&'static str> {
     let name = |known: &(&str, &'static str)| bean.starts_with(known.0).then_some(known.1);
     [("Copy", "Serial"), ("PS_", "Parallel"), ("G1_", "G1"), ("ZGC", "Z"), ("Shenandoah", "Shenandoah")]
@@ -375,8 +370,8 @@ fn collector(bean: &str) -> Option<&'static str> {
         .find_map(name)
 }
 
-/// What a variant's run-time saw of the machine: `1 core, collector G1_Young_Generation, heap up to 256 MiB`; `None` where it
-/// said nothing. Keys that are not known stand as they are.
+/// What a variant's runtime reported of the machine: `1 core, collector G1 (G1_Young_Generation), heap up to
+/// 256 MiB`. Unknown keys are shown as they are.
 pub(crate) fn runtime(variant: &VariantSummary) -> Option<String> {
     let word = |(key, value): (&String, &String)| match (key.as_str(), value.parse::<u64>()) {
         ("cores", Ok(1)) => "1 core".to_owned(),
@@ -392,7 +387,6 @@ pub(crate) fn runtime(variant: &VariantSummary) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// Whether the wanted precision was reached, in words.
 pub(crate) fn goal(summary: &Summary) -> Option<String> {
     let goal = summary.goal.as_ref()?;
     let reached = if goal.reached { "reached" } else { "not reached" };
@@ -402,7 +396,7 @@ pub(crate) fn goal(summary: &Summary) -> Option<String> {
     Some(format!("precision goal ±{} {reached}: {width}", goal.until))
 }
 
-/// How idle cores waited, as the end of a sentence; nothing where nobody knows.
+/// How idle cores waited, as the end of a sentence; empty if it is not known.
 pub(crate) fn idle(summary: &Summary) -> &'static str {
     match summary.idle.as_ref().map(|idle| idle.was) {
         Some(Idle::Polled) => "; cores awake",
@@ -415,7 +409,7 @@ pub(crate) fn idle(summary: &Summary) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The page formats figures too, in its own language: both are held to one table of cases.
+    /// The page formats figures in TypeScript; both are tested with the same cases.
     const CASES: &str = include_str!("../../../web/src/data/format.cases.json");
 
     #[test]
@@ -424,16 +418,16 @@ mod tests {
         for case in cases["figures"].as_array().unwrap() {
             let [point, lower, upper] = [0, 1, 2].map(|at| case["estimate"][at].as_f64());
             let point = point.unwrap();
-            let of = Estimate { point, lower, upper, level: 0.95, blocks: 6, bootstrap: None };
+            let estimate = Estimate { point, lower, upper, level: 0.95, blocks: 6, bootstrap: None };
             let unit = || serde_json::from_value(case["unit"].clone()).unwrap();
-            let made = match case["as"].as_str().unwrap() {
-                "difference" => difference(unit(), &of),
-                "absolute" => absolute(unit(), &of),
-                "change" => change(&of),
+            let shown = match case["as"].as_str().unwrap() {
+                "difference" => difference(unit(), &estimate),
+                "absolute" => absolute(unit(), &estimate),
+                "change" => change(&estimate),
                 other => panic!("`{other}` is no way to show a figure"),
             };
             let text = |key: &str| case[key].as_str().map(str::to_owned);
-            assert_eq!((Some(made.point), made.interval), (text("point"), text("interval")), "{case}");
+            assert_eq!((Some(shown.point), shown.interval), (text("point"), text("interval")), "{case}");
         }
     }
 

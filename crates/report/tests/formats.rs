@@ -1,5 +1,5 @@
-//! Formats of other programs: golden files of each, what is written read back by parsers of other hands, hostile names,
-//! and what must not be used left out. `UPDATE_GOLDEN=1` writes the golden files anew.
+//! Formats of other programs: golden files of each, output read back by independent parsers, hostile names,
+//! and figures that must be left out. `UPDATE_GOLDEN=1` rewrites the golden files.
 
 #[path = "support/evidence.rs"]
 mod evidence;
@@ -47,7 +47,7 @@ fn text(summary: &Summary, format: ExportFormat, table: TableName) -> String {
     String::from_utf8(made(summary, &evidence::evidence(summary), format, table)).unwrap()
 }
 
-/// A run in which every name is hostile, and none like another.
+/// A run in which every name is hostile and different.
 fn hostile() -> (Summary, Evidence) {
     let mut summary = support::troubled();
     let text = |what: &str| format!("{}{what}\u{ffff}\u{0}", support::HOSTILE);
@@ -76,7 +76,7 @@ fn hostile() -> (Summary, Evidence) {
     }
     summary.unavailable = vec![(text("name"), text("reason"))];
     let mut evidence = evidence::evidence(&summary);
-    evidence.operations.iter_mut().for_each(|of| of.operation = text("pong"));
+    evidence.operations.iter_mut().for_each(|each| each.operation = text("pong"));
     (summary, evidence)
 }
 
@@ -114,7 +114,7 @@ fn an_interval_log_reads_back_as_the_histograms_it_was_made_of() {
                 read.push((interval.tag().expect("a tag").as_str().to_owned(), histogram));
             }
         }
-        let outcomes = evidence.operations.iter().flat_map(|of| &of.outcomes);
+        let outcomes = evidence.operations.iter().flat_map(|each| &each.outcomes);
         let written: Vec<_> = outcomes.flat_map(|times| [&times.response, &times.service]).collect();
         assert_eq!(read.len(), written.len());
         assert!(read.iter().zip(&written).all(|((_, read), written)| read == *written));
@@ -164,8 +164,9 @@ fn benchmarks_for_the_java_harness_hold_the_figures_of_the_summary() {
     assert!(list[0]["secondaryMetrics"].get("·response_p99").is_none(), "it was withheld");
 }
 
-/// Names of the families in an exposition, its lines held against the format: families one after another, each with its
-/// type before its samples, samples that belong to it, none twice, and an end.
+/// Checks the lines of an exposition, and returns the names of its families: they come one after another,
+/// each with its type before its samples and with no other family's, no sample comes twice, and the end is
+/// marked.
 fn families(text: &str) -> Vec<String> {
     let mut families: Vec<String> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -181,9 +182,9 @@ fn families(text: &str) -> Vec<String> {
         }
         let family = families.last().expect("a type first");
         if let Some(rest) = line.strip_prefix("# HELP ").or_else(|| line.strip_prefix("# UNIT ")) {
-            let (name, said) = rest.split_once(' ').expect("a name and more");
+            let (name, text) = rest.split_once(' ').expect("a name and more");
             assert_eq!(name, family);
-            assert!(!line.starts_with("# UNIT") || name.ends_with(&format!("_{said}")), "{line}");
+            assert!(!line.starts_with("# UNIT") || name.ends_with(&format!("_{text}")), "{line}");
             continue;
         }
         let (name, rest) = line.split_once('{').expect("labels");
@@ -197,7 +198,7 @@ fn families(text: &str) -> Vec<String> {
     families
 }
 
-/// What stands behind `name="value",…}`, in which values are escaped.
+/// The rest after `name="value",…}`, in which values are escaped.
 fn after_labels(text: &str) -> &str {
     let mut rest = text;
     loop {
@@ -218,7 +219,7 @@ fn after_labels(text: &str) -> &str {
     }
 }
 
-/// Whether the reference parser of the format takes it; `None` where it is not installed.
+/// Whether the format's reference parser accepts it; `None` if it is not installed.
 fn reference_parser_accepts(text: &str) -> Option<bool> {
     const SCRIPT: &str = "import sys\ntry:\n    from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n\
                           except ImportError:\n    sys.exit(77)\nprint(len(list(parse(sys.stdin.buffer.read().decode()))))\n";
@@ -292,7 +293,7 @@ fn hostile_names_stay_within_their_fields() {
     for format in ExportFormat::ALL.into_iter().filter(|format| format.is_built() && format.is_text()) {
         let bytes = made(&summary, &evidence, format, TableName::Costs);
         let text = String::from_utf8(bytes).unwrap();
-        // CSV quotes what stands in a field and changes nothing of it.
+        // CSV quotes fields and does not change them.
         let raw = format == ExportFormat::Csv;
         assert!(raw || !text.contains('\x1b'), "{format}");
         if !raw {

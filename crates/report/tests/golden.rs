@@ -1,5 +1,5 @@
-//! Every format a user sees, byte for byte. `UPDATE_GOLDEN=1 cargo test -p weighbridge-report` writes them anew; the
-//! difference is then read before it is kept.
+//! Every format that a user sees, byte for byte. `UPDATE_GOLDEN=1 cargo test -p weighbridge-report` rewrites
+//! the golden files; read the difference before you keep it.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn made(summary: &Summary, format: Format, options: &TextOptions<'_>) -> String 
     render(format, &Report { summary, detail: &detail, environment: &environment, how: &how }, options)
 }
 
-/// A page without its style, its script and its data, which are long, and tested where they are made.
+/// A page without style, script and data, which are long and have tests of their own.
 fn without_parts(page: &str) -> String {
     let mut page = page.to_owned();
     for (from, to) in [("<style>", "</style>"), ("id=\"data\">", "</script>"), ("<script>", "</script>")] {
@@ -88,7 +88,7 @@ fn one_url_in_every_format() {
     assert!(error.contains("`html`") && error.contains("markdown"), "{error}");
 }
 
-/// A summary whose variants and operations have names that no table holds.
+/// A summary whose names are too long for any table.
 fn long_names() -> Summary {
     let mut summary = support::valid();
     let first = summary.variants[0].name.clone();
@@ -122,14 +122,14 @@ fn text_fits_its_terminal_and_long_names_are_cut_in_their_middle() {
     for (columns, ending) in [(80, ""), (120, "-wide")] {
         let options = text(columns, Style::Plain);
         let names = made(&long_names(), Format::Text, &options);
-        let of_load = load::render(Format::Text, &load, &options).unwrap();
-        for (name, made) in [("long-names", &names), ("load-long", &of_load)] {
+        let load_text = load::render(Format::Text, &load, &options).unwrap();
+        for (name, made) in [("long-names", &names), ("load-long", &load_text)] {
             golden(&format!("{name}{ending}.txt"), made);
             let wide: Vec<_> = made.lines().filter(|line| line.chars().count() > columns).collect();
             assert!(wide.is_empty(), "{name} at {columns}: {wide:#?}");
         }
     }
-    // What is stored and compared has them whole.
+    // Other formats have the whole names.
     let json = made(&long_names(), Format::Json, &text(80, Style::Plain));
     assert!(json.contains("https://green.service.internal.example:8443/api/v2/customers/"));
 }

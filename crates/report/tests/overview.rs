@@ -1,5 +1,5 @@
-//! What `weigh summary` and `weigh cite` print, byte for byte. `UPDATE_GOLDEN=1 cargo test -p weighbridge-report --test
-//! overview` writes it anew; the difference is then read before it is kept.
+//! What `weigh summary` and `weigh cite` print, byte for byte. `UPDATE_GOLDEN=1 cargo test -p
+//! weighbridge-report --test overview` rewrites the golden files; read the difference before you keep it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -146,7 +146,6 @@ fn a_citation_in_every_format() {
     assert_eq!((cite::text(&alone).lines().count(), cite::bibtex(&alone).matches('@').count()), (1, 1));
 }
 
-/// One source of truth: the file at the root is what the program says.
 #[test]
 fn the_citation_file_of_the_repository_is_what_the_program_says() {
     golden("../../CITATION.cff", &cite::cff(&cite::WEIGHBRIDGE));

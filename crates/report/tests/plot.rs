@@ -1,5 +1,6 @@
-//! Charts as files, byte for byte as SVG and pixel for pixel as PNG, from typed synthetic runs. `UPDATE_GOLDEN=1 cargo test
-//! -p weighbridge-report --test plot` writes them anew; they are then looked at before they are kept.
+//! Charts as files, byte for byte as SVG and pixel for pixel as PNG, from synthetic runs. `UPDATE_GOLDEN=1
+//! cargo test -p weighbridge-report --test plot` rewrites the golden files; look at them before you keep
+//! them.
 
 mod support;
 
@@ -11,7 +12,7 @@ use weighbridge_model::detail::Detail;
 use weighbridge_report::plot::{Drawing, Kind, Options, PlotError, Plotter, Theme, png};
 use weighbridge_report::{Format, Report, Style, TextOptions, render};
 
-/// What is kept as SVG: run, kind, theme. The first of each kind, and all of `pair`, are kept as PNG too.
+/// Run, kind and theme of each golden SVG. The first of each kind, and all of `pair`, have a golden PNG too.
 const KEPT: [(&str, Kind, Theme); 42] = [
     ("pair", Kind::Forest, Theme::Light),
     ("pair", Kind::Forest, Theme::Dark),
@@ -73,7 +74,7 @@ fn plotter(case: &Case) -> Plotter {
     Plotter::new(&case.summary, &case.detail).expect("the library loads")
 }
 
-/// What stands in the `text` elements of a drawing.
+/// The contents of the `text` elements of a chart.
 fn texts(svg: &str) -> Vec<String> {
     let inside = |part: &str| Some(part.split_once('>')?.1.split_once("</text>")?.0.to_owned());
     let plain = |text: String| {
@@ -118,7 +119,7 @@ fn every_kind_as_svg_and_png() {
     assert_eq!(drawn.len(), Kind::ALL.len(), "every kind is kept: {drawn:?}");
 }
 
-/// A renderer that lacks a font drops text and says nothing.
+/// A renderer that lacks a font drops text without an error.
 #[test]
 fn no_text_is_dropped_from_pictures() {
     for name in ["pair", "crowd", "layers"] {
@@ -198,7 +199,6 @@ fn names_units_and_intervals_stand_in_each_drawing() {
     }
 }
 
-/// The digits of a chart are those of the tables.
 #[test]
 fn a_chart_says_the_figures_of_the_terminal() {
     for name in ["pair", "trade", "capacity"] {
@@ -225,7 +225,7 @@ fn a_chart_says_the_figures_of_the_terminal() {
     }
 }
 
-/// What a chart over size shows is in a table of the page too, and the advice stands with the verdict.
+/// The page has the data of a chart over size as a table too, and the advice with the verdict.
 #[test]
 fn medians_over_size_and_the_advice_stand_in_the_page() {
     let case = case("sizes");
@@ -318,7 +318,7 @@ fn a_drawing_does_not_depend_on_those_before_it() {
     assert_eq!(plotter.svg(Kind::Radar, &options(Theme::Light)).unwrap(), first);
 }
 
-/// However many dots there are, a drawing holds no more than its pixels.
+/// However many dots there are, a chart holds no more than it has pixels.
 #[test]
 fn a_quarter_of_a_million_dots_stay_a_small_drawing() {
     let case = dots(25_000);
@@ -339,7 +339,6 @@ fn kinds_are_those_of_the_library() {
     assert!(error.contains("`pie`") && error.contains("heatmap"), "{error}");
 }
 
-/// A page holds its text as text, in the shipped font.
 #[cfg(feature = "pdf")]
 #[test]
 fn a_chart_as_a_page_has_its_font_inside() {

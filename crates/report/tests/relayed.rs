@@ -1,5 +1,5 @@
-//! Where the time of relayed requests went, as people see it: byte for byte as text and Markdown, and without markup of
-//! foreign names in the page. `UPDATE_GOLDEN=1` writes the golden files anew.
+//! The parts of the time of relayed requests: byte for byte as text and Markdown, and with foreign names
+//! escaped in the page. `UPDATE_GOLDEN=1` rewrites the golden files.
 
 mod support;
 
@@ -65,7 +65,7 @@ fn relay(variant: &str, scale: f64, against: Option<Verdict>) -> RelayParts {
 
 fn relayed() -> Summary {
     let mut summary = support::valid();
-    // One point and few rows are enough beside what is looked at here.
+    // The rest of the summary is kept short.
     let point = summary.variants[0].point.clone();
     summary.costs.retain(|cost| cost.point == point && cost.headline);
     summary.variants.retain(|variant| variant.point == point);

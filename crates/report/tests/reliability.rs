@@ -1,4 +1,5 @@
-//! What a calibration looks like, byte for byte. `UPDATE_GOLDEN=1 cargo test -p weighbridge-report` writes it anew.
+//! The formats of a calibration, byte for byte. `UPDATE_GOLDEN=1 cargo test -p weighbridge-report` rewrites
+//! the golden files.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Rules that hold for every result: nothing foreign is markup, nothing is wider than the terminal, bad news comes
-//! first, and what was withheld is not shown.
+//! Rules for every result: foreign text is never markup, nothing is wider than the terminal, bad news comes
+//! first, and withheld figures are not shown.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn hostile(format: Format) -> String {
     render(format, &report, &TextOptions::default())
 }
 
-/// A page's markup without what is embedded in it: style, data, script.
+/// A page's markup without style, data and script.
 fn markup(page: &str) -> String {
     let (head, rest) = page.split_once("<style>").unwrap();
     let (_, body) = rest.split_once("</style>").unwrap();
@@ -72,7 +72,7 @@ fn a_page_is_well_formed_and_asks_for_nothing() {
     }
 }
 
-/// What a browser computes of the script must be what the policy names.
+/// A browser runs the script only if the policy names its hash.
 #[test]
 fn the_built_script_can_stand_in_a_page() {
     let page = made(&support::valid(), Format::Html);
@@ -222,7 +222,7 @@ fn colours_take_nothing_from_the_words() {
     assert_eq!(coloured, made(&summary, Format::Text));
 }
 
-/// A screen of headlines is read; the table of each of many pairs is left to the export and the report.
+/// With many pairs, only the export and the report have the table of each.
 #[test]
 fn of_many_variants_the_terminal_tells_the_headlines_and_kinds_of_notes() {
     let mut summary = support::valid();

@@ -36,7 +36,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let plotter = if names.is_empty() {
         Plotter::new(report.summary, report.detail)?
     } else {
-        let (summary, detail) = plot::named(report.summary.clone(), report.detail.clone(), &names);
+        let (summary, detail) = plot::rename_variants(report.summary.clone(), report.detail.clone(), &names);
         Plotter::new(&summary, &detail)?
     };
     let names = VariantNames {
@@ -79,7 +79,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Reports characters that the shipped font lacks.
 fn note_lacking(svg: &str, printer: &Printer) {
-    let lacking: String = plot::lacking(svg).into_iter().collect();
+    let lacking: String = plot::missing_characters(svg).into_iter().collect();
     if !lacking.is_empty() {
         printer.note(format_args!(
             "the shipped font has no `{lacking}`: they are drawn where a font of this machine has them; `--names` gives other names"
@@ -236,7 +236,7 @@ fn either(yes: bool, no: bool) -> Option<bool> {
     }
 }
 
-fn over(kind: Kind, typed: &args::Over, reference: Option<String>) -> plot::Over {
+fn over(kind: Kind, typed: &args::Over, reference: Option<String>) -> plot::SizeOptions {
     let ends = ends(kind, typed);
     let scale = |scale: PlotScale| match scale {
         PlotScale::Linear => AxisScale::Linear,
@@ -247,7 +247,7 @@ fn over(kind: Kind, typed: &args::Over, reference: Option<String>) -> plot::Over
     // As in ppbench, 0 means none.
     let window = typed.receive_window.filter(|window| window.get() > 0);
     more_guides.extend(window.map(|window| guide("receive window", window.get(), true)));
-    plot::Over {
+    plot::SizeOptions {
         time: typed.time.map(|time| match time {
             PlotTime::Service => SizeTime::Service,
             PlotTime::Response => SizeTime::Response,

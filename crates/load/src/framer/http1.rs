@@ -190,7 +190,7 @@ impl Http1 {
         if self.memo.matches(rest, reply) {
             input.consume(self.memo.bytes.len());
             self.memo.report(id, sink);
-            return self.go_on(self.memo.delimiting, sink);
+            return self.begin_body(self.memo.delimiting, sink);
         }
         if !self.worth_parsing(rest) {
             return self.unfinished(rest.len());
@@ -224,11 +224,11 @@ impl Http1 {
         };
         self.memo.keep(&rest[..length], &response, reply, delimiting);
         sink(Event::Head(id, Head { status, fields: response.headers }));
-        self.go_on(delimiting, sink)
+        self.begin_body(delimiting, sink)
     }
 
     /// Continues with the body after a whole head.
-    fn go_on(&mut self, delimiting: Delimiting, sink: &mut Sink<'_>) -> ParseStatus {
+    fn begin_body(&mut self, delimiting: Delimiting, sink: &mut Sink<'_>) -> ParseStatus {
         self.seen = 0;
         self.state = delimiting.body;
         self.persistence = delimiting.persistence;
@@ -437,5 +437,5 @@ pub(crate) fn render(operation: OperationId, request: &Request) -> Rendered {
         let _ = write!(head, "Content-Length: {}\r\n", request.body.len());
     }
     head.push_str("\r\n");
-    Rendered::of(operation, reply_to(request), head.into_bytes(), &request.body)
+    Rendered::with_body(operation, reply_to(request), head.into_bytes(), &request.body)
 }

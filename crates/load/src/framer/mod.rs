@@ -220,7 +220,7 @@ impl Framing {
             Self::Http1 => Ok(http1::render(operation, request)),
             Self::Http2(settings) => {
                 let head = h2::render::request_block(settings.scheme, request);
-                Ok(Rendered::of(operation, reply_to(request), head, &request.body))
+                Ok(Rendered::with_body(operation, reply_to(request), head, &request.body))
             }
             Self::Memcached | Self::Resp => Err(RenderError::NotCarried(self.name())),
         }

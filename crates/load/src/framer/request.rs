@@ -118,12 +118,17 @@ impl Rendered {
         }
         let (sending, operation) = (call.sending, call.message_operation);
         let messages = Messages { ends: ends.into_boxed_slice(), sending, operation };
-        let plain = Self::of(call.operation, ReplyShape::Normal, head, &body);
+        let plain = Self::with_body(call.operation, ReplyShape::Normal, head, &body);
         Ok(Self { messages: Some(Box::new(messages)), ..plain })
     }
 
     /// A plain request: a head followed by the body.
-    pub(super) fn of(operation: OperationId, reply: ReplyShape, mut head: Vec<u8>, body: &[u8]) -> Self {
+    pub(super) fn with_body(
+        operation: OperationId,
+        reply: ReplyShape,
+        mut head: Vec<u8>,
+        body: &[u8],
+    ) -> Self {
         let body_at = head.len();
         head.extend_from_slice(body);
         let body = body_at..head.len();

@@ -13,7 +13,8 @@ use weighbridge_model::record::{ErrorKind, LoopHealth, RequestRecord, Tallies, W
 use super::account::Account;
 use super::waiting::{Until, Waits};
 use super::{
-    Generator, LoopOptions, RunError, TURN, Trouble, WindowReport, WindowSpec, catch_up, dispatch, expected,
+    EVENT_BATCH, Generator, LoopOptions, RunError, Trouble, WindowReport, WindowSpec, catch_up, dispatch,
+    expected,
 };
 use crate::interleave::Interleave;
 use crate::pool::{Demand, Io, Pool, Token};
@@ -92,7 +93,7 @@ impl Generator {
         }
         let mut run = LoopState { interleave, variants, accounts, waits: Waits::new(start) };
         let mut taken = take(pools, &run.variants)?;
-        let over = run.turns(pools, &mut taken, io, options);
+        let over = run.run_loop(pools, &mut taken, io, options);
         let wall = sys::clock().since(start);
         let health = LoopHealth {
             wall,
@@ -136,7 +137,7 @@ fn without_think(load: &Load) -> Load {
 
 impl LoopState<'_> {
     /// Runs the loop until the window is over.
-    fn turns(
+    fn run_loop(
         &mut self,
         others: &mut [Option<Box<Pool>>],
         pools: &mut [Box<Pool>],
@@ -183,7 +184,7 @@ impl LoopState<'_> {
         let mut housekeeping = now + super::NAP;
         let mut unread = false;
         for (at, pool) in pools.iter().enumerate() {
-            let own = self.interleave.window(at).wake(now, pool.slots(), pool.turns.next());
+            let own = self.interleave.window(at).wake(now, pool.slots(), pool.think.next_due());
             due = [due, own].into_iter().flatten().min();
             housekeeping = housekeeping.min(pool.housekeeping_at);
             unread |= pool.has_unread();
@@ -217,7 +218,7 @@ impl LoopState<'_> {
     fn settle(&mut self, at: usize, pool: &mut Pool) {
         let Self { interleave, accounts, .. } = self;
         accounts[at].settle(pool, |done| interleave.completed(at, done));
-        interleave.window(at).leave(std::mem::take(&mut pool.left));
+        interleave.window(at).sessions_ended(std::mem::take(&mut pool.ended_sessions));
     }
 
     /// Handles the events of one wait; one of them is timed for the loop's delay.
@@ -244,7 +245,7 @@ impl LoopState<'_> {
             }
             pools[at].event(io, token, readiness);
             self.settle(at, &mut pools[at]);
-            if (event + 1) % TURN == 0 {
+            if (event + 1) % EVENT_BATCH == 0 {
                 self.advance(pools, io, self.waits.returned);
             }
         }

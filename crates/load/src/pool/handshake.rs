@@ -29,7 +29,7 @@ impl Pool {
 
     /// Handles a read during the handshake. Returns whether the connection is open now, so that the read must be
     /// processed further.
-    pub(super) fn shake_hands(&mut self, io: &mut Io, index: usize, received: &Received) -> bool {
+    pub(super) fn continue_handshake(&mut self, io: &mut Io, index: usize, received: &Received) -> bool {
         let now = sys::clock();
         let connection = &mut self.connections[index];
         if let Some((kind, time)) = connection.complete_handshake(now) {
@@ -43,7 +43,7 @@ impl Pool {
         }
         match received {
             Received::All => {}
-            Received::More => self.again.push_back(index as u32),
+            Received::More => self.unread.push_back(index as u32),
             Received::Ended | Received::Broken(_) => {
                 let failure = connection.take_tls_failure().unwrap_or(TlsFailure::Closed);
                 self.handshake_failed(io, index, failure);

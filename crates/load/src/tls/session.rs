@@ -152,7 +152,7 @@ impl TlsSession {
                 }
                 Ok(_) => exhausted = true,
                 Err(error) => {
-                    last_words(session, wire);
+                    send_alert(session, wire);
                     return Err(error.into());
                 }
             }
@@ -212,7 +212,7 @@ impl TlsSession {
 }
 
 /// Writes the alert that tells the server why the session broke, if there is one.
-fn last_words(session: &mut UnbufferedClientConnection, wire: &mut Out) {
+fn send_alert(session: &mut UnbufferedClientConnection, wire: &mut Out) {
     // Only while there is output: a broken session must not read further.
     while session.wants_write() {
         let Ok(ConnectionState::EncodeTlsData(mut message)) = session.process_tls_records(&mut []).state

@@ -1,4 +1,4 @@
-//! Think times and sessions on a virtual clock against queueing theory, with the loop's window and turns; the server is
+//! Think times and sessions on a virtual clock against queueing theory, with the loop's window and think schedule; the server is
 //! one queue with exponential service.
 
 use std::collections::VecDeque;
@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_load::pace::Flow;
-use weighbridge_load::turns::Turns;
-use weighbridge_load::window::{Follow, Load, OpenEnd, QUEUE, Slots, Stop, Window};
+use weighbridge_load::think::ThinkSchedule;
+use weighbridge_load::window::{Continuation, Load, OpenEnd, QUEUE, Slots, Stop, Window};
 use weighbridge_model::experiment::{Arrivals, SessionLength, Think};
 use weighbridge_model::quantity::{Nanoseconds, PerSecond, Timestamp};
 use weighbridge_model::record::WindowEnd;
@@ -25,7 +25,7 @@ struct Job {
 struct World {
     now: Timestamp,
     window: Window,
-    turns: Turns,
+    think: ThinkSchedule,
     random: ChaCha8Rng,
     /// Slots that wait for a session.
     free: VecDeque<u32>,
@@ -47,21 +47,21 @@ struct Seen {
 
 impl World {
     fn new(load: &Load, slots: u32, seed: u64, start: Timestamp) -> Self {
-        let mut turns = Turns::new();
-        turns.begin(load, slots, seed);
+        let mut think = ThinkSchedule::new();
+        think.begin(load, slots, seed);
         let mut free = VecDeque::new();
         for slot in 0..slots {
-            if turns.keeps_sessions() {
+            if think.has_sessions() {
                 free.push_back(slot);
             } else {
-                let due = turns.first(slot, start);
-                turns.wait(slot, due);
+                let due = think.first_due(slot, start);
+                think.push(slot, due);
             }
         }
         Self {
             now: start,
             window: Window::new(load, seed, start),
-            turns,
+            think,
             random: ChaCha8Rng::seed_from_u64(seed ^ 0x5eed),
             free,
             queue: VecDeque::new(),
@@ -81,7 +81,7 @@ impl World {
                 return (self.seen, self.now, self.window.requests());
             }
             let slots = if self.free.is_empty() { Slots::NoneFree } else { Slots::SomeFree };
-            let wake = self.window.wake(self.now, slots, self.turns.next());
+            let wake = self.window.wake(self.now, slots, self.think.next_due());
             let done = self.served.map(|(done, _)| done);
             let next = [wake, done].into_iter().flatten().min().expect("something is ahead");
             assert!(next > self.now, "the clock stands still");
@@ -96,23 +96,23 @@ impl World {
         self.seen.requests += 1;
         self.seen.response += done.since(job.due).as_nanos() as f64;
         self.seen.last_done = done;
-        if self.turns.in_session(job.slot) && !self.turns.goes_on(job.slot) {
-            self.turns.close(job.slot);
-            self.window.leave(1);
+        if self.think.in_session(job.slot) && !self.think.has_operation_left(job.slot) {
+            self.think.close_session(job.slot);
+            self.window.sessions_ended(1);
             self.free.push_back(job.slot);
             return;
         }
-        let due = self.turns.after(job.slot, done);
+        let due = self.think.due_after(job.slot, done);
         self.seen.think += due.since(done).as_nanos() as f64;
         self.seen.thoughts += 1;
-        self.turns.wait(job.slot, due);
+        self.think.push(job.slot, due);
     }
 
     fn send(&mut self) {
-        while let Some((slot, due)) = self.turns.take(self.now) {
-            let sent = if self.turns.in_session(slot) {
-                self.turns.follow(slot);
-                (self.window.follow(self.now) == Follow::Send).then_some(due)
+        while let Some((slot, due)) = self.think.pop_due(self.now) {
+            let sent = if self.think.in_session(slot) {
+                self.think.take_operation(slot);
+                (self.window.continue_session(self.now) == Continuation::Send).then_some(due)
             } else {
                 self.window.take(self.now, due)
             };
@@ -121,7 +121,7 @@ impl World {
         while let Some(&slot) = self.free.front() {
             let Some(due) = self.window.take(self.now, self.now) else { return };
             self.free.pop_front();
-            self.turns.open(slot);
+            self.think.open_session(slot);
             self.queue.push_back(Job { slot, due });
         }
     }

@@ -1,5 +1,5 @@
-//! A run as its events tell it, for a page that follows it. A fold over events: the same events give the same view, so a
-//! client that comes late or loses its connection is shown what every other one is.
+//! The state of a running run for the page that follows it, computed from its events alone: a client that
+//! connects late or again sees what all others see.
 
 use serde::Serialize;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
@@ -7,25 +7,23 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::words;
 
-/// The most notes that are kept; the newest ones are.
+/// Most notes kept: the newest.
 const NOTES: usize = 50;
 
-/// What a page shows of a run that goes on. Text is foreign and unescaped.
+/// What the page shows. Texts are foreign and not escaped.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Live {
-    /// The experiment's title.
     pub title: String,
-    /// What is being done: `block 3 of 6: round 5 of about 40`.
+    /// `block 3 of 6: round 5 of about 40`
     pub step: String,
-    /// Share of the planned blocks that is measured, 0 to 1.
+    /// Share of the planned blocks that has been measured, 0 to 1.
     pub progress: f64,
-    /// Time since the run began, and the most it may take.
+    /// Time since the run began, and its budget.
     pub clock: String,
-    /// The headline of every variant so far, with its interval.
+    /// The headline of each variant so far, with its interval.
     pub costs: Vec<String>,
-    /// Warnings, void blocks, variants left out; the newest first.
+    /// Warnings, void blocks, unavailable variants; newest first.
     pub notes: Vec<String>,
-    /// How it stands.
     pub state: LiveState,
     #[serde(skip)]
     budget: Nanoseconds,
@@ -33,29 +31,25 @@ pub struct Live {
     block: (u32, u32),
 }
 
-/// How a run that is followed stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LiveState {
-    /// Its last event is not an end.
     #[default]
     Running,
-    /// Its summary is written.
     Ended,
-    /// It was stopped by its user.
+    /// Its user stopped it; a later event means that it was resumed.
     Interrupted,
 }
 
 impl Live {
-    /// Takes one event in.
     pub fn apply(&mut self, timed: &TimedEvent) {
         self.state = LiveState::Running;
         self.event(&timed.event);
-        let of = match self.budget {
+        let budget = match self.budget {
             Nanoseconds::ZERO => String::new(),
             budget => format!(" of about {}", whole_seconds(budget)),
         };
-        self.clock = format!("{}{of}", whole_seconds(timed.at));
+        self.clock = format!("{}{budget}", whole_seconds(timed.at));
     }
 
     fn event(&mut self, event: &Event) {
@@ -74,29 +68,29 @@ impl Live {
             }
             Event::BlockStarted { block, of } => {
                 self.block = (*block, *of);
-                self.within("starting");
-                self.at(0.0);
+                self.set_step("starting");
+                self.set_progress(0.0);
             }
             Event::Batches { reason, .. } => self.note(format!("measured in batches: {reason}")),
             Event::BatchStarted { batch, of, variants, .. } => {
-                self.within(&format!("batch {} of {of}: starting {}", batch + 1, variants.join(", ")));
+                self.set_step(&format!("batch {} of {of}: starting {}", batch + 1, variants.join(", ")));
             }
             Event::Phase { phase, variant, .. } => {
                 let variant = variant.as_ref().map(|variant| format!(" {variant}")).unwrap_or_default();
-                self.within(&format!("{}{variant}", phase.name()));
+                self.set_step(&format!("{}{variant}", phase.name()));
             }
-            Event::Started { variant, .. } => self.within(&format!("{variant} is ready")),
-            Event::Verified { requests } => self.within(&format!("{requests} answers compared")),
-            Event::Warm { variant, .. } => self.within(&format!("{variant} is warm")),
+            Event::Started { variant, .. } => self.set_step(&format!("{variant} is ready")),
+            Event::Verified { requests } => self.set_step(&format!("{requests} answers compared")),
+            Event::Warm { variant, .. } => self.set_step(&format!("{variant} is warm")),
             Event::Round { block, round, of, .. } => {
                 self.block.0 = *block;
-                self.within(&format!("round {} of about {of}", round + 1));
-                self.at(f64::from(round + 1) / f64::from((*of).max(round + 1)));
+                self.set_step(&format!("round {} of about {of}", round + 1));
+                self.set_progress(f64::from(round + 1) / f64::from((*of).max(round + 1)));
             }
             Event::BlockEnded { block, interim, of } => {
                 self.block = (*block, *of);
-                self.within("measured");
-                self.at(1.0);
+                self.set_step("measured");
+                self.set_progress(1.0);
                 self.costs = interim.iter().map(headline).collect();
             }
             Event::BlockVoid { block, reason } => {
@@ -113,17 +107,17 @@ impl Live {
         }
     }
 
-    fn within(&mut self, what: &str) {
+    fn set_step(&mut self, what: &str) {
         self.step = format!("block {} of {}: {what}", self.block.0 + 1, self.block.1);
     }
 
-    /// `share` of the present block is done.
-    fn at(&mut self, share: f64) {
-        let of = self.block.1.max(self.block.0 + 1);
-        self.progress = ((f64::from(self.block.0) + share.clamp(0.0, 1.0)) / f64::from(of)).clamp(0.0, 1.0);
+    /// Sets the progress, with `share` of the present block done.
+    fn set_progress(&mut self, share: f64) {
+        let blocks = self.block.1.max(self.block.0 + 1);
+        self.progress =
+            ((f64::from(self.block.0) + share.clamp(0.0, 1.0)) / f64::from(blocks)).clamp(0.0, 1.0);
     }
 
-    /// Says something beside the run itself.
     pub fn note(&mut self, text: String) {
         self.notes.insert(0, text);
         self.notes.truncate(NOTES);
@@ -139,7 +133,7 @@ fn headline(interim: &Interim) -> String {
     }
 }
 
-/// Without parts of a second, which nobody reads while they change.
+/// In whole seconds.
 fn whole_seconds(time: Nanoseconds) -> String {
     let seconds = time.as_nanos() / 1_000_000_000;
     match (seconds / 60, seconds % 60) {

@@ -1,8 +1,8 @@
-//! The pages of `weigh serve` beside the report itself: the list of runs, what a run offers, a run that goes on, a
-//! comparison. Pure like all of this crate; who may ask, and over which socket, is not known here.
+//! The pages of `weigh serve` other than the report: the list of runs, the overview of a run, a run in
+//! progress, a comparison. They know nothing of sockets and access.
 //!
-//! Foreign text passes `escape` everywhere. Pages hold the style of the report; the one that follows a run holds a
-//! script that sets text. Both are constants, so that a policy can name their hashes.
+//! Foreign text passes `escape`. Pages use the style of the report; the page that follows a run has a script
+//! that sets text. Both are constants, so that a policy can name their hashes.
 
 mod live;
 
@@ -12,50 +12,43 @@ use weighbridge_model::summary::{Cost, Summary};
 use crate::columns::TableName;
 use crate::export::ExportFormat;
 use crate::html::escape::escape;
-use crate::html::{STYLE as REPORT_STYLE, tone_class, warnings};
+use crate::html::{STYLE as REPORT_STYLE, alarms, tone_class, warnings};
 use crate::{view, words};
 
 pub use live::{Live, LiveState};
 
-/// The script of the page that follows a run.
 pub const SCRIPT: &str = include_str!("follow.js");
-/// What these pages add to the style of the report.
+/// Added to the style of the report.
 const OWN_STYLE: &str = include_str!("style.css");
 
-/// A run in the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRow {
-    /// The folder's name.
     pub folder: String,
-    /// The experiment's title; the folder's name where it is not known.
+    /// The experiment's title, or the folder's name if it is not known.
     pub title: String,
-    /// When it started, RFC 3339; empty where that is not known.
+    /// RFC 3339; empty if it is not known.
     pub started: String,
-    /// How it stands.
     pub state: RunState,
-    /// The headline of each variant in words; empty unless it has ended.
+    /// The headline of each variant in words; empty until the run has ended.
     pub headlines: Vec<String>,
 }
 
-/// How a stored run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
-    /// It has a summary.
     Ended(Validity),
-    /// Somebody is writing it.
+    /// A process is writing it.
     Running,
-    /// It has no summary and nobody writes it; it may be gone on with.
+    /// It has no summary and no process writes it; it may be resumed.
     Stopped,
-    /// It cannot be read, and why.
+    /// It cannot be read, for this reason.
     Damaged(String),
 }
 
-/// The style that every page holds, whole, so that its hash can be named.
+/// The whole content of every page's `<style>`, for a policy with its hash.
 pub fn style() -> String {
     format!("\n{REPORT_STYLE}{OWN_STYLE}")
 }
 
-/// The list of runs in the folder `place`.
 pub fn list(place: &str, runs: &[RunRow]) -> String {
     let rows: String = runs.iter().map(row).collect();
     let body = if runs.is_empty() {
@@ -74,7 +67,7 @@ pub fn list(place: &str, runs: &[RunRow]) -> String {
 
 fn row(run: &RunRow) -> String {
     let headlines: String = run.headlines.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
-    let (class, said, more) = match &run.state {
+    let (class, state, more) = match &run.state {
         RunState::Ended(validity) => (validity.name(), validity.name(), format!("<ul>{headlines}</ul>")),
         RunState::Running => ("same", "running", "<p class=\"quiet\">not ended yet</p>".to_owned()),
         RunState::Stopped => {
@@ -88,20 +81,20 @@ fn row(run: &RunRow) -> String {
     };
     format!(
         "<tr><th scope=\"row\">{title}<span class=\"name\">{} · {}</span></th><td>{more}</td>\
-         <td class=\"{class}\">{said}</td></tr>\n",
+         <td class=\"{class}\">{state}</td></tr>\n",
         escape(&run.folder),
         escape(&run.started)
     )
 }
 
-/// What there is of a run that has ended: its verdicts in short, the report, comparisons, downloads. `others` are the
-/// folders of the other runs that have ended.
+/// The page of a run that has ended: headline, links to the report and downloads, forms for comparisons.
+/// `others` are the folders of the other ended runs.
 pub fn overview(folder: &str, summary: &Summary, others: &[&str]) -> String {
     let sentences = crate::headline_sentences(summary);
     let sentences: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
     let header = format!(
         "{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} · figures <span class=\"{}\">{}</span></p>\n",
-        alarms(summary),
+        alarms(summary, "alert"),
         escape(&summary.title),
         escape(&summary.started),
         escape(folder),
@@ -114,21 +107,11 @@ pub fn overview(folder: &str, summary: &Summary, others: &[&str]) -> String {
         address(folder, "report")
     );
     let sections = [report, comparisons(folder, summary, others), downloads(folder)].concat();
-    let body = format!("<header>\n{header}{}</header>\n<main>\n{sections}</main>\n", up());
+    let body = format!("<header>\n{header}{}</header>\n<main>\n{sections}</main>\n", home_link());
     page(&summary.title, &body, Script::None)
 }
 
-/// Alarms as the report leads with them.
-fn alarms(summary: &Summary) -> String {
-    let alarm = |alarm: &words::Alarm| {
-        let of: String = alarm.of.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
-        let of = if of.is_empty() { of } else { format!("<ul>{of}</ul>") };
-        format!("<div class=\"alarm\" role=\"alert\"><p>{}</p>{of}</div>\n", escape(&alarm.line))
-    };
-    words::alarms(summary).iter().map(alarm).collect()
-}
-
-fn up() -> &'static str {
+fn home_link() -> &'static str {
     "<nav aria-label=\"pages\"><a href=\"/\">All runs</a></nav>\n"
 }
 
@@ -181,7 +164,7 @@ fn downloads(folder: &str) -> String {
     )
 }
 
-/// A run that goes on, or that was stopped before it ended (`state` says which), followed by [`SCRIPT`].
+/// The page of a run that has not ended. If `state` is running, [`SCRIPT`] follows it.
 pub fn following(folder: &str, state: &RunState, live: &Live) -> String {
     let title = if live.title.is_empty() { folder } else { &live.title };
     let items = |texts: &[String]| -> String {
@@ -208,7 +191,7 @@ pub fn following(folder: &str, state: &RunState, live: &Live) -> String {
          <h3>Notes</h3>\n<ul class=\"plain\" id=\"notes\">{}</ul>\n</section>\n</main>\n",
         escape(title),
         escape(folder),
-        up(),
+        home_link(),
         escape(&live.step),
         live.progress,
         escape(&live.clock),
@@ -217,10 +200,10 @@ pub fn following(folder: &str, state: &RunState, live: &Live) -> String {
     );
     let refresh =
         if refresh.is_empty() { String::new() } else { format!("<noscript>{refresh}</noscript>\n") };
-    framed(title, &body, script, &refresh)
+    document(title, &body, script, &refresh)
 }
 
-/// What `weigh compare` says, as a page.
+/// The result of `weigh compare` as a page.
 pub fn comparison(summary: &Summary) -> String {
     let sentences = crate::headline_sentences(summary);
     let sentences: String = sentences.iter().map(|text| format!("<li>{}</li>\n", escape(text))).collect();
@@ -233,12 +216,12 @@ pub fn comparison(summary: &Summary) -> String {
         "<header>\n{}<h1>{}</h1>\n<p class=\"quiet\">{} · {} blocks · margin ±{}</p>\n{}</header>\n<main>\n\
          <section id=\"verdict\">\n<h2>Headline</h2>\n<ul class=\"plain\">\n{sentences}</ul>\n</section>\n\
          <section id=\"costs\">\n<h2>Verdicts</h2>\n{tables}</section>\n{findings}</main>\n",
-        alarms(summary),
+        alarms(summary, "alert"),
         escape(&summary.title),
         escape(&summary.run),
         summary.blocks.used,
         summary.margin,
-        up()
+        home_link()
     );
     page(&summary.title, &body, Script::None)
 }
@@ -285,18 +268,17 @@ fn cost_row(cost: &Cost, several: bool) -> String {
     )
 }
 
-/// Something that went wrong, with what to do.
+/// The page for an error, with what to do.
 pub fn problem(title: &str, text: &str) -> String {
     let body = format!(
         "<header>\n<h1>{}</h1>\n{}</header>\n<main>\n<p>{}</p>\n</main>\n",
         escape(title),
-        up(),
+        home_link(),
         escape(text)
     );
     page(title, &body, Script::None)
 }
 
-/// Whether a page holds [`SCRIPT`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Script {
     None,
@@ -304,10 +286,10 @@ enum Script {
 }
 
 fn page(title: &str, body: &str, script: Script) -> String {
-    framed(title, body, script, "")
+    document(title, body, script, "")
 }
 
-fn framed(title: &str, body: &str, script: Script, head: &str) -> String {
+fn document(title: &str, body: &str, script: Script, head: &str) -> String {
     let script = match script {
         Script::None => String::new(),
         Script::Follow => format!("<script>{SCRIPT}</script>\n"),
@@ -323,7 +305,7 @@ fn framed(title: &str, body: &str, script: Script, head: &str) -> String {
     )
 }
 
-/// The address of something of a run: its folder's name is one percent-encoded segment.
+/// The path of a run's page `what`; the folder's name is one percent-encoded segment.
 pub fn address(folder: &str, what: &str) -> String {
     let mut segment = String::new();
     for byte in folder.bytes() {

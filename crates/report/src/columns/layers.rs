@@ -1,4 +1,4 @@
-//! Tables of what layers cost: chains, sums of single layers, what depends on a factor, lines over size.
+//! Tables of what layers cost: chains, sum checks, interactions with factors, slopes over size.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::layering::{
@@ -9,11 +9,10 @@ use weighbridge_model::summary::Summary;
 use super::Read::{Count, Number, Text};
 use super::{Column, column, point, some, unit};
 
-/// One quantity of a stage, or of a whole chain.
 pub(super) struct WaterfallRow<'a> {
     summary: &'a Summary,
     chain: &'a Chain,
-    /// Its place in the chain, from 0; the whole comes last.
+    /// Position in the chain, from 0; the whole chain comes last.
     place: u64,
     stage: &'a str,
     variant: &'a str,
@@ -21,7 +20,7 @@ pub(super) struct WaterfallRow<'a> {
 }
 
 impl WaterfallRow<'_> {
-    fn any(&self) -> Option<&Estimate> {
+    fn estimate(&self) -> Option<&Estimate> {
         self.cost.difference.as_ref().or(self.cost.figure.as_ref())
     }
 }
@@ -67,14 +66,13 @@ pub(super) fn waterfall_columns<'a>() -> Vec<Column<WaterfallRow<'a>>> {
         column("ratio", Number(|row| row.cost.ratio.map(|estimate| estimate.point))),
         column("ratio_lower", Number(|row| row.cost.ratio?.lower)),
         column("ratio_upper", Number(|row| row.cost.ratio?.upper)),
-        column("level", Number(|row| row.any().map(|estimate| estimate.level))),
-        column("blocks", Count(|row| row.any().map(|estimate| u64::from(estimate.blocks)))),
+        column("level", Number(|row| row.estimate().map(|estimate| estimate.level))),
+        column("blocks", Count(|row| row.estimate().map(|estimate| u64::from(estimate.blocks)))),
         column("against", Text(|row| row.cost.against.as_deref().and_then(some))),
         column("reason", Text(|row| row.cost.reason.as_deref().and_then(some))),
     ]
 }
 
-/// One quantity of a sum check, or what was not checked.
 pub(super) struct SumsRow<'a> {
     summary: &'a Summary,
     check: &'a SumCheck,
@@ -102,7 +100,7 @@ impl SumsRow<'_> {
         self.estimate(|row| &row.interaction)
     }
 
-    /// One number of each single layer: `8140;45000`.
+    /// `8140;45000`
     fn singles(&self, read: fn(&Estimate) -> Option<f64>) -> Option<String> {
         let numbers: Option<Vec<String>> =
             self.row.ok()?.singles.iter().map(|single| Some(read(single)?.to_string())).collect();
@@ -154,22 +152,21 @@ pub(super) fn sum_columns<'a>() -> Vec<Column<SumsRow<'a>>> {
     ]
 }
 
-/// The single layers of a sum check: `vxlan;sidecar:haproxy`.
+/// `vxlan;sidecar:haproxy`
 fn names(check: &SumCheck) -> String {
     check.singles.iter().map(|single| single.name.as_str()).collect::<Vec<_>>().join(";")
 }
 
-/// A row of a summary.
-pub(super) struct Of<'a, T> {
+pub(super) struct SummaryRow<'a, T> {
     summary: &'a Summary,
     row: &'a T,
 }
 
-pub(super) fn interaction_rows(summary: &Summary) -> Vec<Of<'_, Interaction>> {
-    summary.layering.interactions.iter().map(|row| Of { summary, row }).collect()
+pub(super) fn interaction_rows(summary: &Summary) -> Vec<SummaryRow<'_, Interaction>> {
+    summary.layering.interactions.iter().map(|row| SummaryRow { summary, row }).collect()
 }
 
-pub(super) fn interaction_columns<'a>() -> Vec<Column<Of<'a, Interaction>>> {
+pub(super) fn interaction_columns<'a>() -> Vec<Column<SummaryRow<'a, Interaction>>> {
     vec![
         column("run", Text(|row| some(&row.summary.run))),
         column("of", Text(|row| some(&row.row.of))),
@@ -192,11 +189,11 @@ pub(super) fn interaction_columns<'a>() -> Vec<Column<Of<'a, Interaction>>> {
     ]
 }
 
-pub(super) fn slope_rows(summary: &Summary) -> Vec<Of<'_, Slope>> {
-    summary.layering.slopes.iter().map(|row| Of { summary, row }).collect()
+pub(super) fn slope_rows(summary: &Summary) -> Vec<SummaryRow<'_, Slope>> {
+    summary.layering.slopes.iter().map(|row| SummaryRow { summary, row }).collect()
 }
 
-pub(super) fn slope_columns<'a>() -> Vec<Column<Of<'a, Slope>>> {
+pub(super) fn slope_columns<'a>() -> Vec<Column<SummaryRow<'a, Slope>>> {
     vec![
         column("run", Text(|row| some(&row.summary.run))),
         column("point", Text(|row| Some(point(&row.row.point)))),
@@ -218,7 +215,7 @@ pub(super) fn slope_columns<'a>() -> Vec<Column<Of<'a, Slope>>> {
     ]
 }
 
-/// The sizes in bytes: `64;16384`.
+/// `64;16384`
 fn sizes(slope: &Slope) -> String {
     slope.sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(";")
 }

@@ -1,4 +1,4 @@
-//! Percentiles as a table: what the curves draw, at the percentiles that people name.
+//! The percentile curves as a table, at common percentiles.
 
 use weighbridge_model::detail::{Curve, Detail, TimeKind};
 use weighbridge_model::estimate::Unit;
@@ -8,13 +8,12 @@ use super::quiet;
 use super::tables::number;
 use crate::words;
 
-/// Percentiles in the order of columns, as shares.
 const COLUMNS: [(&str, f64); 6] =
     [("least", 0.0), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
-/// Quantiles are made by powers of ten, so that they are equal to a rounding only.
+/// Quantiles are computed with powers of ten, so they are equal only up to rounding.
 const SAME: f64 = 1e-9;
 
-/// A row for each curve; a percentile without enough requests beyond it is a dash.
+/// One row per curve; a percentile with too few requests beyond it is a dash.
 pub(crate) fn table(detail: &Detail) -> String {
     if detail.curves.iter().all(|curve| curve.points.is_empty()) {
         return quiet("No percentile curves were stored with this run.");

@@ -1,4 +1,4 @@
-//! The results as JSON inside the page, for its script. Nothing that is there can end the element it stands in.
+//! The results as JSON in the page, for its script. Nothing in it can end its element.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -25,21 +25,22 @@ pub(crate) struct PageRun<'a> {
     detail: &'a Detail,
 }
 
-/// Most single requests over size that a page holds of a run: more would make it slow to open, and fall onto the same
+/// Most single requests over size per run: more would make the page slow to open, and fall onto the same
 /// pixels.
 const MOST_SIZE_SAMPLES: usize = 150_000;
 
-/// The content of the element that holds the data.
 pub(crate) fn embedded(reports: &[Report<'_>]) -> String {
     let details: Vec<Cow<'_, Detail>> = reports.iter().map(|report| thinned(report.detail)).collect();
     let runs = reports.iter().zip(&details);
-    let data = PageData { runs: runs.map(|(of, detail)| PageRun { summary: of.summary, detail }).collect() };
+    let data =
+        PageData { runs: runs.map(|(report, detail)| PageRun { summary: report.summary, detail }).collect() };
     let json = serde_json::to_string(&data).expect("maps have keys of text, and nothing else can fail");
-    harmless(&json)
+    escape_json(&json)
 }
 
-/// A detail with no more requests over size than a page may hold: of each series every so-manieth in the order of sizes and
-/// times, so that neither a size nor a time is favoured. What charts say of their number they take from the curves.
+/// Thins single requests over size to [`MOST_SIZE_SAMPLES`]. Of each series, every n-th is kept in the order
+/// of sizes and times, so that no size or time is favoured. Charts take the number of requests from the
+/// curves.
 fn thinned(detail: &Detail) -> Cow<'_, Detail> {
     let all: usize = detail.size_samples.iter().map(|samples| samples.size_bytes.len()).sum();
     if all <= MOST_SIZE_SAMPLES {
@@ -57,14 +58,14 @@ fn thinned(detail: &Detail) -> Cow<'_, Detail> {
     Cow::Owned(detail)
 }
 
-/// `json` without any character that HTML, JavaScript or an editor could take for more than text. None of them stands
-/// outside JSON's strings, and inside they may all be written as escapes.
-fn harmless(json: &str) -> String {
+/// Escapes every character that HTML, JavaScript or an editor could interpret. In JSON they only occur inside
+/// strings, where each may be written as an escape.
+fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 64);
     for c in json.chars() {
-        let suspicious = matches!(c, '<' | '>' | '&' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        let is_special = matches!(c, '<' | '>' | '&' | '\u{7f}'..='\u{9f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        if suspicious {
+        if is_special {
             let _ = write!(out, "\\u{:04x}", u32::from(c));
         } else {
             out.push(c);
@@ -106,8 +107,8 @@ mod tests {
     fn nothing_ends_the_element_and_everything_reads_back() {
         let text = "</script><!-- & \u{2028}\u{202e}\u{feff}\"\\\n µ";
         let json = serde_json::to_string(text).unwrap();
-        let made = harmless(&json);
-        assert!(!made.contains(['<', '>', '&', '\u{2028}', '\u{202e}', '\u{feff}']), "{made}");
-        assert_eq!(serde_json::from_str::<String>(&made).unwrap(), text);
+        let escaped = escape_json(&json);
+        assert!(!escaped.contains(['<', '>', '&', '\u{2028}', '\u{202e}', '\u{feff}']), "{escaped}");
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
 }

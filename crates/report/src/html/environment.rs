@@ -1,11 +1,10 @@
-//! The environment as rows: a path and a value. Nested objects become dotted paths; nothing is left out.
+//! The environment as rows of path and value. Nested objects become dotted paths; nothing is left out.
 
 use serde_json::Value;
 
 use super::escape::escape;
 use super::quiet;
 
-/// A table of everything known about the host.
 pub(crate) fn table(environment: &Value) -> String {
     let rows = rows(environment);
     if rows.is_empty() {
@@ -23,19 +22,19 @@ pub(crate) fn table(environment: &Value) -> String {
     )
 }
 
-/// Leaves with their paths; a list of plain values is one leaf.
+/// Each leaf with its path; a list of plain values is one leaf.
 fn rows(environment: &Value) -> Vec<(String, String)> {
     let mut rows = Vec::new();
-    gather("", environment, &mut rows);
+    flatten("", environment, &mut rows);
     rows
 }
 
-fn gather(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {
+fn flatten(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| gather(&below(key), value, rows)),
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, rows)),
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().enumerate().for_each(|(at, item)| gather(&below(&at.to_string()), item, rows));
+            items.iter().enumerate().for_each(|(at, item)| flatten(&below(&at.to_string()), item, rows));
         }
         Value::Array(items) => {
             rows.push((path.to_owned(), items.iter().map(leaf).collect::<Vec<_>>().join(", ")));

@@ -1,8 +1,8 @@
-//! Foreign text in a page: nothing of it is markup. Every text that is not written in this crate passes here.
+//! Escapes text for a page. All text from outside this crate passes through here.
 
 use crate::text::clean;
 
-/// `text` for element content and double-quoted attributes; control characters are shown as their codes.
+/// For element content and double-quoted attributes; control characters are shown as their codes.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
@@ -11,14 +11,19 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// [`escape`] for several lines in a `<pre>`: line ends stay.
+/// [`escape`] for a `<pre>`: keeps line ends.
 pub(crate) fn escape_lines(text: &str) -> String {
     text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
-/// A figure made by this crate: escaped, with a true minus sign.
+/// Escapes a figure, and turns hyphens into minus signs.
 pub(crate) fn figure(text: &str) -> String {
     escape(text).replace('-', "−")
+}
+
+/// `, 64 B` to follow a caption; empty if `text` is.
+pub(crate) fn suffix(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(", {}", escape(text)) }
 }
 
 /// Attributes by which the page's script filters: `data-variant="go"`.

@@ -1,6 +1,6 @@
-//! An interval beside its figures, as a bar of the page's style: where it lies against no change and the margin.
+//! A bar that shows an interval beside its figures, relative to no change and to the margin.
 //!
-//! It repeats what the cells say; it is no chart and hidden from those who have the page read to them.
+//! It repeats what the cells say, so it is hidden from screen readers.
 
 use weighbridge_model::estimate::Estimate;
 use weighbridge_model::summary::Cost;
@@ -8,12 +8,12 @@ use weighbridge_model::summary::Cost;
 use super::escape::figure;
 use crate::words;
 
-/// The widest change that a gauge shows; what lies beyond ends at its edge. A factor of ten either way.
+/// The largest ratio shown, in either direction; larger ones end at the edge.
 const WIDEST: f64 = 10.0;
-/// The narrowest scale: ten times the margin would be empty.
+/// The smallest range, as a ratio.
 const NARROWEST: f64 = 1.05;
 
-/// What all bars of one table share: the logarithm of the largest ratio, either way.
+/// The scale that all bars of one table share; `reach` is the logarithm of the ratio at its edges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Gauge {
     reach: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
-    /// A scale on which all `costs` that have figures fit, up to a factor of ten.
+    /// The scale that fits all `costs` with figures, up to [`WIDEST`].
     pub(crate) fn fitting<'a>(costs: impl Iterator<Item = &'a Cost>, margin: f64) -> Self {
         let ends = costs
             .filter(|cost| words::has_figures(cost))
@@ -32,7 +32,7 @@ impl Gauge {
         Self { reach: largest.min(WIDEST.ln()), margin }
     }
 
-    /// The bar of a cost; `None` where it has no figures.
+    /// The bar of a cost, if it has figures.
     pub(crate) fn bar(self, cost: &Cost) -> Option<String> {
         let ratio = cost.ratio.as_ref().filter(|_| words::has_figures(cost))?;
         let (lower, upper) = ratio.interval().unwrap_or((ratio.point, ratio.point));
@@ -43,13 +43,13 @@ impl Gauge {
         ))
     }
 
-    /// What its two edges stand for, as changes: `−17 %`, `+20 %`.
+    /// The changes at both edges: `−17 %`, `+20 %`.
     pub(crate) fn edges(self) -> [String; 2] {
         let change = |ratio: f64| figure(&format!("{:+.0} %", (ratio - 1.0) * 100.0));
         [change((-self.reach).exp()), change(self.reach.exp())]
     }
 
-    /// From the left edge, in percent; the middle is no change.
+    /// Percent from the left edge; the middle is no change.
     fn place(self, ratio: f64) -> f64 {
         if ratio.is_nan() || ratio <= 0.0 {
             return 0.0;

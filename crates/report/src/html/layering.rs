@@ -1,21 +1,21 @@
-//! What each layer adds, as tables below its chart: chains, whether single layers add up, and on what costs depend.
+//! What each layer adds, as tables below its chart: chains, sum checks, interactions with factors, slopes
+//! over size.
 
 use std::collections::BTreeSet;
 
 use weighbridge_model::estimate::Quantity;
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Additivity, Chain, SumCheck, SumRow};
 use weighbridge_model::summary::Summary;
 
-use super::escape::{attributes, escape, figure};
+use super::escape::{attributes, escape, figure, suffix};
 use super::{capital, quiet};
 use crate::words::{self, Shown};
 use crate::{layering, view};
 
-/// How to read the chains' tables.
 const READING: &str = "Tables are with 95 % intervals over blocks. A table’s first line is what its variant takes, its last one \
                        the last variant against the first.";
 
-/// The whole section; empty where the run has no chain.
 pub(crate) fn section(summary: &Summary) -> String {
     if summary.layering.is_empty() {
         return String::new();
@@ -26,12 +26,12 @@ pub(crate) fn section(summary: &Summary) -> String {
         text.push_str(&quiet(READING));
     }
     for point in view::points(summary) {
-        // Chains share their first stages, and what these lack.
-        let mut told = BTreeSet::new();
+        // Chains share their first stages, so a note may come again.
+        let mut shown = BTreeSet::new();
         for chain in layering::at(summary, point.label) {
             text.push_str(&chain_table(chain, &quantities));
             let reasons = layering::reasons(chain, &quantities).into_iter();
-            let new: Vec<String> = reasons.filter(|reason| told.insert(reason.clone())).collect();
+            let new: Vec<String> = reasons.filter(|reason| shown.insert(reason.clone())).collect();
             if !new.is_empty() {
                 text.push_str(&quiet(&escape(&new.join("; "))));
             }
@@ -45,14 +45,14 @@ pub(crate) fn section(summary: &Summary) -> String {
     text
 }
 
-fn place(point: &weighbridge_model::id::PointLabel) -> (String, String) {
-    let of = words::point(point);
-    let filter = attributes(&[("point", &of)]);
-    (filter, if of.is_empty() { of } else { format!(", {}", escape(&of)) })
+/// The attribute by which the page's script filters, and the suffix of a caption.
+fn filter_and_suffix(point: &PointLabel) -> (String, String) {
+    let point = words::point(point);
+    (attributes(&[("point", &point)]), suffix(&point))
 }
 
 fn chain_table(chain: &Chain, quantities: &[Quantity]) -> String {
-    let (filter, of) = place(&chain.point);
+    let (filter, suffix) = filter_and_suffix(&chain.point);
     let heads: String =
         quantities.iter().map(|quantity| column(&capital(&layering::head(*quantity)))).collect();
     let rows: String = layering::rows(chain, quantities)
@@ -68,7 +68,7 @@ fn chain_table(chain: &Chain, quantities: &[Quantity]) -> String {
         })
         .collect();
     format!(
-        "<div class=\"scroll\"{filter}><table class=\"layers\"><caption>{}{of}</caption><thead><tr><th scope=\"col\">layer</th>\
+        "<div class=\"scroll\"{filter}><table class=\"layers\"><caption>{}{suffix}</caption><thead><tr><th scope=\"col\">layer</th>\
          {heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\n",
         capital(&escape(&layering::title(chain)))
     )
@@ -85,20 +85,20 @@ fn cell(shown: &Shown) -> String {
 }
 
 fn sum_table(check: &SumCheck) -> String {
-    let (filter, of) = place(&check.point);
+    let (filter, suffix) = filter_and_suffix(&check.point);
     let heads = layering::sum_heads(check);
     let (verdict, figures) =
         heads.split_last().map_or(("", &heads[..]), |(last, rest)| (last.as_str(), rest));
     let heads: String = figures.iter().map(|name| column(name)).collect();
     let row = |row: &SumRow| {
         let cells = layering::sum_cells(row);
-        let (said, figures) = cells.split_last().expect("a row says something");
+        let (verdict, figures) = cells.split_last().expect("the last cell is the verdict");
         format!(
             "<tr><th scope=\"row\">{}</th>{}<td class=\"says {}\">{}</td></tr>\n",
             super::label(row.quantity),
             figures.iter().map(cell).collect::<String>(),
             tone(row.verdict),
-            escape(&said.point)
+            escape(&verdict.point)
         )
     };
     let rows: String = check.rows.iter().map(row).collect();
@@ -109,7 +109,7 @@ fn sum_table(check: &SumCheck) -> String {
     );
     let unchecked = layering::unchecked(check);
     format!(
-        "<details{filter}><summary>Do single layers add up? {}{of}</summary>\n{}{}</details>\n",
+        "<details{filter}><summary>Do single layers add up? {}{suffix}</summary>\n{}{}</details>\n",
         escape(&layering::sum_title(check)),
         if rows.is_empty() { "" } else { &table },
         if unchecked.is_empty() { String::new() } else { quiet(&escape(&unchecked.join("; "))) }

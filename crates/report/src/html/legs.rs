@@ -1,23 +1,22 @@
-//! Where the service time went, as a table of every variant's legs.
+//! The legs of each variant's service time as a table.
 
 use weighbridge_model::summary::Summary;
 
-use super::escape::{attributes, escape, figure};
+use super::escape::{attributes, escape, figure, suffix};
 use super::quiet;
 use crate::{legs, words};
 
-/// The section; empty where no variant was asked for stamps.
 pub(crate) fn section(summary: &Summary) -> String {
     let mut text = String::new();
     for variant in &summary.variants {
         let Some(stamps) = &variant.kernel_timestamps else { continue };
-        let of = words::point(&variant.point);
-        let filter = attributes(&[("variant", &variant.name), ("point", &of)]);
-        let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
+        let point = words::point(&variant.point);
+        let filter = attributes(&[("variant", &variant.name), ("point", &point)]);
+        let name = format!("{}{}", escape(&variant.name), suffix(&point));
         let basis = escape(&legs::basis(stamps));
         let rows = legs::rows(stamps);
         if rows.is_empty() {
-            text.push_str(&format!("<p{filter}>{}{of}: {basis}</p>\n", escape(&variant.name)));
+            text.push_str(&format!("<p{filter}>{name}: {basis}</p>\n"));
             continue;
         }
         let heads = legs::STATISTICS.map(|(name, _)| format!("<th scope=\"col\">{name}</th>")).concat();
@@ -31,9 +30,8 @@ pub(crate) fn section(summary: &Summary) -> String {
             })
             .collect();
         text.push_str(&format!(
-            "<div class=\"scroll\"{filter}><table><caption>{}{of}</caption><thead><tr><th scope=\"col\">leg</th>{heads}\
+            "<div class=\"scroll\"{filter}><table><caption>{name}</caption><thead><tr><th scope=\"col\">leg</th>{heads}\
              </tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
-            escape(&variant.name),
             quiet(&basis),
         ));
     }

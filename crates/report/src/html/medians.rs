@@ -1,22 +1,20 @@
-//! Medians over message size as tables: what the curves of that part show, at some ten sizes, with their intervals. Picks
-//! sizes; estimates nothing.
+//! Medians over message size as tables: the curves at about ten sizes, with their intervals.
 
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::{display_bytes, display_nanos};
 use weighbridge_model::sizes::{SizeCurve, SizeTime};
 use weighbridge_model::summary::{Detail, Summary};
 
-use super::escape::{attributes, escape, figure};
+use super::escape::{attributes, escape, figure, suffix};
 use super::tables::number;
 use crate::{view, words};
 
-/// Most sizes of a table.
 const SIZES: usize = 10;
 const MEDIAN: f64 = 0.5;
-/// Times in the order in which the charts choose one.
+/// In the order in which the charts choose one.
 const TIMES: [SizeTime; 3] = [SizeTime::Service, SizeTime::Response, SizeTime::Relayed];
 
-/// A table for each point and operation, folded; empty without curves.
+/// A table per point and operation, in a `<details>`.
 pub(crate) fn tables(summary: &Summary, detail: &Detail) -> String {
     let curves = &detail.size_curves;
     let Some(time) = TIMES.into_iter().find(|time| curves.iter().any(|curve| curve.time == *time)) else {
@@ -45,11 +43,8 @@ fn table(
 ) -> String {
     let point = words::point(point);
     let filter = attributes(&[("operation", operation), ("point", &point)]);
-    let of: String = [if words::several_operations(summary) { operation } else { "" }, &point]
-        .iter()
-        .filter(|part| !part.is_empty())
-        .map(|part| format!(", {}", escape(part)))
-        .collect();
+    let of_operation = suffix(if words::several_operations(summary) { operation } else { "" });
+    let at_point = suffix(&point);
     let heads: String = curves
         .iter()
         .map(|curve| format!("<th scope=\"col\" class=\"n\">{}</th>", escape(&curve.variant)))
@@ -57,14 +52,14 @@ fn table(
     let sizes = curves.first().map(|curve| &curve.size_bytes[..]).unwrap_or_default();
     let rows: String = chosen(sizes.len()).into_iter().map(|at| row(sizes[at], at, curves)).collect();
     format!(
-        "<div class=\"scroll\"{filter}><table class=\"medians\"><caption>Median {} time{of}, in brackets its 95 % interval over \
+        "<div class=\"scroll\"{filter}><table class=\"medians\"><caption>Median {} time{of_operation}{at_point}, in brackets its 95 % interval over \
          blocks, where there are four</caption><thead><tr><th scope=\"col\" class=\"n\">about</th>{heads}</tr></thead>\n<tbody>\n\
          {rows}</tbody></table></div>\n",
         time.name()
     )
 }
 
-/// At most [`SIZES`] of so many, evenly taken, both ends among them.
+/// At most [`SIZES`] evenly spaced indices below `count`, with both ends.
 fn chosen(count: usize) -> Vec<usize> {
     let steps = (SIZES - 1).min(count.saturating_sub(1));
     match count {

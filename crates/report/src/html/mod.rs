@@ -1,22 +1,22 @@
-//! Runs as one self-contained page: the verdict first, then why to believe it, then charts, tables and facts on demand.
+//! Runs as one self-contained page: the verdict first, then why to believe it, then charts, tables and facts.
 //!
-//! Everything is said in the markup, in tables; the script, which is built from `web/` and embedded here, adds charts,
-//! filters, sorting and links to a view. The page asks nothing of any network: its content security policy forbids it,
-//! and allows no script but this one. All text that is not written in this crate is escaped. It is meant to be read in
-//! light, in dark, on paper and on a telephone.
+//! The markup alone says everything, in tables; the script, built from `web/` and embedded here, adds charts,
+//! filters, sorting and links to a view. The page makes no network request: its content security policy
+//! forbids them, and allows no other script. All text from outside this crate is escaped. The page is
+//! designed for light and dark screens, paper and telephones.
 
-mod beside;
-mod carried;
 mod curves;
 mod data;
 mod environment;
 pub(crate) mod escape;
 mod gauge;
+mod goodput;
 mod layering;
 mod legs;
 mod medians;
 mod parts;
 mod resources;
+mod side_by_side;
 mod sizes;
 mod spread;
 mod suite;
@@ -30,42 +30,40 @@ use weighbridge_model::summary::Summary;
 use crate::style::Tone;
 use crate::text::counted;
 use crate::{Report, view, words};
-pub use beside::Comparison;
 pub(crate) use data::PageData;
 use escape::{escape, escape_lines};
+pub use side_by_side::Comparison;
 pub(crate) use trust::warnings;
 
-/// What a reader needs to do the run again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HowToRepeat {
-    /// The exact command.
     pub command: String,
-    /// The run folder, where every figure can be recomputed from.
+    /// The run folder, from which every figure can be recomputed.
     pub folder: String,
-    /// The seed of all randomness.
     pub seed: u64,
-    /// The experiment as resolved.
+    /// The resolved experiment.
     pub experiment_toml: String,
 }
 
 pub(crate) const STYLE: &str = include_str!("../../../../web/dist/page.css");
 const SCRIPT: &str = include_str!("../../../../web/dist/page.js");
-/// `sha256-…` of the script: what the policy lets run.
+/// `sha256-…` of the script, for the policy.
 const SCRIPT_DIGEST: &str = include_str!("../../../../web/dist/page.js.digest");
 
-/// The whole page of one run or several. `comparisons` are of each later run with the first, in order.
+/// The page of one or several runs. `comparisons` compare each later run with the first, in order.
 pub fn page(reports: &[Report<'_>], comparisons: &[Comparison]) -> String {
-    let beside = if reports.len() > 1 { beside::section(reports, comparisons) } else { String::new() };
-    whole(reports, &beside)
+    let overview =
+        if reports.len() > 1 { side_by_side::section(reports, comparisons) } else { String::new() };
+    document(reports, &overview)
 }
 
-/// The whole page of a suite: what each of its experiments found, and a part for each.
+/// The page of a suite: a list of its experiments and their findings, then the report of each.
 pub fn suite_page(reports: &[Report<'_>]) -> String {
-    whole(reports, &suite::section(reports))
+    document(reports, &suite::section(reports))
 }
 
-/// A page of runs below what is said of all.
-fn whole(reports: &[Report<'_>], beside: &str) -> String {
+/// A page whose runs come after `overview`, the section about all of them.
+fn document(reports: &[Report<'_>], overview: &str) -> String {
     let summaries: Vec<&Summary> = reports.iter().map(|report| report.summary).collect();
     let title = escape(&verdict::page_title(&summaries));
     let runs: String =
@@ -78,23 +76,21 @@ fn whole(reports: &[Report<'_>], beside: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
          <body>\n<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<div id=\"controls\"></div>\n\
-         <main id=\"main\" tabindex=\"-1\">\n{beside}{runs}</main>\n<footer>Weighbridge · {names}</footer>\n\
+         <main id=\"main\" tabindex=\"-1\">\n{overview}{runs}</main>\n<footer>Weighbridge · {names}</footer>\n\
          <script type=\"application/json\" id=\"data\">{}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
         SCRIPT_DIGEST.trim(),
         data::embedded(reports),
     )
 }
 
-/// A part of a run's page.
 struct Section {
     id: &'static str,
     name: &'static str,
     content: String,
 }
 
-/// One run: its header, the links to its parts, the parts.
 fn run(at: usize, runs: usize, report: &Report<'_>) -> String {
-    // The first run keeps the plain names, so that a link to `#trust` means the same in every page.
+    // The first run's names have no suffix, so that `#trust` works in every page.
     let suffix = if at == 0 { String::new() } else { format!("-{}", at + 1) };
     let sections = sections(report);
     let links: String = sections
@@ -109,7 +105,7 @@ fn run(at: usize, runs: usize, report: &Report<'_>) -> String {
         })
         .collect();
     let which =
-        if runs > 1 { format!("<p class=\"which\">{}</p>\n", beside::name(at)) } else { String::new() };
+        if runs > 1 { format!("<p class=\"which\">{}</p>\n", side_by_side::name(at)) } else { String::new() };
     format!(
         "<article class=\"run\" id=\"run-{0}\" data-run=\"{at}\">\n{which}{1}<nav aria-label=\"parts of run {0}\">{links}</nav>\n\
          {body}</article>\n",
@@ -121,7 +117,7 @@ fn run(at: usize, runs: usize, report: &Report<'_>) -> String {
 fn sections(report: &Report<'_>) -> Vec<Section> {
     let summary = report.summary;
     let details =
-        |of: &str, content: String| format!("<details><summary>{of}</summary>\n{content}</details>\n");
+        |title: &str, content: String| format!("<details><summary>{title}</summary>\n{content}</details>\n");
     let costs = format!("{}{}", tables::verdicts(summary), spread::table(summary));
     let all = [
         ("verdict", "Verdict", verdict::section(summary)),
@@ -145,7 +141,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
                 "<div class=\"charts\"></div>\n{}",
                 details(
                     "Resources as a table",
-                    format!("{}{}", resources::section(summary), carried::section(summary))
+                    format!("{}{}", resources::section(summary), goodput::section(summary))
                 )
             ),
         ),
@@ -162,21 +158,23 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ),
         ("repeat", "How to repeat", repeat(summary, report.how)),
     ];
-    // Only some runs have layers, vary the size, or ask the kernel for time stamps.
+    // These sections are left out if they are empty.
     let is_some = |id: &str, content: &str| !["layers", "sizes", "legs"].contains(&id) || !content.is_empty();
     let shown = all.into_iter().filter(|(id, _, content)| is_some(id, content));
     shown.map(|(id, name, content)| Section { id, name, content }).collect()
 }
 
+/// Alarms in elements of this ARIA role.
+pub(crate) fn alarms(summary: &Summary, role: &str) -> String {
+    let alarm = |alarm: &words::Alarm| {
+        let details: String = alarm.details.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
+        let details = if details.is_empty() { details } else { format!("<ul>{details}</ul>") };
+        format!("<div class=\"alarm\" role=\"{role}\"><p>{}</p>{details}</div>\n", escape(&alarm.line))
+    };
+    words::alarms(summary).iter().map(alarm).collect()
+}
+
 fn header(summary: &Summary) -> String {
-    let alarms: String = words::alarms(summary)
-        .iter()
-        .map(|alarm| {
-            let of: String = alarm.of.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
-            let of = if of.is_empty() { of } else { format!("<ul>{of}</ul>") };
-            format!("<div class=\"alarm\" role=\"note\"><p>{}</p>{of}</div>\n", escape(&alarm.line))
-        })
-        .collect();
     let quick = if summary.quick { " · <b>quick run: few blocks, short warm-up</b>" } else { "" };
     let facts = if words::is_imported(summary) {
         format!("imported {} · measured by another program, each series once", escape(&summary.started))
@@ -189,7 +187,7 @@ fn header(summary: &Summary) -> String {
             summary.margin
         )
     };
-    // Where there is one text per point, it stands above that point's tables too.
+    // With one text per point, each is shown with its point's tables.
     let conditions: String =
         if view::points(summary).len() > 1 && view::points(summary).len() == summary.conditions.len() {
             String::new()
@@ -201,7 +199,8 @@ fn header(summary: &Summary) -> String {
                 .collect()
         };
     format!(
-        "<header>\n{alarms}<h1>{}</h1>\n{conditions}<p class=\"quiet\">{facts}</p>\n</header>\n",
+        "<header>\n{}<h1>{}</h1>\n{conditions}<p class=\"quiet\">{facts}</p>\n</header>\n",
+        alarms(summary, "note"),
         escape(&summary.title)
     )
 }
@@ -225,12 +224,12 @@ fn repeat(summary: &Summary, how: &HowToRepeat) -> String {
     )
 }
 
-/// A line of less weight; `text` is written in this crate.
+/// A paragraph in a lighter colour; `text` must be escaped.
 fn quiet(text: &str) -> String {
     format!("<p class=\"quiet\">{text}</p>\n")
 }
 
-/// The class that colours a meaning.
+/// The CSS class of a tone.
 pub(crate) const fn tone_class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain | Tone::Secondary | Tone::Strong => "same",
@@ -241,12 +240,11 @@ pub(crate) const fn tone_class(tone: Tone) -> &'static str {
     }
 }
 
-/// A quantity's name in running text.
 fn label(quantity: Quantity) -> String {
     quantity.label().replace("cpu", "CPU")
 }
 
-/// `text` with its first letter large, for the head of a sentence.
+/// Capitalises the first letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

@@ -1,23 +1,21 @@
-//! Where the time of relayed requests went, as a table of every relay, and one by size.
+//! The parts of the time of relayed requests: a table per relay, and one per range of sizes.
 
 use weighbridge_model::parts::RelayParts;
 use weighbridge_model::summary::Summary;
 
-use super::escape::{attributes, escape, figure};
+use super::escape::{attributes, escape, figure, suffix};
 use super::{quiet, tone_class};
 use crate::parts::{self, PartRow};
 use crate::words;
 
-/// The tables; empty where no relay told.
 pub(crate) fn section(summary: &Summary) -> String {
     summary.relays.iter().map(relay).collect()
 }
 
 fn relay(relay: &RelayParts) -> String {
-    let of = words::point(&relay.point);
-    let filter = attributes(&[("variant", &relay.variant), ("point", &of)]);
-    let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
-    let caption = format!("{}{of}", escape(&relay.variant));
+    let point = words::point(&relay.point);
+    let filter = attributes(&[("variant", &relay.variant), ("point", &point)]);
+    let caption = format!("{}{}", escape(&relay.variant), suffix(&point));
     let mut text = format!(
         "<div{filter}>\n{}{}",
         table(&caption, &parts::rows(relay)),

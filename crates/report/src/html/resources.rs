@@ -1,10 +1,10 @@
-//! What a variant uses: CPU, memory and bytes with their intervals, and the kernel's counts on the sockets.
+//! What variants use: CPU, memory and bytes with their intervals, and the kernel's counts of the sockets.
 
 use weighbridge_model::estimate::{Estimate, Quantity};
 use weighbridge_model::record::Traffic;
 use weighbridge_model::summary::{CpuRoles, Summary, VariantSummary};
 
-use super::escape::{attributes, escape, figure};
+use super::escape::{attributes, escape, figure, suffix};
 use super::quiet;
 use super::tables::{estimate_cell, number};
 use crate::text::grouped;
@@ -14,14 +14,13 @@ use crate::words;
 const QUANTITIES: [Quantity; 4] =
     [Quantity::CpuPerOperation, Quantity::MemoryPeak, Quantity::BytesPerOperation, Quantity::Throughput];
 
-/// A table for each point, then the machine's.
 pub(crate) fn section(summary: &Summary) -> String {
     let body: String = view::points(summary).iter().map(table).collect();
     let body = format!("{body}{}", summary.cpu_roles.as_ref().map(roles).unwrap_or_default());
     if body.is_empty() { quiet("No resources were accounted in this run.") } else { body }
 }
 
-/// The machine's CPU by role, which is of the run as a whole.
+/// CPU by role over the whole run.
 fn roles(roles: &CpuRoles) -> String {
     let rows = [
         ("whole machine", &roles.busy),
@@ -55,9 +54,8 @@ fn table(point: &Point<'_>) -> String {
     if point.variants.is_empty() {
         return String::new();
     }
-    let of = words::point(point.label);
-    let filter = attributes(&[("point", &of)]);
-    let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
+    let name = words::point(point.label);
+    let (filter, suffix) = (attributes(&[("point", &name)]), suffix(&name));
     let heads = ["CPU per operation", "memory peak", "bytes per operation", "throughput", "sent", "received"]
         .into_iter()
         .chain(["segments out / in", "retransmits"])
@@ -65,7 +63,7 @@ fn table(point: &Point<'_>) -> String {
         .collect::<String>();
     format!(
         "<div class=\"scroll\"{filter}><table class=\"resources sortable\"><caption>Figures with 95 % intervals, and traffic on \
-         the generator’s sockets{of}</caption><thead><tr><th scope=\"col\">variant</th>{heads}</tr></thead><tbody>\n{}\
+         the generator’s sockets{suffix}</caption><thead><tr><th scope=\"col\">variant</th>{heads}</tr></thead><tbody>\n{}\
          </tbody></table></div>\n",
         point.variants.iter().map(|variant| row(variant)).collect::<String>()
     )
@@ -95,7 +93,7 @@ fn row(variant: &VariantSummary) -> String {
     )
 }
 
-/// A count of segments, where there are any: bytes without one went through Unix sockets, which have none.
+/// A count of segments. If bytes were sent without any, they went through Unix sockets, which have none.
 fn segments(traffic: &Traffic, shown: String) -> String {
     let is_unix = traffic.segments_out == 0 && traffic.sent.get() > 0;
     if is_unix { "not available".to_owned() } else { shown }

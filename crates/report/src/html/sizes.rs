@@ -1,5 +1,5 @@
-//! Message sizes: which variant to take for which sizes, where times step or bend, and what lies there on this host. The
-//! judge's own conclusions as tables that say how they are to be read; charts stand above them.
+//! Message sizes: which variant for which sizes, where times step or bend, and what changes there on this
+//! host. The tables state the judge's conclusions and how to read them.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,20 @@ use weighbridge_model::sizes::{
 };
 use weighbridge_model::summary::{Detail, Summary};
 
-use super::escape::{attributes, escape, figure};
+use super::escape::{attributes, escape, figure, suffix};
 use super::medians;
 use super::quiet;
 use super::tables::number;
 use crate::text::{counted, grouped};
 use crate::words;
 
-/// Most variants of which something is said in a sentence; of more the table does.
+/// Sentences name at most this many variants; the table has all.
 const MOST_NAMED: usize = 4;
 const INTRODUCTION: &str = "The longer a message, the longer it takes, but not evenly: where a buffer, a window or a packet is \
      full, times jump or rise faster from there on. Below: which variant to take for which size, how the times run over size, \
      and where they step or bend.";
 
-/// The section; empty where sizes do not vary.
+/// The section; empty if sizes do not vary.
 pub(crate) fn section(summary: &Summary, detail: &Detail) -> String {
     let over = &summary.over_size;
     if over.is_empty() && detail.size_curves.is_empty() {
@@ -33,12 +33,12 @@ pub(crate) fn section(summary: &Summary, detail: &Detail) -> String {
         "{}{advice}<div class=\"charts\"></div>\n{}{}{}",
         quiet(INTRODUCTION),
         basis(summary),
-        medians::tables(summary, detail) + &cliffs(summary, &over.cliffs) + &judged(&over.judged),
+        medians::tables(summary, detail) + &cliffs(summary, &over.cliffs) + &found_between(&over.judged),
         guides(&over.guides)
     )
 }
 
-/// How many requests the curves are without; nothing where all are kept.
+/// How many requests are missing in the curves.
 fn basis(summary: &Summary) -> String {
     let counts = || summary.variants.iter().filter_map(|variant| variant.samples);
     let (kept, left_out): (u64, u64) =
@@ -54,16 +54,16 @@ fn basis(summary: &Summary) -> String {
     ))
 }
 
-/// Which variant for which size in a line for each point and operation, for the verdict; empty without advice.
-pub(crate) fn short(summary: &Summary) -> String {
+/// Which variant is best at which size, one line per point and operation, for the verdict.
+pub(crate) fn advice_lines(summary: &Summary) -> String {
     let several = words::several_operations(summary);
     let line = |advice: &SizeAdvice| {
         let point = words::point(&advice.point);
         let filter = attributes(&[("operation", &advice.operation), ("point", &point)]);
         let ranges: Vec<String> =
             advice.ranges.iter().map(|range| range_words(summary, advice, range)).collect();
-        let of = caption_suffix(&advice.operation, &point, several);
-        format!("<p class=\"plain\"{filter}>Fastest by message size{of}: {}.</p>\n", ranges.join("; "))
+        let suffix = caption_suffix(&advice.operation, &point, several);
+        format!("<p class=\"plain\"{filter}>Fastest by message size{suffix}: {}.</p>\n", ranges.join("; "))
     };
     summary.over_size.advice.iter().take(MOST_NAMED).map(line).collect()
 }
@@ -73,7 +73,7 @@ fn range_words(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Str
     let sizes =
         format!("{} to {}", display_bytes(range.from_bytes as f64), display_bytes(range.to_bytes as f64));
     let names = range.best.iter().map(|name| format!("<b>{}</b>", escape(name)));
-    match (range.best.len(), behind(summary, advice, range).len()) {
+    match (range.best.len(), slower(summary, advice, range).len()) {
         (1, _) => format!("{sizes} {}", names.collect::<String>()),
         (_, 0) => format!("{sizes} none is told from the fastest"),
         (count, _) if count > MOST_NAMED => format!("{sizes} any of {count} that are not told apart"),
@@ -81,49 +81,46 @@ fn range_words(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Str
     }
 }
 
-/// What holds at every size, where something does: the table says it range by range.
-fn everywhere(summary: &Summary, advice: &SizeAdvice) -> String {
+/// What holds at every size, which the table states only range by range.
+fn at_every_size(summary: &Summary, advice: &SizeAdvice) -> String {
     let common = |names: &dyn Fn(&SizeRange) -> BTreeSet<String>| {
         let all = advice.ranges.iter().map(names);
         all.reduce(|all, range| all.intersection(&range).cloned().collect()).unwrap_or_default()
     };
     let best = common(&|range| range.best.iter().cloned().collect());
-    let behind = common(&|range| behind(summary, advice, range).into_iter().collect());
+    let slower = common(&|range| slower(summary, advice, range).into_iter().collect());
     let names = |names: &BTreeSet<String>| {
         names.iter().map(|name| format!("<b>{}</b>", escape(name))).collect::<Vec<_>>().join(", ")
     };
-    let mut said = Vec::new();
+    let mut clauses = Vec::new();
     if (1..=MOST_NAMED).contains(&best.len()) {
         let verb = if best.len() == 1 { "is" } else { "are" };
-        said.push(format!("{} {verb} fastest, or tied with the fastest, at every size", names(&best)));
+        clauses.push(format!("{} {verb} fastest, or tied with the fastest, at every size", names(&best)));
     }
-    if (1..=MOST_NAMED).contains(&behind.len()) {
-        let verb = if behind.len() == 1 { "takes" } else { "take" };
-        said.push(format!("{} {verb} longer at every size", names(&behind)));
+    if (1..=MOST_NAMED).contains(&slower.len()) {
+        let verb = if slower.len() == 1 { "takes" } else { "take" };
+        clauses.push(format!("{} {verb} longer at every size", names(&slower)));
     }
-    if said.is_empty() { String::new() } else { format!("<p>{}.</p>\n", said.join("; ")) }
+    if clauses.is_empty() { String::new() } else { format!("<p>{}.</p>\n", clauses.join("; ")) }
 }
 
-/// Variants that are neither the best nor tied with it.
-fn behind(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Vec<String> {
+fn slower(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Vec<String> {
     let here = summary.variants.iter().filter(|variant| variant.point == advice.point);
     here.map(|variant| variant.name.clone()).filter(|name| !range.best.contains(name)).collect()
 }
 
 fn caption_suffix(operation: &str, point: &str, several: bool) -> String {
-    let operation = if several { format!(", {}", escape(operation)) } else { String::new() };
-    let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
-    format!("{operation}{point}")
+    format!("{}{}", suffix(if several { operation } else { "" }), suffix(point))
 }
 
 fn advice(summary: &Summary, advice: &SizeAdvice) -> String {
     let point = words::point(&advice.point);
     let filter = attributes(&[("operation", &advice.operation), ("point", &point)]);
-    let of = caption_suffix(&advice.operation, &point, words::several_operations(summary));
+    let suffix = caption_suffix(&advice.operation, &point, words::several_operations(summary));
     let rows: String = advice.ranges.iter().map(|range| range_row(summary, advice, range)).collect();
-    let everywhere = everywhere(summary, advice);
+    let at_every_size = at_every_size(summary, advice);
     format!(
-        "{everywhere}<div class=\"scroll\"{filter}><table class=\"advice\"><caption>Which variant for which size{of}</caption><thead><tr>\
+        "{at_every_size}<div class=\"scroll\"{filter}><table class=\"advice\"><caption>Which variant for which size{suffix}</caption><thead><tr>\
          <th scope=\"col\">size</th><th scope=\"col\">fastest, or tied with it</th><th scope=\"col\">take longer</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
         quiet(
             "By the median service time. Tied: it cannot be told that they take longer by more than the margin. More blocks \
@@ -134,10 +131,10 @@ fn advice(summary: &Summary, advice: &SizeAdvice) -> String {
 
 fn range_row(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> String {
     let point = words::point(&advice.point);
-    let place = attributes(&[("operation", &*advice.operation), ("point", &*point)]);
-    let behind = behind(summary, advice, range);
+    let filter = attributes(&[("operation", &*advice.operation), ("point", &*point)]);
+    let slower = slower(summary, advice, range);
     let names = |names: &[String]| names.iter().map(|name| escape(name)).collect::<Vec<_>>().join(", ");
-    let best = match (&range.best[..], behind.len()) {
+    let best = match (&range.best[..], slower.len()) {
         ([one], _) => format!("<b>{}</b>", escape(one)),
         ([_, _, _, ..], 0) => "all tied".to_owned(),
         (several, _) => names(several),
@@ -147,12 +144,12 @@ fn range_row(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> Strin
         let shown = words::change_of(lead, None).point;
         format!(" <span class=\"by\">by at least {}</span>", shown.trim_start_matches('+'))
     });
-    let behind = match behind.len() {
+    let slower = match slower.len() {
         0 => "<span class=\"quiet\">none</span>".to_owned(),
-        _ => format!("{}{}", names(&behind), by.unwrap_or_default()),
+        _ => format!("{}{}", names(&slower), by.unwrap_or_default()),
     };
     format!(
-        "<tr{place}><th scope=\"row\">{} to {}</th><td>{best}</td><td{}>{behind}</td></tr>\n",
+        "<tr{filter}><th scope=\"row\">{} to {}</th><td>{best}</td><td{}>{slower}</td></tr>\n",
         display_bytes(range.from_bytes as f64),
         display_bytes(range.to_bytes as f64),
         number(lead),
@@ -176,13 +173,14 @@ fn cliffs(summary: &Summary, cliffs: &[SizeCliff]) -> String {
          cause</th></tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n{}",
         quiet(
             "In brackets: 95 % intervals over blocks. A cause is what of this host lies in the interval of the place: change \
-             that value and measure again, and the cliff moves with its cause."
+             that value and measure repeated, and the cliff moves with its cause."
         )
     )
 }
 
-/// Where a cliff would have been told, of the variant of which least is known; what is nearer to an end nobody can say.
-fn judged(all: &[SizeJudged]) -> String {
+/// The sizes between which a cliff would have been found for every variant; nothing is known nearer to the
+/// ends.
+fn found_between(all: &[SizeJudged]) -> String {
     let within = |bytes: fn(&SizeJudged) -> (u64, u64)| {
         let from = all.iter().map(|judged| bytes(judged).0).max()?;
         let to = all.iter().map(|judged| bytes(judged).1).min()?;
@@ -208,19 +206,19 @@ fn judged(all: &[SizeJudged]) -> String {
 
 fn cliff_row(cliff: &SizeCliff, several: bool) -> String {
     let point = words::point(&cliff.point);
-    let place = [("variant", &*cliff.variant), ("operation", &*cliff.operation), ("point", &*point)];
+    let filter = [("variant", &*cliff.variant), ("operation", &*cliff.operation), ("point", &*point)];
     let operation = if several { format!("<td>{}</td>", escape(&cliff.operation)) } else { String::new() };
     let (what, unit): (&str, fn(f64) -> String) = match cliff.change {
         CliffChange::Level => ("the time steps", display_nanos),
         CliffChange::Slope => ("each further KiB costs another", |value| display_nanos(1024.0 * value)),
         CliffChange::Stairs => ("the time steps each time", display_nanos),
     };
-    let again = cliff.period_bytes.map(|period| {
+    let repeated = cliff.period_bytes.map(|period| {
         let [point, lower, upper] =
             [period.point, period.lower, period.upper].map(|bytes| grouped(bytes.round() as u64));
-        format!(", and again every {point} bytes <span class=\"interval\">[{lower}, {upper}]</span>, as chunks would")
+        format!(", and repeated every {point} bytes <span class=\"interval\">[{lower}, {upper}]</span>, as chunks would")
     });
-    let again = again.unwrap_or_default();
+    let repeated = repeated.unwrap_or_default();
     let at = if point.is_empty() {
         String::new()
     } else {
@@ -233,8 +231,8 @@ fn cliff_row(cliff: &SizeCliff, several: bool) -> String {
         |cause| format!("<td>{}</td>", escape(cause)),
     );
     format!(
-        "<tr{}><th scope=\"row\">{}{at}</th>{operation}{}<td>{what}{again}</td>{}<td class=\"n\"{}>{}{per}</td>{cause}</tr>\n",
-        attributes(&place),
+        "<tr{}><th scope=\"row\">{}{at}</th>{operation}{}<td>{what}{repeated}</td>{}<td class=\"n\"{}>{}{per}</td>{cause}</tr>\n",
+        attributes(&filter),
         escape(&cliff.variant),
         bounded(cliff.place_bytes, &|bytes| grouped(bytes.round() as u64)),
         bounded(cliff.height, &signed),

@@ -1,4 +1,4 @@
-//! Where the spread of each headline cost comes from, and what would narrow its interval, as a table.
+//! The variance components of each headline cost, and what would narrow its interval, as a table.
 
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::summary::{Source, Spread, Summary};
@@ -7,7 +7,6 @@ use super::escape::{attributes, escape, figure};
 use super::tables::number;
 use crate::words;
 
-/// The table; empty where nothing is known.
 pub(crate) fn table(summary: &Summary) -> String {
     if summary.spread.is_empty() {
         return String::new();

@@ -1,13 +1,12 @@
-//! The experiments of a suite in one page: a list that says what each found, with a link to its part. It puts no figure of one
-//! beside one of another, since they were not measured together and ask different questions.
+//! The list of a suite's experiments: what each found, with a link to its report. Figures of different
+//! experiments are not put side by side: they were not measured together, and answer different questions.
 
 use super::escape::escape;
 use super::tone_class;
-use super::verdict::signs;
+use super::verdict::with_minus_signs;
 use crate::{Report, words};
 use weighbridge_model::summary::Summary;
 
-/// The section above the parts.
 pub(super) fn section(reports: &[Report<'_>]) -> String {
     let experiments: String =
         reports.iter().enumerate().map(|(at, report)| experiment(at, report.summary)).collect();
@@ -17,7 +16,6 @@ pub(super) fn section(reports: &[Report<'_>]) -> String {
     )
 }
 
-/// One experiment: its title, its headline, and where to read on.
 fn experiment(at: usize, summary: &Summary) -> String {
     let doubt = words::validity(summary.validity)
         .map_or_else(String::new, |words| format!(" <b class=\"{}\">{words}</b>", summary.validity.name()));
@@ -26,7 +24,7 @@ fn experiment(at: usize, summary: &Summary) -> String {
             format!(
                 "<br>\n<span class=\"says {}\">{}</span>",
                 tone_class(words::tone(cost)),
-                signs(&words::sentence(summary, cost))
+                with_minus_signs(&words::sentence(summary, cost))
             )
         })
         .collect();

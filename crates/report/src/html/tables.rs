@@ -1,21 +1,22 @@
-//! Verdicts as tables, with the absolute figures beside each difference; and every absolute figure with its interval.
+//! Verdicts as tables, with the absolute figures beside each difference, and every absolute figure with its
+//! interval.
 //!
-//! A cell with a figure carries the bare number too (`data-n`), so that the page's script can sort without reading text.
+//! A cell with a figure also has the plain number (`data-n`), by which the page's script sorts.
 
 use weighbridge_model::estimate::{Estimate, Unit};
 use weighbridge_model::summary::{Cost, Figure, Summary, VariantSummary};
 
-use super::escape::{attributes, escape, figure};
+use super::escape::{attributes, escape, figure, suffix};
 use super::gauge::Gauge;
-use super::verdict::{glyph, placed};
+use super::verdict::{filter_attributes, glyph};
 use super::{label, tone_class};
 use crate::view::{self, Pair, Point};
 use crate::words;
 
-/// From so many tables on, each is folded under a line that says its headline.
+/// From this many tables on, each is folded under a line with its headline.
 const FOLDED_FROM: usize = 4;
 
-/// The verdict tables: one per point and variant.
+/// One table per point and variant.
 pub(crate) fn verdicts(summary: &Summary) -> String {
     let mut text = String::new();
     let points = view::points(summary);
@@ -23,8 +24,8 @@ pub(crate) fn verdicts(summary: &Summary) -> String {
     for point in points {
         if let Some(condition) = point.condition {
             let heading = words::point_heading(point.label, Some(condition));
-            let of = attributes(&[("point", &words::point(point.label))]);
-            text.push_str(&format!("<p class=\"condition\"{of}>{}</p>\n", escape(&heading)));
+            let filter = attributes(&[("point", &words::point(point.label))]);
+            text.push_str(&format!("<p class=\"condition\"{filter}>{}</p>\n", escape(&heading)));
         }
         for pair in &point.pairs {
             let table = table(summary, &point, pair);
@@ -34,10 +35,10 @@ pub(crate) fn verdicts(summary: &Summary) -> String {
     text
 }
 
-/// A table under a line that says what it is of, and its headline.
+/// A table in a `<details>` whose summary is the headline.
 fn folded(point: &Point<'_>, pair: &Pair<'_>, table: &str) -> String {
-    let of = words::point(point.label);
-    let filter = attributes(&[("variant", pair.variant), ("point", &of)]);
+    let name = words::point(point.label);
+    let filter = attributes(&[("variant", pair.variant), ("point", &name)]);
     let headline = pair.costs.iter().find(|cost| cost.headline).map_or_else(String::new, |cost| {
         let change =
             cost.ratio.as_ref().filter(|_| words::has_figures(cost)).map(|ratio| words::change(ratio).point);
@@ -49,26 +50,26 @@ fn folded(point: &Point<'_>, pair: &Pair<'_>, table: &str) -> String {
             words::verdict(cost)
         )
     });
-    let point = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
     format!(
-        "<details{filter}><summary>{} against {}{point}{headline}</summary>\n{table}</details>\n",
+        "<details{filter}><summary>{} against {}{}{headline}</summary>\n{table}</details>\n",
         escape(pair.variant),
-        escape(pair.baseline)
+        escape(pair.baseline),
+        suffix(&name)
     )
 }
 
 fn table(summary: &Summary, point: &Point<'_>, pair: &Pair<'_>) -> String {
     let several = words::several_operations(summary);
-    let of = words::point(point.label);
-    let filter = attributes(&[("variant", pair.variant), ("point", &of)]);
-    let of = if of.is_empty() { of } else { format!(", {}", escape(&of)) };
+    let name = words::point(point.label);
+    let filter = attributes(&[("variant", pair.variant), ("point", &name)]);
+    let suffix = suffix(&name);
     let (variant, baseline) = (escape(pair.variant), escape(pair.baseline));
     let gauge = Gauge::fitting(pair.costs.iter().copied(), summary.margin.get());
     let [least, most] = gauge.edges();
     let first = if several { "<th scope=\"col\">operation</th>" } else { "" };
     let mut text = format!(
         "<div class=\"scroll\"{filter}><table class=\"verdicts sortable\"><caption>{variant} against {baseline} \
-         (baseline){of}</caption><thead><tr>{first}<th scope=\"col\">quantity</th><th scope=\"col\" class=\"n\">{baseline}</th>\
+         (baseline){suffix}</caption><thead><tr>{first}<th scope=\"col\">quantity</th><th scope=\"col\" class=\"n\">{baseline}</th>\
          <th scope=\"col\" class=\"n\">{variant}</th><th scope=\"col\" class=\"n\">difference</th><th scope=\"col\" class=\"n\">\
          change</th><td class=\"gauge\" aria-hidden=\"true\"><span>{least}</span><span>{most}</span></td><th scope=\"col\">verdict\
          </th></tr></thead>\n<tbody>\n"
@@ -115,7 +116,7 @@ fn row(
             shown_cell(change)
         )
     } else {
-        // Empty cells, so that the columns are the same for every row and the table can be sorted.
+        // All rows need the same columns for the table to be sortable.
         format!(
             "<td class=\"n quiet\">–</td><td class=\"n quiet\">–</td><td class=\"gauge\" aria-hidden=\"true\"></td>\
              <td class=\"says {tone}\">{says}</td>"
@@ -124,14 +125,14 @@ fn row(
     let operation = if several { format!("<td>{}</td>", escape(&cost.operation)) } else { String::new() };
     format!(
         "<tr{headline}{}>{operation}<th scope=\"row\">{}</th>{}{}{costs}</tr>\n",
-        placed(cost),
+        filter_attributes(cost),
         label(cost.quantity),
         absolute(base),
         absolute(own),
     )
 }
 
-/// The bare number of a cell, where there is one.
+/// The attribute with the plain number of a cell, if it has one.
 pub(crate) fn number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| format!(" data-n=\"{value}\""))
 }
@@ -147,12 +148,11 @@ fn shown_cell(shown: Option<(&Estimate, words::Shown)>) -> String {
     )
 }
 
-/// An absolute figure with its interval.
 pub(crate) fn estimate_cell(unit: Unit, estimate: Option<&Estimate>) -> String {
     shown_cell(estimate.map(|estimate| (estimate, words::absolute(unit, estimate))))
 }
 
-/// Every absolute figure of every variant, a row each.
+/// Every absolute figure of every variant, one per row.
 pub(crate) fn figures(summary: &Summary) -> String {
     let rows: String = summary
         .variants
@@ -172,14 +172,14 @@ pub(crate) fn figures(summary: &Summary) -> String {
 
 fn absolute_row(variant: &VariantSummary, figure: &Figure) -> String {
     let point = words::point(&variant.point);
-    let place = [("variant", &*variant.name), ("operation", &*figure.operation), ("point", &*point)];
+    let filter = [("variant", &*variant.name), ("operation", &*figure.operation), ("point", &*point)];
     let cell = match (&figure.estimate, &figure.reason) {
         (None, Some(reason)) => format!("<td class=\"quiet\">withheld: {}</td>", escape(reason)),
         (estimate, _) => estimate_cell(figure.unit, estimate.as_ref()),
     };
     format!(
         "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td>{cell}</tr>\n",
-        attributes(&place),
+        attributes(&filter),
         escape(&variant.name),
         escape(&point),
         escape(&figure.operation),

@@ -1,4 +1,5 @@
-//! Why to believe it: self-check, precision, noise of the host, what was withheld; then each variant, and warnings in full.
+//! Why to believe the result: self-check, precision, noise of the host, withheld costs; then each variant,
+//! and all findings.
 
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF};
@@ -10,7 +11,7 @@ use super::{capital, quiet};
 use crate::text::{counted, grouped};
 use crate::{reliability, view, words};
 
-/// A reason to believe or to doubt: what, its figure, and the sentence.
+/// A reason to believe or to doubt the result.
 struct Fact {
     name: &'static str,
     value: String,
@@ -18,7 +19,6 @@ struct Fact {
     doubt: bool,
 }
 
-/// Facts at a glance, what was withheld, then the details of each variant.
 pub(crate) fn section(summary: &Summary) -> String {
     let facts: String = facts(summary).iter().map(fact).collect();
     format!(
@@ -62,7 +62,7 @@ fn facts(summary: &Summary) -> Vec<Fact> {
     facts
 }
 
-/// How variants were put side by side, once where it was the same everywhere.
+/// How variants were paired; once if it was the same at every point.
 fn comparison(summary: &Summary) -> Option<Fact> {
     let ways = view::distinct(summary.pairings.iter().map(|point| point.pairing));
     let says = match ways[..] {
@@ -215,7 +215,7 @@ fn variant(variant: &VariantSummary) -> String {
     )
 }
 
-/// Costs without a verdict on figures, each reason once.
+/// Costs without figures, grouped by reason.
 fn withheld(summary: &Summary) -> String {
     let without: Vec<&Cost> = summary.costs.iter().filter(|cost| !words::has_figures(cost)).collect();
     if without.is_empty() {
@@ -236,12 +236,11 @@ fn withheld(summary: &Summary) -> String {
     format!("<div class=\"withheld\"><h3>Not shown</h3>\n<ul>\n{}</ul></div>\n", items.collect::<String>())
 }
 
-/// Findings in full.
 pub(crate) fn warnings(summary: &Summary) -> String {
     listed(summary.findings.iter())
 }
 
-/// Findings in full, but for those of which the part on message sizes says more.
+/// Findings, except those that the section on message sizes states in more detail.
 pub(crate) fn other_warnings(summary: &Summary) -> String {
     let is_about_sizes = |finding: &&Finding| [CLIFF, BEST_BY_SIZE].contains(&finding.name.as_str());
     listed(summary.findings.iter().filter(|finding| !is_about_sizes(finding)))

@@ -1,4 +1,4 @@
-//! The verdict as sentences: the first thing that a reader sees.
+//! The verdict as sentences, at the top of the page.
 
 use weighbridge_model::estimate::Verdict;
 use weighbridge_model::summary::{Cost, Summary};
@@ -9,12 +9,12 @@ use super::{quiet, sizes, tone_class};
 use crate::plain::{self, Piece};
 use crate::{view, words};
 
-/// Up to so many sentences are set large.
+/// Up to this many sentences are shown large.
 const FEW: usize = 2;
-/// From so many on they stand in two columns, where there is room.
+/// From this many on, they have two columns if there is room.
 const MANY: usize = 5;
 
-/// One card per headline, baseline or not, and one per variant that is missing.
+/// One card per headline, and one per unavailable variant.
 pub(crate) fn section(summary: &Summary) -> String {
     let headlines: Vec<&Cost> = words::headlines(summary).collect();
     let gauge = Gauge::fitting(headlines.iter().copied(), summary.margin.get());
@@ -36,7 +36,7 @@ pub(crate) fn section(summary: &Summary) -> String {
         count if count < MANY => "cards",
         _ => "cards many",
     };
-    format!("{}<ul class=\"{size}\">\n{all}</ul>\n", sizes::short(summary))
+    format!("{}<ul class=\"{size}\">\n{all}</ul>\n", sizes::advice_lines(summary))
 }
 
 fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
@@ -60,7 +60,7 @@ fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
         "<li class=\"card {}\"{}><p class=\"big\">{}{}</p><div><p class=\"plain\">{}</p>{bar}<p class=\"says\">{} {} \
          <span class=\"quiet\">{}</span>{reason}</p></div></li>\n",
         tone_class(words::tone(cost)),
-        placed(cost),
+        filter_attributes(cost),
         figure(&big),
         interval.unwrap_or_default(),
         sentence(summary, cost),
@@ -70,8 +70,8 @@ fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
     )
 }
 
-/// What a cost is filtered by.
-pub(crate) fn placed(cost: &Cost) -> String {
+/// Attributes by which the page's script filters a cost.
+pub(crate) fn filter_attributes(cost: &Cost) -> String {
     attributes(&[
         ("variant", &cost.variant),
         ("operation", &cost.operation),
@@ -82,15 +82,15 @@ pub(crate) fn placed(cost: &Cost) -> String {
 fn sentence(summary: &Summary, cost: &Cost) -> String {
     let pieces = plain::sentence(summary, cost);
     let text = |piece: &Piece| match piece {
-        Piece::Words(text) => signs(text),
+        Piece::Words(text) => with_minus_signs(text),
         Piece::Name(text) => format!("<b>{}</b>", escape(text)),
         Piece::Strong(text) => format!("<strong>{}</strong>", escape(text)),
     };
     pieces.iter().map(text).collect()
 }
 
-/// Words with figures in them, escaped: a minus before a digit is a true one, a hyphen stays.
-pub(crate) fn signs(text: &str) -> String {
+/// Escapes words with figures; a hyphen before a digit becomes a minus sign, others stay.
+pub(crate) fn with_minus_signs(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
@@ -101,7 +101,7 @@ pub(crate) fn signs(text: &str) -> String {
     escape(&out)
 }
 
-/// A sign beside the words, for those who skim.
+/// A symbol beside the words, for quick reading.
 pub(crate) const fn glyph(cost: &Cost) -> &'static str {
     match cost.verdict {
         Verdict::Higher => "▲",
@@ -113,7 +113,7 @@ pub(crate) const fn glyph(cost: &Cost) -> &'static str {
     }
 }
 
-/// The title of the page that a browser's tab shows: the title of the run, or of the first of several.
+/// The title of the browser's tab: the run's, or that of the first of several.
 pub(crate) fn page_title(summaries: &[&Summary]) -> String {
     match summaries {
         [] => "No run".to_owned(),
@@ -132,6 +132,9 @@ mod tests {
 
     #[test]
     fn only_a_minus_becomes_a_minus() {
-        assert_eq!(signs("in-process: -3.0 µs, [-4.0, -2.0]"), "in-process: −3.0 µs, [−4.0, −2.0]");
+        assert_eq!(
+            with_minus_signs("in-process: -3.0 µs, [-4.0, -2.0]"),
+            "in-process: −3.0 µs, [−4.0, −2.0]"
+        );
     }
 }

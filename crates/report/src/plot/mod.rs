@@ -1,12 +1,13 @@
-//! Charts of a run as files: SVG by the same descriptions that the page draws, PNG and PDF of that.
+//! Charts of a run as files: SVG from the same chart descriptions as the page, and PNG and PDF rendered from
+//! it.
 //!
-//! The library runs in an embedded engine; figures come from [`Summary`] and [`Detail`] and nothing is estimated on the
-//! way. What was withheld is not drawn.
+//! The chart library runs in an embedded JavaScript engine. Figures come from [`Summary`] and [`Detail`];
+//! nothing is estimated here, and what was withheld is not drawn.
 
 mod font;
-mod over;
 mod raster;
 mod script;
+mod size_options;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,56 +18,37 @@ use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::summary::{Detail, Summary};
 
-pub use over::{Axis, AxisScale, Guide, Over, named};
 #[cfg(feature = "pdf")]
 pub use raster::pdf;
 pub use raster::png;
 use script::{BUNDLE, Script};
+pub use size_options::{Axis, AxisScale, Guide, SizeOptions, rename_variants};
 
-/// A kind of chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Costs with their intervals.
     Forest,
-    /// Percentile curves.
     Percentiles,
-    /// How times are spread.
     Density,
-    /// Medians over the time of the run.
     Time,
-    /// A dot for each window or request.
     Samples,
-    /// A figure against size, rate or another number.
     Size,
-    /// Times over message size.
     Latency,
-    /// Times over message size, relative to a reference.
     LatencyRelative,
-    /// Bytes per second over message size.
     Transfer,
-    /// Bytes per second over message size, relative to a reference.
     TransferRelative,
-    /// Requests one after another in a second, over message size.
     Requests,
-    /// Requests one after another in a second, over message size, relative to a reference.
     RequestsRelative,
-    /// CPU and memory by role.
     Resources,
-    /// Figures of each operation.
     Operations,
-    /// Several quantities or operations at once.
     Radar,
-    /// Costs over a matrix.
     Heatmap,
-    /// What each layer adds.
     Waterfall,
-    /// A time against the rate, up to the highest that keeps an objective.
     Capacity,
 }
 
 impl Kind {
-    /// Every kind, in the order of reports.
+    /// In the order of reports.
     pub const ALL: [Self; 18] = [
         Self::Forest,
         Self::Percentiles,
@@ -88,7 +70,6 @@ impl Kind {
         Self::Capacity,
     ];
 
-    /// The name by which it is asked for.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forest => "forest",
@@ -112,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// What it shows, in a line.
+    /// One line for help texts.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Forest => "costs with their intervals",
@@ -154,57 +135,52 @@ impl FromStr for Kind {
     }
 }
 
-/// On what ground a chart lies.
+/// Colours of background and text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Theme {
-    /// White.
     #[default]
     Light,
     Dark,
-    /// Paper: darker lines, black text.
+    /// For paper: darker lines, black text.
     Print,
 }
 
-/// What a chart shows and how; everything that is absent is the kind's own choice.
+/// What a chart shows and how. The kind of chart decides whatever is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Options {
-    /// The ground.
     pub theme: Theme,
-    /// Only these variants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variants: Option<Vec<String>>,
-    /// Only these operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<Vec<String>>,
-    /// The quantity, where a kind shows one.
+    /// For kinds that show one quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantity: Option<Quantity>,
-    /// Factor values that the point must have, where a kind shows one.
+    /// Factor values that the point must have, for kinds that show one point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub point: Option<PointLabel>,
-    /// Of charts over message size.
-    pub over: Over,
-    /// The title, instead of what was found.
+    /// For charts over message size.
+    pub over: SizeOptions,
+    /// Replaces the title that states the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Width in pixels.
+    /// In pixels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
-    /// Height in pixels.
+    /// In pixels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub height: Option<u32>,
 }
 
-/// One drawing that a run can fill.
+/// One chart for which a run has data.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Drawing {
     pub kind: Kind,
-    /// Its point; empty where a drawing shows all, and where there is one.
+    /// Empty if the chart shows all points, or the run has only one.
     pub point: PointLabel,
 }
 
-/// Why there is no chart.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlotError {
     #[error("`{0}` is not a kind of chart; allowed: {list}", list = Kind::ALL.map(Kind::name).join(", "))]
@@ -222,26 +198,28 @@ pub enum PlotError {
 }
 
 impl PlotError {
-    fn thrown(error: rquickjs::CaughtError<'_>) -> Self {
+    fn exception(error: rquickjs::CaughtError<'_>) -> Self {
         Self::Script(error.to_string())
     }
 }
 
-/// Begins what the script gives instead of a drawing, where it says why there is none.
-const REFUSED: &str = "refused: ";
+/// The script returns this prefix and a reason if it knows why there is nothing to draw.
+const REFUSAL: &str = "refused: ";
 
-/// The characters of a drawing that the shipped font lacks: a picture has them in a font of the machine, if it has one.
-pub fn lacking(svg: &str) -> BTreeSet<char> {
-    font::Widths::new().lacks(svg)
+/// The characters of a chart that the shipped font lacks. PNG and PDF show them in a font of the machine, if
+/// one has them.
+pub fn missing_characters(svg: &str) -> BTreeSet<char> {
+    font::Widths::new().missing(svg)
 }
 
-/// A run, ready to be drawn.
+/// Draws charts of one run.
 pub struct Plotter {
     script: Script,
 }
 
 impl Plotter {
-    /// Loads the library and the run; takes about half a second, so one is made for all charts of a run.
+    /// Loads the library and the run. That takes about half a second, so use one plotter for all charts of a
+    /// run.
     pub fn new(summary: &Summary, detail: &Detail) -> Result<Self, PlotError> {
         Self::with_bundle(BUNDLE, summary, detail)
     }
@@ -259,20 +237,20 @@ impl Plotter {
         Ok(Self { script })
     }
 
-    /// Every drawing that the run can fill, in the order of reports.
+    /// Every chart for which the run has data, in the order of reports.
     pub fn list(&self) -> Result<Vec<Drawing>, PlotError> {
         let json = self.script.call("list", &[])?;
         serde_json::from_str(&json).map_err(|error| PlotError::Script(error.to_string()))
     }
 
-    /// One chart as SVG. Deterministic: the same run and options give the same text.
+    /// One chart as SVG. The same run and options give the same text.
     ///
-    /// Errors: [`PlotError::Refused`] where it is known why the run or the options leave nothing to draw, else
-    /// [`PlotError::Nothing`]; [`PlotError::Script`] for defects.
+    /// Errors: [`PlotError::Refused`] with a reason if the run or the options leave nothing to draw,
+    /// [`PlotError::Nothing`] if the reason is not known; [`PlotError::Script`] for defects.
     pub fn svg(&self, kind: Kind, options: &Options) -> Result<String, PlotError> {
         let options = serde_json::to_string(options).map_err(|error| PlotError::Script(error.to_string()))?;
         let svg = self.script.call("draw", &[kind.name(), &options])?;
-        match svg.strip_prefix(REFUSED) {
+        match svg.strip_prefix(REFUSAL) {
             Some(why) => Err(PlotError::Refused(why.to_owned())),
             None if svg.is_empty() => Err(PlotError::Nothing(kind)),
             None => Ok(svg),

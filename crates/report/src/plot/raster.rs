@@ -1,4 +1,4 @@
-//! A drawing as pixels, or as a page: SVG in, PNG or PDF out, text by the shipped font.
+//! Renders SVG as PNG or PDF, with text in the shipped font.
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -6,7 +6,7 @@ use resvg::usvg::{Options, Tree};
 use super::PlotError;
 use super::font::{FAMILY, fonts_for};
 
-/// The widest and highest picture in pixels.
+/// Most pixels per side.
 const MOST_PIXELS: f32 = 20_000.0;
 
 fn parsed(svg: &str) -> Result<Tree, PlotError> {
@@ -14,9 +14,10 @@ fn parsed(svg: &str) -> Result<Tree, PlotError> {
     Tree::from_str(svg, &options).map_err(|error| PlotError::NotDrawn(error.to_string()))
 }
 
-/// A drawing as PNG; `scale` 1 is one pixel for each of the SVG's.
+/// Renders `svg` as PNG; at `scale` 1 a pixel of the SVG is one of the picture.
 ///
-/// Errors: [`PlotError::NotDrawn`] for text that is no SVG, and for pictures without pixels or with more than 20,000 a side.
+/// Errors: [`PlotError::NotDrawn`] for text that is no SVG, and for pictures without pixels or with more than
+/// 20,000 a side.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
     let tree = parsed(svg)?;
     let (width, height) = (tree.size().width() * scale, tree.size().height() * scale);
@@ -35,7 +36,7 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PlotError> {
     picture.encode_png().map_err(|error| PlotError::NotDrawn(error.to_string()))
 }
 
-/// A drawing as a PDF of one page, its text as text.
+/// Renders `svg` as a PDF of one page; its text stays text.
 #[cfg(feature = "pdf")]
 pub fn pdf(svg: &str) -> Result<Vec<u8>, PlotError> {
     let (conversion, page) = (svg2pdf::ConversionOptions::default(), svg2pdf::PageOptions::default());

@@ -1,4 +1,4 @@
-//! Evidence that fits the synthetic results: a few requests, blocks and windows. No figure was measured.
+//! Synthetic evidence for the synthetic results: a few requests, blocks and windows.
 
 use weighbridge_model::evidence::{
     BlockValue, Evidence, Extent, OperationEvidence, OutcomeTimes, Percentile, SampleEvidence, WindowEvidence,
@@ -13,7 +13,7 @@ use weighbridge_model::record::{
 };
 use weighbridge_model::summary::{Summary, VariantSummary};
 
-/// Evidence of every variant of a summary, its last block void.
+/// Evidence of every variant of a summary; the last block is void.
 pub fn evidence(summary: &Summary) -> Evidence {
     let operations = summary.variants.iter().map(operation).collect();
     let mut windows = Vec::new();

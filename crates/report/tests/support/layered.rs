@@ -1,4 +1,4 @@
-//! A run whose variants differ in layers alone: a chain, single layers against the whole, and costs over two sizes.
+//! A synthetic run whose variants differ only in layers: a chain, a sum check, and costs at two sizes.
 
 use weighbridge_model::detail::{Level, Waterfall};
 use weighbridge_model::estimate::{Estimate, Quantity, Validity};
@@ -11,7 +11,7 @@ use weighbridge_model::summary::{Detail, Summary};
 
 use super::{estimate, point, valid};
 
-/// Stages with the variant that has them: what p50, CPU, memory, bytes on the wire and segments are.
+/// Each stage with its variant and its p50, CPU, memory, bytes on the wire and segments.
 const STAGES: [(&str, &str, [f64; 5]); 4] = [
     ("bare", "rust bare", [31_200.0, 11_900.0, 4_404_019.0, 0.0, 2.0]),
     ("veth", "rust veth", [35_100.0, 13_400.0, 4_404_019.0, 478.0, 2.0]),
@@ -77,7 +77,8 @@ fn chain(point: PointLabel) -> Chain {
     }
 }
 
-/// The same with an invalid stage, over which the next one is held against the one below, and one that is unavailable.
+/// The same with an invalid stage, so that the next is compared with the one below it, and with an
+/// unavailable one.
 fn broken(point: PointLabel) -> Chain {
     let mut chain = chain(point);
     let vxlan = &mut chain.stages[2];
@@ -132,7 +133,7 @@ fn sum_check(point: PointLabel) -> SumCheck {
     }
 }
 
-/// The same where a single layer was not there.
+/// The same without a variant for one of the single layers.
 fn unchecked(point: PointLabel) -> SumCheck {
     let reason = "`rust veth + sidecar:haproxy` is unavailable: no `haproxy` is installed".to_owned();
     SumCheck { rows: Vec::new(), unchecked: vec![Unchecked { quantity: None, reason }], ..sum_check(point) }
@@ -180,12 +181,11 @@ fn layering() -> Layering {
     }
 }
 
-/// The run: variants of a language run stand for the rest of the report.
+/// The whole run; everything but the layers is that of a run of languages.
 pub fn layered() -> Summary {
     Summary { title: "What does each layer cost?".into(), layering: layering(), ..valid() }
 }
 
-/// What its chart draws.
 pub fn detail() -> Detail {
     let level = |name: &str, value: f64, quantity| Level {
         name: name.into(),

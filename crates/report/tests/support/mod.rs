@@ -1,4 +1,4 @@
-//! Synthetic results, typed, so that a change of the model's types is a change here. No figure was measured.
+//! Synthetic results. They are built from the model's types, so a change of the types shows here.
 
 #![allow(dead_code)] // each test file uses its own part
 
@@ -58,12 +58,12 @@ const FIGURES: [(Quantity, f64, f64); 12] = [
     (Quantity::MemoryPeak, 4_404_019.0, 3.02),
 ];
 
-/// The ratio at 64 KiB, where the payload outweighs the language.
+/// The ratio at 64 KiB, where the payload matters more than the language.
 fn near(ratio: f64) -> f64 {
     1.0 + (ratio - 1.0) * 0.06
 }
 
-/// Half-width of a ratio, in parts of it: the median is known best, the tail worst.
+/// Relative half-width of a ratio: smallest for the median, largest for the tail.
 fn spread(quantity: Quantity) -> f64 {
     match quantity {
         Quantity::ResponseP50 | Quantity::ServiceP50 => 0.006,
@@ -154,7 +154,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
     }
 }
 
-/// Two variants at two points, all well.
+/// Two variants at two points, without findings.
 pub fn valid() -> Summary {
     let costs = SIZES.iter().flat_map(|size| {
         let large = *size == "64 KiB";
@@ -211,7 +211,6 @@ pub fn valid() -> Summary {
     }
 }
 
-/// What is known of the host.
 fn quote() -> CalibrationQuote {
     CalibrationQuote {
         experiment: "built-in probe".into(),
@@ -254,8 +253,8 @@ fn quote() -> CalibrationQuote {
     }
 }
 
-/// [`valid`] with everything that can go wrong: failures, an invalid variant, quantiles withheld, findings, a variant
-/// that is missing.
+/// [`valid`] with everything that can go wrong: failures, an invalid variant, quantiles withheld, findings, a
+/// variant that is missing.
 pub fn troubled() -> Summary {
     let mut summary = valid();
     summary.quick = true;
@@ -333,7 +332,8 @@ fn findings() -> Vec<Finding> {
     ]
 }
 
-/// A small deterministic stream of numbers from 0 to 1 (an LCG of Numerical Recipes: enough for a drawing).
+/// Pseudo-random numbers from 0 to 1, by a linear congruential generator of Numerical Recipes, which is good
+/// enough for a chart.
 pub fn noise(seed: u32) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
@@ -342,7 +342,7 @@ pub fn noise(seed: u32) -> impl FnMut() -> f64 {
     }
 }
 
-/// Everything that charts draw beside [`valid`].
+/// The data of all charts of [`valid`].
 pub fn detail() -> Detail {
     let mut detail = Detail {
         axes: vec![Axis {
@@ -475,7 +475,7 @@ pub fn how() -> HowToRepeat {
     }
 }
 
-/// What a hostile name tries: markup, quotes, entities, escape sequences, a reversal of the line.
+/// A hostile name: markup, quotes, entities, escape sequences, a reversal of the line.
 pub const HOSTILE: &str = "<script>alert('1')</script>\"&\x1b[31m\u{202e}|`@all\r\n](x)<img src=x onerror=y>";
 
 /// [`troubled`] with every foreign text hostile.
@@ -604,7 +604,6 @@ pub fn load() -> LoadSummary {
     }
 }
 
-/// What was noticed of the server of a load.
 fn plateau() -> Finding {
     Finding {
         severity: Severity::Note,
@@ -639,7 +638,7 @@ pub fn stamps() -> StampSummary {
     }
 }
 
-/// [`load`] of a closed load in which all is well.
+/// [`load`] in closed load without failures.
 pub fn load_valid() -> LoadSummary {
     LoadSummary {
         errors: 0,
@@ -656,7 +655,7 @@ pub fn load_valid() -> LoadSummary {
     }
 }
 
-/// Holds what was made to the golden file of that name; with `UPDATE_GOLDEN` it writes it anew.
+/// Compares `made` with the golden file of that name; with `UPDATE_GOLDEN` it writes the file.
 pub fn golden(name: &str, made: &str) {
     let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -1,4 +1,4 @@
-//! Pictures compared, and drawings looked into.
+//! Compares pictures, and inspects charts.
 
 use resvg::tiny_skia::Pixmap;
 use resvg::usvg::{Group, Node, Options, Tree};
@@ -8,7 +8,6 @@ const CHANNEL: u8 = 24;
 /// Share of the pixels that may be further off.
 const SHARE: f64 = 0.0005;
 
-/// Fails unless two PNG files show the same.
 pub fn assert_alike(kept: &[u8], made: &[u8], name: &str) {
     let read = |bytes: &[u8], which: &str| {
         Pixmap::decode_png(bytes)
@@ -25,7 +24,7 @@ pub fn assert_alike(kept: &[u8], made: &[u8], name: &str) {
     );
 }
 
-/// Texts of a drawing that were given glyphs by the shipped font alone.
+/// Number of texts that have a width when only the shipped font is there.
 pub fn shaped_texts(svg: &str) -> usize {
     let mut options = Options { font_family: "Inter".into(), ..Options::default() };
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plot/font");

@@ -1,5 +1,5 @@
-//! Synthetic runs for charts, one for each thing that a chart must bear. Typed, so that a change of the model's types is a
-//! change here. No figure was measured.
+//! Synthetic runs for charts, one for each difficulty. They are built from the model's types, so a change of
+//! the types shows here.
 
 use weighbridge_model::detail::{
     Axis, Capacity, Density, Detail, DotKind, Kept, Level, RoleUse, Samples, Scale, Step, TimeKind, Waterfall,
@@ -39,8 +39,8 @@ pub fn pairs() -> Case {
     Case { name: "pairs", summary, detail: Detail::default() }
 }
 
-/// Three variants over message sizes: one with a step, one with a bend, one that is worse for small messages and better for
-/// large ones; advice, cliffs and guides as a judge would say them.
+/// Three variants over message sizes: one with a step, one with a bend, one worse for small messages and
+/// better for large ones; with advice, cliffs and guides as the judge gives them.
 pub fn sizes() -> Case {
     let mut summary = empty("Which language for which size?");
     let mut detail = Detail::default();
@@ -167,7 +167,6 @@ fn said_of_sizes() -> OverSize {
     }
 }
 
-/// Every run that charts are drawn of.
 pub fn cases() -> Vec<Case> {
     vec![
         Case { name: "pair", summary: valid(), detail: detail() },
@@ -288,7 +287,7 @@ fn base_of(quantity: Quantity) -> f64 {
     }
 }
 
-/// Quantities that are looked at where there are layers.
+/// Quantities of runs with layers.
 const OF_LAYERS: [Quantity; 2] = [Quantity::WireBytesPerOperation, Quantity::SegmentsPerOperation];
 
 fn empty(title: &str) -> Summary {
@@ -494,7 +493,7 @@ pub fn matrix() -> Case {
     Case { name: "matrix", summary, detail: Detail { axes, ..Detail::default() } }
 }
 
-/// Two variants up to their knees.
+/// Two variants whose times rise near their capacity.
 pub fn capacity() -> Case {
     let mut summary = empty("How much can each take below 1 ms at p99?");
     let mut capacities = Vec::new();

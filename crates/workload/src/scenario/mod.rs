@@ -11,8 +11,8 @@ pub(crate) mod values;
 
 use std::sync::Arc;
 
-use weighbridge_load::outline::{Gaps, Outline, Outlined, Piece, Slate};
 use weighbridge_load::request::{Rendered, Request};
+use weighbridge_load::template::{Gaps, Piece, RenderedTemplate, RequestBuffer, RequestTemplate};
 use weighbridge_model::experiment::{
     ReplyCheck, RequestSpec, RowOrder, Scenario, SessionPlan, Template, TemplateError, TemplatePiece,
     ValueError, ValueForm, check_columns,
@@ -49,7 +49,7 @@ struct Gap {
 /// One request, bound.
 #[derive(Debug, Clone)]
 struct SceneRequest {
-    outline: Outline,
+    template: RenderedTemplate,
     gaps: Vec<Gap>,
     /// The request where it has no gap.
     fixed: Option<Rendered>,
@@ -96,7 +96,7 @@ pub(crate) fn is_needed(requests: &[RequestSpec], scenario: &Scenario) -> bool {
 
 /// A request whose values all come from the environment, with them filled in.
 pub(crate) fn plain_request(spec: &RequestSpec, binding: &Binding<'_>) -> Result<Request, WorkloadError> {
-    let outlined = Outliner { spec, binding, names: &Names::default(), gaps: Vec::new() }.outlined()?;
+    let template = TemplateBuilder { spec, binding, names: &Names::default(), gaps: Vec::new() }.build()?;
     let text = |pieces: Vec<Piece>| {
         let texts = pieces.into_iter().filter_map(|piece| match piece {
             Piece::Text(text) => Some(text),
@@ -105,12 +105,12 @@ pub(crate) fn plain_request(spec: &RequestSpec, binding: &Binding<'_>) -> Result
         texts.collect::<String>()
     };
     Ok(Request {
-        method: outlined.method,
-        target: text(outlined.target),
-        authority: outlined.authority,
-        headers: outlined.headers.into_iter().map(|(name, value)| (name, text(value))).collect(),
+        method: template.method,
+        target: text(template.target),
+        authority: template.authority,
+        headers: template.headers.into_iter().map(|(name, value)| (name, text(value))).collect(),
         body: match std::str::from_utf8(&spec.body) {
-            Ok(_) => text(outlined.body).into_bytes(),
+            Ok(_) => text(template.body).into_bytes(),
             // Bytes that are not text have no gaps.
             Err(_) => spec.body.clone(),
         },
@@ -169,20 +169,20 @@ impl Scene {
         let rows: Vec<_> =
             scenario.data.iter().zip(rows).map(|(data, rows)| (data.order, Arc::clone(rows))).collect();
         let names = Names::new(requests, &rows);
-        let mut outlined = Vec::new();
+        let mut templates = Vec::new();
         for spec in requests {
-            let mut outliner = Outliner { spec, binding, names: &names, gaps: Vec::new() };
-            outlined.push((outliner.outlined()?, outliner.gaps));
+            let mut builder = TemplateBuilder { spec, binding, names: &names, gaps: Vec::new() };
+            templates.push((builder.build()?, builder.gaps));
         }
-        let gaps: Vec<Gap> = outlined.iter().flat_map(|(_, gaps)| gaps).copied().collect();
+        let gaps: Vec<Gap> = templates.iter().flat_map(|(_, gaps)| gaps).copied().collect();
         check_rows(&rows, &gaps)?;
         let mut bound = Vec::new();
-        for ((at, spec), (outlined, own)) in (0..).zip(requests).zip(outlined) {
-            let outline = Outline::new(&binding.framing, OperationId(at), &outlined)
+        for ((at, spec), (template, own)) in (0..).zip(requests).zip(templates) {
+            let template = RenderedTemplate::new(&binding.framing, OperationId(at), &template)
                 .map_err(|source| render_error(&spec.name, source))?;
             let extractors = extractors(spec, &names, &gaps)?.into();
             bound.push(SceneRequest {
-                outline,
+                template,
                 gaps: own,
                 fixed: None,
                 check: spec.check.clone(),
@@ -190,10 +190,10 @@ impl Scene {
             });
         }
         for request in bound.iter_mut().filter(|request| request.gaps.is_empty()) {
-            let (mut slate, none) =
-                (Slate::new(), Filling { gaps: &[], rows: &[], own: &[], extracted: &[] });
-            request.outline.fill(&none, &mut slate);
-            request.fixed = Some(slate.rendered().clone());
+            let (mut buffer, none) =
+                (RequestBuffer::new(), Filling { gaps: &[], rows: &[], own: &[], extracted: &[] });
+            request.template.fill(&none, &mut buffer);
+            request.fixed = Some(buffer.rendered().clone());
         }
         let plans = scenario.plans(requests);
         let mix = Mix::weighted(plans.iter().map(|plan| plan.weight));
@@ -202,18 +202,18 @@ impl Scene {
 
     /// A request with the first rows and with no values from replies.
     pub fn sample(&self, at: usize) -> Rendered {
-        let mut slate = Slate::new();
+        let mut buffer = RequestBuffer::new();
         let own = vec![0; self.rows.len()];
         let extracted = vec![Vec::new(); self.extracted];
-        self.fill(at, &own, &extracted, &mut slate);
-        slate.rendered().clone()
+        self.fill(at, &own, &extracted, &mut buffer);
+        buffer.rendered().clone()
     }
 
     /// Fills a request's gaps.
-    fn fill(&self, at: usize, own: &[usize], extracted: &[Vec<u8>], slate: &mut Slate) {
+    fn fill(&self, at: usize, own: &[usize], extracted: &[Vec<u8>], buffer: &mut RequestBuffer) {
         let request = &self.requests[at];
         let filling = Filling { gaps: &request.gaps, rows: &self.rows, own, extracted };
-        request.outline.fill(&filling, slate);
+        request.template.fill(&filling, buffer);
     }
 }
 
@@ -256,15 +256,15 @@ fn extractors(spec: &RequestSpec, names: &Names, gaps: &[Gap]) -> Result<Vec<Ext
 }
 
 /// Turns a specification into a request with gaps.
-struct Outliner<'a> {
+struct TemplateBuilder<'a> {
     spec: &'a RequestSpec,
     binding: &'a Binding<'a>,
     names: &'a Names,
     gaps: Vec<Gap>,
 }
 
-impl Outliner<'_> {
-    fn outlined(&mut self) -> Result<Outlined, WorkloadError> {
+impl TemplateBuilder<'_> {
+    fn build(&mut self) -> Result<RequestTemplate, WorkloadError> {
         let path = self.pieces(&self.spec.path, Template::parse, "its path", Place::Path)?;
         let mut headers = Vec::new();
         for (name, value) in &self.spec.headers {
@@ -275,7 +275,7 @@ impl Outliner<'_> {
             .extend(self.binding.connection_header().map(|(name, value)| (name, vec![Piece::Text(value)])));
         let body = std::str::from_utf8(&self.spec.body).unwrap_or_default();
         let body = self.pieces(body, Template::of_value, "its body", Place::Body)?;
-        Ok(Outlined {
+        Ok(RequestTemplate {
             method: self.spec.method.clone(),
             target: self.target(path),
             authority: self.binding.address.authority.clone(),

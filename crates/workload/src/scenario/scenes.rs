@@ -12,9 +12,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_load::failures::Failures;
 use weighbridge_load::framer::Head;
-use weighbridge_load::outline::Slate;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Reply, RequestId, Sessions, Step};
+use weighbridge_load::template::RequestBuffer;
 use weighbridge_model::experiment::ReplyCheck;
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::{ErrorKind, Outcome};
@@ -103,7 +103,7 @@ struct Slot {
     rows: Vec<usize>,
     /// Its values from replies.
     extracted: Vec<Vec<u8>>,
-    slate: Slate,
+    buffer: RequestBuffer,
     /// The check of each request, created once.
     checks: Vec<Noted<SceneCheck>>,
 }
@@ -172,7 +172,7 @@ impl Scenes {
         if self.scene.requests[place].fixed.is_some() {
             return RequestId(place as u32);
         }
-        self.scene.fill(place, &own.rows, &own.extracted, &mut own.slate);
+        self.scene.fill(place, &own.rows, &own.extracted, &mut own.buffer);
         RequestId(self.scene.requests.len() as u32 + slot)
     }
 
@@ -197,7 +197,7 @@ impl Sessions for Scenes {
             at: 0,
             rows: vec![0; scene.rows.len()],
             extracted: vec![Vec::new(); scene.extracted],
-            slate: Slate::new(),
+            buffer: RequestBuffer::new(),
             checks: checks(),
         };
         self.slots = (0..slots).map(slot).collect();
@@ -248,7 +248,7 @@ impl Sessions for Scenes {
     fn request(&self, id: RequestId) -> &Rendered {
         let place = id.0 as usize;
         let fixed = self.scene.requests.get(place).and_then(|request| request.fixed.as_ref());
-        fixed.unwrap_or_else(|| self.slots[place - self.scene.requests.len()].slate.rendered())
+        fixed.unwrap_or_else(|| self.slots[place - self.scene.requests.len()].buffer.rendered())
     }
 
     fn check(&mut self, slot: u32) -> &mut dyn Check {

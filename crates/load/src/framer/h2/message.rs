@@ -62,7 +62,7 @@ impl Messages {
                     *have += count as u8;
                     bytes = rest;
                     if usize::from(*have) == PREFIX {
-                        *self = Self::behind(*prefix)?;
+                        *self = Self::after_prefix(*prefix)?;
                         if *self == Self::START {
                             piece(MessagePiece::End);
                         }
@@ -86,7 +86,7 @@ impl Messages {
     }
 
     /// The state after a whole prefix.
-    fn behind([compressed, length @ ..]: [u8; PREFIX]) -> Result<Self, BadMessage> {
+    fn after_prefix([compressed, length @ ..]: [u8; PREFIX]) -> Result<Self, BadMessage> {
         match u32::from_be_bytes(length) {
             length if compressed != 0 || length > MESSAGE_LIMIT => Err(BadMessage),
             0 => Ok(Self::START),

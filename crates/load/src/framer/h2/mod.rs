@@ -28,7 +28,7 @@ use flow::{INITIAL, ReceiveWindow, SendWindow};
 use frame::{Code, FrameHead, LARGEST, flag};
 use receive::{Block, Data, ParseStatus};
 use settings::PeerSettings;
-use streams::{Graves, SlabIndex, Streams};
+use streams::{AbandonedStreams, SlabIndex, Streams};
 
 pub use message::MESSAGE_LIMIT;
 pub use settings::{Http2Settings, Scheme};
@@ -37,7 +37,7 @@ pub use settings::{Http2Settings, Scheme};
 const TABLE_SIZE: usize = 4096;
 
 /// How long to wait for a peer that allows no stream while none is open.
-const STARVED: Nanoseconds = Nanoseconds::from_secs(1);
+const NO_STREAM_LIMIT: Nanoseconds = Nanoseconds::from_secs(1);
 
 /// What the connection can still be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct Http2 {
     peer: PeerSettings,
     phase: Phase,
     streams: Streams,
-    graves: Graves,
+    abandoned: AbandonedStreams,
     /// The id of the next stream; above [`LARGEST`] if no id is left.
     next: u32,
     send: SendWindow,
@@ -74,7 +74,7 @@ pub struct Http2 {
     /// Acknowledgements in the output since it was last empty.
     acknowledgements: u32,
     /// Since when the peer has allowed no stream.
-    starved: Option<Timestamp>,
+    no_stream_since: Option<Timestamp>,
 }
 
 impl Http2 {
@@ -85,7 +85,7 @@ impl Http2 {
             peer: PeerSettings::new(),
             phase: Phase::Fresh,
             streams: Streams::default(),
-            graves: Graves::default(),
+            abandoned: AbandonedStreams::default(),
             next: 1,
             send: SendWindow::new(INITIAL),
             receive: ReceiveWindow::new(),
@@ -94,12 +94,12 @@ impl Http2 {
             block: None,
             held_back: 0,
             acknowledgements: 0,
-            starved: None,
+            no_stream_since: None,
         }
     }
 
     /// Writes the preface unless that was done: it must precede all other output.
-    fn greet(&mut self, out: &mut Out) {
+    fn send_preface(&mut self, out: &mut Out) {
         if self.phase == Phase::Fresh {
             self.phase = Phase::Running;
             frame::preface(out, &self.ours.frame(), self.ours.connection_limit() - INITIAL);
@@ -123,7 +123,7 @@ impl Http2 {
     fn give_up(&mut self, slot: SlabIndex, code: Code, out: &mut Out) {
         let stream = self.streams.get(slot).stream;
         frame::reset_stream(out, stream, code);
-        self.graves.add(stream);
+        self.abandoned.add(stream);
         self.close(slot);
     }
 
@@ -154,7 +154,7 @@ impl Framer for Http2 {
         if self.room() == 0 {
             return Err(Full);
         }
-        self.greet(out);
+        self.send_preface(out);
         self.send_request(id, request, out);
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Framer for Http2 {
         if self.phase == Phase::Over {
             return;
         }
-        self.greet(out);
+        self.send_preface(out);
         if out.is_empty() {
             self.acknowledgements = 0;
         }
@@ -193,19 +193,19 @@ impl Framer for Http2 {
         Cancel::Request
     }
 
-    /// A peer may stop all streams for a moment; after `STARVED` the connection counts as broken, because otherwise
+    /// A peer may stop all streams for a moment; after `NO_STREAM_LIMIT` the connection counts as broken, because otherwise
     /// its requests would wait forever.
     fn tick(&mut self, now: Timestamp, _out: &mut Out, sink: &mut Sink<'_>) -> Option<Timestamp> {
         if self.peer.streams > 0 || self.streams.open() > 0 || self.phase != Phase::Running {
-            self.starved = None;
+            self.no_stream_since = None;
             return None;
         }
-        let since = *self.starved.get_or_insert(now);
-        if now.since(since) >= STARVED {
+        let since = *self.no_stream_since.get_or_insert(now);
+        if now.since(since) >= NO_STREAM_LIMIT {
             self.broken(sink);
             return None;
         }
-        Some(since + STARVED)
+        Some(since + NO_STREAM_LIMIT)
     }
 
     fn room(&self) -> u32 {
@@ -221,13 +221,13 @@ impl Framer for Http2 {
         self.end();
         self.phase = Phase::Fresh;
         self.peer = PeerSettings::new();
-        self.graves = Graves::default();
+        self.abandoned = AbandonedStreams::default();
         self.next = 1;
         self.send = SendWindow::new(INITIAL);
         self.receive = ReceiveWindow::new();
         self.hpack.reset();
         self.acknowledgements = 0;
-        self.starved = None;
+        self.no_stream_since = None;
     }
 }
 

@@ -67,7 +67,7 @@ impl Http2 {
         }
         let rest = input.rest();
         let Some(head) = FrameHead::read(rest) else { return Ok(ParseStatus::Starved) };
-        self.may_come(head)?;
+        self.check_order(head)?;
         if head.kind == kind::DATA {
             return self.begin_data(head, input, out, sink);
         }
@@ -89,7 +89,7 @@ impl Http2 {
     }
 
     /// Checks a frame by its head alone.
-    fn may_come(&self, head: FrameHead) -> Result<(), Fault> {
+    fn check_order(&self, head: FrameHead) -> Result<(), Fault> {
         let continues = self.block.as_ref().map(|block| block.head.stream);
         let in_place = match continues {
             Some(stream) => head.kind == kind::CONTINUATION && head.stream == stream,
@@ -113,7 +113,7 @@ impl Http2 {
     /// The same for frames that are valid only on an open stream, or on one that we cancelled.
     fn open_stream_of(&self, head: FrameHead) -> Result<Option<SlabIndex>, Fault> {
         match self.stream_of(head)? {
-            None if !self.graves.forgives(head.stream) => Err(Fault),
+            None if !self.abandoned.ignores(head.stream) => Err(Fault),
             slot => Ok(slot),
         }
     }
@@ -350,7 +350,7 @@ impl Http2 {
         number(payload)?;
         if let Some(slot) = self.stream_of(head)? {
             let id = self.streams.get(slot).id;
-            self.graves.add(head.stream);
+            self.abandoned.add(head.stream);
             self.close(slot);
             sink(Event::Done(id, RESET));
         }
@@ -409,7 +409,7 @@ impl Http2 {
             let stream = self.streams.get(slot);
             if stream.stream > last {
                 let (id, stream) = (stream.id, stream.stream);
-                self.graves.add(stream);
+                self.abandoned.add(stream);
                 self.close(slot);
                 sink(Event::Done(id, RESET));
             }

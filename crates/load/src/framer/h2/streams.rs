@@ -284,14 +284,14 @@ fn home(stream: u32) -> usize {
 
 /// Streams that we gave up and whose frames may still be on their way.
 #[derive(Debug, Default)]
-pub(super) struct Graves {
+pub(super) struct AbandonedStreams {
     recent: [u32; 16],
     next: usize,
-    /// The largest that is no longer among the recent ones. Whatever comes for a stream up to it is forgiven.
+    /// The largest that is no longer among the recent ones. Frames of streams up to it are ignored too.
     before: u32,
 }
 
-impl Graves {
+impl AbandonedStreams {
     /// Remembers a stream.
     pub fn add(&mut self, stream: u32) {
         let place = &mut self.recent[self.next];
@@ -301,7 +301,7 @@ impl Graves {
     }
 
     /// Whether frames for a stream that is not open are to be ignored.
-    pub fn forgives(&self, stream: u32) -> bool {
+    pub fn ignores(&self, stream: u32) -> bool {
         stream <= self.before || self.recent.contains(&stream)
     }
 }
@@ -360,12 +360,12 @@ mod tests {
     }
 
     #[test]
-    fn streams_given_up_are_forgiven_for_ever() {
-        let mut graves = Graves::default();
+    fn abandoned_streams_are_remembered() {
+        let mut abandoned = AbandonedStreams::default();
         for stream in (11..200).step_by(10) {
-            graves.add(stream);
+            abandoned.add(stream);
         }
-        assert!((11..200).step_by(10).all(|stream| graves.forgives(stream)));
-        assert!(!graves.forgives(199) && !graves.forgives(185));
+        assert!((11..200).step_by(10).all(|stream| abandoned.ignores(stream)));
+        assert!(!abandoned.ignores(199) && !abandoned.ignores(185));
     }
 }

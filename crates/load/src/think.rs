@@ -1,8 +1,8 @@
-//! Turns of slots: their think times, and how many operations are left in their sessions.
+//! Think times of slots, and how many operations are left in their sessions.
 //!
 //! A state machine without clock, sockets or bytes; the pool and the simulation tests drive it. Draws depend only on
 //! the seed and on the slot (closed load) or the session (partly open load), so every variant's users think alike
-//! however fast their replies come. Nothing is allocated after [`Turns::begin`].
+//! however fast their replies come. Nothing is allocated after [`ThinkSchedule::begin`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,12 +28,12 @@ enum Sessions {
 struct Slot {
     random: Mix,
     /// Operations left in its session; `None` outside a session.
-    left: Option<u32>,
+    remaining: Option<u32>,
 }
 
-/// The turns of all slots in one window.
+/// When each slot of a window has thought, and which slots are in a session.
 #[derive(Debug)]
-pub struct Turns {
+pub struct ThinkSchedule {
     think: Think,
     sessions: Sessions,
     seed: u64,
@@ -44,8 +44,8 @@ pub struct Turns {
     thinking: BinaryHeap<Reverse<(Timestamp, u32)>>,
 }
 
-impl Turns {
-    /// Turns for no slots yet; see [`begin`](Self::begin).
+impl ThinkSchedule {
+    /// A schedule without slots; see [`begin`](Self::begin).
     pub fn new() -> Self {
         Self {
             think: Think::None,
@@ -68,47 +68,47 @@ impl Turns {
         self.begun = 0;
         self.thinking.clear();
         self.slots.clear();
-        if self.takes_part() {
-            let slot = |at: u32| Slot { random: Mix::new(substream, u64::from(at)), left: None };
+        if self.is_needed() {
+            let slot = |at: u32| Slot { random: Mix::new(substream, u64::from(at)), remaining: None };
             self.slots.extend((0..slots).map(slot));
             self.thinking.reserve(slots as usize);
         }
     }
 
     /// Whether there is think time or a session to track; if not, the other calls are not needed.
-    pub fn takes_part(&self) -> bool {
+    pub fn is_needed(&self) -> bool {
         self.think != Think::None || self.sessions != Sessions::Free
     }
 
     /// Whether slots are bound to sessions.
-    pub fn keeps_sessions(&self) -> bool {
+    pub fn has_sessions(&self) -> bool {
         self.sessions != Sessions::Free
     }
 
     /// Whether the workload decides how long a session is.
-    pub fn asks_the_workload(&self) -> bool {
+    pub fn workload_ends_sessions(&self) -> bool {
         self.sessions == Sessions::Bound(SessionLength::Workload)
     }
 
-    /// When a slot has its first turn in a window that begins at `start`: after the rest of a think time in progress
+    /// When a slot sends first in a window that begins at `start`: after the rest of a think time in progress
     /// (the law's equilibrium residual), so that slots do not start in step.
-    pub fn first(&mut self, slot: u32, start: Timestamp) -> Timestamp {
+    pub fn first_due(&mut self, slot: u32, start: Timestamp) -> Timestamp {
         let random = &mut self.slots[slot as usize].random;
         start + residual(self.think, random)
     }
 
-    /// When a slot whose last request ended at `done` has its next turn.
-    pub fn after(&mut self, slot: u32, done: Timestamp) -> Timestamp {
+    /// When a slot whose last request ended at `done` is due to send again.
+    pub fn due_after(&mut self, slot: u32, done: Timestamp) -> Timestamp {
         done + draw(self.think, &mut self.slots[slot as usize].random)
     }
 
-    /// Lets a slot wait for its turn at `due`.
-    pub fn wait(&mut self, slot: u32, due: Timestamp) {
+    /// Lets a slot think until `due`.
+    pub fn push(&mut self, slot: u32, due: Timestamp) {
         self.thinking.push(Reverse((due, slot)));
     }
 
-    /// The slot with the earliest turn by `now`, if any, and its time.
-    pub fn take(&mut self, now: Timestamp) -> Option<(u32, Timestamp)> {
+    /// The slot whose think time was over first by `now`, if any, and when that was.
+    pub fn pop_due(&mut self, now: Timestamp) -> Option<(u32, Timestamp)> {
         let Reverse((due, _)) = *self.thinking.peek()?;
         if due > now {
             return None;
@@ -117,12 +117,12 @@ impl Turns {
         Some((slot, due))
     }
 
-    /// When the next waiting slot has its turn.
-    pub fn next(&self) -> Option<Timestamp> {
+    /// When the next think time is over.
+    pub fn next_due(&self) -> Option<Timestamp> {
         self.thinking.peek().map(|Reverse((due, _))| *due)
     }
 
-    /// Delays every turn by `time`: the window began that much later than it was prepared.
+    /// Delays every due time by `time`: the window began that much later than it was prepared.
     pub fn shift(&mut self, time: Nanoseconds) {
         let mut waiting = std::mem::take(&mut self.thinking).into_vec();
         for Reverse((due, _)) in &mut waiting {
@@ -132,7 +132,7 @@ impl Turns {
     }
 
     /// Begins the next session of the stream on this slot with its first operation.
-    pub fn open(&mut self, slot: u32) {
+    pub fn open_session(&mut self, slot: u32) {
         let Sessions::Bound(length) = self.sessions else { return };
         let mut random = Mix::new(self.seed, self.begun);
         self.begun += 1;
@@ -141,31 +141,31 @@ impl Turns {
             SessionLength::Fixed { operations } => operations.get(),
             SessionLength::Geometric { mean } => geometric(mean, &mut random),
         };
-        self.slots[slot as usize] = Slot { random, left: Some(operations.saturating_sub(1)) };
+        self.slots[slot as usize] = Slot { random, remaining: Some(operations.saturating_sub(1)) };
     }
 
     pub fn in_session(&self, slot: u32) -> bool {
-        self.slots.get(slot as usize).is_some_and(|slot| slot.left.is_some())
+        self.slots.get(slot as usize).is_some_and(|slot| slot.remaining.is_some())
     }
 
     /// Whether the slot's session has an operation left.
-    pub fn goes_on(&self, slot: u32) -> bool {
-        self.slots.get(slot as usize).and_then(|slot| slot.left).is_some_and(|left| left > 0)
+    pub fn has_operation_left(&self, slot: u32) -> bool {
+        self.slots.get(slot as usize).and_then(|slot| slot.remaining).is_some_and(|remaining| remaining > 0)
     }
 
-    /// The slot's session takes one of its remaining operations.
-    pub fn follow(&mut self, slot: u32) {
-        let left = &mut self.slots[slot as usize].left;
-        *left = left.map(|left| left.saturating_sub(1));
+    /// Counts one operation of the slot's session as taken.
+    pub fn take_operation(&mut self, slot: u32) {
+        let remaining = &mut self.slots[slot as usize].remaining;
+        *remaining = remaining.map(|remaining| remaining.saturating_sub(1));
     }
 
     /// Ends the slot's session.
-    pub fn close(&mut self, slot: u32) {
-        self.slots[slot as usize].left = None;
+    pub fn close_session(&mut self, slot: u32) {
+        self.slots[slot as usize].remaining = None;
     }
 }
 
-impl Default for Turns {
+impl Default for ThinkSchedule {
     fn default() -> Self {
         Self::new()
     }
@@ -286,16 +286,16 @@ mod tests {
     }
 
     #[test]
-    fn turns_come_in_order_and_can_be_moved() {
+    fn due_times_come_in_order_and_can_be_moved() {
         let at = Timestamp::from_nanos;
-        let mut turns = Turns::new();
+        let mut think = ThinkSchedule::new();
         for (slot, due) in [(3, 30), (1, 10), (2, 20)] {
-            turns.wait(slot, at(due));
+            think.push(slot, at(due));
         }
-        turns.shift(Nanoseconds::from_nanos(5));
-        assert_eq!(turns.next(), Some(at(15)));
-        assert_eq!(turns.take(at(14)), None);
-        assert_eq!((turns.take(at(99)), turns.take(at(99))), (Some((1, at(15))), Some((2, at(25)))));
-        assert_eq!((turns.take(at(34)), turns.take(at(35))), (None, Some((3, at(35)))));
+        think.shift(Nanoseconds::from_nanos(5));
+        assert_eq!(think.next_due(), Some(at(15)));
+        assert_eq!(think.pop_due(at(14)), None);
+        assert_eq!((think.pop_due(at(99)), think.pop_due(at(99))), (Some((1, at(15))), Some((2, at(25)))));
+        assert_eq!((think.pop_due(at(34)), think.pop_due(at(35))), (None, Some((3, at(35)))));
     }
 }

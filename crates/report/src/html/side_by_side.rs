@@ -1,25 +1,25 @@
-//! Several runs beside each other. Each column is a run's own result; what one run says against another is said only
-//! where a comparison of the two allows it, and otherwise that it may not be.
+//! Several runs side by side. A column holds a run's own result; two runs are compared only if a comparison
+//! allows it, and otherwise the page says that they may not be.
 
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::summary::{Cost, Summary};
 
 use super::escape::{attributes, escape, figure};
-use super::verdict::{glyph, signs};
+use super::verdict::{glyph, with_minus_signs};
 use super::{label, tone_class};
 use crate::{Report, view, words};
 
-/// What a comparison of a later run with the first one found.
+/// The result of comparing a later run with the first.
 #[derive(Debug, Clone)]
 pub enum Comparison {
-    /// They may be compared; the costs are those of the comparison.
+    /// They may be compared; the costs are later run against first.
     Allowed(Box<Summary>),
-    /// They may not, and why.
+    /// They may not be compared, for this reason.
     Refused(String),
 }
 
-/// A line of the table: one cost, wherever it was measured.
+/// Identifies a row of the table: one cost, in whichever runs it was measured.
 #[derive(Debug, Clone, PartialEq)]
 struct ComparisonRow<'a> {
     variant: &'a str,
@@ -29,18 +29,17 @@ struct ComparisonRow<'a> {
     quantity: Quantity,
 }
 
-/// The section above the runs.
 pub(super) fn section(reports: &[Report<'_>], comparisons: &[Comparison]) -> String {
     let runs: String = reports.iter().enumerate().map(|(at, report)| run(at, report.summary)).collect();
-    let said: String = (1..reports.len()).map(|at| said(at, comparisons.get(at - 1))).collect();
+    let compared: String =
+        (1..reports.len()).map(|at| comparison_words(at, comparisons.get(at - 1))).collect();
     format!(
         "<section id=\"runs\" class=\"beside\">\n<h2>Runs side by side</h2>\n<ol class=\"runs\">\n{runs}</ol>\n\
-         <div class=\"apart\">{said}</div>\n{}</section>\n",
+         <div class=\"apart\">{compared}</div>\n{}</section>\n",
         table(reports)
     )
 }
 
-/// The heading of a run among several.
 pub(super) fn name(at: usize) -> String {
     format!("Run {}", at + 1)
 }
@@ -58,13 +57,13 @@ fn run(at: usize, summary: &Summary) -> String {
     )
 }
 
-/// What is said of a later run against the first.
-fn said(at: usize, comparison: Option<&Comparison>) -> String {
+/// The comparison of a later run with the first, in words.
+fn comparison_words(at: usize, comparison: Option<&Comparison>) -> String {
     let who = format!("{} and {}", name(0), name(at).to_lowercase());
     match comparison {
         Some(Comparison::Allowed(summary)) => {
             let sentences: String = words::headlines(summary)
-                .map(|cost| format!("<li>{}</li>", signs(&words::sentence(summary, cost))))
+                .map(|cost| format!("<li>{}</li>", with_minus_signs(&words::sentence(summary, cost))))
                 .collect();
             format!("<p>{who} may be compared, as <code>weigh compare</code> does:</p><ul>{sentences}</ul>\n")
         }
@@ -110,24 +109,24 @@ fn line<'a>(summary: &'a Summary, cost: &'a Cost) -> ComparisonRow<'a> {
     }
 }
 
-fn row(of: &ComparisonRow<'_>, reports: &[Report<'_>]) -> String {
-    let point = words::point(of.point);
-    let place = [("variant", of.variant), ("operation", of.operation), ("point", &*point)];
+fn row(wanted: &ComparisonRow<'_>, reports: &[Report<'_>]) -> String {
+    let point = words::point(wanted.point);
+    let filter = [("variant", wanted.variant), ("operation", wanted.operation), ("point", &*point)];
     let cells: String = reports
         .iter()
         .map(|report| {
-            let found = report.summary.costs.iter().find(|cost| line(report.summary, cost) == *of);
+            let found = report.summary.costs.iter().find(|cost| line(report.summary, cost) == *wanted);
             found.map_or_else(|| "<td class=\"quiet\">–</td>".to_owned(), cell)
         })
         .collect();
     format!(
         "<tr{}><th scope=\"row\">{} <span class=\"quiet\">against {}</span></th><td>{}</td><td>{}</td><td>{}</td>{cells}</tr>\n",
-        attributes(&place),
-        escape(of.variant),
-        escape(of.baseline),
+        attributes(&filter),
+        escape(wanted.variant),
+        escape(wanted.baseline),
         escape(&point),
-        escape(of.operation),
-        label(of.quantity)
+        escape(wanted.operation),
+        label(wanted.quantity)
     )
 }
 

@@ -1,5 +1,5 @@
-//! What may be asked of charts over message size, and other names for variants. Says nothing of how they are drawn, which
-//! is the script's matter, and changes no figure.
+//! Options of charts over message size, and other names for variants. The script draws them; no figure
+//! changes here.
 
 use std::collections::BTreeMap;
 
@@ -7,88 +7,82 @@ use serde::Serialize;
 use weighbridge_model::sizes::SizeTime;
 use weighbridge_model::summary::{Detail, Summary};
 
-/// How an axis divides its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AxisScale {
-    /// Equal differences.
     Linear,
-    /// Equal ratios.
     Log,
 }
 
-/// An axis; what is absent is the chart's own choice.
+/// An axis. The chart decides whatever is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Axis {
-    /// How it divides its length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<AxisScale>,
-    /// Where it begins: bytes, nanoseconds, bytes per second, requests per second, or a ratio.
+    /// In bytes, nanoseconds, bytes per second, requests per second, or as a ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// Where it ends, in the same unit.
+    /// In the unit of `min`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Steps between its ends; about as many on a logarithmic one.
+    /// Steps between both ends; on a logarithmic axis about as many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// A line at a size.
+/// A vertical line at a size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Guide {
-    /// What lies there.
     pub name: String,
-    /// The size in bytes.
     pub bytes: u64,
-    /// Whether each multiple of it has a line too.
+    /// Whether each multiple has a line too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub every: bool,
 }
 
-/// What charts over message size show; what is absent is the chart's own choice.
+/// What charts over message size show. The chart decides whatever is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Over {
+pub struct SizeOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<SizeTime>,
-    /// The variant that others are relative to; the baseline where absent.
+    /// The variant that others are relative to; by default the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Single requests as dots.
+    /// Whether to draw single requests as dots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<bool>,
-    /// Bands that hold so many percent of the requests: 50, 90, or none.
+    /// Percent of the requests within each band: 50, 90, or none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bands: Option<Vec<u32>>,
-    /// Lines of medians.
+    /// Whether to draw the medians.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub medians: Option<bool>,
-    /// Intervals of the medians.
+    /// Whether to draw their intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intervals: Option<bool>,
-    /// Lines at the sizes at which something of the host changes; those of `more_guides` are drawn either way.
+    /// Whether to draw lines at the sizes at which something changes on the host. Those of `more_guides` are
+    /// always drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guides: Option<bool>,
-    /// More such lines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_guides: Vec<Guide>,
-    /// Marks of cliffs.
+    /// Whether to mark cliffs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cliffs: Option<bool>,
-    /// A panel for each variant.
+    /// Whether each variant has a panel of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<bool>,
-    /// The axis of sizes.
+    /// Sizes.
     pub x: Axis,
-    /// The upright axis.
+    /// Values.
     pub y: Axis,
 }
 
-/// A run whose variants have other names: those that `names` has none for keep theirs. No two may end with one name, since charts
-/// find what is of a variant by its name.
-pub fn named(
+/// Renames the variants of a run; variants that are not in `names` keep their name. No two may end up with
+/// the same name, because charts find the data of a variant by its name.
+pub fn rename_variants(
     mut summary: Summary,
     mut detail: Detail,
     names: &BTreeMap<String, String>,
@@ -101,14 +95,14 @@ pub fn named(
     summary.variants.iter_mut().for_each(|variant| rename(&mut variant.name));
     summary.costs.iter_mut().for_each(|cost| rename(&mut cost.variant));
     summary.over_size.cliffs.iter_mut().for_each(|cliff| rename(&mut cliff.variant));
-    detail.curves.iter_mut().for_each(|of| rename(&mut of.variant));
-    detail.densities.iter_mut().for_each(|of| rename(&mut of.variant));
-    detail.courses.iter_mut().for_each(|of| rename(&mut of.variant));
-    detail.samples.iter_mut().for_each(|of| rename(&mut of.variant));
-    detail.roles.iter_mut().for_each(|of| rename(&mut of.variant));
-    detail.size_curves.iter_mut().for_each(|of| rename(&mut of.variant));
-    detail.size_samples.iter_mut().for_each(|of| rename(&mut of.variant));
-    detail.capacities.iter_mut().for_each(|of| rename(&mut of.variant));
+    detail.curves.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.densities.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.courses.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.samples.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.roles.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.size_curves.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.size_samples.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.capacities.iter_mut().for_each(|series| rename(&mut series.variant));
     for pair in &mut detail.size_ratios {
         rename(&mut pair.variant);
         rename(&mut pair.reference);

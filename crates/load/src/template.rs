@@ -1,6 +1,6 @@
 //! Requests with gaps, filled with new values each time they are sent.
 //!
-//! The fixed parts are rendered once; filling copies them, and the values between, into a [`Slate`] that keeps its
+//! The fixed parts are rendered once; filling copies them, and the values between, into a [`RequestBuffer`] that keeps its
 //! memory, so that the steady state allocates nothing. It refuses what [`crate::framer::request`] refuses, as far as
 //! the text around the gaps decides it. Values must be valid where they go: the caller keeps line breaks out of targets
 //! and fields.
@@ -21,7 +21,7 @@ pub enum Piece {
 
 /// A request with gaps, independent of the framing that carries it. See [`Request`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Outlined {
+pub struct RequestTemplate {
     pub method: String,
     /// The target in origin form.
     pub target: Vec<Piece>,
@@ -40,14 +40,14 @@ pub trait Gaps {
 
 /// The memory in which a request is filled in; reused for the next.
 #[derive(Debug, Clone)]
-pub struct Slate {
+pub struct RequestBuffer {
     rendered: Rendered,
     body: Vec<u8>,
     field: Vec<u8>,
 }
 
-impl Slate {
-    /// An empty slate.
+impl RequestBuffer {
+    /// An empty buffer.
     pub fn new() -> Self {
         Self { rendered: Rendered::empty(), body: Vec::new(), field: Vec::new() }
     }
@@ -58,7 +58,7 @@ impl Slate {
     }
 }
 
-impl Default for Slate {
+impl Default for RequestBuffer {
     fn default() -> Self {
         Self::new()
     }
@@ -66,7 +66,7 @@ impl Default for Slate {
 
 /// A request with gaps, rendered for one framing.
 #[derive(Debug, Clone)]
-pub struct Outline {
+pub struct RenderedTemplate {
     operation: OperationId,
     reply: ReplyShape,
     head: Box<[HeadPart]>,
@@ -91,11 +91,15 @@ enum HeadPart {
     LengthField,
 }
 
-impl Outline {
+impl RenderedTemplate {
     /// Renders a request.
     ///
     /// Errors: [`RenderError`] if a part is invalid on the wire.
-    pub fn new(framing: &Framing, operation: OperationId, request: &Outlined) -> Result<Self, RenderError> {
+    pub fn new(
+        framing: &Framing,
+        operation: OperationId,
+        request: &RequestTemplate,
+    ) -> Result<Self, RenderError> {
         let sample = sample(request);
         // A given length could only be right by chance.
         let varies = request.body.iter().any(|piece| matches!(piece, Piece::Gap(_)));
@@ -117,8 +121,8 @@ impl Outline {
         self.operation
     }
 
-    pub fn fill(&self, gaps: &dyn Gaps, slate: &mut Slate) {
-        let Slate { rendered, body, field } = slate;
+    pub fn fill(&self, gaps: &dyn Gaps, buffer: &mut RequestBuffer) {
+        let RequestBuffer { rendered, body, field } = buffer;
         body.clear();
         fill(&self.body, gaps, body);
         rendered.refill(self.operation, self.reply, body, |into| {
@@ -165,7 +169,7 @@ fn digits(number: usize, write: impl FnOnce(&[u8])) {
 }
 
 /// The request with a harmless value in every gap, to be checked like any other.
-fn sample(request: &Outlined) -> Request {
+fn sample(request: &RequestTemplate) -> Request {
     let headers = request.headers.iter().map(|(name, value)| (name.clone(), text(value)));
     let target = request.target.iter().map(|piece| match piece {
         Piece::Text(text) => text.as_str(),
@@ -204,7 +208,7 @@ fn is_length(name: &str) -> bool {
 
 /// Whether the framing announces the body's length: methods that normally have a body announce an empty one too (RFC
 /// 9110, section 8.6).
-fn announces(request: &Outlined) -> bool {
+fn announces(request: &RequestTemplate) -> bool {
     let expects = matches!(request.method.as_str(), "POST" | "PUT" | "PATCH");
     (expects || !request.body.is_empty()) && !request.headers.iter().any(|(name, _)| is_length(name))
 }
@@ -256,7 +260,7 @@ impl HeadBuilder {
     }
 }
 
-fn http1(request: &Outlined) -> HeadBuilder {
+fn http1(request: &RequestTemplate) -> HeadBuilder {
     let mut head = HeadBuilder::default();
     head.bytes(format!("{} ", request.method).as_bytes());
     head.pieces(&request.target);
@@ -290,7 +294,7 @@ fn trimmed(value: &[Piece]) -> Vec<Piece> {
     value
 }
 
-fn http2(settings: &Http2Settings, request: &Outlined) -> HeadBuilder {
+fn http2(settings: &Http2Settings, request: &RequestTemplate) -> HeadBuilder {
     let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
     let own = [Piece::Text(request.authority.clone())];
     let mut head = HeadBuilder::default();
@@ -337,20 +341,20 @@ mod tests {
         [Framing::Http1, Framing::Http2(Http2Settings::default())]
     }
 
-    /// The oracle: a filled outline equals the rendered request with the same values.
-    fn agrees(outlined: &Outlined, values: &[String], slate: &mut Slate) {
+    /// The oracle: a filled template equals the rendered request with the same values.
+    fn agrees(template: &RequestTemplate, values: &[String], buffer: &mut RequestBuffer) {
         let request = Request {
-            method: outlined.method.clone(),
-            target: filled(&outlined.target, values),
-            authority: outlined.authority.clone(),
-            headers: outlined.headers.iter().map(|(n, v)| (n.clone(), filled(v, values))).collect(),
-            body: filled(&outlined.body, values).into_bytes(),
+            method: template.method.clone(),
+            target: filled(&template.target, values),
+            authority: template.authority.clone(),
+            headers: template.headers.iter().map(|(n, v)| (n.clone(), filled(v, values))).collect(),
+            body: filled(&template.body, values).into_bytes(),
         };
         for framing in framings() {
-            let outline = Outline::new(&framing, OperationId(4), outlined).expect("laid out");
-            outline.fill(&Given(values), slate);
+            let rendered = RenderedTemplate::new(&framing, OperationId(4), template).expect("renders");
+            rendered.fill(&Given(values), buffer);
             let want = framing.render(OperationId(4), &request).expect("renders");
-            assert_eq!(slate.rendered(), &want, "{framing:?}");
+            assert_eq!(buffer.rendered(), &want, "{framing:?}");
         }
     }
 
@@ -365,7 +369,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_filled_outline_is_the_request_with_its_values(
+        fn a_filled_template_is_the_request_with_its_values(
             values in prop::collection::vec("[!-~]{1,40}", 3),
             method in prop::sample::select(vec!["GET", "POST", "HEAD", "DELETE"]),
             target in pieces(3, "/"),
@@ -379,39 +383,39 @@ mod tests {
             headers.extend(host.map(|host| ("Host".to_owned(), host)));
             let body = if bodied { body } else { Vec::new() };
             let authority = "localhost:80".to_owned();
-            let outlined = Outlined { method: method.to_owned(), target, authority, headers, body };
-            let mut slate = Slate::new();
-            agrees(&outlined, &values, &mut slate);
+            let template = RequestTemplate { method: method.to_owned(), target, authority, headers, body };
+            let mut buffer = RequestBuffer::new();
+            agrees(&template, &values, &mut buffer);
             // Filling again must leave nothing of the last values.
             let short: Vec<String> = values.iter().map(|value| value[..1].to_owned()).collect();
-            agrees(&outlined, &short, &mut slate);
+            agrees(&template, &short, &mut buffer);
         }
     }
 
     #[test]
     fn invalid_parts_are_refused() {
         let text = |text: &str| vec![Piece::Text(text.to_owned())];
-        let good = Outlined {
+        let good = RequestTemplate {
             method: "POST".into(),
             target: vec![Piece::Gap(0), Piece::Text("?x".into())],
             authority: "h:1".into(),
             body: vec![Piece::Gap(0)],
-            ..Outlined::default()
+            ..RequestTemplate::default()
         };
-        let refused = |change: &dyn Fn(&mut Outlined)| {
+        let refused = |change: &dyn Fn(&mut RequestTemplate)| {
             let mut changed = good.clone();
             change(&mut changed);
             let refused =
-                framings().map(|f| Outline::new(&f, OperationId(0), &changed).expect_err("refused"));
+                framings().map(|f| RenderedTemplate::new(&f, OperationId(0), &changed).expect_err("refused"));
             assert_eq!(refused[0], refused[1]);
             refused[0].clone()
         };
         framings()
             .iter()
-            .for_each(|framing| drop(Outline::new(framing, OperationId(0), &good).expect("good")));
+            .for_each(|framing| drop(RenderedTemplate::new(framing, OperationId(0), &good).expect("good")));
         let with = |name: &str, value: &str| {
             let pair = (name.to_owned(), text(value));
-            refused(&move |o: &mut Outlined| o.headers.push(pair.clone()))
+            refused(&move |template: &mut RequestTemplate| template.headers.push(pair.clone()))
         };
         assert!(matches!(refused(&|o| o.target = text("a")), RenderError::Target(_)));
         assert!(matches!(refused(&|o| o.target = text("/a\r\nX: y")), RenderError::Target(_)));
@@ -419,7 +423,7 @@ mod tests {
         assert!(matches!(with("X: y", "1"), RenderError::HeaderName(_)));
         assert!(matches!(with("content-length", "3"), RenderError::Length { .. }));
         assert!(matches!(
-            Outline::new(&Framing::Resp, OperationId(0), &good),
+            RenderedTemplate::new(&Framing::Resp, OperationId(0), &good),
             Err(RenderError::NotCarried("RESP"))
         ));
     }

@@ -1,4 +1,4 @@
-//! What was carried, and what each role used, in rows of words for every format.
+//! Goodput of variants, and CPU and memory of roles, as text rows for every format.
 
 use weighbridge_model::estimate::{Estimate, Unit};
 use weighbridge_model::id::PointLabel;
@@ -11,30 +11,30 @@ use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted};
 use crate::words;
 
-/// Columns behind the name of a variant, and of its sizes.
-pub(crate) const CARRIED: [&str; 3] = ["bodies carried", "95 % interval", "on the sockets"];
-/// Columns behind the names of a variant and its role.
+/// Columns after variant and sizes.
+pub(crate) const GOODPUT: [&str; 3] = ["bodies carried", "95 % interval", "on the sockets"];
+/// Columns after variant and role.
 pub(crate) const ROLES: [&str; 4] = ["CPU/op", "95 % interval", "memory", "95 % interval"];
 
-/// At a terminal, sizes are shown where they are no more.
+/// A terminal shows sizes up to this many.
 const FEW_SIZES: usize = 3;
 
-/// A row: the name, then cells; whether it is of some sizes of the variant before it.
-pub(crate) struct CarriedRow {
+/// A row of a variant, or of a part of it: a range of sizes, or a role.
+pub(crate) struct UsageRow {
     pub(crate) variant: String,
     pub(crate) part: String,
     pub(crate) cells: Vec<String>,
 }
 
-/// What a point's variants carried; nothing where the sizes of no body are known.
-pub(crate) fn carried(summary: &Summary, point: &PointLabel, sizes: usize) -> Vec<CarriedRow> {
+/// Goodput of a point's variants whose body sizes are known.
+pub(crate) fn goodput(summary: &Summary, point: &PointLabel, sizes: usize) -> Vec<UsageRow> {
     let here = summary.carried.iter().filter(|one| one.point == *point);
     let mut rows = Vec::new();
     for one in here.filter(|one| one.bytes_per_s.is_some()) {
         let row = |part: String, bytes: Option<&Estimate>, sockets: Option<&Estimate>| {
             let (point, interval) = bytes.map(rate).unwrap_or_default();
             let sockets = sockets.map(|sockets| rate(sockets).0).unwrap_or_default();
-            CarriedRow { variant: one.variant.clone(), part, cells: vec![point, interval, sockets] }
+            UsageRow { variant: one.variant.clone(), part, cells: vec![point, interval, sockets] }
         };
         rows.push(row(String::new(), one.bytes_per_s.as_ref(), one.sockets_bytes_per_s.as_ref()));
         for size in one.sizes.iter().filter(|_| one.sizes.len() <= sizes) {
@@ -46,8 +46,8 @@ pub(crate) fn carried(summary: &Summary, point: &PointLabel, sizes: usize) -> Ve
     rows
 }
 
-/// What each role of a point's variants used; nothing where none has several.
-pub(crate) fn roles(summary: &Summary, point: &PointLabel) -> Vec<CarriedRow> {
+/// What each role of a point's variants used.
+pub(crate) fn roles(summary: &Summary, point: &PointLabel) -> Vec<UsageRow> {
     let here = summary.roles.iter().filter(|one| one.point == *point);
     let cells = |unit: Unit, estimate: Option<&Estimate>| {
         let shown = estimate.map(|estimate| words::absolute(unit, estimate));
@@ -60,12 +60,12 @@ pub(crate) fn roles(summary: &Summary, point: &PointLabel) -> Vec<CarriedRow> {
         let cpu = cells(Unit::Ns, one.cpu_per_operation.as_ref());
         let memory = cells(Unit::Bytes, one.memory_peak.as_ref());
         let cells = cpu.into_iter().chain(memory).collect();
-        CarriedRow { variant: one.variant.clone(), part: one.role.clone(), cells }
+        UsageRow { variant: one.variant.clone(), part: one.role.clone(), cells }
     };
     here.map(row).collect()
 }
 
-/// Bytes per second with their interval, one scale for all three.
+/// Bytes per second and their interval.
 fn rate(estimate: &Estimate) -> (String, String) {
     let point = format!("{}/s", display_bytes(estimate.point));
     let interval = estimate.interval();
@@ -73,7 +73,6 @@ fn rate(estimate: &Estimate) -> (String, String) {
     (point, interval.unwrap_or_default())
 }
 
-/// Both tables of a point for a terminal.
 pub(crate) fn point_lines(
     summary: &Summary,
     point: &PointLabel,
@@ -82,7 +81,7 @@ pub(crate) fn point_lines(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     for (heads, rows) in
-        [(&CARRIED[..], carried(summary, point, FEW_SIZES)), (&ROLES[..], roles(summary, point))]
+        [(&GOODPUT[..], goodput(summary, point, FEW_SIZES)), (&ROLES[..], roles(summary, point))]
     {
         if rows.is_empty() {
             continue;
