@@ -1,42 +1,37 @@
-//! What the user asks of a running measurement: stop, or stand still for a while.
+//! What the user requests of a running measurement: to stop, or to be suspended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge_lab::host::clock::ClockReading;
 
-/// Flags that signal handlers set and the conductor obeys. Whoever sets one of the first two also sets `window`, so
-/// that whatever is waited for ends at once.
+/// Flags that signal handlers set and the conductor obeys. Whoever sets one of the first two also sets
+/// `window`, so that every wait ends at once.
 #[derive(Debug, Clone, Default)]
 pub struct Control {
-    /// Stop: end what was started, keep whole blocks.
+    /// Stop: end every started process and keep the complete blocks.
     pub interrupted: Arc<AtomicBool>,
-    /// Stand still: thaw everything, call `stop`, void the block.
+    /// Suspend: thaw every process, call `stop`, void the block.
     pub suspended: Arc<AtomicBool>,
-    /// Cut the window, the start or the question that is waited for.
+    /// Cancel the window, start or question in progress.
     pub window: Arc<AtomicBool>,
-    /// Set by the conductor while something is measured or frozen. While it is not, nothing must be put in order before
-    /// this process is stopped: a handler may do that by itself.
+    /// Set by the conductor while something is measured or frozen. While it is clear, this process has
+    /// nothing to put in order, and a signal handler may stop it directly.
     pub engaged: Arc<AtomicBool>,
-    /// Stops this process until somebody continues it; nothing without one.
+    /// Stops this process until somebody continues it. Without it, a suspend request only voids the block.
     pub stop: Option<fn()>,
-    /// Reads the host's clocks; without one [`ClockReading::take`]. A test puts a jump here, which it must not make.
+    /// Reads the host's clocks; without it, [`ClockReading::take`]. Tests simulate a clock jump here.
     pub clocks: Option<fn() -> ClockReading>,
 }
 
-/// What to do about the flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControlRequest {
-    /// Nothing was asked.
     GoOn,
-    /// Stand still.
     Suspend,
-    /// Stop.
     Interrupt,
 }
 
 impl Control {
-    /// Whether the user asked to stop.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::SeqCst)
     }
@@ -51,23 +46,21 @@ impl Control {
         }
     }
 
-    /// Whether nobody wants what is waited for to end.
     pub(crate) fn goes_on(&self) -> bool {
         !self.window.load(Ordering::SeqCst)
     }
 
-    /// The host's clocks now.
     pub(crate) fn clocks(&self) -> ClockReading {
         self.clocks.unwrap_or(ClockReading::take)()
     }
 
-    /// Says that something is measured, until the value returned is dropped.
+    /// Marks the conductor as engaged until the returned guard is dropped.
     pub(crate) fn engage(&self) -> Engaged<'_> {
         self.engaged.store(true, Ordering::SeqCst);
         Engaged(self)
     }
 
-    /// Stands still until continued, then forgets that it was asked to.
+    /// Stops this process until it is continued, then clears the request.
     pub(crate) fn stand_still(&self) {
         if let Some(stop) = self.stop {
             stop();
@@ -79,14 +72,14 @@ impl Control {
     }
 }
 
-/// Something is measured or frozen as long as this lives.
+/// The conductor is engaged as long as this guard lives.
 #[derive(Debug)]
 pub(crate) struct Engaged<'a>(&'a Control);
 
 impl Drop for Engaged<'_> {
     fn drop(&mut self) {
         self.0.engaged.store(false, Ordering::SeqCst);
-        // Asked too late to void anything: nothing is frozen any more, so standing still is all there is to do.
+        // The request came too late to void a block, and nothing is frozen any more.
         if self.0.ask() == ControlRequest::Suspend {
             self.0.stand_still();
         }

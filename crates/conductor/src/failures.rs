@@ -1,24 +1,23 @@
-//! What peers said of failed requests, fit to be shown: secrets redacted, control characters escaped, cut.
+//! Texts that servers returned for failed requests, made safe to display: secrets redacted, control
+//! characters escaped, length limited.
 //!
-//! Secrets are found as everywhere: by names. What the user gave under a secret name is hidden wherever a peer repeats it,
-//! and so is the value in a peer's own `name=value` or `name:value`. Nothing else is guessed.
+//! Secrets are found by name. A value that the user gave under a secret name is hidden wherever a server
+//! repeats it, and so is the value in a server's own `name=value` or `name:value`. Nothing else is guessed.
 
 use weighbridge_load::failures::{Failures, LONGEST};
 use weighbridge_store::redact::{is_secret, redacted};
 
-/// Longest text that is shown, in bytes.
+/// In bytes.
 pub const SHOWN: usize = 120;
 
-/// A peer's words and how often it said them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureText {
     /// At most [`SHOWN`] bytes, without control characters.
     pub text: String,
-    /// How often.
     pub count: u64,
 }
 
-/// The texts, the most frequent first. Those that only differed in what is not shown are one.
+/// The texts, most frequent first. Texts that are equal after redaction and cutting are merged.
 pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
     let mut shown: Vec<FailureText> = Vec::new();
     for failure in failures.texts() {
@@ -32,7 +31,6 @@ pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
     shown
 }
 
-/// A peer's bytes as text that can be shown.
 fn harmless(bytes: &[u8], secrets: &[String]) -> String {
     let mut text = String::from_utf8_lossy(bytes).into_owned();
     for secret in secrets {
@@ -57,7 +55,7 @@ fn hide_beginning(text: &mut String, secret: &str) {
 /// The text with the values of secret names in it redacted: `token=abc`, `"password":"abc"`.
 fn words(text: &str) -> String {
     let word = |word: &str| match word.split_once(['=', ':']) {
-        // What is redacted already has a blank in it, and would be torn apart.
+        // Redacted values contain a blank, so this split would tear them apart.
         Some((name, value)) if !value.is_empty() && !value.starts_with('<') && is_secret(name) => {
             format!("{name}{}{}", &word[name.len()..=name.len()], redacted(value))
         }
@@ -66,7 +64,7 @@ fn words(text: &str) -> String {
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The text with every character that is not printable as its code; a terminal shows it as it stands.
+/// Replaces unprintable characters by escapes, so that a terminal does not interpret them.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -78,7 +76,6 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The text, cut at [`SHOWN`] bytes.
 fn cut(text: &str) -> String {
     if text.len() <= SHOWN {
         return text.to_owned();

@@ -1,6 +1,7 @@
-//! The experiment's hooks: commands of the user's by `sh -c`, outside every timed part.
+//! The experiment's hooks: the user's commands, run by `sh -c` outside every timed part.
 //!
-//! What they print goes into a log of the run, since stdout is for data; a hook that fails is quoted from there.
+//! Their output goes into a log of the run, since stdout is for data. The error of a failed hook quotes that
+//! log.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -15,18 +16,15 @@ use weighbridge_store::scrub::{Secrets, redact_named};
 use crate::control::{Control, ControlRequest};
 use crate::variant::output::OutputCapture;
 
-/// Why a hook did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// It ended with another status than 0.
     #[error("hook `{name}` (`{command}`) ended with {status}{said}; mend the command or remove it")]
     Failed {
         /// `prepare`, `reset` or `cleanup`.
         name: &'static str,
         command: String,
-        /// How it ended.
         status: std::process::ExitStatus,
-        /// Its last words, to follow the status.
+        /// Its last lines of output, to follow the status.
         said: String,
     },
     #[error("hook `{name}` (`{command}`) could not be run with the log `{}`: {source}", log.display())]
@@ -35,34 +33,32 @@ pub enum HookError {
         name: &'static str,
         command: String,
         log: PathBuf,
-        /// The system's reason.
         source: io::Error,
     },
     #[error("hook `{0}` was called off")]
     CalledOff(&'static str),
 }
 
-/// What calls a hook off.
+/// What cancels a hook.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum CallOff<'a> {
-    /// A wish of the user's.
+    /// A request of the user to stop or suspend.
     On(&'a Control),
-    /// Nothing: it puts in order what was left, so it must run even when the user asked to stop.
+    /// Nothing: a cleanup must run even when the user has asked to stop.
     Never,
 }
 
-/// Where a hook works.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HookContext<'a> {
-    /// The run's folder of logs.
+    /// Folder of the run's logs.
     pub logs: &'a Path,
-    /// What is hidden in its log and in messages.
+    /// Hidden in the log and in messages.
     pub secrets: &'a Secrets,
-    /// Who ends what it started where we are killed; nobody where there is none.
+    /// Ends the hook's processes if this process is killed.
     pub tracker: Option<&'a CleanupTracker>,
 }
 
-/// Runs `command` by `sh -c` and waits for it; its output is added to `<logs>/hook-<name>.log`.
+/// Runs `command` by `sh -c` and waits for it. Its output is appended to `<logs>/hook-<name>.log`.
 pub(crate) fn run(
     name: &'static str,
     command: &str,
@@ -70,7 +66,7 @@ pub(crate) fn run(
     call_off: CallOff<'_>,
 ) -> Result<(), HookError> {
     let log = logs.join(format!("hook-{name}.log"));
-    // A password may stand in the command itself.
+    // The command may contain a password.
     let shown = redact_named(command.as_bytes());
     let shown =
         shown.map_or_else(|| command.to_owned(), |shown| String::from_utf8_lossy(&shown).into_owned());

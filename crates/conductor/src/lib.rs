@@ -1,7 +1,7 @@
-//! Carries out a plan: lab, load, workload, judge and store together.
+//! Carries out a plan: combines lab, load, workload, judge and store.
 //!
-//! The only crate besides the command that sees them all. It executes steps that the judge names and writes down what
-//! happened; it estimates nothing and prints nothing.
+//! The only crate besides the command that uses them all. It executes the steps that the judge decides and
+//! records what happened. It estimates nothing and prints nothing.
 
 mod block;
 pub mod calibrate;

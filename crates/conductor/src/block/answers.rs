@@ -1,4 +1,4 @@
-//! Correctness first: every kind of request is asked of every variant, and the answers must agree before timing.
+//! Checks answers before timing: every variant is sent every kind of request, and their answers must agree.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,58 +13,32 @@ use weighbridge_workload::{Canonical, Conversation, Received, Workload};
 use crate::control::Control;
 use crate::variant::direct::{Direct, DirectError};
 
-/// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
 
-/// Why answers are not what they must be.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     #[error("`{variant}` does not answer `{request}`: {source}")]
-    Exchange {
-        variant: String,
-        /// The operation.
-        request: String,
-        /// What went wrong.
-        source: ExchangeError,
-    },
+    Exchange { variant: String, request: String, source: ExchangeError },
     #[error("`{variant}` does not answer `{request}`: {source}")]
-    Direct {
-        variant: String,
-        /// The operation.
-        request: String,
-        /// What went wrong.
-        source: DirectError,
-    },
+    Direct { variant: String, request: String, source: DirectError },
     #[error("`{variant}` answers `{request}` wrongly: {why}; mend the service or the `check`")]
-    Wrong {
-        variant: String,
-        /// The operation.
-        request: String,
-        /// In which way.
-        why: String,
-    },
+    Wrong { variant: String, request: String, why: String },
     #[error(
         "answers to `{request}` differ{place}: `{first}` says {one}, `{second}` says {two}; costs of different work cannot be compared{advice}"
     )]
     Differ {
-        /// The operation.
         request: Box<str>,
-        /// A variant.
         first: Box<str>,
-        /// Its answer.
         one: Box<str>,
-        /// Where in the answer, to follow the words.
+        /// Where in the answer, to follow the word "differ".
         place: Box<str>,
-        /// What can be done, to follow the message.
+        /// Advice, to follow the message.
         advice: &'static str,
-        /// Another variant.
         second: Box<str>,
-        /// Its answer.
         two: Box<str>,
     },
 }
 
-/// A variant that can be asked.
 pub(crate) struct Asked<'a> {
     pub name: &'a str,
     pub addresses: &'a [Endpoint],
@@ -73,23 +47,22 @@ pub(crate) struct Asked<'a> {
     pub secrets: &'a Secrets,
 }
 
-/// What one question was and what its answer amounts to.
+/// One request and the canonical form of its answer.
 #[derive(Debug)]
 pub(crate) struct Answered {
     request: String,
     canonical: Canonical,
-    /// What was taken from the session's replies by then.
+    /// Values extracted from the session's earlier replies, hidden in messages.
     hidden: Vec<String>,
 }
 
-/// How long one question may take, and the flag that ends it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience<'a> {
     pub timeout: Nanoseconds,
     pub stop: &'a AtomicBool,
 }
 
-/// Asks every kind of session of one variant, request by request; returns what the answers amount to.
+/// Sends every kind of session to one variant, request by request.
 pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<Answered>, AnswerError> {
     let mut all = Vec::new();
     for number in 0..asked.workload.conversations() {
@@ -101,7 +74,7 @@ pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<A
     Ok(all)
 }
 
-/// Asks what comes next, if anything does.
+/// Sends the conversation's next request; `None` at its end.
 fn answer(
     asked: &Asked<'_>,
     conversation: &mut Conversation<'_>,
@@ -132,7 +105,7 @@ fn answer(
     }
 }
 
-/// What the replies of a variant that runs in its own process amount to, for every size that is asked.
+/// Asks a variant that runs in its own process for one reply of every listed size.
 pub(crate) fn direct_answers(
     direct: &mut Direct,
     name: &str,
@@ -155,14 +128,13 @@ pub(crate) fn direct_answers(
     spec.listed_sizes().iter().enumerate().map(&mut answer).collect()
 }
 
-/// What a variant answered to all questions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VariantAnswers<'a> {
     pub name: &'a str,
     pub answers: &'a [Answered],
 }
 
-/// Compares a variant's answers with the first variant's.
+/// Fails at the first answer that differs from the first variant's.
 pub(crate) fn compare(
     secrets: &Secrets,
     first: &VariantAnswers<'_>,

@@ -1,9 +1,10 @@
 //! Two variants at the same time, each on cores of its own with a client of its own; nothing is frozen.
 //!
-//! Whatever the host does in a window falls on both. Every two rounds each variant has had either set of cores, so that no
-//! cost holds a difference between these. A variant's client goes with it: its connections stay, and thread and service are
-//! pinned anew before the lead-in. Who sits where in a round is the plan's to say; this module moves them, starts both
-//! windows at one moment, and books what either did.
+//! Whatever the host does during a window affects both. Within every two rounds each variant has used either
+//! set of cores, so no cost contains a difference between the sets. A variant's client moves with it: its
+//! connections stay, and its thread and service are pinned anew before the lead-in. The plan decides who uses
+//! which lane in a round. This module moves the variants, starts both windows at one moment, and records
+//! them.
 
 use std::sync::Arc;
 
@@ -23,11 +24,12 @@ use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::block::client::PendingAnswer;
 use crate::block::start::Start;
 
-/// Both windows begin this long after the later client is ready: as long as it takes to be told so.
+/// Both windows begin this long after the later client is ready, which covers its wake-up.
 const HEAD_START: Nanoseconds = Nanoseconds::from_micros(200);
 
 impl Block<'_, '_> {
-    /// Rounds in which both variants have their window at the same time, then a few longer ones.
+    /// Rounds in which both variants have their window at the same time, then the idle check and check
+    /// windows.
     pub(super) fn at_once(
         &mut self,
         point: PointId,
@@ -49,7 +51,7 @@ impl Block<'_, '_> {
         })
     }
 
-    /// One round: to their cores, lead-in, windows. CPU time is from before the lead-in to after the window.
+    /// One round: lanes, lead-in, windows. CPU time counts from before the lead-in to after the window.
     fn round_at_once(
         &mut self,
         place: WindowPlace,
@@ -60,7 +62,7 @@ impl Block<'_, '_> {
         self.wait_idle(VariantId(0));
         self.take_lanes(&order)?;
         let lead_in = |index: usize| {
-            // Nothing stood still, so a quota's period goes on from one round to the next.
+            // Nothing is frozen, so a quota's period continues from one round to the next.
             let period = self.variants[index].period.filter(|_| place.round == 0);
             self.lead_in(place.point, period, bound[index].pace)
         };
@@ -79,7 +81,7 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// Moves every service to its cores: the first of `order` to the first lane's.
+    /// Moves every service to its cores: the first of `order` to the first lane.
     fn take_lanes(&mut self, order: &[VariantId]) -> Result<(), Abort> {
         let placement = self.context.launcher.placement;
         for (variant, lane) in order.iter().zip(Lane::BOTH) {
@@ -94,8 +96,8 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// Has both clients run one window each, begun at one moment, and records them. Returns the requests of each, by the
-    /// variants' numbers, which are also those of `loads` and `paces`.
+    /// Runs one window on both clients, started at one moment, and records them. `loads`, `paces` and the
+    /// returned request counts are indexed by variant.
     fn both(
         &mut self,
         place: WindowPlace,
@@ -105,7 +107,8 @@ impl Block<'_, '_> {
     ) -> Result<Vec<u64>, Abort> {
         self.check_control()?;
         let expected = |index: usize| expected(&loads[index], Some(paces[index]));
-        // So far the slower one comes in a round; where the next begins there, neither leaves anything out.
+        // The slower variant reads this many requests in a round. The next round's stream begins there, so
+        // neither variant skips any.
         let common = (0..loads.len()).map(expected).min().unwrap_or_default();
         let substream = self.substream(place, common);
         let measured = place.kind == WindowKind::Measured;
@@ -119,7 +122,7 @@ impl Block<'_, '_> {
             let mut sheet = self.sheet(place, expected(index));
             let (start, core) = (Arc::clone(&start), self.context.launcher.placement.at(lane).client());
             let answer = self.context.clients.of(variant).ask(move |generator| {
-                // A thread that cannot be pinned still measures; the self-check sees what that does.
+                // A thread that cannot be pinned still measures; the self-check detects the effect.
                 let _ = pin_current_thread(core);
                 let spec = WindowSpec { substream, load, recording: Recording::Exact };
                 start.begin();
@@ -128,7 +131,7 @@ impl Block<'_, '_> {
             });
             asked.push(PendingLane { index, lane, answer });
         }
-        // Both are waited for before anything is made of either.
+        // Both windows must be over before either is processed.
         let done: Vec<_> = asked.into_iter().map(|one| (one.index, one.lane, one.answer.wait())).collect();
         let mut reports: Vec<Option<WindowReport>> = vec![None; order.len()];
         for (index, lane, (report, tallies, sheet)) in done {
@@ -152,10 +155,9 @@ impl Block<'_, '_> {
     }
 }
 
-/// What a window gave, its histograms, and its requests one by one where they are kept.
+/// A window's report, its histograms, and its single requests where they are kept.
 type Measured = (Result<WindowReport, RunError>, Tallies, Option<Vec<RequestRecord>>);
 
-/// What one client was asked.
 struct PendingLane {
     index: usize,
     lane: Lane,

@@ -1,6 +1,7 @@
-//! Windows that all variants share, sent to in turn, request by request; nothing is frozen.
+//! Windows that all variants share: requests go to them in turn, and nothing is frozen.
 //!
-//! Whose request is due when, the generator decides; this module starts the windows and books what every variant did.
+//! The generator decides whose request is due when. This module starts the windows and records every
+//! variant's figures.
 
 use weighbridge_judge::steer::{Extent, RoundRule};
 use weighbridge_load::Recording;
@@ -15,8 +16,8 @@ use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::variant::roles::Clocks;
 
 impl Block<'_, '_> {
-    /// Rounds of windows that all variants share, after one lead-in. CPU time is that of the whole window, what a
-    /// variant uses while nobody asks it anything included.
+    /// Rounds of shared windows after one lead-in. CPU time is that of the whole window, including what a
+    /// variant uses while other variants are sent requests.
     pub(super) fn interleaved(
         &mut self,
         point: PointId,
@@ -49,7 +50,7 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// Has the generator run one window on all variants and records it for each.
+    /// Runs one window on all variants and records it for each.
     fn common_window(&mut self, place: WindowPlace, load: Load) -> Result<(), Abort> {
         self.check_control()?;
         let requests = expected(&load, None);
@@ -86,7 +87,7 @@ impl Block<'_, '_> {
             self.keep(index, place, sheet.unwrap_or_default(), report.seen.clone());
         }
         self.check_control()?;
-        // Whoever the window was given up for comes first: the others were only cut with it.
+        // The variant that caused the abort comes first: the others' windows were only cut with it.
         let mut order: Vec<usize> = (0..reports.len()).collect();
         order.sort_by_key(|index| reports[*index].trouble.is_none());
         for index in order {

@@ -1,9 +1,8 @@
-//! One block: every variant started afresh, verified, warmed, and measured in rounds of short windows.
+//! One block: every variant is started, verified, warmed, and measured in rounds of short windows.
 //!
-//! Only the variant whose turn it is runs; the others are frozen, unless variants are sent to in turn, request by request,
-//! or at the same time.
-//! Decisions (how long, how many, warm or not) are the judge's; this module carries them out and writes down what
-//! happened. It estimates nothing.
+//! Only the variant whose turn it is runs and the others are frozen, unless requests go to variants in turn
+//! or variants run at the same time. The judge decides how long, how often, and whether a variant is warm.
+//! This module carries that out and records what happened. It estimates nothing.
 
 pub(crate) mod answers;
 pub(crate) mod batch;
@@ -60,7 +59,7 @@ use crate::variant::running::RunningVariant;
 use core_latency::CoreLatency;
 use samples::Keeping;
 
-/// Why a block could not be measured. Nothing that was started for it runs any more.
+/// Why a block could not be measured. Everything started for it has been stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
     #[error(transparent)]
@@ -74,18 +73,14 @@ pub enum BlockError {
     #[error(transparent)]
     Connect(#[from] OfVariant<ConnectError>),
     #[error("variant `{variant}`: {trouble}")]
-    Silent {
-        variant: String,
-        /// What the generator saw.
-        trouble: String,
-    },
+    Silent { variant: String, trouble: String },
     #[error(transparent)]
     Direct(#[from] OfVariant<DirectError>),
     #[error("the generator failed: {0}")]
     Generator(generator::RunError),
     #[error("{how}; it must serve until it is told to stop")]
     Died {
-        /// Which, and how it ended.
+        /// Which variant, and how it ended.
         how: String,
     },
     #[error(transparent)]
@@ -96,16 +91,15 @@ pub enum BlockError {
     Interrupted,
 }
 
-/// What one block took and gave.
 #[derive(Debug)]
 pub(crate) struct BlockResult {
     pub trials: Vec<TrialRecord>,
     pub times: BlockTimes,
-    /// Why it counts for nothing.
+    /// Why the block is void.
     pub disturbed: Option<Void>,
 }
 
-/// Everything that blocks of a run have in common.
+/// What all blocks of a run share.
 pub(crate) struct BlockContext<'a> {
     pub experiment: &'a Experiment,
     /// The load of each point.
@@ -117,11 +111,10 @@ pub(crate) struct BlockContext<'a> {
     pub control: &'a Control,
     pub idle: &'a IdleCores,
     pub rule: BlockRule,
-    /// The variant whose replies are held back, and by how much.
+    /// The variant whose replies the generator holds back, and for how long.
     pub hold_back: Option<(VariantId, Nanoseconds)>,
 }
 
-/// One block under way.
 struct Block<'a, 'b> {
     context: &'a BlockContext<'a>,
     number: u32,
@@ -131,29 +124,28 @@ struct Block<'a, 'b> {
     times: BlockTimes,
     clocks: ClockWatch,
     reported: weighbridge_model::quantity::Timestamp,
-    /// Windows of each trial that were told of.
+    /// How many windows of each trial have been reported.
     told: Vec<usize>,
-    /// Time in which this process was stopped.
+    /// Time during which this process was stopped.
     stood: Nanoseconds,
-    /// Time of looking at turns, which only the first block does: no later one needs it set aside.
+    /// Time spent comparing turns, which only the first block does, so no later block needs to reserve it.
     looked: Nanoseconds,
-    /// What variants said of failed requests, by their numbers.
+    /// Texts of failed requests, by variant.
     failures: BTreeMap<usize, Failures>,
-    /// Which requests of the point under way are kept one by one.
+    /// Which single requests of the current point are kept.
     keeping: Keeping,
     cores: CoreLatency,
 }
 
-/// What earlier blocks decided for a block.
+/// What earlier blocks decided for this one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PriorDecisions<'a> {
-    /// How the variants are put side by side, point by point; nothing in the first block.
+    /// The pairing of each point; empty in the first block.
     pub pairings: &'a [Pairing],
-    /// The nominal length of windows that the first block chose, point by point; nothing where it chose none.
+    /// The nominal window length of each point that the first block chose; `None` where it chose none.
     pub windows: &'a [Option<Nanoseconds>],
 }
 
-/// One variant, bound to a point.
 struct BoundWorkload {
     workload: Workload,
     pace: Pace,
@@ -162,8 +154,8 @@ struct BoundWorkload {
 impl BlockContext<'_> {
     /// Measures block `number`. `history` is the run without this block, `prior` what earlier blocks decided.
     ///
-    /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials, or
-    /// without any where it had not yet begun.
+    /// A disturbed block (suspended, clock jump, a service that died) is returned with void trials, or with
+    /// none where it was disturbed before they began.
     pub fn block(
         &self,
         number: u32,
@@ -206,7 +198,8 @@ impl BlockContext<'_> {
 }
 
 impl BlockContext<'_> {
-    /// Starts every variant, compares their answers at every point, and stops them. Returns the requests compared.
+    /// Starts every variant, compares their answers at every point, and stops them. Returns how many requests
+    /// were compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
         let _engaged = self.control.engage();
         loop {
@@ -222,7 +215,7 @@ impl BlockContext<'_> {
             match outcome {
                 Ok(()) => return Ok(requests),
                 Err(Abort::Error(error)) => return Err(error),
-                // It stood still in the middle: asked again, from the start.
+                // The process was suspended meanwhile: verify again from the start.
                 Err(Abort::Void(_)) => {}
             }
         }
@@ -235,11 +228,10 @@ impl From<AnswerError> for BlockError {
     }
 }
 
-/// Why a block ends early.
 enum Abort {
-    /// It counts for nothing; the run goes on.
+    /// The block is void; the run continues.
     Void(Void),
-    /// The run cannot go on.
+    /// The run cannot continue.
     Error(BlockError),
 }
 
@@ -269,14 +261,14 @@ impl<'a, 'b> Block<'a, 'b> {
         }
     }
 
-    /// Closes every connection and stops what was started, as the contract says; all at once, so that one that does
-    /// not want to end costs its grace and not the sum of all.
+    /// Closes every connection and stops every process as the contract of services says. All variants stop at
+    /// once, so that slow ones cost one grace period and not the sum.
     fn end(mut self) -> Vec<TrialRecord> {
         let variants = std::mem::take(&mut self.variants);
         for running in &variants {
             let variant = running.variant;
             self.context.clients.of(variant).call(move |generator| generator.detach(variant));
-            // Sockets made ahead would hold its network.
+            // Sockets made in advance would keep the variant's network alive.
             self.context.clients.of(variant).direct(variant, Vec::<Endpoint>::new());
         }
         std::thread::scope(|scope| {
@@ -287,8 +279,8 @@ impl<'a, 'b> Block<'a, 'b> {
         std::mem::take(&mut self.trials)
     }
 
-    /// What a cut really was: a wish of the user's ends whatever is waited for with an error of its own, and so does
-    /// the death of a service.
+    /// Finds the real cause of an abort. A request of the user and the death of a service both cancel
+    /// whatever is waited for, which then fails with an error of its own.
     fn classify_abort(&mut self, cut: Abort) -> Abort {
         match self.context.control.ask() {
             ControlRequest::Interrupt => BlockError::Interrupted.into(),
@@ -296,7 +288,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 if let Some(error) = self.variants.iter_mut().find_map(|running| running.thaw().err()) {
                     return error.into();
                 }
-                // Cores may sleep as long as we do.
+                // Idle cores may sleep while this process is stopped.
                 self.context.idle.ask(Idle::Host);
                 let since = monotonic_now();
                 self.context.control.stand_still();
@@ -318,7 +310,7 @@ impl<'a, 'b> Block<'a, 'b> {
         }
     }
 
-    /// Starts every variant, each frozen once it is ready, and runs the reset hook.
+    /// Starts every variant, freezes each once it is ready, and runs the reset hook.
     fn start(&mut self, order: &[VariantId]) -> Result<(), Abort> {
         let experiment = self.context.experiment;
         let workload = &experiment.points[0].workload;
@@ -367,7 +359,6 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(())
     }
 
-    /// Starts every variant and compares their answers at every point.
     fn answers(&mut self) -> Result<(), Abort> {
         let order = self.context.plan.block(self.number);
         self.start(&order.starts)?;
@@ -392,7 +383,7 @@ impl<'a, 'b> Block<'a, 'b> {
             self.verify(point, &order.connects, &bound)?;
             self.warm(point, &mut bound)?;
             let arrangement = self.arrange(point, &bound, prior)?;
-            // Points still to come will need about as long to warm as this one did, and to look at turns.
+            // Later points will take about as long as this one to warm and to compare turns.
             let (look, to_come) = (self.looked.saturating_sub(looked), points - 1 - done);
             let ahead = monotonic_now().since(warming).saturating_sub(look) * to_come;
             let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
@@ -418,8 +409,8 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(())
     }
 
-    /// Binds every variant to the point's workload and load, and opens its connections, in this order. What comes back is
-    /// in the order of variants.
+    /// Binds every variant to the point's workload and load and opens its connections, in this order. The
+    /// result is in the order of variants.
     fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<BoundWorkload>, Abort> {
         let mut bound = BTreeMap::new();
         for &variant in order {
@@ -449,7 +440,6 @@ impl<'a, 'b> Block<'a, 'b> {
         running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
         if running.direct.is_some() {
-            // Nothing to connect to.
             running.freeze()?;
             return Ok(BoundWorkload { workload, pace });
         }
@@ -469,7 +459,8 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(BoundWorkload { workload, pace })
     }
 
-    /// Asks every variant everything once, in this order, and compares the answers with the baseline's.
+    /// Sends every variant every kind of request once, in this order, and compares the answers with the
+    /// baseline's.
     fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[BoundWorkload]) -> Result<(), Abort> {
         let point = &self.context.experiment.points[id.index()];
         let (timeout, control) = (point.load.timeout, self.context.control);
@@ -510,13 +501,13 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(())
     }
 
-    /// Says what begins now; nothing runs meanwhile.
+    /// Emits the phase that begins. Nothing runs meanwhile.
     fn phase(&mut self, phase: Phase, variant: Option<&str>, point: Option<&PointLabel>) {
         let (variant, point) = (variant.map(str::to_owned), point.cloned());
         (self.emit)(Event::Phase { block: self.number, phase, variant, point });
     }
 
-    /// Has idle cores wait as a variant is measured with.
+    /// Makes idle cores wait in the way with which the variant is measured.
     fn wait_idle(&self, variant: VariantId) {
         self.context.idle.wait_for(&self.context.experiment.variants[variant.index()]);
     }
@@ -530,7 +521,8 @@ impl<'a, 'b> Block<'a, 'b> {
         }
     }
 
-    /// Ends the block where the user's flags or the clock say so; what is then done, [`Block::classify_abort`] does.
+    /// Aborts the block on a request of the user or a clock jump; [`Block::classify_abort`] handles the
+    /// abort.
     fn check_control(&mut self) -> Result<(), Abort> {
         match self.context.control.ask() {
             ControlRequest::GoOn => {}

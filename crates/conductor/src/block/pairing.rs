@@ -1,8 +1,8 @@
-//! How the variants of a block are put side by side at a point: in windows by turns, at the same time, request by request,
-//! or one after another.
+//! How the variants of a block are put side by side at a point: in windows by turns, at the same time,
+//! request by request, or one after another.
 //!
-//! The judge decides, by what was asked for, the warm-up's paces and what earlier blocks did; this module asks it and
-//! carries it out.
+//! The judge decides, from what the experiment asks, the paces of the warm-up and earlier blocks. This module
+//! asks it and carries the decision out.
 
 use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundHistory, RoundRule, Wanted};
 use weighbridge_lab::host::clock::monotonic_now;
@@ -16,7 +16,7 @@ use super::turn::WindowPlace;
 use super::{Abort, Block, BoundWorkload, PriorDecisions};
 
 impl Block<'_, '_> {
-    /// How the variants are put side by side at a point of this block, as far as their paces decide it.
+    /// The arrangement of the variants at a point of this block.
     pub(super) fn arrange(
         &mut self,
         id: PointId,
@@ -49,7 +49,7 @@ impl Block<'_, '_> {
         if arrangement.periods == Periods::Cut && self.holds_periods(arrangement.extent, bound) {
             arrangement.periods = Periods::Whole;
         }
-        // Where windows could have been used, what speaks against them has been told.
+        // Where windows would have been possible, `look_at_turns` has already warned about them.
         let few = !could_be_windows;
         for trial in &mut self.trials {
             trial.pairings[id.index()] = arrangement.pairing;
@@ -101,7 +101,7 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Every variant's whole share of the time in one turn, so many windows each. The same window of every variant
+    /// Each variant's share of the time in one turn of so many windows. The same window of every variant
     /// reads the same requests.
     fn one_after_another(
         &mut self,
@@ -146,7 +146,7 @@ pub(super) fn paces(bound: &[BoundWorkload]) -> Vec<Pace> {
     bound.iter().map(|bound| bound.pace).collect()
 }
 
-/// What the user is told of an arrangement that is not what one would expect.
+/// The warning about an unexpected arrangement.
 fn remark(arrangement: &Arrangement, asked: PairingChoice, few: bool) -> Option<&'static str> {
     match (arrangement.pairing, arrangement.periods) {
         (Pairing::Windows, Periods::Cut) => Some(

@@ -1,4 +1,4 @@
-//! A moment at which several threads begin.
+//! A moment at which several threads begin together.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
-/// The common beginning of so many threads.
 #[derive(Debug)]
 pub(crate) struct Start {
     ready: Barrier,
@@ -16,12 +15,13 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// They begin `head` after the last of them is ready.
+    /// The threads begin `head` after the last of them is ready.
     pub fn of(threads: usize, head: Nanoseconds) -> Self {
         Self { ready: Barrier::new(threads), head, at: AtomicU64::new(0) }
     }
 
-    /// Waits until every thread came here, and returns the same moment to each. A thread that failed comes here too.
+    /// Waits until every thread has arrived, and returns the same moment to each. A thread that failed must
+    /// arrive too.
     pub fn meet(&self) -> Timestamp {
         if self.ready.wait().is_leader() {
             self.at.store((monotonic_now() + self.head).as_nanos(), Ordering::SeqCst);
@@ -30,7 +30,8 @@ impl Start {
         Timestamp::from_nanos(self.at.load(Ordering::SeqCst))
     }
 
-    /// [`meet`](Self::meet), and then waits for that moment, awake: to be woken takes longer for one than for another.
+    /// [`meet`](Self::meet), then busy-waits for that moment: waking up takes longer for one thread than for
+    /// another.
     pub fn begin(&self) {
         let at = self.meet();
         while monotonic_now() < at {

@@ -1,4 +1,4 @@
-//! Where the time of blocks went, as the conductor saw it, or as the windows of a stored block tell it.
+//! How a block's time was spent, as the conductor measured it or as the windows of a stored block show it.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,18 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{TrialRecord, WindowKind, WindowRecord};
 
-/// Where the time of a block went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct BlockTimes {
     /// Starts, checks of answers, warm-ups, stops.
     pub overhead: Nanoseconds,
-    /// Rounds, switches included.
+    /// Rounds, including switches.
     pub measured: Nanoseconds,
-    /// One round at every point.
     pub round: Nanoseconds,
 }
 
 impl BlockTimes {
-    /// The times of a block that was measured before this process began. Checks of answers and stops have left no
-    /// trace, so the overhead is a little too short.
+    /// The times of a block that was measured before this process began. Checks of answers and stops are not
+    /// recorded, so the overhead is slightly too short.
     ///
     /// Batches follow one another: their times add up.
     pub fn of(trials: &[TrialRecord]) -> Self {
@@ -52,7 +50,7 @@ impl BlockTimes {
                     if is_own { &mut warm_up } else { &mut later }.push(window);
                 }
             }
-            // Turns are looked at once, in no round.
+            // Turns are compared once, outside the rounds.
             let looked = later.iter().filter(|window| window.kind == WindowKind::WarmUp);
             let looked_until = looked.map(|window| window.figures.ended).max();
             let rounds = later.iter().filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1).max();
@@ -65,7 +63,6 @@ impl BlockTimes {
     }
 }
 
-/// From the beginning of the first window to the end of the last.
 fn span<'a>(windows: impl Iterator<Item = &'a WindowRecord>) -> Nanoseconds {
     let ends = |(from, to): (Timestamp, Timestamp), w: &WindowRecord| {
         (from.min(w.figures.started), to.max(w.figures.ended))
@@ -147,7 +144,7 @@ mod tests {
         assert_eq!(times.measured, Nanoseconds::from_millis(100));
         assert_eq!(times.round, Nanoseconds::from_millis(50));
         assert_eq!(BlockTimes::of(&[]), BlockTimes::default());
-        // A look at turns behind the warm-up is time of the block and of no round.
+        // The comparison of turns after the warm-up is measured time but belongs to no round.
         let mut looked = one.clone();
         looked
             .windows
@@ -158,7 +155,7 @@ mod tests {
         assert_eq!(longer.overhead, Nanoseconds::from_millis(7 + 7 + 190));
         assert_eq!(longer.measured, Nanoseconds::from_millis(108));
         assert_eq!(longer.round, Nanoseconds::from_millis(50));
-        // A second batch an hour later takes as long again, and the hour between them is in neither.
+        // A second batch an hour later takes as long again; the hour between them counts nowhere.
         let later = |mut trial: TrialRecord| {
             trial.batch = 1;
             for window in &mut trial.windows {

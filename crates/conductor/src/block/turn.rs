@@ -1,6 +1,6 @@
-//! Rounds and turns: each variant's windows of a block, one after another, and what they show of its life.
+//! Rounds and turns: each variant's windows of a block, one after another, and whether it is still alive.
 //!
-//! It carries out what the judge's rules say and writes down what happened; it neither starts nor stops a service.
+//! It follows the judge's rules and records what happened; it neither starts nor stops a service.
 
 use std::ops::Range;
 
@@ -28,13 +28,13 @@ const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
 const LEAD_IN_REQUESTS: u64 = 2;
 /// A window of fewer requests can go unanswered by chance.
 const MUTE_REQUESTS: u64 = 10;
-/// Rounds are reported at most this often.
+/// Shortest time between two reports of rounds.
 const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
-/// Within a turn they are reported at most this often: no lead-in stands between its windows.
+/// The same within a turn: no lead-in separates its windows from the report.
 const REPORT_IN_TURN: Nanoseconds = Nanoseconds::from_secs(1);
 
 impl Block<'_, '_> {
-    /// Rounds until the time is filled, each by `one`; returns the time that they took.
+    /// Rounds until the time is used up, each carried out by `one`.
     pub(super) fn rounds(
         &mut self,
         point: PointId,
@@ -56,8 +56,8 @@ impl Block<'_, '_> {
         Ok(history)
     }
 
-    /// Tells how far the rounds of a point are, where it was not told for so long. Whoever is told is waited for, so it is
-    /// asked between windows only.
+    /// Reports the progress of a point's rounds, at most once in `every`. The receiver blocks the conductor,
+    /// so call this only between windows.
     pub(super) fn report(&mut self, point: PointId, round: u32, of: u32, every: Nanoseconds) {
         if monotonic_now().since(self.reported) >= every {
             let recent = self.recent();
@@ -70,7 +70,7 @@ impl Block<'_, '_> {
         }
     }
 
-    /// What the measured windows showed that were not told of yet, variant by variant.
+    /// The measured windows not reported yet, summed by variant.
     fn recent(&mut self) -> Vec<Recent> {
         self.told.resize(self.trials.len(), 0);
         let trials = self.trials.iter().zip(&mut self.told);
@@ -134,7 +134,7 @@ impl Block<'_, '_> {
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
-            // A turn of many windows, one variant after another, would else be silent for long.
+            // A turn of many windows would otherwise be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
             }
@@ -142,10 +142,10 @@ impl Block<'_, '_> {
         Ok(self.variants[index].freeze()?)
     }
 
-    /// The load with which a variant of that pace is led in, after a switch.
+    /// The lead-in after a switch, for a variant of this pace.
     pub(super) fn lead_in(&self, point: PointId, period: Option<Nanoseconds>, pace: Pace) -> Load {
         let load = &self.context.experiment.points[point.index()].load;
-        // The first period after a switch is lead-in: a quota, say, begins anew with it.
+        // It lasts at least one period: a quota, for example, starts its period with the switch.
         let time = LEAD_IN.max(period.unwrap_or_default());
         let requests = (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * time.as_secs_f64()) as u64;
         Load::Closed(Stop::Count(requests.max(LEAD_IN_REQUESTS * load.slots())))
@@ -155,7 +155,7 @@ impl Block<'_, '_> {
         std::mem::take(&mut self.trials[index].tallies[point.index()])
     }
 
-    /// Has the generator run one window and records it. Given tallies come back into the trial.
+    /// Runs one window on the generator and records it. Given tallies are added to and stored in the trial.
     pub(super) fn window(
         &mut self,
         index: usize,
@@ -195,7 +195,7 @@ impl Block<'_, '_> {
         Ok(figures)
     }
 
-    /// Has the variant carry out a window in its own process. Given tallies come back into the trial.
+    /// [`window`](Self::window) in the variant's own process.
     fn direct_window(
         &mut self,
         index: usize,
@@ -228,7 +228,6 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Writes a window down in its variant's trial.
     pub(super) fn record(
         &mut self,
         index: usize,
@@ -250,8 +249,8 @@ impl Block<'_, '_> {
         });
     }
 
-    /// Ends the block where the window shows that the variant has gone: its process has ended, the generator gave up,
-    /// or not one of its requests got any reply.
+    /// Aborts the block where the window shows that the variant is gone: its process has ended, the generator
+    /// gave up, or none of the requests got a reply.
     pub(super) fn check_alive(
         &mut self,
         index: usize,
@@ -280,8 +279,8 @@ impl Block<'_, '_> {
         Err(BlockError::Silent { variant: self.variants[index].name.clone(), trouble }.into())
     }
 
-    /// Some rounds of `windows` windows ten and a hundred times as long, each by `one`, as far as a tenth of the measured
-    /// time allows.
+    /// Some rounds of windows ten and a hundred times as long, each carried out by `one`, within a tenth of
+    /// the measured time.
     pub(super) fn check_windows(
         &mut self,
         windows: usize,
@@ -303,10 +302,10 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// So many rounds by `some` with idle cores that wait the other way as a tenth of the measured time allows.
+    /// Rounds carried out by `some` with idle cores in the other state, within a tenth of the measured time.
     ///
-    /// None with one variant, which has no cost, and none where the load follows a profile or a trace: a few rounds would be
-    /// of its beginning.
+    /// A single variant has no cost to check. Where the load follows a profile or a trace, a few rounds would
+    /// only cover its beginning.
     pub(super) fn idle_check(
         &mut self,
         point: PointId,
@@ -335,7 +334,6 @@ impl Block<'_, '_> {
     }
 }
 
-/// Where a window stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowPlace {
     pub kind: WindowKind,
@@ -344,8 +342,8 @@ pub(super) struct WindowPlace {
     pub position: u32,
 }
 
-/// The load of one turn. Windows of a profile follow one another through it, round by round, the same for all variants;
-/// a check window begins at its beginning.
+/// The load of one window. Windows of a profile follow one another through it, round by round, the same for
+/// all variants; a check window begins at its start.
 pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -> Load {
     match extent {
         Extent::Time(nominal) => {
@@ -364,7 +362,6 @@ pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -
     }
 }
 
-/// The extent of a check window.
 fn longer(extent: Extent, factor: u64) -> Extent {
     match extent {
         Extent::Requests(count) => Extent::Requests(count * factor),

@@ -1,5 +1,5 @@
-//! Whether windows may be as short as their nominal length: the first block compares windows that follow a freeze with
-//! windows that follow none, by the steps of the judge's rule, and writes down what it chose.
+//! Whether windows may be as short as their nominal length. The first block compares windows that follow a
+//! freeze with windows that follow none, by the steps of the judge's rule, and records the chosen length.
 
 use weighbridge_judge::steer::{
     Arrangement, Compared, Extent, Pace, TurnRule, TurnStep, Wanted, WindowRule, turn_effect,
@@ -16,8 +16,8 @@ use super::turn::WindowPlace;
 use super::{Abort, Block, BoundWorkload};
 
 impl Block<'_, '_> {
-    /// The arrangement with windows as long as the dependence on turns asks for, or without windows where none are long
-    /// enough.
+    /// The arrangement with windows as long as the effect of turns requires, or without windows where no
+    /// length is enough.
     pub(super) fn look_at_turns(
         &mut self,
         id: PointId,
@@ -45,7 +45,8 @@ impl Block<'_, '_> {
             let arrangement = of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
             history.push(self.compare(id, bound, window, arrangement.extent, closely)?);
         };
-        // Windows that were asked for are used whatever they show; the diagnosis says what that does.
+        // Windows that the experiment asks for are used whatever the comparison shows; the diagnosis reports
+        // the effect.
         let asked = self.context.experiment.plan.pairing == PairingChoice::Windows;
         let longest =
             history.last().and_then(|compared| compared.effects.first()).map(|effect| effect.window);
@@ -56,14 +57,13 @@ impl Block<'_, '_> {
         Ok(WindowRule { nominal: window, ..window_rule }.closed(&paces(bound), wanted)?)
     }
 
-    /// Writes down the length of windows that was chosen.
     pub(super) fn note_window(&mut self, id: PointId, window: Option<Nanoseconds>) {
         for trial in &mut self.trials {
             trial.preparations[id.index()].window = window;
         }
     }
 
-    /// A length of which the fewest rounds do not fit into a block's share of the budget is not tried.
+    /// Lengths whose fewest rounds do not fit into a block's share of the budget are not tried.
     fn turn_rule(&self, window_rule: WindowRule, paces: &[Pace]) -> Result<TurnRule, Abort> {
         let plan = &self.context.experiment.plan;
         let nominal = window_rule.nominal();
@@ -77,7 +77,7 @@ impl Block<'_, '_> {
         Ok(TurnRule { nominal, longest, margin: plan.margin })
     }
 
-    /// Compares every variant's windows of a length behind a freeze with others that follow none.
+    /// Compares every variant's windows of one length after a freeze with windows that follow none.
     fn compare(
         &mut self,
         id: PointId,
@@ -106,8 +106,8 @@ impl Block<'_, '_> {
         Ok(Compared { closely, effects })
     }
 
-    /// A turn of one variant: a window behind a freeze and, where it runs on, the level of those in the later half of
-    /// what follows.
+    /// A turn of one variant: the window after a freeze and, where `runs_on`, the level of the later half of
+    /// the windows that follow it.
     fn long_turn(
         &mut self,
         id: PointId,
@@ -149,7 +149,7 @@ impl Block<'_, '_> {
         middle(logs[logs.len().saturating_sub(WARM_WINDOWS / 2)..].to_vec())
     }
 
-    /// Says why windows are longer than usual, or why there are none.
+    /// Warns about windows that are longer than usual, or that are not used.
     fn tell_turns(
         &mut self,
         rule: TurnRule,

@@ -1,7 +1,7 @@
-//! `weigh calibrate`: a variant beside copies of itself, run after run, as any experiment is run.
+//! `weigh calibrate`: runs a variant beside copies of itself, as any experiment is run.
 //!
-//! It chooses what is run (which variant, which copy, how much is planted, until when) and hands the records to the judge.
-//! It keeps nothing of a calibration that was interrupted, and estimates nothing.
+//! It decides what is run (which variant, which copy, how much slower, until when) and passes the records to
+//! the judge. It keeps nothing of an interrupted calibration, and estimates nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,22 +43,23 @@ use crate::run::run_loop::{RunFiles, measure};
 use crate::run::{Finished, RunError};
 use crate::words::{conditions, factors};
 
-/// How long the host is watched before anything is measured.
+/// How long the idle host is observed before anything is measured.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Runs among which the budget is shared out; each has its fewest blocks and rounds, however long they take.
+/// The number of runs into which the budget is divided. Each run has its fewest blocks and rounds, however
+/// long they take.
 const RUNS: u64 = 40;
 
-/// One run in so many has a slower copy; the others have two copies alike.
+/// One run in this many has a slower copy; the others have two equal variants.
 const SLOWER_ONE_IN: usize = 3;
 
-/// A copy is slower by one part in so many of the variant's median, unless told otherwise …
+/// The default slowdown is this fraction of the variant's median …
 const DELTA_PART: u64 = 50;
 
-/// … but not by less than a few readings of the clock.
+/// … but at least a few readings of the clock.
 const DELTA_LEAST: Nanoseconds = Nanoseconds::from_nanos(300);
 
-/// So many disturbed runs in a row end the calibration.
+/// This many disturbed runs in a row end the calibration.
 const LOST_IN_A_ROW: u32 = 3;
 
 /// The title of a calibration without an experiment.
@@ -67,28 +68,26 @@ pub const BUILT_IN: &str = "built-in probe";
 /// What is run beside copies of itself.
 #[derive(Debug, Clone)]
 pub enum CalibrationSubject {
-    /// A probe of ours: one connection, closed load, HTTP/1.1. Program and first arguments; the law's words follow.
+    /// A probe of ours: one connection, closed load, HTTP/1.1. Holds program and first arguments; the law's
+    /// arguments follow.
     Probe(Vec<String>),
     /// Variants of an experiment, at one of its points.
     Experiment(Box<Experiment>),
 }
 
-/// What to do.
 #[derive(Debug)]
 pub struct CalibrationJob<'a> {
-    /// What is run.
     pub subject: CalibrationSubject,
-    /// At which point of the experiment; it has one of that number.
+    /// A point that the experiment has.
     pub point: PointId,
-    /// Time for all of it; at least one run of each kind is made, however long that takes.
+    /// Time for the whole calibration. At least one run of each kind is made, however long that takes.
     pub budget: Nanoseconds,
-    /// By how much the slower copy is slower; `None` for 2 % of the variant's median response.
+    /// How much slower the slower copy is; `None` for 2 % of the variant's median response.
     pub delta: Option<Nanoseconds>,
     /// As for any run; `out` is not used.
     pub options: &'a Options,
 }
 
-/// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum ReliabilityError {
     #[error(transparent)]
@@ -113,9 +112,9 @@ pub enum ReliabilityError {
     Interrupted,
 }
 
-/// Calibrates this host. `progress` is told what is done.
+/// Calibrates this host. `progress` receives what is being done.
 ///
-/// Errors: [`ReliabilityError`]; nothing runs on then, and nothing is kept.
+/// Errors: [`ReliabilityError`]; nothing keeps running then, and nothing is kept.
 pub fn calibrate(
     job: &CalibrationJob<'_>,
     progress: &mut dyn FnMut(&str),
@@ -179,7 +178,7 @@ pub fn calibrate(
     })
 }
 
-/// A wish to stop is told as this module's own.
+/// Reports a request to stop as this module's own error.
 fn called_off(error: RunError) -> ReliabilityError {
     match error {
         RunError::Interrupted { .. } | RunError::InterruptedEarly => ReliabilityError::Interrupted,
@@ -187,7 +186,7 @@ fn called_off(error: RunError) -> ReliabilityError {
     }
 }
 
-/// The same of what keeps a run from beginning.
+/// [`called_off`] for an error before a run begins.
 fn not_begun(error: PrepareError) -> ReliabilityError {
     called_off(error.into())
 }
@@ -215,7 +214,7 @@ fn experiment_of(subject: &CalibrationSubject) -> Experiment {
     }
 }
 
-/// The probe that keeps each request for `time`, and writes down into `record` for how long it really did.
+/// A probe that holds each request for `time`, and writes the actual times into `record`.
 fn probe(program: &[String], time: Nanoseconds, record: Option<&Path>) -> Target {
     let law = format!("constant:time={}ns", time.as_nanos());
     let words = ["delay".to_owned(), law].into_iter();
@@ -224,8 +223,9 @@ fn probe(program: &[String], time: Nanoseconds, record: Option<&Path>) -> Target
     Target::Command(Program::new(argv, Readiness::Line))
 }
 
-/// The experiment at one of its points alone, and which that is in words, where it has several. The title says it too unless
-/// it is the first: that one has the headline of the experiment's runs, which quote calibrations by the title.
+/// The experiment at one of its points, with that point in words where there are several. The title names the
+/// point too unless it is the first: that one has the headline of the experiment's runs, which find
+/// calibrations by title.
 fn at_point(mut experiment: Experiment, point: PointId) -> (Experiment, Option<String>) {
     let of = experiment.points.len();
     let chosen = experiment.points.swap_remove(point.index());
@@ -240,7 +240,7 @@ fn at_point(mut experiment: Experiment, point: PointId) -> (Experiment, Option<S
     (experiment, Some(format!("point {} of {of}: {factors}", point.index() + 1)))
 }
 
-/// The experiment as its copies are run: the fewest blocks and no goal, a share of the budget.
+/// The experiment for one run: the fewest blocks, no goal, and a share of the budget.
 fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
     let plan = &mut experiment.plan;
     plan.blocks_min = plan.blocks_min.max(judge::thresholds::BLOCKS_FOR_INTERVAL as u32);
@@ -249,7 +249,7 @@ fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
     experiment
 }
 
-/// Warnings of runs, each told once.
+/// Shows each warning of the runs once.
 #[derive(Debug, Default)]
 struct Warnings(Vec<String>);
 
@@ -267,7 +267,7 @@ impl Warnings {
     }
 }
 
-/// What has been seen of one variant.
+/// The runs of one variant.
 #[derive(Debug, Default)]
 struct Watched {
     copies: Vec<CalibrationRun>,
@@ -276,7 +276,7 @@ struct Watched {
     delta: Option<Nanoseconds>,
 }
 
-/// What runs have in common.
+/// What the runs share.
 struct CalibrationRuns<'a> {
     job: &'a CalibrationJob<'a>,
     options: Options,
@@ -290,14 +290,14 @@ struct CalibrationRuns<'a> {
 /// The second variant of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Other {
-    /// A copy, alike.
+    /// An equal copy.
     Copy,
-    /// A copy that is slower by so much.
+    /// A copy slower by this much.
     Slower(Nanoseconds),
 }
 
 impl CalibrationRuns<'_> {
-    /// Runs in turn of every variant until the budget is spent: alike, slower, alike, alike, slower, alike …
+    /// Runs every variant in turn until the budget is spent: equal, slower, equal, equal, slower, equal …
     fn all_runs(
         &self,
         subjects: &mut [Watched],
@@ -350,14 +350,14 @@ impl CalibrationRuns<'_> {
         Ok(())
     }
 
-    /// By how much a copy is to be slower, once the variant's own median is known.
+    /// How much slower a copy is made, once the variant's own median is known.
     fn delta(&self, watched: &Watched) -> Option<Nanoseconds> {
         let median = watched.copies.first()?.figure(Quantity::ResponseP50)?;
         let part = Nanoseconds::from_nanos(median as u64) / DELTA_PART;
         Some(self.job.delta.unwrap_or(part.max(DELTA_LEAST)))
     }
 
-    /// One run of a variant and its copy, whole, and what it showed; its folder is removed.
+    /// One run of a variant and its copy, and the actual slowdown; the run's folder is removed.
     fn one_run(
         &self,
         number: u64,
@@ -387,13 +387,13 @@ impl CalibrationRuns<'_> {
             Other::Slower(by) => self.truth(by, &record)?,
         };
         drop(writer);
-        // What is left of a run's folder goes with the calibration's.
+        // Leftovers are removed with the calibration's folder.
         let _ = std::fs::remove_dir_all(folder.path());
         let _ = std::fs::remove_dir_all(&record);
         Ok((look, truth))
     }
 
-    /// The experiment of one run: the variant as the baseline, and the other.
+    /// The experiment of one run: the variant as the baseline, and the other variant.
     fn pair(
         &self,
         number: u64,
@@ -421,7 +421,7 @@ impl CalibrationRuns<'_> {
         };
         let name = format!("{} ({suffix})", variant.name);
         experiment.variants = vec![variant.clone(), Variant { name, ..variant }];
-        // Another order of windows and other requests in every run.
+        // Each run has another order of windows and other requests.
         experiment.plan.seed = experiment.plan.seed.wrapping_add(number);
         let shapes: Vec<Shape> = self.prepared.shapes.clone();
         Ok(Prepared {
@@ -438,8 +438,8 @@ impl CalibrationRuns<'_> {
         })
     }
 
-    /// What was really planted into each request, as the headline shows it: only where every request waits for itself alone
-    /// does a response grow by just that.
+    /// The actual slowdown as the headline shows it. A response grows by just that only where no request
+    /// waits for another.
     fn truth(&self, by: Nanoseconds, record: &Path) -> Result<Option<f64>, ReliabilityError> {
         let headline = self.prepared.experiment.plan.headline;
         let alone = waits_for_itself_alone(&self.prepared.experiment.points[0].load);
@@ -449,7 +449,7 @@ impl CalibrationRuns<'_> {
         if matches!(self.job.subject, CalibrationSubject::Experiment(_)) {
             let core = self.cores.client();
             let held = std::thread::spawn(move || {
-                // On another core the median is the same within nanoseconds.
+                // Even on another core the median is the same within nanoseconds.
                 let _pinned = Pinned::current_thread(core).ok();
                 Generator::really_held(by)
             });
@@ -501,7 +501,7 @@ fn waits_for_itself_alone(load: &LoadSpec) -> bool {
     load.model == LoadModel::Closed && load.connections == 1 && load.in_flight == 1
 }
 
-/// For how long a probe kept each request, in all its lives, in nanoseconds.
+/// How long a probe held each request in all trials, in nanoseconds.
 fn recorded(folder: &Path) -> Result<Vec<u64>, ReliabilityError> {
     let files: Vec<PathBuf> = std::fs::read_dir(folder)
         .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())

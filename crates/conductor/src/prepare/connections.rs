@@ -1,6 +1,7 @@
-//! From a load to the room that its connections need on this host: files by thread, ports by address.
+//! The open files and local ports that a load's connections need on this host.
 //!
-//! The lab counts and raises; here stands how many connections share a table of files, and how many an address.
+//! The lab counts and raises limits. This module knows how many connections share a table of files, and how
+//! many an address.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +11,26 @@ use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::{Experiment, Target};
 use weighbridge_model::plan::Batches;
 
-/// Makes room for the connections of one server, dealt out to so many threads.
+/// Makes room for the connections of one server, divided among so many threads.
 pub(crate) fn make_for_threads(
     addresses: &[Endpoint],
     connections: u32,
     threads: u32,
 ) -> Result<(), ResourceLimitError> {
     let connections = u64::from(connections);
-    // All go to the address that answers first, whichever it is.
+    // All connections go to the first address that answers, whichever it is.
     if let Some(address) = addresses.iter().find_map(Endpoint::tcp) {
         check_ports(&address.to_string(), connections)?;
     }
     make_files(in_one_table(connections, u64::from(threads), threads_have_tables))
 }
 
-/// Connections that share a table of files.
 fn in_one_table(connections: u64, threads: u64, apart: impl FnOnce() -> bool) -> u64 {
     if threads > 1 && apart() { connections.div_ceil(threads) } else { connections }
 }
 
-/// Whether the kernel gives threads tables of their own. Tried on a thread made for it, since only a new thread may
-/// ask.
+/// Whether the kernel gives threads file tables of their own. Only a new thread may ask, hence the trial
+/// thread.
 fn threads_have_tables() -> bool {
     let trial = std::thread::spawn(weighbridge_load::own_files);
     trial.join().is_ok_and(|table| table == FileTable::Own)
@@ -47,28 +47,26 @@ pub(crate) fn check(
     check_files(in_all(experiment))
 }
 
-/// Makes room for an experiment's connections, which all stand in the generator's thread.
+/// Raises the limit of files for an experiment's connections, which are all in the generator's thread.
 pub(crate) fn make(experiment: &Experiment) -> Result<(), ResourceLimitError> {
     make_files(in_all(experiment))
 }
 
-/// The most connections that are open at once: those of all variants of a batch at one point.
+/// The most connections open at once: those of all variants of a batch at one point.
 fn in_all(experiment: &Experiment) -> u64 {
     most(experiment) * at_once(experiment)
 }
 
-/// The most variants that live at once.
 fn at_once(experiment: &Experiment) -> u64 {
     Batches::even(experiment.variants.len(), experiment.plan.together as usize).largest() as u64
 }
 
-/// The most connections of one variant.
 fn most(experiment: &Experiment) -> u64 {
     experiment.points.iter().map(|point| u64::from(point.load.connections)).max().unwrap_or(0)
 }
 
-/// The most connections to each address: variants by URL may share one, those that are started have each its own.
-/// There are no ports on the way to a Unix socket.
+/// The most connections to each address: URL variants may share one, started variants have one each. Unix
+/// sockets need no ports.
 fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for variant in experiment.variants.iter().filter(|variant| variant.unix.is_none()) {
@@ -114,7 +112,6 @@ mod tests {
 
     #[test]
     fn too_many_connections_are_refused_before_anything_is_started() {
-        // Sixty thousand do not fit into the ports of an address, nor of four variants into any number of ports.
         let experiment = experiment("connections = 60000", VARIANTS);
         let message = check(&experiment, None).expect_err("too many").to_string();
         assert!(message.contains("120000 connections to `127.0.0.1:1` need a local port each"), "{message}");

@@ -1,4 +1,4 @@
-//! What a run will take, as far as it is known before anything is measured.
+//! The time a run will take, as far as it is known before anything is measured.
 
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_judge::thresholds::ROUNDS_LEAST;
@@ -15,8 +15,9 @@ pub fn period_of(variant: &Variant) -> Option<Nanoseconds> {
     limit.max(layers::period(&variant.layers))
 }
 
-/// Why a run will take longer than its budget, where that is known before anything is measured: windows are as long as was asked
-/// for and hold 20 of the longest period, and there are at least ten rounds of them. `period` tells each variant's.
+/// Why a run will take longer than its budget, where that is known before anything is measured: windows have
+/// the length asked for and hold 20 of the longest period, and there are at least ten rounds of them.
+/// `period` gives each variant's longest time constant.
 pub fn foreseen(
     experiment: &Experiment,
     batches: &Batches,
@@ -66,7 +67,6 @@ mod tests {
     #[test]
     fn what_declared_periods_make_longer_than_the_budget_is_foreseen() {
         let of = |experiment: &Experiment| foreseen(experiment, &Batches::even(2, 5), period_of);
-        // 4 blocks of 10 rounds of 2 windows of 2 s.
         let text = of(&limited("60 s", "")).expect("longer");
         assert!(
             text.contains("about 160 s, not 60.0 s") && text.contains("windows are 2.00 s long"),

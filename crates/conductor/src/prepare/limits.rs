@@ -1,4 +1,4 @@
-//! What a variant may have at most, against what this machine has.
+//! A variant's resource limits, compared with what this machine has.
 
 use weighbridge_lab::host::memory_total;
 use weighbridge_lab::process::{memory, quota};
@@ -7,12 +7,11 @@ use weighbridge_model::experiment::{Experiment, Limits, Variant};
 use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 
-/// So many cores, in words.
 fn words_of(cores: usize) -> String {
     if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") }
 }
 
-/// A limit above what services may use would be kept by the cores, and not be what the experiment says.
+/// Refuses limits above what services may use: the machine, and not the limit, would then decide.
 pub(crate) fn check(experiment: &Experiment, placement: &CorePlacement) -> Result<(), PrepareError> {
     let cores = placement.usual().service().len();
     let words = words_of(cores);
@@ -31,8 +30,9 @@ pub(crate) fn check(experiment: &Experiment, placement: &CorePlacement) -> Resul
     Ok(())
 }
 
-/// Whether this host can limit what a variant may have, `cores` being what services may use. A number of cores is a factor by which
-/// machines of several sizes are compared, so one that is too many is no mistake: the variant cannot be run here.
+/// Whether this host can limit a variant, where services may use `cores`. Too many cores are not a mistake,
+/// since numbers of cores are a factor by which machines of several sizes are compared: the variant is left
+/// out here.
 pub(crate) fn limitable(limits: Limits, cores: usize) -> Result<(), String> {
     if let Some(count) = limits.cores.filter(|count| *count as usize > cores) {
         let all = words_of(cores);

@@ -1,5 +1,5 @@
-//! What a run needs before anything is started: services are built, what cannot run here is left out, and all of it is
-//! written down. It measures nothing.
+//! Prepares a run before anything is started: services are built, variants that cannot run here are left out,
+//! and all of it is recorded. It measures nothing.
 
 pub(crate) mod checked;
 pub(crate) mod connections;
@@ -48,44 +48,43 @@ use services::{find_peer, find_service, of_peer};
 use shapes::Shape;
 use sources::ProgramSources;
 
-/// An experiment with every variant ready to be started.
+/// An experiment whose variants can all be started.
 pub(crate) struct Prepared {
     pub experiment: Experiment,
     pub shapes: Vec<Shape>,
     pub placement: CorePlacement,
     pub launch_specs: Vec<LaunchSpec>,
-    /// What is hidden in whatever is kept or said.
+    /// Hidden in everything that is stored or displayed.
     pub secrets: Secrets,
-    /// Which variants live at once.
+    /// Which variants run at once.
     pub batches: Batches,
-    /// Variants that are left out.
     pub unavailable: Vec<Absent>,
-    /// Blocks that an earlier run advises, instead of the plan's fewest.
+    /// The number of blocks that an earlier run advises, in place of the plan's fewest.
     pub division: Option<Division>,
-    /// Worktrees and builds of programs, kept as long as this lives.
+    /// Worktrees and builds of programs, which are removed with this value.
     pub sources: ProgramSources,
     pub idle: IdleCores,
 }
 
 impl Prepared {
-    /// The environment as it is now, without secrets.
+    /// The current environment, without secrets.
     pub fn facts(&self, options: &Options) -> Environment {
         let folder = options.experiment_folder.as_deref();
         let facts = environment::environment(&self.experiment, &self.launch_specs, folder, self.idle.wait());
         environment::without(&self.secrets, facts)
     }
 
-    /// Makes room on this host for the connections of all variants that live at once.
+    /// Makes room on this host for the connections of all variants that run at once.
     pub fn make_room(&self) -> Result<(), PrepareError> {
         Ok(connections::make(&self.experiment)?)
     }
 
-    /// Where servers that are not ours are reached.
+    /// Addresses of servers that we do not start.
     pub fn foreign_addresses(&self) -> Vec<Endpoint> {
         self.launch_specs.iter().flat_map(LaunchSpec::addresses).cloned().collect()
     }
 
-    /// Writes the experiment, the environment and the plan down as they are now; returns the environment.
+    /// Writes the experiment, the environment and the plan; returns the environment.
     pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Environment, WriteError> {
         let text = secrets::redacted(&self.experiment).to_toml();
         let facts = self.facts(options);
@@ -100,9 +99,9 @@ impl Prepared {
         Ok(facts)
     }
 
-    /// Goes on without a variant that turned out not to be runnable here; what is to be said of that.
+    /// Leaves out a variant that turned out not to run here; returns the event that reports it.
     ///
-    /// Errors: where too few are left.
+    /// Errors: where too few variants are left.
     pub fn leave_out(&mut self, variant: &str, reason: &str) -> Result<Event, PrepareError> {
         let reason = self.secrets.hide(reason).into_owned();
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {
@@ -116,7 +115,6 @@ impl Prepared {
     }
 }
 
-/// Whether enough variants are left to be measured.
 fn enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), PrepareError> {
     if experiment.variants.is_empty() {
         return Err(PrepareError::NothingLeft(reasons(unavailable)));
@@ -184,9 +182,8 @@ pub(crate) fn prepare(
     })
 }
 
-/// What a variant needs of this host beside its program.
+/// What a variant needs of this host besides its program.
 struct HostChecks {
-    /// Cores that services may use.
     cores: usize,
     /// Why idle cores cannot be kept awake for some variants and not for others.
     no_poll: Option<String>,
@@ -205,7 +202,7 @@ impl HostChecks {
     }
 }
 
-/// Builds services, each once.
+/// Builds each service once.
 struct Builder<'a> {
     control: &'a Control,
     catalog: Option<Catalog>,
@@ -214,7 +211,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The services that a variant names; the reason where one cannot be used here.
+    /// The services that a variant names, built; or the reason why one cannot be used here.
     fn services(&mut self, variant: &Variant, workload: &WorkloadSpec) -> Result<Services, String> {
         let (Target::Service { .. }, Some(catalog)) = (&variant.target, &self.catalog) else {
             return Ok(Services::default());
@@ -244,13 +241,12 @@ impl Builder<'_> {
     }
 }
 
-/// Why each of these is left out.
 fn reasons(unavailable: &[Absent]) -> String {
     let reasons: Vec<_> = unavailable.iter().map(|one| format!("`{}`: {}", one.name, one.reason)).collect();
     reasons.join("; ")
 }
 
-/// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.
+/// The variant with its URL's host and port replaced by those of `--connect-to`; the path stays.
 fn redirected(variant: &Variant, options: &Options) -> Variant {
     let mut variant = variant.clone();
     if let (Target::Url(url), Some((host, port))) = (&mut variant.target, &options.connect_to) {

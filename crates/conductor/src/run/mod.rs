@@ -1,4 +1,5 @@
-//! A whole run: what was checked is prepared and then measured, block after block; or an interrupted run is gone on with.
+//! A whole run: a checked experiment is prepared and measured, block after block; or an interrupted run is
+//! resumed.
 
 mod error;
 pub(crate) mod question;
@@ -30,21 +31,18 @@ pub use error::RunError;
 pub use resume::resume;
 pub use verify::verify;
 
-/// A finished run.
 #[derive(Debug)]
 pub struct Finished {
-    /// Verdicts.
     pub summary: Summary,
-    /// What charts draw.
+    /// The data of charts.
     pub detail: Detail,
-    /// The host and its tools.
     pub environment: Environment,
     pub folder: RunFolder,
 }
 
-/// Carries out an experiment. `sink` sees every event as it happens.
+/// Carries out an experiment. `sink` receives every event as it happens.
 ///
-/// Errors: [`RunError`]; whole blocks measured before it are in the run folder.
+/// Errors: [`RunError`]; the complete blocks measured before it are in the run folder.
 pub fn run(
     checked: Checked,
     options: &Options,
@@ -71,7 +69,7 @@ fn carried_out(
     let measured = loop {
         let files = RunFiles { writer: &mut writer, started, facts };
         match measure(&prepared, options, files, Vec::new(), sink) {
-            // Before a block is kept nothing hangs on which variants there are.
+            // Until a block is stored, variants may still be left out.
             Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer(OfVariant {
                 variant,
                 source,
@@ -88,13 +86,14 @@ fn carried_out(
             other => break other,
         }
     };
-    // A layer that was put in halfway was not taken down by its variant.
+    // A layer that was installed only partly was not removed with its variant, and its logs were not
+    // scrubbed.
     hide_in_logs(&logs, &prepared.secrets);
     measured
 }
 
-/// Hides secrets in logs, and in the configurations in folders beside them, that a run which ended before its time left as
-/// they were written. What cannot be written anew is not kept.
+/// Hides secrets in logs, and in the configurations in folders beside them, that an aborted run left
+/// unscrubbed. A file that cannot be rewritten is removed.
 fn hide_in_logs(logs: &Path, secrets: &Secrets) {
     let Ok(entries) = std::fs::read_dir(logs) else { return };
     for entry in entries.flatten() {

@@ -1,4 +1,4 @@
-//! An interrupted run gone on with: only where nothing that its blocks hang on has changed.
+//! Resumes an interrupted run, provided that nothing on which its blocks depend has changed.
 
 use std::path::Path;
 
@@ -15,9 +15,10 @@ use crate::prepare::{environment, plan, prepare, secrets};
 use crate::run::run_loop::{RunFiles, measure};
 use crate::run::{Finished, RunError, hide_in_logs};
 
-/// Goes on with an interrupted run.
+/// Resumes an interrupted run.
 ///
-/// Errors: [`RunError::NotResumable`] where boot, host, a service or this program changed; otherwise as [`run`](super::run).
+/// Errors: [`RunError::NotResumable`] where boot, host, a service or this program changed; otherwise as
+/// [`run`](super::run).
 pub fn resume(
     folder: &Path,
     options: &Options,
@@ -67,7 +68,7 @@ fn taken_up(
     measure(&prepared, &options, RunFiles { writer: &mut writer, started, facts }, done, sink)
 }
 
-/// The options under which the run was begun.
+/// The options with which the run was started.
 fn begun_with(plan: &RunPlan, options: &Options) -> Options {
     Options {
         quick: plan.quick,

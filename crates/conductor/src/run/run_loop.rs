@@ -1,7 +1,7 @@
-//! A run under way: the lab and the generator open, blocks one after another until the judge says stop, and what is
-//! written down of them.
+//! The main loop of a run: opens lab and generator, measures block after block until the judge says stop, and
+//! records them.
 //!
-//! It decides nothing about figures, and never how long or how often: those are the judge's steps.
+//! It makes no decision about figures, length or number of measurements: those are the judge's steps.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -41,17 +41,16 @@ use crate::run::{Finished, RunError};
 use crate::variant::VariantError;
 use crate::variant::memory_watch::MemoryWatch;
 
-/// Most different warnings of a run.
+/// Most distinct warnings of a run.
 const WARNINGS_MOST: usize = 100;
 
-/// The files of a run, and what its environment file says.
 pub(crate) struct RunFiles<'a> {
     pub writer: &'a mut RunWriter,
     pub started: UtcTime,
     pub facts: Environment,
 }
 
-/// Blocks until the judge says stop, then the judgement.
+/// Measures blocks until the judge says stop, then judges the run.
 pub(crate) fn measure(
     prepared: &Prepared,
     options: &Options,
@@ -60,7 +59,7 @@ pub(crate) fn measure(
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
     prepared.make_room()?;
-    // Services are pinned when they start; everything of ours stays off their cores.
+    // Services are pinned when they start; our own threads must stay off their cores.
     let _pinned = Pinned::current_thread(prepared.placement.own())?;
     let RunFiles { writer, started, facts } = files;
     let mut run_loop = RunLoop {
@@ -90,7 +89,6 @@ pub(crate) fn measure(
     }
 }
 
-/// What the judge is asked about the run.
 fn asked(
     prepared: &Prepared,
     name: &str,
@@ -120,7 +118,7 @@ fn asked(
     question
 }
 
-/// An error that came of the user's wish to stop is that wish.
+/// After a request to stop, errors are taken for its consequence.
 fn interrupted_or(control: &Control, error: RunError) -> RunError {
     if control.is_interrupted() { RunError::Block(BlockError::Interrupted) } else { error }
 }
@@ -129,7 +127,7 @@ fn folder_name(folder: &RunFolder) -> String {
     folder.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The event with secrets hidden in what others say in it. Names are the user's own and stay.
+/// The event with secrets hidden in texts from outside. Names are the user's own and stay.
 fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
     match &mut event {
         Event::Warning { text: said }
@@ -140,16 +138,15 @@ fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
     event
 }
 
-/// A run under way.
 struct RunLoop<'a> {
     prepared: &'a Prepared,
     options: &'a Options,
     batches: Batches,
     question: judge::Question,
     trials: Vec<TrialRecord>,
-    /// Warnings that were told.
+    /// Warnings already emitted.
     warned: BTreeSet<String>,
-    /// Void blocks of before this process.
+    /// Void blocks from before this process resumed the run.
     void_before: u32,
     times: Vec<BlockTimes>,
     began: Timestamp,
@@ -161,7 +158,7 @@ impl RunLoop<'_> {
     fn say(&mut self, event: Event) -> Result<(), RunError> {
         let event = without_secrets(event, &self.prepared.secrets);
         if let Event::Warning { text } = &event {
-            // Told once; a server that thinks of another reason each time is not listened to for ever.
+            // Each warning is emitted once; the limit bounds a server that returns a new text each time.
             if self.warned.contains(text) || self.warned.len() == WARNINGS_MOST {
                 return Ok(());
             }
@@ -183,7 +180,7 @@ impl RunLoop<'_> {
             budget: plan.budget,
             headline: Some(plan.headline),
         };
-        // A folder that cannot be written shows with the first block, before anything is lost.
+        // An unwritable folder will fail the first block, before anything is lost.
         let _ = self.say(event);
         if self.batches.count() > 1 {
             let reason = match self.batches.largest() {
@@ -204,7 +201,7 @@ impl RunLoop<'_> {
         self.tell_foreseen();
     }
 
-    /// A budget that cannot be kept is told before anyone waits for its end.
+    /// Warns at the beginning about a budget that cannot be kept.
     fn tell_foreseen(&mut self) {
         let Prepared { experiment, launch_specs, .. } = self.prepared;
         let place = |variant: &Variant| experiment.variants.iter().position(|own| own.name == variant.name);
@@ -220,7 +217,7 @@ impl RunLoop<'_> {
         self.say(Event::Batches { batches, reason })
     }
 
-    /// Fewer at once, from the first block on.
+    /// Makes smaller batches, from the first block on.
     fn make_batches(&mut self, together: usize, reason: String) -> Result<(), RunError> {
         self.batches = Batches::even(self.prepared.experiment.variants.len(), together);
         let mut plan = self.writer.folder().plan()?;
@@ -261,7 +258,8 @@ impl RunLoop<'_> {
         }
     }
 
-    /// All blocks; where the first shows that memory holds fewer variants at once, it is begun again in smaller batches.
+    /// Measures all blocks. Where the first block shows that memory holds fewer variants at once, it starts
+    /// again in smaller batches.
     fn in_batches(&mut self, resources: &RunResources, rule: BlockRule) -> Result<(), RunError> {
         let (prepared, options) = (self.prepared, self.options);
         loop {
@@ -285,7 +283,8 @@ impl RunLoop<'_> {
         loop {
             let logs = self.log_ratios();
             let (used, void, reason) = self.counts();
-            // What disturbed the run before it was gone on with may be over: blocks of then do not end it now.
+            // What disturbed the run before it was resumed may be over: void blocks from then do not end it
+            // now.
             let void = void - self.void_before;
             let history = self.history(used, void, &logs);
             let of = match runner.rule.next(&history) {
@@ -312,11 +311,11 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Stores a block and says what became of it.
+    /// Stores a block and reports it.
     fn keep(&mut self, number: u32, of: u32, result: BlockResult) -> Result<(), RunError> {
         self.times.push(result.times);
         if result.trials.is_empty() {
-            // Stopped before it had begun: there is nothing to keep, and its number is free.
+            // It was stopped before it began: there is nothing to store, and its number is free.
             let reason = "the run was stopped in the middle of it".to_owned();
             return self.say(Event::BlockVoid { block: number, reason });
         }
@@ -344,7 +343,7 @@ impl RunLoop<'_> {
             .collect()
     }
 
-    /// Blocks that count, blocks that do not, and why the last of these does not.
+    /// How many blocks count, how many are void, and why the last of these is.
     fn counts(&self) -> (u32, u32, String) {
         let gathered = judge::records::Records::new(&self.trials);
         let reason = gathered.void.last().map(|(_, reason)| reason.clone()).unwrap_or_default();
@@ -363,8 +362,8 @@ impl RunLoop<'_> {
         }
     }
 
-    /// How the blocks that count put the variants side by side, point by point, and the length of windows that the first
-    /// of them chose; nothing where there are none.
+    /// Pairing and window length of each point, as chosen by the blocks that count; empty where there are
+    /// none.
     fn prior(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
         let gathered = judge::records::Records::new(&self.trials);
         match gathered.used.is_empty() {
@@ -405,24 +404,24 @@ impl RunLoop<'_> {
         self.writer.folder().path().join("logs")
     }
 
-    /// Runs the hook that puts in order what the others left, however the run ended.
+    /// Runs the cleanup hook, however the run ended.
     fn clean_up(&mut self) {
         let Some(command) = &self.prepared.experiment.hooks.cleanup else { return };
         let context = HookContext { logs: &self.logs(), secrets: &self.prepared.secrets, tracker: None };
         if let Err(error) = hooks::run("cleanup", command, context, CallOff::Never) {
-            // Should the folder not be writable, the terminal still shows it.
+            // If the folder is not writable, the terminal still shows the warning.
             let _ = self.say(Event::Warning { text: error.to_string() });
         }
     }
 
-    /// The error as the user meets it: with the blocks that are kept and how to go on. The log of events keeps it too;
-    /// the terminal shows it as the command's own error.
+    /// The error for the user, with the number of stored blocks and how to resume. It is also logged as an
+    /// event; the terminal shows it as the command's error.
     fn failed(&mut self, error: RunError) -> RunError {
         let event = Event::Warning { text: self.prepared.secrets.hide(&error.to_string()).into_owned() };
         let _ = self.writer.append_event(&TimedEvent { at: monotonic_now().since(self.began), event });
         let blocks = self.counts().0 as usize;
         if blocks == 0 || matches!(error, RunError::Write(_)) {
-            // A failed write says by itself how to go on.
+            // The error of a failed write already says how to resume.
             return error;
         }
         RunError::Cut { cause: error.into(), folder: self.writer.folder().path().to_owned(), blocks }
@@ -432,7 +431,7 @@ impl RunLoop<'_> {
         let blocks = self.counts().0 as usize;
         let folder = self.writer.folder().path().to_owned();
         let event = Event::Interrupted { folder: folder.display().to_string(), blocks: blocks as u32 };
-        // The error says the same, should the folder not be writable.
+        // If the folder is not writable, the error says the same.
         let _ = self.say(event);
         RunError::Interrupted { folder, blocks }
     }

@@ -1,4 +1,4 @@
-//! Every variant started once, asked everything, and the answers compared; nothing is measured.
+//! Starts every variant once, sends every kind of request and compares the answers; nothing is measured.
 
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockRule, Budget};
@@ -17,7 +17,8 @@ use crate::run::RunError;
 use crate::run::resources::RunResources;
 use crate::variant::VariantError;
 
-/// Starts every variant once, asks everything and compares the answers. Returns the number of requests compared.
+/// Starts every variant once, sends every kind of request and compares the answers. Returns how many requests
+/// were compared.
 pub fn verify(
     checked: Checked,
     options: &Options,
@@ -35,7 +36,7 @@ fn verified(
     let mut prepared = prepare(checked, options, sink)?;
     prepared.make_room()?;
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
-    // Nothing is measured, so idle cores wait as they like.
+    // Nothing is measured, so idle cores need no particular state.
     prepared.idle = IdleCores::asking(Idle::Host, Vec::new());
     let rule = BlockRule {
         blocks: judge::Blocks { min: 1, max: 1 },

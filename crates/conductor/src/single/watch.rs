@@ -1,8 +1,8 @@
-//! What may be watched of a load while it runs: each thread leaves what it sees in a place of its own, and the thread that
-//! waits for them collects it now and then.
+//! Progress of a load while it runs: each thread stores what it has seen in a slot of its own, and the
+//! waiting thread collects the slots now and then.
 //!
-//! Whoever watches never holds a generator up: places are taken without waiting, and the watching thread keeps off the
-//! generator's cores.
+//! Watching never delays a generator: it writes its slot without waiting for the lock, and the watching
+//! thread stays off the generators' cores.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,10 +11,9 @@ use weighbridge_lab::host::cores::{CoreId, CoreLayout, Pinned};
 use weighbridge_load::generator::Progress;
 use weighbridge_load::live::{LiveCounts, LiveTimes};
 
-/// Time between two looks.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What all threads saw so far.
+/// What all threads have seen so far.
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// The sum over threads.
@@ -23,31 +22,29 @@ pub struct Seen {
     pub times: LiveCounts,
 }
 
-/// What one thread shows of its window.
+/// The progress of one thread's window.
 #[derive(Debug)]
 pub(super) struct ThreadProgress {
     latest: Mutex<Option<Progress>>,
-    /// Absent where nobody watches.
+    /// `None` where nobody watches.
     times: Option<Arc<LiveTimes>>,
 }
 
 impl ThreadProgress {
-    /// Empty.
     pub fn new(watched: bool) -> Self {
         Self { latest: Mutex::default(), times: watched.then(Arc::default) }
     }
 
-    /// Where the generator counts times.
+    /// Where the generator counts response times.
     pub fn times(&self) -> Option<Arc<LiveTimes>> {
         self.times.clone()
     }
 
-    /// Whether anybody looks.
     pub fn is_watched(&self) -> bool {
         self.times.is_some()
     }
 
-    /// Leaves what the generator sees; nothing where somebody looks at this very moment.
+    /// Stores the generator's progress, unless the slot is being read at this moment.
     pub fn show(&self, progress: Progress) {
         if let Ok(mut latest) = self.latest.try_lock() {
             *latest = Some(progress);
@@ -59,18 +56,18 @@ impl ThreadProgress {
     }
 }
 
-/// Who looks.
 pub(super) struct Watcher<'a> {
-    /// Is told what was seen.
+    /// Receives the progress.
     pub tell: &'a mut dyn FnMut(&Seen),
-    /// The core to look from.
+    /// The core to watch from.
     pub aside: Option<CoreId>,
 }
 
 impl Watcher<'_> {
-    /// Looks until all threads are over. They were started before, or they would inherit this thread's core.
+    /// Watches until all threads are over. They were started before, or they would inherit this thread's
+    /// core.
     pub fn watch(self, threads: &[ThreadProgress], over: &dyn Fn() -> bool) {
-        // Where it cannot be pinned the scheduler places it.
+        // If pinning fails, the scheduler places the thread.
         let _pinned = self.aside.and_then(|core| Pinned::current_thread(core).ok());
         while !over() {
             std::thread::park_timeout(LOOK);
@@ -83,7 +80,7 @@ impl Watcher<'_> {
     }
 }
 
-/// A core that is none of the generator's.
+/// A core that the generators do not use.
 pub(super) fn core_beside(layout: &CoreLayout, taken: &[CoreId]) -> Option<CoreId> {
     let mut all = layout.service().iter().copied().chain([layout.client()]);
     all.find(|core| !taken.contains(core))

@@ -1,4 +1,4 @@
-//! A variant for one block: its processes, network, layers and output, from the start to the end.
+//! A variant during one block, from start to end: its processes, network, layers and output.
 
 pub(crate) mod cpu_usage;
 pub(crate) mod data;
@@ -23,7 +23,6 @@ use weighbridge_model::quantity::Bytes;
 use crate::of_variant::OfVariant;
 use crate::prepare::launch_spec::LaunchSpecError;
 
-/// Why a variant cannot be prepared or started.
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
     #[error("{0}")]
@@ -36,11 +35,11 @@ pub enum VariantError {
         "{largest} of memory for a variant and {available} to be had leave room for {together} variants at once"
     )]
     Crowded {
-        /// Variants that may live at once.
+        /// How many variants may run at once.
         together: usize,
-        /// What the largest that was started holds.
+        /// Memory of the largest started variant.
         largest: Bytes,
-        /// What could still be had.
+        /// Memory still available.
         available: Bytes,
     },
     #[error(transparent)]

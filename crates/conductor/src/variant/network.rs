@@ -1,7 +1,7 @@
-//! A variant's place and its layers, as the conductor sees them: made before its programs start, entered wherever something
-//! is asked of them, read at the end.
+//! A variant's site and layers from the conductor's side: made before its programs start, entered for
+//! requests from the client's side, read at the end.
 //!
-//! What a layer is and does is the lab's; the peer of a variant stands on the server's host, beside its service.
+//! The lab implements layers. A variant's peer runs on the server's host, beside its service.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use crate::variant::launcher::{Start, VariantLauncher};
 use crate::variant::output::OutputCapture;
 use crate::variant::running::RunningVariant;
 
-/// Has a program listen where the client will look for it.
+/// Makes a program listen on the address that the client will use.
 pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
     let host = site.service_address();
     if launch.host != host {
@@ -33,7 +33,7 @@ fn of_variant(variant: &str, source: impl Into<LayerError>) -> VariantError {
 }
 
 impl VariantLauncher<'_> {
-    /// The place of a variant for one trial, with its layers in it.
+    /// Makes the site of a variant for one trial and installs its layers.
     pub(super) fn site(&self, start: Start<'_>) -> Result<Site, VariantError> {
         let variant = start.variant;
         let given = SiteConfig {
@@ -52,7 +52,8 @@ impl VariantLauncher<'_> {
         Ok(site)
     }
 
-    /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.
+    /// Starts a variant's service in its site, behind the proxies of its layers. Returns the address for the
+    /// client.
     pub(super) fn launch_at(
         &self,
         site: &mut Site,
@@ -70,7 +71,7 @@ impl VariantLauncher<'_> {
         Ok((running, at))
     }
 
-    /// Starts a program of a variant inside its network, and waits there until it is ready.
+    /// Starts a program of a variant inside its network and waits until it is ready.
     pub(super) fn launch_in(
         &self,
         site: &Site,
@@ -92,7 +93,7 @@ impl RunningVariant {
         self.own.as_ref().map(|own| &own.site)
     }
 
-    /// Does something where its client is: what connects there meets its layers.
+    /// Runs `job` in the network namespace of the client, so that its connections pass the layers.
     pub(crate) fn as_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, VariantError> {
         match self.site() {
             Some(site) => site.in_client(job).map_err(|source| of_variant(&self.name, source)),
@@ -100,17 +101,18 @@ impl RunningVariant {
         }
     }
 
-    /// What makes the sockets of its client; `None` where they are made here.
+    /// Makes the sockets of its client; `None` where no other namespace is involved.
     pub(crate) fn connector(&self) -> Option<Connector> {
         self.site()?.connector()
     }
 
-    /// What the link of its client has carried so far; `None` where it has no link of its own.
+    /// Counters of its client's link; `None` where it has no link of its own.
     pub(crate) fn crossing(&self) -> Option<LinkCounters> {
         self.site()?.crossing()
     }
 
-    /// Takes down what crossed the client's link at a point since `before`, while so many requests were answered.
+    /// Records what crossed the client's link at a point since `before`, while so many requests were
+    /// answered.
     pub(crate) fn note_crossing(&mut self, before: &LinkCounters, point: PointId, requests: u64) {
         let Some(now) = self.crossing() else { return };
         let passed = now.since(before);
@@ -118,10 +120,10 @@ impl RunningVariant {
         self.facts.network.get_or_insert_default().crossed.push(crossed);
     }
 
-    /// Takes down what its layers are, and what passed there while that was answered.
+    /// Records facts about its layers, and the traffic in them while `answered` was served.
     pub(crate) fn look_at_network(&mut self, answered: Answered) -> Result<(), VariantError> {
         if self.site().is_some_and(Site::has_layers) {
-            // A program of a layer answers only while it runs.
+            // A layer's program answers only while it runs.
             self.thaw()?;
             let crossed = self.facts.network.take().map(|network| network.crossed).unwrap_or_default();
             let site = self.site();

@@ -1,8 +1,8 @@
-//! The peer of a variant: how it is found, identified and started, before the service that passes requests on to it.
+//! The peer of a variant, started before the service that passes requests on to it.
 //!
-//! It stands on the server's host, where the variant has one: what a relay asks of its peer does not pass the layers.
-//! A peer is a service of the catalogue that runs the workload `pingpong` over `http1-json`, whatever its variant is. It
-//! is nobody's to ask but its variant's service.
+//! It runs on the server's host, where the variant has one: requests from a relay to its peer do not pass the
+//! layers. A peer is a service of the catalogue that runs the workload `pingpong` over `http1-json`, whatever
+//! its variant runs. Only its variant's service sends requests to it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,21 +21,19 @@ use crate::variant::launcher::{Start, VariantLauncher};
 use crate::variant::network::listen_at;
 use crate::variant::output::OutputCapture;
 
-/// A peer that is up.
 #[derive(Debug)]
 pub(crate) struct StartedPeer {
     pub running: Running,
     pub facts: PeerFacts,
-    /// Where its output goes, stderr first.
+    /// stderr first.
     pub logs: [OutputCapture; 2],
-    /// Where it writes what its run-time saw.
+    /// The file of its run-time facts.
     pub runtime: PathBuf,
-    /// What it keeps.
     pub state: StateFolder,
 }
 
 impl StartedPeer {
-    /// Where it is asked, for `PEER`.
+    /// Its address, for the variable `PEER`.
     pub fn address(&self, site: &Site) -> String {
         SocketAddr::new(site.server_address(), self.running.port()).to_string()
     }
@@ -75,7 +73,7 @@ impl VariantLauncher<'_> {
     }
 }
 
-/// What a peer's run-time shows at the end of its last window.
+/// Run-time facts of a process at the end of its last window; `said` is what it wrote itself.
 pub(crate) fn seen(running: &mut Running, said: std::collections::BTreeMap<String, String>) -> RuntimeFacts {
     let cores = running.cores().unwrap_or_default();
     RuntimeFacts {

@@ -1,8 +1,7 @@
-//! How a program of the user's own tells that it is ready, as the lab looks for it; and the request that asks, where an
-//! address is to answer.
+//! How the lab detects that a user's program is ready, including the request where an address must answer.
 //!
-//! The certificate behind `https://` is not verified here: it is our own or none of our business, and every connection
-//! that is measured is verified as the variant says.
+//! The certificate behind `https://` is not verified here: either we made it or it does not concern us, and
+//! every measured connection is verified as the variant says.
 
 use std::net::SocketAddr;
 
@@ -21,12 +20,10 @@ use crate::of_variant::of_variant;
 use crate::prepare::launch_spec::{LaunchSpecError, endpoints};
 use crate::tls::{self, Secured};
 
-/// Longest wait for one answer; then it is asked again.
+/// Longest wait for one answer; then the request is repeated.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(1);
-/// Longest answer that is read.
 const LONGEST: Bytes = Bytes::new(1 << 20);
 
-/// What the lab looks for.
 pub(crate) fn ready(
     program: &Program,
     variant: &Variant,
@@ -36,7 +33,7 @@ pub(crate) fn ready(
         Readiness::Line => Ready::Line,
         Readiness::Port => Ready::AnyPort,
         Readiness::Fixed(port) => Ready::Port(*port),
-        // It was compiled when it was read.
+        // It was compiled when the experiment was read.
         Readiness::Log(pattern) => {
             pattern.compiled().map_or(Ready::Line, |pattern| Ready::Log(LinePattern::new(pattern)))
         }
@@ -48,7 +45,7 @@ pub(crate) fn ready(
     })
 }
 
-/// Asks an address; a path of the service itself in the variant's own protocol.
+/// Requests an address; a path of the service itself is requested over the variant's own protocol.
 fn asking(address: ReadyAddress, scheme: Scheme, protocol: Protocol) -> Result<Asking, tls::TlsError> {
     let secured = address.url(1, scheme).is_ok_and(|url| url.scheme.is_secured());
     let any = TlsSpec { insecure: true, ..TlsSpec::default() };
