@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge_lab::host::clock::ClockReading;
 
-/// Flags that signal handlers set and the conductor obeys. Whoever sets one of the first two also sets
-/// `window`, so that every wait ends at once.
+/// Flags that signal handlers set. Whoever sets one of the first two also sets `window`, so that waits end.
 #[derive(Debug, Clone, Default)]
 pub struct Control {
     /// Stop: end every started process and keep the complete blocks.
@@ -36,7 +35,7 @@ impl Control {
         self.interrupted.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn ask(&self) -> ControlRequest {
+    pub(crate) fn request(&self) -> ControlRequest {
         if self.is_interrupted() {
             ControlRequest::Interrupt
         } else if self.suspended.load(Ordering::SeqCst) {
@@ -54,14 +53,13 @@ impl Control {
         self.clocks.unwrap_or(ClockReading::take)()
     }
 
-    /// Marks the conductor as engaged until the returned guard is dropped.
     pub(crate) fn engage(&self) -> Engaged<'_> {
         self.engaged.store(true, Ordering::SeqCst);
         Engaged(self)
     }
 
     /// Stops this process until it is continued, then clears the request.
-    pub(crate) fn stand_still(&self) {
+    pub(crate) fn suspend(&self) {
         if let Some(stop) = self.stop {
             stop();
         }
@@ -80,8 +78,8 @@ impl Drop for Engaged<'_> {
     fn drop(&mut self) {
         self.0.engaged.store(false, Ordering::SeqCst);
         // The request came too late to void a block, and nothing is frozen any more.
-        if self.0.ask() == ControlRequest::Suspend {
-            self.0.stand_still();
+        if self.0.request() == ControlRequest::Suspend {
+            self.0.suspend();
         }
     }
 }
@@ -96,14 +94,14 @@ mod tests {
         for flag in [&control.suspended, &control.window] {
             flag.store(true, Ordering::SeqCst);
         }
-        control.stand_still();
-        assert_eq!(control.ask(), ControlRequest::GoOn);
+        control.suspend();
+        assert_eq!(control.request(), ControlRequest::GoOn);
         assert!(!control.window.load(Ordering::SeqCst));
         for flag in [&control.suspended, &control.window, &control.interrupted] {
             flag.store(true, Ordering::SeqCst);
         }
-        control.stand_still();
-        assert_eq!(control.ask(), ControlRequest::Interrupt);
+        control.suspend();
+        assert_eq!(control.request(), ControlRequest::Interrupt);
         assert!(control.window.load(Ordering::SeqCst), "what is waited for must still end");
     }
 
@@ -114,7 +112,7 @@ mod tests {
         assert!(control.engaged.load(Ordering::SeqCst));
         control.suspended.store(true, Ordering::SeqCst);
         drop(engaged);
-        assert_eq!(control.ask(), ControlRequest::GoOn);
+        assert_eq!(control.request(), ControlRequest::GoOn);
         assert!(!control.engaged.load(Ordering::SeqCst));
     }
 }

@@ -34,8 +34,8 @@ pub enum DescribeError {
     Grpc(#[from] GrpcError),
 }
 
-/// The workload with its descriptors. If they are missing, they are requested from the server at `url`, or
-/// from `connect_to` or the Unix socket `unix` in its place.
+/// The workload with its descriptors, which are requested, if missing, from the server at `url` or, in its
+/// place, from `connect_to` or the Unix socket `unix`.
 pub fn describe(
     spec: &WorkloadSpec,
     url: &Url,

@@ -17,7 +17,7 @@ pub struct FailureText {
     pub count: u64,
 }
 
-/// The texts, most frequent first. Texts that are equal after redaction and cutting are merged.
+/// Most frequent first. Texts that are equal after redaction and cutting are merged.
 pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
     let mut shown: Vec<FailureText> = Vec::new();
     for failure in failures.texts() {

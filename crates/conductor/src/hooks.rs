@@ -1,7 +1,6 @@
 //! The experiment's hooks: the user's commands, run by `sh -c` outside every timed part.
 //!
-//! Their output goes into a log of the run, since stdout is for data. The error of a failed hook quotes that
-//! log.
+//! Their output goes into a log, since stdout is for data. The error of a failed hook quotes that log.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -39,7 +38,6 @@ pub enum HookError {
     CalledOff(&'static str),
 }
 
-/// What cancels a hook.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum CallOff<'a> {
     /// A request of the user to stop or suspend.
@@ -50,7 +48,6 @@ pub(crate) enum CallOff<'a> {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HookContext<'a> {
-    /// Folder of the run's logs.
     pub logs: &'a Path,
     /// Hidden in the log and in messages.
     pub secrets: &'a Secrets,
@@ -78,7 +75,7 @@ pub(crate) fn run(
     shell.arg("-c").arg(command).stdin(Stdio::null());
     shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
     let asked = || match call_off {
-        CallOff::On(control) => control.ask() != ControlRequest::GoOn,
+        CallOff::On(control) => control.request() != ControlRequest::GoOn,
         CallOff::Never => false,
     };
     let nobody = CleanupTracker::default();

@@ -59,8 +59,7 @@ impl Inquiry {
         Ok(Self { lab: lab.called_off_by(options.control.window.clone()), logs })
     }
 
-    /// The version that a built service reports while it runs; failing that, the version of its program, with
-    /// the reason.
+    /// The version that a built service reports while it runs, or else that of its program, with the reason.
     pub fn ask(&self, service: &Service) -> Result<VersionAnswer, String> {
         let why = match self.ask_running(service) {
             Ok(version) => return Ok(VersionAnswer { version, asked: Asked::Running, reason: None }),

@@ -12,13 +12,13 @@ pub mod descriptors;
 pub mod failures;
 mod hooks;
 pub mod inquiry;
-mod of_variant;
 mod options;
 mod prepare;
 pub mod run;
 pub mod single;
 pub mod tls;
 mod variant;
+mod with_variant;
 pub mod words;
 
 pub use clock::utc_now;

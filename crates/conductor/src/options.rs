@@ -10,10 +10,9 @@ use crate::control::Control;
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder in which run folders are created.
     pub out: PathBuf,
     pub quick: bool,
-    /// Whether the budget covers measured time only (`weigh load -d`).
+    /// `weigh load -d`: the budget covers measured time only.
     pub measured_budget: bool,
     /// Allow high rates against addresses that are neither loopback nor private.
     pub allow_remote: bool,

@@ -96,7 +96,6 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Makes an authority and a certificate signed by it for `127.0.0.1`, `::1` and `localhost`.
     pub fn make() -> Result<Self, TlsError> {
         let mut issuer = CertificateParams::new(Vec::new())?;
         let issuer_key = KeyPair::generate()?;

@@ -9,8 +9,7 @@ pub fn conditions(point: &Point) -> String {
     format!("{}; {}", point.workload.words(), load(point))
 }
 
-/// The values of a point's factors: `workload.size = 64 B, load.connections = 4`; empty where there is one
-/// point.
+/// The values of a point's factors: `workload.size = 64 B, load.connections = 4`; empty without factors.
 pub fn factors(label: &PointLabel) -> String {
     let factors = label.iter().map(|(key, value)| format!("{key} = {value}"));
     factors.collect::<Vec<_>>().join(", ")

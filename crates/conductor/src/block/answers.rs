@@ -39,7 +39,7 @@ pub enum AnswerError {
     },
 }
 
-pub(crate) struct Asked<'a> {
+pub(crate) struct AskedVariant<'a> {
     pub name: &'a str,
     pub addresses: &'a [Endpoint],
     pub tls: Option<&'a TlsClient>,
@@ -49,7 +49,7 @@ pub(crate) struct Asked<'a> {
 
 /// One request and the canonical form of its answer.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct CheckedAnswer {
     request: String,
     canonical: Canonical,
     /// Values extracted from the session's earlier replies, hidden in messages.
@@ -57,17 +57,20 @@ pub(crate) struct Answered {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience<'a> {
+pub(crate) struct QuestionLimits<'a> {
     pub timeout: Nanoseconds,
     pub stop: &'a AtomicBool,
 }
 
 /// Sends every kind of session to one variant, request by request.
-pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<Answered>, AnswerError> {
+pub(crate) fn answers(
+    asked: &AskedVariant<'_>,
+    limits: QuestionLimits<'_>,
+) -> Result<Vec<CheckedAnswer>, AnswerError> {
     let mut all = Vec::new();
     for number in 0..asked.workload.conversations() {
         let mut conversation = asked.workload.conversation(number);
-        while let Some(answered) = answer(asked, &mut conversation, patience)? {
+        while let Some(answered) = answer(asked, &mut conversation, limits)? {
             all.push(answered);
         }
     }
@@ -76,17 +79,17 @@ pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<A
 
 /// Sends the conversation's next request; `None` at its end.
 fn answer(
-    asked: &Asked<'_>,
+    asked: &AskedVariant<'_>,
     conversation: &mut Conversation<'_>,
-    patience: Patience<'_>,
-) -> Result<Option<Answered>, AnswerError> {
+    limits: QuestionLimits<'_>,
+) -> Result<Option<CheckedAnswer>, AnswerError> {
     let Some(question) = conversation.question() else { return Ok(None) };
     let (variant, request) = (asked.name.to_owned(), question.title.to_owned());
     let collected = exchange(
         asked.addresses,
         Stack { framing: asked.workload.framing(), tls: asked.tls.cloned() },
         question.rendered,
-        Limits { timeout: patience.timeout, body: BODY_LIMIT, stop: Some(patience.stop) },
+        Limits { timeout: limits.timeout, body: BODY_LIMIT, stop: Some(limits.stop) },
     );
     let collected = match collected {
         Ok(collected) => collected,
@@ -100,19 +103,21 @@ fn answer(
     };
     let hide = |text: &str| asked.secrets.hide(text).into_owned();
     match conversation.answer(&received, &hide) {
-        Ok(canonical) => Ok(Some(Answered { request, canonical, hidden: conversation.hidden().to_vec() })),
+        Ok(canonical) => {
+            Ok(Some(CheckedAnswer { request, canonical, hidden: conversation.hidden().to_vec() }))
+        }
         Err(why) => Err(AnswerError::Wrong { variant, request, why }),
     }
 }
 
-/// Asks a variant that runs in its own process for one reply of every listed size.
+/// Asks a variant of protocol `direct` for one reply of every listed size.
 pub(crate) fn direct_answers(
     direct: &mut Direct,
     name: &str,
     workload: &Workload,
     spec: &WorkloadSpec,
     control: &Control,
-) -> Result<Vec<Answered>, AnswerError> {
+) -> Result<Vec<CheckedAnswer>, AnswerError> {
     let mut answer = |(kind, size): (usize, &Bytes)| {
         let (variant, request) = (name.to_owned(), workload.title(kind).to_owned());
         let body = match direct.reply(*size, control) {
@@ -121,7 +126,7 @@ pub(crate) fn direct_answers(
         };
         let received = Received { status: 200, headers: &[], body: &body, messages: &[] };
         match workload.canonical(kind, &received) {
-            Ok(canonical) => Ok(Answered { request, canonical, hidden: Vec::new() }),
+            Ok(canonical) => Ok(CheckedAnswer { request, canonical, hidden: Vec::new() }),
             Err(why) => Err(AnswerError::Wrong { variant, request, why }),
         }
     };
@@ -131,7 +136,7 @@ pub(crate) fn direct_answers(
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VariantAnswers<'a> {
     pub name: &'a str,
-    pub answers: &'a [Answered],
+    pub answers: &'a [CheckedAnswer],
 }
 
 /// Fails at the first answer that differs from the first variant's.

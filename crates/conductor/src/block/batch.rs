@@ -1,5 +1,4 @@
-//! Batches: a block with more variants than may run at once is carried out in several parts, each with the
-//! baseline.
+//! Batches: parts of a block with more variants than may run at once, each with the baseline.
 //!
 //! To [`crate::block`] a batch is an experiment of its own: only its variants and launch specifications,
 //! numbered from 0, under a plan that draws its own orders and the same request streams. Afterwards its
@@ -28,7 +27,6 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Every batch of an experiment, in ascending order.
     pub fn all(experiment: &Experiment, launch_specs: &[LaunchSpec], batches: &Batches) -> Vec<Self> {
         let whole = whole_plan(experiment);
         let batch = |(number, members): (u32, &[VariantId])| {
@@ -48,8 +46,7 @@ impl Batch {
         self.experiment.variants.iter().map(|variant| variant.name.clone()).collect()
     }
 
-    /// Gives a trial of the batch its numbers in the run.
-    fn place(&self, trial: &mut TrialRecord) {
+    fn renumber(&self, trial: &mut TrialRecord) {
         trial.batch = self.number;
         trial.variant = self.members[trial.variant.index()];
         trial.windows.iter_mut().for_each(|window| window.variant = trial.variant);
@@ -58,7 +55,6 @@ impl Batch {
 
 pub(crate) struct BatchRunner<'a> {
     pub batches: &'a [Batch],
-    /// One for each batch.
     pub contexts: Vec<BlockContext<'a>>,
     pub plan: Plan,
     pub rule: BlockRule,
@@ -88,7 +84,7 @@ impl BatchRunner<'_> {
                 return Err(BlockError::Interrupted);
             }
             emit(Event::BatchStarted { block: number, batch: at, of: count, variants: batch.names() });
-            let before = in_batches(history, count, done, &whole.times);
+            let before = batch_history(history, count, done, &whole.times);
             let known = PriorDecisions { pairings: &pairings, windows: &windows };
             let mut part = context.block(number, &before, known, emit)?;
             // The first batch decides for the whole block.
@@ -96,7 +92,7 @@ impl BatchRunner<'_> {
                 pairings.clone_from(&trial.pairings);
                 windows = trial.preparations.iter().map(|preparation| preparation.window).collect();
             }
-            part.trials.iter_mut().for_each(|trial| batch.place(trial));
+            part.trials.iter_mut().for_each(|trial| batch.renumber(trial));
             whole.add(part);
             if whole.disturbed.is_some() {
                 break;
@@ -106,22 +102,21 @@ impl BatchRunner<'_> {
         Ok(whole)
     }
 
-    /// Starts the variants of every batch and compares their answers. Returns how many requests were
-    /// compared.
+    /// Starts the variants of every batch and compares their answers. Returns how many were compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
         self.contexts.iter().map(BlockContext::verify).sum()
     }
 }
 
 /// The rule of a batch: it counts batches as blocks, so that the budget is divided among all of them.
-pub(crate) fn rule_of_batch(rule: BlockRule, batches: u32) -> BlockRule {
+pub(crate) fn batch_rule(rule: BlockRule, batches: u32) -> BlockRule {
     let judge::Blocks { min, max } = rule.blocks;
     let blocks = judge::Blocks { min: min.saturating_mul(batches), max: max.saturating_mul(batches) };
     BlockRule { blocks, ..rule }
 }
 
 /// The run as a batch sees it, after `done` batches of the present block that took `times`.
-fn in_batches<'h>(
+fn batch_history<'h>(
     history: &BlockHistory<'h>,
     batches: u32,
     done: u32,
@@ -139,7 +134,6 @@ fn in_batches<'h>(
 }
 
 impl BlockResult {
-    /// Adds another batch of the same block.
     fn add(&mut self, other: Self) {
         self.trials.extend(other.trials);
         self.times.overhead += other.times.overhead;
@@ -148,7 +142,6 @@ impl BlockResult {
         self.disturbed = other.disturbed;
     }
 
-    /// Marks every trial void where a batch was disturbed: the block counts for nothing.
     fn void(&mut self) {
         if let Some(void) = &self.disturbed {
             self.trials.iter_mut().for_each(|trial| trial.void = Some(void.clone()));
@@ -179,14 +172,13 @@ mod tests {
             round: None,
         };
         let times = BlockTimes { overhead: SECOND, measured: SECOND * 10, round: SECOND };
-        // The second batch of the second of four blocks of two, just warm: of 88 s, 3 s and 1 s of starts and
-        // 30 s of measuring are used. The rest is for it and four more batches, which need 1 s of starts
-        // each.
-        let mut history = in_batches(&before, 2, 1, &times);
+        // The second batch of the second of four blocks of two. Of 88 s, 4 s of starts and 30 s of measuring
+        // are used. The rest is for it and four more batches, which need 1 s of starts each.
+        let mut history = batch_history(&before, 2, 1, &times);
         assert_eq!((history.used, history.begun), (3, 3));
         history.overhead += SECOND;
         history.begun += 1;
-        let time = rule_of_batch(rule, 2).measured_time(&history);
+        let time = batch_rule(rule, 2).measured_time(&history);
         assert_eq!(time, SECOND * (88 - 4 - 30 - 4) / 5);
     }
 }

@@ -1,5 +1,5 @@
-//! The client: a thread on the client's core that owns the generator. Other threads send it jobs and sleep
-//! meanwhile. Two variants that run at the same time have a client each.
+//! The client: a thread on the client's core that owns the generator and receives jobs. Two variants that run
+//! at the same time have a client each.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -45,8 +45,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts the thread for windows that are compared, pinned to `core` where one is given. `cut` ends the
-    /// running window.
+    /// Starts the thread for compared windows, pinned to `core` where one is given. `cut` ends the running
+    /// window.
     pub fn start(
         core: Option<CoreId>,
         cores: &CoreLayout,
@@ -93,18 +93,12 @@ impl Client {
         self.dial.lock().make_by(variant, Box::new(Inside(connector)));
     }
 
-    /// Runs `job` on the generator's thread and sleeps until it returns.
-    ///
-    /// # Panics
-    /// Where the generator's thread has panicked.
+    /// Runs `job` on the generator's thread and sleeps until it returns. Panics if that thread has panicked.
     pub fn call<R: Send + 'static>(&self, job: impl FnOnce(&mut Generator) -> R + Send + 'static) -> R {
         self.ask(job).wait()
     }
 
-    /// Sends `job` to the generator's thread without waiting for it.
-    ///
-    /// # Panics
-    /// Where the generator's thread has panicked.
+    /// Sends `job` to the generator's thread without waiting for it. Panics if that thread has panicked.
     pub fn ask<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Generator) -> R + Send + 'static,
@@ -117,16 +111,12 @@ impl Client {
     }
 }
 
-/// The pending result of a job.
 #[derive(Debug)]
 #[must_use = "the generator is at it until it is waited for"]
 pub(crate) struct PendingAnswer<R>(Receiver<R>);
 
 impl<R> PendingAnswer<R> {
-    /// Sleeps until the job has returned.
-    ///
-    /// # Panics
-    /// Where the generator's thread has panicked.
+    /// Sleeps until the job has returned. Panics if the generator's thread has panicked.
     pub fn wait(self) -> R {
         self.0.recv().expect("the generator answers every job")
     }
@@ -137,12 +127,10 @@ impl<R> PendingAnswer<R> {
 pub(crate) struct Clients(Vec<Client>);
 
 impl Clients {
-    /// One for all variants, pinned to `core` where one is given.
     pub fn one(core: Option<CoreId>, cores: &CoreLayout, cut: Arc<AtomicBool>) -> Result<Self, ClientError> {
         Ok(Self(vec![Client::start(core, cores, cut)?]))
     }
 
-    /// One for each of two variants, in lanes of their own.
     pub fn in_lanes(lanes: &Lanes, cut: &Arc<AtomicBool>) -> Result<Self, ClientError> {
         let client = |lane: Lane| {
             let cores = lanes.get(lane);
@@ -151,7 +139,7 @@ impl Clients {
         Lane::BOTH.into_iter().map(client).collect::<Result<_, _>>().map(Self)
     }
 
-    pub fn of(&self, variant: VariantId) -> &Client {
+    pub fn get(&self, variant: VariantId) -> &Client {
         &self.0[variant.index() % self.0.len()]
     }
 }
@@ -176,7 +164,6 @@ pub(crate) fn waiting(core: Option<CoreId>, cores: &CoreLayout) -> Waiting {
     }
 }
 
-/// The lab's connector behind the dialler's interface.
 #[derive(Debug)]
 struct Inside(Connector);
 

@@ -7,13 +7,13 @@
 pub(crate) mod answers;
 pub(crate) mod batch;
 pub(crate) mod client;
+pub(crate) mod common_start;
 mod core_latency;
 mod duet;
 mod interleaved;
 mod notes;
 mod pairing;
 mod samples;
-pub(crate) mod start;
 pub(crate) mod times;
 mod turn;
 mod turns;
@@ -41,23 +41,23 @@ use weighbridge_model::record::{Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
 
-use crate::block::answers::{AnswerError, Asked, Patience, VariantAnswers};
+use crate::block::answers::{AnswerError, AskedVariant, QuestionLimits, VariantAnswers};
 use crate::block::client::{Clients, settings};
 use crate::block::times::BlockTimes;
 use crate::control::{Control, ControlRequest};
 use crate::descriptors::{DescribedServer, described};
 use crate::hooks::{self, CallOff, HookContext, HookError};
-use crate::of_variant::{OfVariant, of_variant};
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::shapes::Shape;
 use crate::variant::VariantError;
 use crate::variant::cpu_usage::CpuUsageSpan;
 use crate::variant::direct::DirectError;
-use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::running::RunningVariant;
+use crate::with_variant::{WithVariant, with_variant};
 use core_latency::CoreLatency;
-use samples::Keeping;
+use samples::KeptSamples;
 
 /// Why a block could not be measured. Everything started for it has been stopped.
 #[derive(Debug, thiserror::Error)]
@@ -65,24 +65,21 @@ pub enum BlockError {
     #[error(transparent)]
     RunningVariant(#[from] VariantError),
     #[error(transparent)]
-    Workload(#[from] OfVariant<WorkloadError>),
+    Workload(#[from] WithVariant<WorkloadError>),
     #[error(transparent)]
-    Descriptors(#[from] OfVariant<Box<ReflectionError>>),
+    Descriptors(#[from] WithVariant<Box<ReflectionError>>),
     #[error(transparent)]
     Answers(Box<AnswerError>),
     #[error(transparent)]
-    Connect(#[from] OfVariant<ConnectError>),
+    Connect(#[from] WithVariant<ConnectError>),
     #[error("variant `{variant}`: {trouble}")]
     Silent { variant: String, trouble: String },
     #[error(transparent)]
-    Direct(#[from] OfVariant<DirectError>),
+    Direct(#[from] WithVariant<DirectError>),
     #[error("the generator failed: {0}")]
     Generator(generator::RunError),
     #[error("{how}; it must serve until it is told to stop")]
-    Died {
-        /// Which variant, and how it ended.
-        how: String,
-    },
+    Died { how: String },
     #[error(transparent)]
     Windows(#[from] FewRequests),
     #[error(transparent)]
@@ -102,7 +99,6 @@ pub(crate) struct BlockResult {
 /// What all blocks of a run share.
 pub(crate) struct BlockContext<'a> {
     pub experiment: &'a Experiment,
-    /// The load of each point.
     pub shapes: &'a [Shape],
     pub plan: Plan,
     pub launch_specs: &'a [LaunchSpec],
@@ -125,19 +121,17 @@ struct Block<'a, 'b> {
     clocks: ClockWatch,
     reported: weighbridge_model::quantity::Timestamp,
     /// How many windows of each trial have been reported.
-    told: Vec<usize>,
+    reported_windows: Vec<usize>,
     /// Time during which this process was stopped.
-    stood: Nanoseconds,
+    suspended: Nanoseconds,
     /// Time spent comparing turns, which only the first block does, so no later block needs to reserve it.
-    looked: Nanoseconds,
-    /// Texts of failed requests, by variant.
+    comparing_turns: Nanoseconds,
+    /// By variant.
     failures: BTreeMap<usize, Failures>,
-    /// Which single requests of the current point are kept.
-    keeping: Keeping,
-    cores: CoreLatency,
+    kept_samples: KeptSamples,
+    core_latency: CoreLatency,
 }
 
-/// What earlier blocks decided for this one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PriorDecisions<'a> {
     /// The pairing of each point; empty in the first block.
@@ -173,15 +167,14 @@ impl BlockContext<'_> {
             cpu_usage = CpuUsageSpan::begin(&mut block.variants);
             block.points(&order, history, prior, began)
         });
-        // Nothing is measured until the next block's warm-up.
-        self.idle.ask(Idle::Host);
+        self.idle.set(Idle::Host);
         let roles = cpu_usage.and_then(|cpu_usage| cpu_usage.end(&mut block.variants));
         let outcome = measured.map_err(|cut| block.classify_abort(cut));
         let steal = match (machine, CpuTimes::read()) {
             (Some(before), Some(after)) => steal_share(&before, &after).get(),
             _ => 0.0,
         };
-        let (BlockTimes { measured, round, .. }, stood) = (block.times, block.stood);
+        let (BlockTimes { measured, round, .. }, suspended) = (block.times, block.suspended);
         let mut trials = block.end();
         let disturbed = match outcome {
             Ok(()) => None,
@@ -192,14 +185,13 @@ impl BlockContext<'_> {
             (trial.steal, trial.machine) = (steal, roles);
             trial.void.clone_from(&disturbed);
         }
-        let overhead = monotonic_now().since(began).saturating_sub(measured + stood);
+        let overhead = monotonic_now().since(began).saturating_sub(measured + suspended);
         Ok(BlockResult { trials, times: BlockTimes { overhead, measured, round }, disturbed })
     }
 }
 
 impl BlockContext<'_> {
-    /// Starts every variant, compares their answers at every point, and stops them. Returns how many requests
-    /// were compared.
+    /// Starts every variant, compares their answers, and stops them. Returns how many requests were compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
         let _engaged = self.control.engage();
         loop {
@@ -252,24 +244,24 @@ impl<'a, 'b> Block<'a, 'b> {
             times: BlockTimes::default(),
             clocks: ClockWatch::start(context.control.clocks()),
             reported: monotonic_now(),
-            told: Vec::new(),
-            stood: Nanoseconds::ZERO,
-            looked: Nanoseconds::ZERO,
+            reported_windows: Vec::new(),
+            suspended: Nanoseconds::ZERO,
+            comparing_turns: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
-            keeping: Keeping::default(),
-            cores: CoreLatency::of(context),
+            kept_samples: KeptSamples::default(),
+            core_latency: CoreLatency::new(context),
         }
     }
 
-    /// Closes every connection and stops every process as the contract of services says. All variants stop at
+    /// Closes every connection and stops every process as the contract of services says: all variants at
     /// once, so that slow ones cost one grace period and not the sum.
     fn end(mut self) -> Vec<TrialRecord> {
         let variants = std::mem::take(&mut self.variants);
         for running in &variants {
             let variant = running.variant;
-            self.context.clients.of(variant).call(move |generator| generator.detach(variant));
+            self.context.clients.get(variant).call(move |generator| generator.detach(variant));
             // Sockets made in advance would keep the variant's network alive.
-            self.context.clients.of(variant).direct(variant, Vec::<Endpoint>::new());
+            self.context.clients.get(variant).direct(variant, Vec::<Endpoint>::new());
         }
         std::thread::scope(|scope| {
             for running in variants {
@@ -282,17 +274,17 @@ impl<'a, 'b> Block<'a, 'b> {
     /// Finds the real cause of an abort. A request of the user and the death of a service both cancel
     /// whatever is waited for, which then fails with an error of its own.
     fn classify_abort(&mut self, cut: Abort) -> Abort {
-        match self.context.control.ask() {
+        match self.context.control.request() {
             ControlRequest::Interrupt => BlockError::Interrupted.into(),
             ControlRequest::Suspend => {
                 if let Some(error) = self.variants.iter_mut().find_map(|running| running.thaw().err()) {
                     return error.into();
                 }
                 // Idle cores may sleep while this process is stopped.
-                self.context.idle.ask(Idle::Host);
+                self.context.idle.set(Idle::Host);
                 let since = monotonic_now();
-                self.context.control.stand_still();
-                self.stood += monotonic_now().since(since);
+                self.context.control.suspend();
+                self.suspended += monotonic_now().since(since);
                 Abort::Void(Void::Stopped)
             }
             ControlRequest::GoOn => match cut {
@@ -310,7 +302,7 @@ impl<'a, 'b> Block<'a, 'b> {
         }
     }
 
-    /// Starts every variant, freezes each once it is ready, and runs the reset hook.
+    /// Starts every variant, each frozen once it is ready, and runs the reset hook.
     fn start(&mut self, order: &[VariantId]) -> Result<(), Abort> {
         let experiment = self.context.experiment;
         let workload = &experiment.points[0].workload;
@@ -319,13 +311,13 @@ impl<'a, 'b> Block<'a, 'b> {
             let (variant, launch_spec) =
                 (&experiment.variants[id.index()], &self.context.launch_specs[id.index()]);
             self.phase(Phase::Starting, Some(&variant.name), None);
-            let start = Start { block: self.number, lane, id, variant };
+            let start = VariantStart { block: self.number, lane, id, variant };
             let mut running = self.context.launcher.start(start, launch_spec, workload)?;
             running.freeze()?;
             (self.emit)(Event::Started { variant: running.name.clone(), took: running.facts.start });
-            self.context.clients.of(id).direct(id, running.addresses.clone());
+            self.context.clients.get(id).direct(id, running.addresses.clone());
             if let Some(connector) = running.connector() {
-                self.context.clients.of(id).connect_by(id, connector);
+                self.context.clients.get(id).connect_by(id, connector);
             }
             self.trials.push(TrialRecord {
                 block: self.number,
@@ -378,39 +370,38 @@ impl<'a, 'b> Block<'a, 'b> {
     ) -> Result<(), Abort> {
         let points = order.points.len() as u64;
         for (done, &point) in (0..).zip(&order.points) {
-            let (warming, looked) = (monotonic_now(), self.looked);
+            let (warming, looked) = (monotonic_now(), self.comparing_turns);
             let mut bound = self.bind(point, &order.connects)?;
             self.verify(point, &order.connects, &bound)?;
             self.warm(point, &mut bound)?;
             let arrangement = self.arrange(point, &bound, prior)?;
             // Later points will take about as long as this one to warm and to compare turns.
-            let (look, to_come) = (self.looked.saturating_sub(looked), points - 1 - done);
+            let (look, to_come) = (self.comparing_turns.saturating_sub(looked), points - 1 - done);
             let ahead = monotonic_now().since(warming).saturating_sub(look) * to_come;
             let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
             let measured = self.context.rule.measured_time(&BlockHistory {
                 overhead: history.overhead + overhead,
-                measured: history.measured + self.looked + look * to_come,
+                measured: history.measured + self.comparing_turns + look * to_come,
                 begun: history.begun + 1,
                 ..*history
             });
             self.phase(Phase::Measuring, None, Some(&self.context.experiment.points[point.index()].label));
-            self.keeping = Keeping::default();
-            let crossing = self.crossing();
-            self.side_by_side(point, &bound, arrangement, measured / points)?;
-            self.note_crossing(point, &crossing);
-            self.note_memory(point);
-            self.tell_samples(point);
-            self.note_processes()?;
-            self.tell_failures();
+            self.kept_samples = KeptSamples::default();
+            let link_counters = self.link_counters();
+            self.measure_point(point, &bound, arrangement, measured / points)?;
+            self.record_traffic(point, &link_counters);
+            self.record_memory(point);
+            self.warn_samples(point);
+            self.record_processes()?;
+            self.warn_failures();
             for &variant in order.connects.iter().rev() {
-                self.context.clients.of(variant).call(move |generator| generator.detach(variant));
+                self.context.clients.get(variant).call(move |generator| generator.detach(variant));
             }
         }
         Ok(())
     }
 
-    /// Binds every variant to the point's workload and load and opens its connections, in this order. The
-    /// result is in the order of variants.
+    /// Binds every variant and opens its connections, in this order. The result is in the order of variants.
     fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<BoundWorkload>, Abort> {
         let mut bound = BTreeMap::new();
         for &variant in order {
@@ -433,10 +424,10 @@ impl<'a, 'b> Block<'a, 'b> {
         };
         let (timeout, stop) = (point.load.timeout, &*self.context.control.window);
         let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
-        let spec = spec.map_err(Box::new).map_err(of_variant(&running.name))?;
+        let spec = spec.map_err(Box::new).map_err(with_variant(&running.name))?;
         let given = Given { environment: &environment, rows: self.context.shapes[id.index()].rows() };
         let workload = Workload::with_rows(&spec, &point.load, of.protocol, &running.address, given)
-            .map_err(of_variant(&running.name))?;
+            .map_err(with_variant(&running.name))?;
         running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
         if running.direct.is_some() {
@@ -447,19 +438,19 @@ impl<'a, 'b> Block<'a, 'b> {
         let settings = Settings { hold_back, ..settings(&point.load) };
         let stack = Stack { framing: workload.framing(), tls: running.secured.client.clone() };
         let sessions = workload.sessions();
-        let connected = self.context.clients.of(variant).call(move |generator| {
+        let connected = self.context.clients.get(variant).call(move |generator| {
             generator.attach(variant, settings, stack, sessions);
             generator.connect(variant)
         });
         running.freeze()?;
-        let connected = connected.map_err(of_variant(&running.name))?;
+        let connected = connected.map_err(with_variant(&running.name))?;
         if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
             trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
         }
         Ok(BoundWorkload { workload, pace })
     }
 
-    /// Sends every variant every kind of request once, in this order, and compares the answers with the
+    /// Sends every variant each kind of request once, in this order; compares the answers with the
     /// baseline's.
     fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[BoundWorkload]) -> Result<(), Abort> {
         let point = &self.context.experiment.points[id.index()];
@@ -474,15 +465,16 @@ impl<'a, 'b> Block<'a, 'b> {
                     answers::direct_answers(direct, &running.name, &bound.workload, &point.workload, control)
                 }
                 None => {
-                    let asked = Asked {
+                    let asked = AskedVariant {
                         name: &running.name,
                         addresses: &running.addresses,
                         tls: running.secured.client.as_ref(),
                         workload: &bound.workload,
                         secrets: self.context.launcher.secrets,
                     };
-                    running
-                        .as_client(|| answers::answers(&asked, Patience { timeout, stop: &control.window }))?
+                    running.as_client(|| {
+                        answers::answers(&asked, QuestionLimits { timeout, stop: &control.window })
+                    })?
                 }
             };
             running.freeze()?;
@@ -508,8 +500,8 @@ impl<'a, 'b> Block<'a, 'b> {
     }
 
     /// Makes idle cores wait in the way with which the variant is measured.
-    fn wait_idle(&self, variant: VariantId) {
-        self.context.idle.wait_for(&self.context.experiment.variants[variant.index()]);
+    fn set_idle(&self, variant: VariantId) {
+        self.context.idle.set_for(&self.context.experiment.variants[variant.index()]);
     }
 
     fn window_rule(&self, point: &Point) -> WindowRule {
@@ -521,10 +513,9 @@ impl<'a, 'b> Block<'a, 'b> {
         }
     }
 
-    /// Aborts the block on a request of the user or a clock jump; [`Block::classify_abort`] handles the
-    /// abort.
+    /// Aborts the block on a request of the user or a clock jump.
     fn check_control(&mut self) -> Result<(), Abort> {
-        match self.context.control.ask() {
+        match self.context.control.request() {
             ControlRequest::GoOn => {}
             ControlRequest::Interrupt => return Err(BlockError::Interrupted.into()),
             ControlRequest::Suspend => return Err(Abort::Void(Void::Stopped)),

@@ -1,5 +1,4 @@
-//! Facts about a variant's processes that are recorded beside its windows: peak memory, CPU quota and its
-//! effect, run-time facts, link counters; and the longest time constant that follows from them.
+//! Facts about a variant's processes beside its windows: memory, CPU quota, run-time, network, failures.
 
 use weighbridge_judge::steer::{Extent, WindowRule};
 use weighbridge_judge::thresholds::WINDOW_PERIODS;
@@ -23,7 +22,7 @@ impl Block<'_, '_> {
     }
 
     /// Warns once where windows are longer than the experiment asks, and names the variant that causes it.
-    pub(super) fn tell_lengthened(&mut self, rule: &WindowRule) {
+    pub(super) fn warn_lengthened(&mut self, rule: &WindowRule) {
         let slowest = self.variants.iter().find(|running| running.period == rule.period);
         let text = lengthened(rule, slowest.map_or("", |running| &running.name));
         if let Some(text) = text.filter(|_| self.number == 0) {
@@ -31,8 +30,7 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Whether every variant's window holds 20 of its own periods. A variant without a period may have
-    /// shorter windows.
+    /// Whether every variant's window holds 20 of its own periods. Without a period it may be shorter.
     pub(super) fn holds_periods(&self, extent: Extent, bound: &[BoundWorkload]) -> bool {
         let Extent::Requests(requests) = extent else { return true };
         let pairs = || self.variants.iter().zip(bound);
@@ -43,14 +41,13 @@ impl Block<'_, '_> {
         })
     }
 
-    pub(super) fn note_failures(&mut self, index: usize, failures: &Failures) {
+    pub(super) fn add_failures(&mut self, index: usize, failures: &Failures) {
         if *failures != Failures::default() {
             self.failures.entry(index).or_default().merge(failures);
         }
     }
 
-    /// Warns about the texts of failed requests, the most frequent first.
-    pub(super) fn tell_failures(&mut self) {
+    pub(super) fn warn_failures(&mut self) {
         for (index, failures) in std::mem::take(&mut self.failures) {
             let name = &self.variants[index].name;
             for said in failures::shown(&failures, self.context.launcher.secrets.values()) {
@@ -59,24 +56,22 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Link counters of all variants' clients.
-    pub(super) fn crossing(&self) -> Vec<Option<LinkCounters>> {
-        self.variants.iter().map(RunningVariant::crossing).collect()
+    pub(super) fn link_counters(&self) -> Vec<Option<LinkCounters>> {
+        self.variants.iter().map(RunningVariant::link_counters).collect()
     }
 
-    /// Records what crossed those links at a point. Since `before`, all of the point's windows but its
-    /// warm-up have run.
-    pub(super) fn note_crossing(&mut self, point: PointId, before: &[Option<LinkCounters>]) {
+    /// Records the traffic of a point: since `before`, all of its windows but the warm-up have run.
+    pub(super) fn record_traffic(&mut self, point: PointId, before: &[Option<LinkCounters>]) {
         for ((running, trial), before) in self.variants.iter_mut().zip(&self.trials).zip(before) {
             let since = |window: &&WindowRecord| window.point == point && window.kind != WindowKind::WarmUp;
             let answered = trial.windows.iter().filter(since).map(|window| window.figures.answered()).sum();
             if let Some(before) = before {
-                running.note_crossing(before, point, answered);
+                running.record_traffic(before, point, answered);
             }
         }
     }
 
-    pub(super) fn note_memory(&mut self, point: PointId) {
+    pub(super) fn record_memory(&mut self, point: PointId) {
         for (running, trial) in self.variants.iter_mut().zip(&mut self.trials) {
             let peaks = running.memory_peaks().into_iter();
             let of_role = |(role, peak): (Role, _)| RoleMemory { role: role.name().to_owned(), point, peak };
@@ -84,11 +79,10 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Records processes and network at the end of the last window.
-    pub(super) fn note_processes(&mut self) -> Result<(), Abort> {
+    pub(super) fn record_processes(&mut self) -> Result<(), Abort> {
         for (running, trial) in self.variants.iter_mut().zip(&mut self.trials) {
-            running.look_at_processes();
-            running.look_at_network(answered(&trial.windows))?;
+            running.record_processes();
+            running.record_network(answered(&trial.windows))?;
             trial.service.clone_from(&running.facts);
         }
         Ok(())
@@ -105,7 +99,6 @@ fn answered(windows: &[WindowRecord]) -> Answered {
     }
 }
 
-/// The warning where the rule's window length is above the one asked for.
 fn lengthened(rule: &WindowRule, variant: &str) -> Option<String> {
     let (wanted, period) = (rule.nominal?, rule.period?);
     (wanted < rule.nominal()).then(|| {

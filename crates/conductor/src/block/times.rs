@@ -10,24 +10,21 @@ use weighbridge_model::record::{TrialRecord, WindowKind, WindowRecord};
 pub(crate) struct BlockTimes {
     /// Starts, checks of answers, warm-ups, stops.
     pub overhead: Nanoseconds,
-    /// Rounds, including switches.
     pub measured: Nanoseconds,
     pub round: Nanoseconds,
 }
 
 impl BlockTimes {
-    /// The times of a block that was measured before this process began. Checks of answers and stops are not
-    /// recorded, so the overhead is slightly too short.
-    ///
-    /// Batches follow one another: their times add up.
-    pub fn of(trials: &[TrialRecord]) -> Self {
+    /// The times of a stored block. Checks of answers and stops are not recorded, so the overhead is slightly
+    /// too short. Batches follow one another: their times add up.
+    pub fn from_trials(trials: &[TrialRecord]) -> Self {
         let mut batches: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
         for trial in trials {
             batches.entry(trial.batch).or_default().push(trial);
         }
         let mut times = Self::default();
         for batch in batches.values() {
-            let Self { overhead, measured, round } = Self::of_batch(batch);
+            let Self { overhead, measured, round } = Self::from_batch(batch);
             times.overhead += overhead;
             times.measured += measured;
             times.round += round;
@@ -35,7 +32,7 @@ impl BlockTimes {
         times
     }
 
-    fn of_batch(trials: &[&TrialRecord]) -> Self {
+    fn from_batch(trials: &[&TrialRecord]) -> Self {
         let starts = trials.iter().filter_map(|trial| trial.service.start).sum();
         let mut times = Self { overhead: starts, ..Self::default() };
         let points = trials.iter().map(|trial| trial.tallies.len()).max().unwrap_or(0);
@@ -139,11 +136,11 @@ mod tests {
         ]);
         let two =
             trial(vec![window(WindowKind::WarmUp, 0, 200, 290), window(WindowKind::Measured, 1, 380, 400)]);
-        let times = BlockTimes::of(&[one.clone(), two.clone()]);
+        let times = BlockTimes::from_trials(&[one.clone(), two.clone()]);
         assert_eq!(times.overhead, Nanoseconds::from_millis(7 + 7 + 190));
         assert_eq!(times.measured, Nanoseconds::from_millis(100));
         assert_eq!(times.round, Nanoseconds::from_millis(50));
-        assert_eq!(BlockTimes::of(&[]), BlockTimes::default());
+        assert_eq!(BlockTimes::from_trials(&[]), BlockTimes::default());
         // The comparison of turns after the warm-up is measured time but belongs to no round.
         let mut looked = one.clone();
         looked
@@ -151,7 +148,7 @@ mod tests {
             .splice(1..1, [window(WindowKind::LeadIn, 0, 292, 293), window(WindowKind::WarmUp, 1, 293, 298)]);
         let warm_up = WarmUp { end: WarmEnd::Steady, time: Nanoseconds::from_millis(50), windows: 1 };
         looked.preparations = vec![Preparation { warm_up: Some(warm_up), ..Preparation::default() }];
-        let longer = BlockTimes::of(&[looked, two.clone()]);
+        let longer = BlockTimes::from_trials(&[looked, two.clone()]);
         assert_eq!(longer.overhead, Nanoseconds::from_millis(7 + 7 + 190));
         assert_eq!(longer.measured, Nanoseconds::from_millis(108));
         assert_eq!(longer.round, Nanoseconds::from_millis(50));
@@ -166,7 +163,7 @@ mod tests {
             }
             trial
         };
-        let both = BlockTimes::of(&[one.clone(), two.clone(), later(one), later(two)]);
+        let both = BlockTimes::from_trials(&[one.clone(), two.clone(), later(one), later(two)]);
         assert_eq!(
             (both.overhead, both.measured, both.round),
             (times.overhead * 2, times.measured * 2, times.round * 2)

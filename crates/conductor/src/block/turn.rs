@@ -1,6 +1,4 @@
 //! Rounds and turns: each variant's windows of a block, one after another, and whether it is still alive.
-//!
-//! It follows the judge's rules and records what happened; it neither starts nor stops a service.
 
 use std::ops::Range;
 
@@ -18,9 +16,9 @@ use weighbridge_model::record::{
 
 use super::samples::expected;
 use super::{Abort, Block, BlockError, BoundWorkload};
-use crate::of_variant::of_variant;
 use crate::prepare::shapes::{Shape, Slice};
 use crate::variant::direct;
+use crate::with_variant::with_variant;
 
 /// Shortest lead-in after a switch, as time at the variant's own pace.
 const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
@@ -34,7 +32,6 @@ const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
 const REPORT_IN_TURN: Nanoseconds = Nanoseconds::from_secs(1);
 
 impl Block<'_, '_> {
-    /// Rounds until the time is used up, each carried out by `one`.
     pub(super) fn rounds(
         &mut self,
         point: PointId,
@@ -44,7 +41,7 @@ impl Block<'_, '_> {
         let mut history = RoundHistory::default();
         while let RoundStep::Round { of } = rule.next(history) {
             let began = monotonic_now();
-            self.cores.look();
+            self.core_latency.sample();
             one(self, history.rounds)?;
             let took = monotonic_now().since(began);
             history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + took };
@@ -56,8 +53,8 @@ impl Block<'_, '_> {
         Ok(history)
     }
 
-    /// Reports the progress of a point's rounds, at most once in `every`. The receiver blocks the conductor,
-    /// so call this only between windows.
+    /// Reports a point's progress, at most once in `every`. The receiver blocks: call this only between
+    /// windows.
     pub(super) fn report(&mut self, point: PointId, round: u32, of: u32, every: Nanoseconds) {
         if monotonic_now().since(self.reported) >= every {
             let recent = self.recent();
@@ -70,10 +67,9 @@ impl Block<'_, '_> {
         }
     }
 
-    /// The measured windows not reported yet, summed by variant.
     fn recent(&mut self) -> Vec<Recent> {
-        self.told.resize(self.trials.len(), 0);
-        let trials = self.trials.iter().zip(&mut self.told);
+        self.reported_windows.resize(self.trials.len(), 0);
+        let trials = self.trials.iter().zip(&mut self.reported_windows);
         let recent = trials.filter_map(|(trial, told)| {
             let fresh = &trial.windows[std::mem::replace(told, trial.windows.len())..];
             let measured = || fresh.iter().filter(|window| window.kind == WindowKind::Measured);
@@ -91,7 +87,6 @@ impl Block<'_, '_> {
         recent.collect()
     }
 
-    /// One window of every variant in the plan's order.
     pub(super) fn round(
         &mut self,
         kind: WindowKind,
@@ -117,7 +112,7 @@ impl Block<'_, '_> {
         extent: Extent,
     ) -> Result<(), Abort> {
         let index = variant.index();
-        self.wait_idle(variant);
+        self.set_idle(variant);
         self.variants[index].thaw()?;
         let mut before = self.variants[index].clocks();
         let lead_in = self.lead_in(place.point, self.variants[index].period, bound[index].pace);
@@ -134,7 +129,6 @@ impl Block<'_, '_> {
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
-            // A turn of many windows would otherwise be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
             }
@@ -142,7 +136,6 @@ impl Block<'_, '_> {
         Ok(self.variants[index].freeze()?)
     }
 
-    /// The lead-in after a switch, for a variant of this pace.
     pub(super) fn lead_in(&self, point: PointId, period: Option<Nanoseconds>, pace: Pace) -> Load {
         let load = &self.context.experiment.points[point.index()].load;
         // It lasts at least one period: a quota, for example, starts its period with the switch.
@@ -155,7 +148,7 @@ impl Block<'_, '_> {
         std::mem::take(&mut self.trials[index].tallies[point.index()])
     }
 
-    /// Runs one window on the generator and records it. Given tallies are added to and stored in the trial.
+    /// Runs one window on the generator and records it. Given tallies are continued and stored in the trial.
     pub(super) fn window(
         &mut self,
         index: usize,
@@ -175,21 +168,21 @@ impl Block<'_, '_> {
             return Ok(figures);
         }
         let variant = self.variants[index].variant;
-        let sheet = self.sheet(place, requests);
-        let (report, tallies, sheet) = self.context.clients.of(variant).call(move |generator| {
-            let (mut tallies, mut sheet) = (tallies.unwrap_or_default(), sheet);
+        let buffer = self.sample_buffer(place, requests);
+        let (report, tallies, buffer) = self.context.clients.get(variant).call(move |generator| {
+            let (mut tallies, mut buffer) = (tallies.unwrap_or_default(), buffer);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
-            let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
-            (report, tallies, sheet)
+            let report = generator.run(variant, &spec, &mut tallies, buffer.as_mut(), None);
+            (report, tallies, buffer)
         });
         let report = report.map_err(BlockError::Generator)?;
-        self.note_failures(index, &report.failures);
+        self.add_failures(index, &report.failures);
         let generator::WindowReport { figures, trouble, seen, .. } = report;
         if keep {
             self.trials[index].tallies[place.point.index()] = tallies;
         }
         self.record(index, place, &figures, cpu);
-        self.keep(index, place, sheet.unwrap_or_default(), seen);
+        self.keep(index, place, buffer.unwrap_or_default(), seen);
         self.check_control()?;
         self.check_alive(index, place.kind, &figures, trouble)?;
         Ok(figures)
@@ -223,7 +216,7 @@ impl Block<'_, '_> {
                 if let Some(how) = self.variants[index].death_soon() {
                     return Err(Abort::Void(how));
                 }
-                Err(BlockError::from(of_variant(&self.variants[index].name)(source)).into())
+                Err(BlockError::from(with_variant(&self.variants[index].name)(source)).into())
             }
         }
     }
@@ -245,12 +238,12 @@ impl Block<'_, '_> {
             variant,
             figures: figures.clone(),
             cpu,
-            core_latency: self.cores.last(),
+            core_latency: self.core_latency.last(),
         });
     }
 
-    /// Aborts the block where the window shows that the variant is gone: its process has ended, the generator
-    /// gave up, or none of the requests got a reply.
+    /// Aborts the block where the variant is gone: its process has ended, the generator gave up, or no
+    /// request of the window got a reply.
     pub(super) fn check_alive(
         &mut self,
         index: usize,
@@ -279,8 +272,7 @@ impl Block<'_, '_> {
         Err(BlockError::Silent { variant: self.variants[index].name.clone(), trouble }.into())
     }
 
-    /// Some rounds of windows ten and a hundred times as long, each carried out by `one`, within a tenth of
-    /// the measured time.
+    /// Windows ten and a hundred times as long, each round by `one`, within a tenth of the measured time.
     pub(super) fn check_windows(
         &mut self,
         windows: usize,
@@ -342,8 +334,8 @@ pub(super) struct WindowPlace {
     pub position: u32,
 }
 
-/// The load of one window. Windows of a profile follow one another through it, round by round, the same for
-/// all variants; a check window begins at its start.
+/// Windows of a profile follow one another through it, round by round, the same for all variants; a check
+/// window begins at its start.
 pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -> Load {
     match extent {
         Extent::Time(nominal) => {

@@ -16,9 +16,8 @@ use super::turn::WindowPlace;
 use super::{Abort, Block, BoundWorkload};
 
 impl Block<'_, '_> {
-    /// The arrangement with windows as long as the effect of turns requires, or without windows where no
-    /// length is enough.
-    pub(super) fn look_at_turns(
+    /// The arrangement with windows long enough for the effect of turns, or without windows if none are.
+    pub(super) fn choose_window_length(
         &mut self,
         id: PointId,
         bound: &[BoundWorkload],
@@ -45,19 +44,18 @@ impl Block<'_, '_> {
             let arrangement = of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
             history.push(self.compare(id, bound, window, arrangement.extent, closely)?);
         };
-        // Windows that the experiment asks for are used whatever the comparison shows; the diagnosis reports
-        // the effect.
+        // Windows that the experiment asks for are used in any case; the diagnosis reports the effect.
         let asked = self.context.experiment.plan.pairing == PairingChoice::Windows;
         let longest =
             history.last().and_then(|compared| compared.effects.first()).map(|effect| effect.window);
         let window = chosen.or(longest.filter(|_| asked));
-        self.tell_turns(rule, &history, chosen, window);
-        self.note_window(id, window);
+        self.warn_turns(rule, &history, chosen, window);
+        self.record_window_length(id, window);
         let wanted = Wanted::Settled(if window.is_some() { Pairing::Windows } else { Pairing::Sequential });
         Ok(WindowRule { nominal: window, ..window_rule }.closed(&paces(bound), wanted)?)
     }
 
-    pub(super) fn note_window(&mut self, id: PointId, window: Option<Nanoseconds>) {
+    pub(super) fn record_window_length(&mut self, id: PointId, window: Option<Nanoseconds>) {
         for trial in &mut self.trials {
             trial.preparations[id.index()].window = window;
         }
@@ -68,7 +66,6 @@ impl Block<'_, '_> {
         let plan = &self.context.experiment.plan;
         let nominal = window_rule.nominal();
         let of_length = WindowRule { nominal: Some(nominal), ..window_rule };
-        // Slower variants take longer for as many requests.
         let round = of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
         let blocks =
             u64::from(self.context.rule.blocks.min.max(1)) * self.context.experiment.points.len() as u64;
@@ -106,8 +103,8 @@ impl Block<'_, '_> {
         Ok(Compared { closely, effects })
     }
 
-    /// A turn of one variant: the window after a freeze and, where `runs_on`, the level of the later half of
-    /// the windows that follow it.
+    /// One variant's turn: the window after a freeze and, if it `runs_on`, the level of the later half of the
+    /// rest.
     fn long_turn(
         &mut self,
         id: PointId,
@@ -116,7 +113,7 @@ impl Block<'_, '_> {
         requests: u64,
         runs_on: bool,
     ) -> Result<(WindowFigures, Option<f64>), Abort> {
-        self.wait_idle(self.variants[index].variant);
+        self.set_idle(self.variants[index].variant);
         self.variants[index].thaw()?;
         let lead_in = self.lead_in(id, self.variants[index].period, bound[index].pace);
         let place = WindowPlace { kind: WindowKind::LeadIn, point: id, round: 0, position: 0 };
@@ -150,7 +147,7 @@ impl Block<'_, '_> {
     }
 
     /// Warns about windows that are longer than usual, or that are not used.
-    fn tell_turns(
+    fn warn_turns(
         &mut self,
         rule: TurnRule,
         history: &[Compared],

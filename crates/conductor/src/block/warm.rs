@@ -20,7 +20,7 @@ use super::{Abort, Block, BoundWorkload};
 const WARM_UP_MOST: u64 = 10;
 
 impl Block<'_, '_> {
-    /// How long a variant is warmed. At least as long as a window with its period, since the pace of a few
+    /// How long a variant is warmed: at least as long as a window with its period, since the pace of a few
     /// periods would make windows too long or too short; and as long as its service asks for.
     fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
         let running = &self.variants[variant.index()];
@@ -39,7 +39,6 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Warms every variant at the point and stores its pace.
     pub(super) fn warm(&mut self, id: PointId, bound: &mut [BoundWorkload]) -> Result<(), Abort> {
         for variant in self.context.plan.block(self.number).starts {
             let pace = self.warm_one(id, variant)?;
@@ -54,7 +53,7 @@ impl Block<'_, '_> {
         let index = variant.index();
         let name = self.variants[index].name.clone();
         self.phase(Phase::Warming, Some(&name), Some(&point.label));
-        self.wait_idle(variant);
+        self.set_idle(variant);
         self.variants[index].thaw()?;
         let cpu = self.variants[index].cpu();
         let (mut history, mut in_service) = (WarmHistory::default(), Some(Nanoseconds::ZERO));
@@ -91,7 +90,7 @@ impl Block<'_, '_> {
     ) -> Result<WindowFigures, Abort> {
         let place = WindowPlace { kind: WindowKind::WarmUp, point, round: round as u32, position: 0 };
         let load = self.context.shapes[point.index()].closed(Stop::Count(requests));
-        self.cores.look();
+        self.core_latency.sample();
         self.window(index, place, load, None, Vec::new())
     }
 

@@ -1,8 +1,6 @@
-//! Measures the generator against probes whose behaviour is known: errors request by request, punctuality,
-//! ceilings.
+//! Measures the generator against probes whose behaviour is known: errors by request, punctuality, ceilings.
 //!
-//! It starts a probe for each law, applies each shape of load, and passes requests and the probe's record to
-//! the judge. It interprets no law: the probe's record is the truth.
+//! It interprets no law: the probe's record is the truth.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -71,7 +69,6 @@ const VARIANT: VariantId = VariantId(0);
 pub struct Calibration<'a> {
     /// Program and first arguments of a probe; the law's arguments follow.
     pub probe: &'a [String],
-    /// Program and argument of the guardian.
     pub guardian: &'a (std::path::PathBuf, String),
     pub logs: &'a Path,
     /// Requests for each law and shape: 2,000 is the fewest that give a 99th percentile.
@@ -109,7 +106,6 @@ pub enum CalibrateError {
     Mismatch {
         law: String,
         shape: String,
-        /// Good replies.
         requests: usize,
         /// Requests in the probe's record.
         recorded: usize,
@@ -132,9 +128,8 @@ const SHAPES: [Shape; 4] = [
     Shape { name: "open, Poisson", connections: 16, model: Some(Arrivals::Poisson) },
 ];
 
-/// Calibrates the generator on this host. `progress` receives each part's name as it begins.
-///
-/// Errors: [`CalibrateError`]; nothing keeps running then.
+/// Calibrates the generator on this host. `progress` receives each part's name as it begins. After an error
+/// nothing keeps running.
 pub fn generator(
     calibration: &Calibration<'_>,
     progress: &mut dyn FnMut(&str),
@@ -145,7 +140,7 @@ pub fn generator(
     let name = format!("calibrate-{}", std::process::id());
     let lab = Lab::new(&name, Some(Guardian::start(program, verb)?), None)
         .called_off_by(calibration.control.window.clone());
-    let idle = IdleCores::asking(Idle::Polled, Vec::new());
+    let idle = IdleCores::for_load(Idle::Polled, Vec::new());
     if let Some(text) = idle.refused() {
         progress(&text);
     }
@@ -198,7 +193,6 @@ struct GeneratorSession<'a> {
     idle: &'a IdleCores,
 }
 
-/// The load for a fresh probe.
 #[derive(Debug, Clone)]
 struct ProbeLoad<'a> {
     law: &'a str,
@@ -215,7 +209,6 @@ struct Measured {
     occupied: Vec<Nanoseconds>,
 }
 
-/// What is kept of single requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
     Requests,
@@ -224,8 +217,8 @@ enum Keep {
 
 impl GeneratorSession<'_> {
     fn errors(&self, law: &str, mean: Nanoseconds, shape: Shape) -> Result<ErrorCurve, CalibrateError> {
-        // At least a second of requests: otherwise one gap of some milliseconds would exceed what the 99th
-        // percentile allows.
+        // At least a second of requests, since a gap of some milliseconds must stay below the 99th
+        // percentile.
         let second = Nanoseconds::from_secs(1).as_nanos() / (mean + OVERHEAD).as_nanos();
         let stop = Stop::Count(self.calibration.requests.max(second));
         let load = match shape.model {
@@ -293,11 +286,11 @@ impl GeneratorSession<'_> {
         loop {
             // When dropped at the end of an attempt, it suspends this process if that was requested.
             let _engaged = control.engage();
-            self.idle.ask(Idle::Polled);
+            self.idle.set(Idle::Polled);
             let measured = self.measure_once(asked);
             // Idle cores may sleep while this process is suspended.
-            self.idle.ask(Idle::Host);
-            match control.ask() {
+            self.idle.set(Idle::Host);
+            match control.request() {
                 ControlRequest::Suspend => {}
                 ControlRequest::Interrupt => return Err(CalibrateError::Interrupted),
                 ControlRequest::GoOn => return measured,
@@ -305,7 +298,6 @@ impl GeneratorSession<'_> {
         }
     }
 
-    /// Starts a probe and the generator, measures, fetches the probe's record and stops both.
     fn measure_once(&self, asked: &ProbeLoad<'_>) -> Result<Measured, CalibrateError> {
         let probe = self.start(asked.law)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, probe.port()));
@@ -375,7 +367,6 @@ fn open(rate: PerSecond, arrivals: Arrivals, stop: Stop) -> Load {
     Load::Open { flow: Flow::steady(rate, arrivals), queue: QUEUE, end }
 }
 
-/// Fetches 64 bytes repeatedly.
 fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
     let spec = WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(64)]));
     let load = LoadSpec {

@@ -46,8 +46,7 @@ use crate::words::{conditions, factors};
 /// How long the idle host is observed before anything is measured.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// The number of runs into which the budget is divided. Each run has its fewest blocks and rounds, however
-/// long they take.
+/// The number of runs into which the budget is divided; each has its fewest blocks and rounds in any case.
 const RUNS: u64 = 40;
 
 /// One run in this many has a slower copy; the others have two equal variants.
@@ -62,14 +61,11 @@ const DELTA_LEAST: Nanoseconds = Nanoseconds::from_nanos(300);
 /// This many disturbed runs in a row end the calibration.
 const LOST_IN_A_ROW: u32 = 3;
 
-/// The title of a calibration without an experiment.
 pub const BUILT_IN: &str = "built-in probe";
 
-/// What is run beside copies of itself.
 #[derive(Debug, Clone)]
 pub enum CalibrationSubject {
-    /// A probe of ours: one connection, closed load, HTTP/1.1. Holds program and first arguments; the law's
-    /// arguments follow.
+    /// A probe of ours, under closed load on one connection: program and first arguments. The law's follow.
     Probe(Vec<String>),
     /// Variants of an experiment, at one of its points.
     Experiment(Box<Experiment>),
@@ -78,7 +74,6 @@ pub enum CalibrationSubject {
 #[derive(Debug)]
 pub struct CalibrationJob<'a> {
     pub subject: CalibrationSubject,
-    /// A point that the experiment has.
     pub point: PointId,
     /// Time for the whole calibration. At least one run of each kind is made, however long that takes.
     pub budget: Nanoseconds,
@@ -112,9 +107,7 @@ pub enum ReliabilityError {
     Interrupted,
 }
 
-/// Calibrates this host. `progress` receives what is being done.
-///
-/// Errors: [`ReliabilityError`]; nothing keeps running then, and nothing is kept.
+/// Calibrates this host. `progress` receives what is being done. After an error nothing runs or is kept.
 pub fn calibrate(
     job: &CalibrationJob<'_>,
     progress: &mut dyn FnMut(&str),
@@ -191,7 +184,6 @@ fn not_begun(error: PrepareError) -> ReliabilityError {
     called_off(error.into())
 }
 
-/// Whether a run ended because too many of its blocks were disturbed.
 fn is_disturbed(error: &RunError) -> bool {
     match error {
         RunError::Cut { cause, .. } => is_disturbed(cause),
@@ -249,7 +241,7 @@ fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
     experiment
 }
 
-/// Shows each warning of the runs once.
+/// Each is shown once.
 #[derive(Debug, Default)]
 struct Warnings(Vec<String>);
 
@@ -267,7 +259,6 @@ impl Warnings {
     }
 }
 
-/// The runs of one variant.
 #[derive(Debug, Default)]
 struct Watched {
     copies: Vec<CalibrationRun>,
@@ -276,7 +267,6 @@ struct Watched {
     delta: Option<Nanoseconds>,
 }
 
-/// What the runs share.
 struct CalibrationRuns<'a> {
     job: &'a CalibrationJob<'a>,
     options: Options,
@@ -287,12 +277,9 @@ struct CalibrationRuns<'a> {
     began: Timestamp,
 }
 
-/// The second variant of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Other {
-    /// An equal copy.
     Copy,
-    /// A copy slower by this much.
     Slower(Nanoseconds),
 }
 
@@ -350,7 +337,6 @@ impl CalibrationRuns<'_> {
         Ok(())
     }
 
-    /// How much slower a copy is made, once the variant's own median is known.
     fn delta(&self, watched: &Watched) -> Option<Nanoseconds> {
         let median = watched.copies.first()?.figure(Quantity::ResponseP50)?;
         let part = Nanoseconds::from_nanos(median as u64) / DELTA_PART;
@@ -387,13 +373,11 @@ impl CalibrationRuns<'_> {
             Other::Slower(by) => self.truth(by, &record)?,
         };
         drop(writer);
-        // Leftovers are removed with the calibration's folder.
         let _ = std::fs::remove_dir_all(folder.path());
         let _ = std::fs::remove_dir_all(&record);
         Ok((look, truth))
     }
 
-    /// The experiment of one run: the variant as the baseline, and the other variant.
     fn pair(
         &self,
         number: u64,
@@ -438,8 +422,7 @@ impl CalibrationRuns<'_> {
         })
     }
 
-    /// The actual slowdown as the headline shows it. A response grows by just that only where no request
-    /// waits for another.
+    /// The actual slowdown as the headline shows it; known only where no request waits for another.
     fn truth(&self, by: Nanoseconds, record: &Path) -> Result<Option<f64>, ReliabilityError> {
         let headline = self.prepared.experiment.plan.headline;
         let alone = waits_for_itself_alone(&self.prepared.experiment.points[0].load);

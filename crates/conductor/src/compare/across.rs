@@ -20,7 +20,7 @@ use weighbridge_model::sizes::{OverSize, SizeCliff, SizeGuide, SizeJudged};
 use weighbridge_model::summary::{BlockCounts, Cost, Finding, Severity, Summary, VariantSummary};
 use weighbridge_store::{Calibrations, RunFolder};
 
-use crate::compare::{CompareError, compare_variants, cut_down, experiment_of, question_of, trials_of};
+use crate::compare::{CompareError, compare_variants, experiment_of, keep_variants, question_of, trials_of};
 use crate::prepare::environment::identity_of;
 
 struct Stored {
@@ -40,17 +40,14 @@ struct Excerpt {
     summary: Summary,
 }
 
-/// What connects the two runs.
 enum Reference {
-    /// The indices of the common variant in the two runs.
+    /// Indices of the common variant.
     Baseline([usize; 2]),
-    /// The host's deviation from run to run.
     Calibration(Box<HostCalibration>),
 }
 
-/// Compares a variant of `second` with one of `first`. `named` holds their names: none where each run has
-/// only one candidate, one where it is the same in both. `calibrations` is the folder of the hosts'
-/// calibrations.
+/// Compares a variant of `second` with one of `first`. `named` holds no name where each run has one candidate
+/// only, and one name where it is the same in both.
 pub fn compare_runs(
     first: &RunFolder,
     second: &RunFolder,
@@ -119,7 +116,7 @@ impl Stored {
     }
 
     fn excerpt(mut self, kept: &[usize]) -> Excerpt {
-        cut_down(&mut self.experiment, &mut self.trials, kept);
+        keep_variants(&mut self.experiment, &mut self.trials, kept);
         let question = question_of(self.summary, &self.experiment);
         let summary = judge::summarise(&question, &self.trials);
         Excerpt { question, trials: self.trials, summary }
@@ -132,7 +129,6 @@ impl Excerpt {
     }
 }
 
-/// The indices of the named variants.
 fn wanted(runs: &[Stored; 2], named: &[String]) -> Result<[Option<usize>; 2], CompareError> {
     let names = match named {
         [] => return Ok([None, None]),
@@ -143,8 +139,7 @@ fn wanted(runs: &[Stored; 2], named: &[String]) -> Result<[Option<usize>; 2], Co
     Ok([Some(runs[0].find(names[0])?), Some(runs[1].find(names[1])?)])
 }
 
-/// The indices of a variant common to both runs other than the wanted ones; the baselines of both are tried
-/// first.
+/// The indices of a common variant, none of the wanted ones; the baselines of both are tried first.
 fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], String> {
     let [one, two] = runs;
     same_host(one, two)?;
@@ -174,7 +169,6 @@ fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], 
     Err(format!("they share no baseline{why}"))
 }
 
-/// Whether two variants are the same program with the same settings.
 fn same_program(one: &Stored, a: &Variant, two: &Stored, b: &Variant) -> Result<(), &'static str> {
     let plain = |v: &Variant| Variant { name: String::new(), ..v.clone() };
     match (one.digests.get(&a.name), two.digests.get(&b.name)) {
@@ -232,8 +226,8 @@ fn calibration(runs: &[Stored; 2], folder: Option<&Path>) -> Result<HostCalibrat
         .ok_or_else(|| "its calibration had too few runs for a deviation from run to run".to_owned())
 }
 
-/// The indices of the compared variants: those wanted; else the only ones besides the common one, or those of
-/// the one name that both runs have.
+/// The compared variants: those wanted; else the only ones besides the common one, or those of the one name
+/// that both runs have.
 fn choose(
     runs: &[Stored; 2],
     reference: &Reference,
@@ -292,7 +286,6 @@ fn compared(runs: [Stored; 2], places: [usize; 2], reference: &Reference) -> Sum
     summary
 }
 
-/// Time between the starts of two runs.
 fn time_between(runs: &[Stored; 2]) -> Nanoseconds {
     Nanoseconds::from_secs(runs[0].started_unix_s.abs_diff(runs[1].started_unix_s))
 }
@@ -340,7 +333,6 @@ fn note(runs: &[Stored; 2], places: [usize; 2], reference: &Reference) -> Findin
     }
 }
 
-/// A summary without conclusions, and the reason.
 fn not_together(runs: [Stored; 2], reason: &str) -> Summary {
     let [one, two] = runs;
     let (first, second) = (one.summary, two.summary);
@@ -368,9 +360,8 @@ fn named(name: &str, run: &str) -> String {
     format!("{name} ({run})")
 }
 
-/// What each run found over sizes by itself. It gives no advice on the best variant: between two runs that
-/// follows from costs alone. Guide lines are those of the first run, and of the second where its host
-/// differs.
+/// What each run found over sizes by itself, without advice: between two runs, advice follows from costs
+/// only. Guide lines are those of the first run, and of the second where its host differs.
 fn over_size(runs: [&Summary; 2]) -> OverSize {
     let mut over = OverSize::default();
     for run in runs {

@@ -1,5 +1,4 @@
-//! The evidence of a stored run: single windows, block values, histograms. Reads the record and passes it to
-//! the judge; decides nothing.
+//! The evidence of a stored run: single windows, block values, histograms.
 
 use weighbridge_judge as judge;
 use weighbridge_model::evidence::Evidence;

@@ -1,5 +1,4 @@
-//! Stored runs judged again, and two variants of one run compared. [`crate::compare::across`] compares two
-//! runs.
+//! Stored runs judged again, and two variants of one run compared. Two runs are compared in [`across`].
 
 pub mod across;
 pub mod evidence;
@@ -30,9 +29,8 @@ pub enum CompareError {
     NoVariant { run: String, name: String, allowed: String },
 }
 
-/// Compares variant `variant` of a run with its variant `baseline`, with full verdicts since they were
-/// measured together. Variants of different batches are compared through the run's baseline, which was in
-/// both batches.
+/// Compares two variants of a run, with full verdicts since they were measured together. Variants of
+/// different batches are compared through the run's baseline, which was in both batches.
 pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Result<Summary, CompareError> {
     let mut experiment = experiment_of(folder)?;
     let find = |name: &str| {
@@ -51,13 +49,13 @@ pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Re
     let kept = [first, second].map(|index| (VariantId(index as u16), experiment.variants[index].clone()));
     let through = experiment.variants[0].name.clone();
     let ids = kept.each_ref().map(|(id, _)| *id);
-    let (trials, bridge) = beside(trials_of(folder)?, ids, through);
+    let (trials, bridge) = trials_of_pair(trials_of(folder)?, ids, through);
     experiment.variants = kept.map(|(_, variant)| variant).to_vec();
     judged(folder, &experiment, &trials, bridge.as_ref())
 }
 
 /// Keeps only these variants, in this order, and renumbers the trials.
-pub(crate) fn cut_down(experiment: &mut Experiment, trials: &mut Vec<TrialRecord>, kept: &[usize]) {
+pub(crate) fn keep_variants(experiment: &mut Experiment, trials: &mut Vec<TrialRecord>, kept: &[usize]) {
     trials.retain_mut(|trial| {
         let place = kept.iter().position(|index| *index == trial.variant.index());
         if let Some(place) = place {
@@ -71,7 +69,7 @@ pub(crate) fn cut_down(experiment: &mut Experiment, trials: &mut Vec<TrialRecord
 
 /// The trials of two variants, renumbered 0 and 1. Where the variants share batches, only those batches;
 /// otherwise also the trials of the run's baseline, renumbered 2, through which they are compared.
-fn beside(
+fn trials_of_pair(
     mut trials: Vec<TrialRecord>,
     ids: [VariantId; 2],
     through: String,
@@ -123,7 +121,6 @@ fn judged(
     Ok(Summary { calibration, ..summary })
 }
 
-/// The question that a stored run answers, for these of its variants.
 pub(crate) fn question_of(stored: Summary, experiment: &Experiment) -> judge::Question {
     let run = judge::Run {
         title: stored.title,

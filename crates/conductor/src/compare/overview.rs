@@ -1,5 +1,4 @@
-//! A stored run with one row a variant: what `weigh summary` shows. Reads the record and passes it to the
-//! judge.
+//! A stored run with one row a variant: what `weigh summary` shows.
 
 use weighbridge_judge::overview::{SizeBounds, measured};
 use weighbridge_model::experiment::WorkloadSpec;
@@ -19,7 +18,6 @@ pub fn overview(folder: &RunFolder) -> Result<Vec<OverviewRow>, CompareError> {
     Ok(measured(&question, &trials, &summary, &sizes))
 }
 
-/// The smallest and largest size that a workload asks for; `None` where it asks for none.
 fn bounds(workload: &WorkloadSpec) -> Option<SizeBounds> {
     workload.size_range().map(|(min, max)| SizeBounds { min, max })
 }

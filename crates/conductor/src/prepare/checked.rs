@@ -21,7 +21,6 @@ pub const REMOTE_RATE: f64 = 1_000.0;
 /// An experiment without a mistake that can be seen before anything is started.
 #[derive(Debug)]
 pub struct Checked {
-    /// With the hashes of the files that it names.
     pub(crate) experiment: Experiment,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) placement: CorePlacement,
@@ -33,23 +32,23 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Refuses a service that is in no catalogue, a rate that needs permission, an unreadable trace, a value
-    /// missing from the environment, a request that cannot be sent.
+    /// Refuses unknown services, rates that need permission, unreadable files, missing environment variables,
+    /// and requests that cannot be sent.
     pub fn new(experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
-        let checked = Self::again(experiment, options)?;
+        let checked = Self::for_resume(experiment, options)?;
         checked.check(options).map_err(|error| error.without(&checked.secrets))?;
         Ok(checked)
     }
 
     /// The same without the checks, for an experiment that passed them when its run began.
-    pub(crate) fn again(mut experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
+    pub(crate) fn for_resume(mut experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
         let folder = options.experiment_folder.as_deref();
         Ok(Self {
             shapes: shapes::shapes(&mut experiment, folder)?,
             placement: CorePlacement::detect(&experiment, options)?,
             catalog: services::catalog_of(&experiment, folder)?,
             revisions: sources::revisions(&experiment)?,
-            secrets: secrets::of_experiment(&experiment),
+            secrets: secrets::experiment_secrets(&experiment),
             experiment,
         })
     }
@@ -81,7 +80,6 @@ impl Checked {
         Ok(())
     }
 
-    /// Looks up every value of the environment and renders every request.
     fn check_requests(&self) -> Result<(), PrepareError> {
         // Rendering does not depend on the address.
         let anywhere =
@@ -107,8 +105,8 @@ impl Checked {
     }
 }
 
-/// Whether any address of the host is neither loopback, private (RFC 1918, RFC 4193) nor link-local. A host
-/// that cannot be resolved is reported elsewhere.
+/// Whether any address of the host is neither loopback, private (RFC 1918, RFC 4193) nor link-local.
+/// Unresolvable hosts are reported elsewhere.
 pub fn is_public(host: &str, port: u16) -> bool {
     use std::net::IpAddr;
     let public = |address: IpAddr| match address {

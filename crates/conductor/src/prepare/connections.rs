@@ -1,7 +1,4 @@
 //! The open files and local ports that a load's connections need on this host.
-//!
-//! The lab counts and raises limits. This module knows how many connections share a table of files, and how
-//! many an address.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +9,7 @@ use weighbridge_model::experiment::{Experiment, Target};
 use weighbridge_model::plan::Batches;
 
 /// Makes room for the connections of one server, divided among so many threads.
-pub(crate) fn make_for_threads(
+pub(crate) fn ensure_for_threads(
     addresses: &[Endpoint],
     connections: u32,
     threads: u32,
@@ -22,15 +19,14 @@ pub(crate) fn make_for_threads(
     if let Some(address) = addresses.iter().find_map(Endpoint::tcp) {
         check_ports(&address.to_string(), connections)?;
     }
-    make_files(in_one_table(connections, u64::from(threads), threads_have_tables))
+    make_files(connections_per_table(connections, u64::from(threads), threads_have_tables))
 }
 
-fn in_one_table(connections: u64, threads: u64, apart: impl FnOnce() -> bool) -> u64 {
+fn connections_per_table(connections: u64, threads: u64, apart: impl FnOnce() -> bool) -> u64 {
     if threads > 1 && apart() { connections.div_ceil(threads) } else { connections }
 }
 
-/// Whether the kernel gives threads file tables of their own. Only a new thread may ask, hence the trial
-/// thread.
+/// Whether the kernel gives threads file tables of their own. Only a new thread may ask.
 fn threads_have_tables() -> bool {
     let trial = std::thread::spawn(weighbridge_load::own_files);
     trial.join().is_ok_and(|table| table == FileTable::Own)
@@ -44,29 +40,28 @@ pub(crate) fn check(
     for (peer, connections) in by_address(experiment, connect_to) {
         check_ports(&peer, connections)?;
     }
-    check_files(in_all(experiment))
+    check_files(total_connections(experiment))
 }
 
 /// Raises the limit of files for an experiment's connections, which are all in the generator's thread.
-pub(crate) fn make(experiment: &Experiment) -> Result<(), ResourceLimitError> {
-    make_files(in_all(experiment))
+pub(crate) fn raise_limit(experiment: &Experiment) -> Result<(), ResourceLimitError> {
+    make_files(total_connections(experiment))
 }
 
 /// The most connections open at once: those of all variants of a batch at one point.
-fn in_all(experiment: &Experiment) -> u64 {
-    most(experiment) * at_once(experiment)
+fn total_connections(experiment: &Experiment) -> u64 {
+    connections_per_variant(experiment) * variants_at_once(experiment)
 }
 
-fn at_once(experiment: &Experiment) -> u64 {
+fn variants_at_once(experiment: &Experiment) -> u64 {
     Batches::even(experiment.variants.len(), experiment.plan.together as usize).largest() as u64
 }
 
-fn most(experiment: &Experiment) -> u64 {
+fn connections_per_variant(experiment: &Experiment) -> u64 {
     experiment.points.iter().map(|point| u64::from(point.load.connections)).max().unwrap_or(0)
 }
 
-/// The most connections to each address: URL variants may share one, started variants have one each. Unix
-/// sockets need no ports.
+/// The most connections to each address, which URL variants may share. Unix sockets need no ports.
 fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for variant in experiment.variants.iter().filter(|variant| variant.unix.is_none()) {
@@ -76,7 +71,8 @@ fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BT
             _ => format!("variant {}", variant.name),
         };
         let connections = found.entry(peer).or_insert(0);
-        *connections = (*connections + most(experiment)).min(in_all(experiment));
+        *connections =
+            (*connections + connections_per_variant(experiment)).min(total_connections(experiment));
     }
     found
 }
@@ -99,14 +95,14 @@ mod tests {
     #[test]
     fn connections_of_all_variants_stand_in_one_table_and_add_up_by_address() {
         let experiment = experiment("connections = 7", VARIANTS);
-        assert_eq!(in_all(&experiment), 28);
+        assert_eq!(total_connections(&experiment), 28);
         let found = by_address(&experiment, None);
         let found: Vec<_> = found.iter().map(|(peer, count)| (peer.as_str(), *count)).collect();
         assert_eq!(found, [("127.0.0.1:1", 14), ("127.0.0.1:2", 7), ("variant d", 7)]);
         let redirected = by_address(&experiment, Some(&("localhost".to_owned(), 9)));
         assert_eq!(redirected["localhost:9"], 21);
         let pairs = Experiment { plan: PlanRules { together: 2, ..experiment.plan.clone() }, ..experiment };
-        assert_eq!(in_all(&pairs), 14, "batches follow one another");
+        assert_eq!(total_connections(&pairs), 14, "batches follow one another");
         assert_eq!(by_address(&pairs, Some(&("localhost".to_owned(), 9)))["localhost:9"], 14);
     }
 
@@ -119,8 +115,8 @@ mod tests {
 
     #[test]
     fn threads_share_a_table_only_where_they_must() {
-        assert_eq!(in_one_table(10_001, 3, || true), 3_334);
-        assert_eq!(in_one_table(10_001, 3, || false), 10_001);
-        assert_eq!(in_one_table(10_001, 1, || unreachable!("one thread")), 10_001);
+        assert_eq!(connections_per_table(10_001, 3, || true), 3_334);
+        assert_eq!(connections_per_table(10_001, 3, || false), 10_001);
+        assert_eq!(connections_per_table(10_001, 1, || unreachable!("one thread")), 10_001);
     }
 }

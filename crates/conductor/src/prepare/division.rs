@@ -1,9 +1,7 @@
-//! Into how many blocks a run's budget is divided, as an earlier run of the same experiment on this host
-//! advises.
+//! How many blocks a run's budget is divided into, as an earlier run on this host advises.
 //!
 //! The number is fixed before anything is measured, and from another run's data only, so that the interval
-//! over blocks stays exact. What a run learns about its own spread serves the next one. Nothing is searched
-//! where the plan allows one number only.
+//! over blocks stays exact. What a run learns about its own spread serves the next one.
 
 use std::path::Path;
 
@@ -13,8 +11,7 @@ use weighbridge_model::plan::Division;
 use weighbridge_model::summary::{Advice, Spread, Summary};
 use weighbridge_store::RunFolder;
 
-/// The advice of the newest finished run in `out` of the same experiment (`text`, as resolved) on the same
-/// host.
+/// The advice of the newest finished run in `out` of the same experiment (`text`, as resolved) on this host.
 ///
 /// `None` where the plan allows one number only, where a goal decides (Stein's rule), and where that run
 /// advises the fewest blocks, which is the default.
@@ -41,8 +38,7 @@ pub(crate) fn advised_division(
     (blocks != rules.blocks_min).then(|| Division { blocks, run: name() })
 }
 
-/// The blocks advised for the widest headline; where no other number would narrow any, those that the run
-/// had.
+/// The advice for the widest headline; where no other number would narrow any, the run's own number.
 fn advised(summary: &Summary) -> u32 {
     let advice = |spread: &Spread| spread.advice;
     let wider = |a: &Advice, b: &Advice| a.now.get().total_cmp(&b.now.get());

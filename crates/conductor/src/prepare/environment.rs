@@ -20,7 +20,7 @@ use crate::prepare::sources::Revision;
 /// The fact in a host's identity that states how its idle cores waited in a run.
 pub(crate) const IDLE_CORES: &str = "idle cores";
 
-/// `environment.json`: host, toolchains, this program, and every variant's service.
+/// The content of `environment.json`.
 pub(crate) fn environment(
     experiment: &Experiment,
     launch_specs: &[LaunchSpec],
@@ -82,7 +82,7 @@ fn executable(environment: &Environment) -> Option<&str> {
     environment.weigh.as_ref()?.executable_sha256.as_deref()
 }
 
-/// What differs between two environments so that their blocks cannot be combined.
+/// Why blocks of two environments cannot be combined.
 pub(crate) fn changed(before: &Environment, now: &Environment) -> Option<String> {
     let [boot, name] =
         [|host: &HostFacts| host.boot_id.clone(), |host: &HostFacts| host.hostname_sha256.clone()]

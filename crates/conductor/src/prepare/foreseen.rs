@@ -15,9 +15,8 @@ pub fn period_of(variant: &Variant) -> Option<Nanoseconds> {
     limit.max(layers::period(&variant.layers))
 }
 
-/// Why a run will take longer than its budget, where that is known before anything is measured: windows have
-/// the length asked for and hold 20 of the longest period, and there are at least ten rounds of them.
-/// `period` gives each variant's longest time constant.
+/// Why a run will exceed its budget, where windows of the length asked for, or of 20 of the longest period,
+/// in at least ten rounds already do. `period` gives each variant's longest time constant.
 pub fn foreseen(
     experiment: &Experiment,
     batches: &Batches,

@@ -1,5 +1,4 @@
-//! How idle cores wait in a run: in the state with which each variant is measured, and for a few rounds in
-//! the other state.
+//! How idle cores wait in a run: in the state of each variant, and for a few rounds in the other state.
 //!
 //! The lab sets the state; the judge decides whether a cost depends on it.
 
@@ -9,19 +8,17 @@ use weighbridge_lab::host::idle::{IdleError, IdleHold};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::{Idle, IdleWait};
 
-/// The host's idle cores during a run.
 #[derive(Debug)]
 pub(crate) struct IdleCores {
     hold: Option<IdleHold>,
     wait: IdleWait,
-    /// Whether some variant has a state of its own: the experiment then compares the states itself, and no
-    /// idle check is needed.
+    /// Whether a variant has a state of its own: the experiment itself then makes the idle check's
+    /// comparison.
     is_factor: bool,
     is_checking: Cell<bool>,
 }
 
-/// Why idle cores cannot be kept awake where the experiment compares variants with and without it; without
-/// the difference they would be compared with themselves.
+/// Why states that the experiment compares cannot differ here: variants would be compared with themselves.
 pub(crate) fn cannot_be_compared(experiment: &Experiment) -> Option<String> {
     IdleCores::open(experiment).cannot_be_compared()
 }
@@ -35,11 +32,11 @@ impl IdleCores {
     pub fn open(experiment: &Experiment) -> Self {
         let own = experiment.variants.iter().filter_map(|variant| variant.idle);
         let is_factor = own.clone().any(|idle| idle != experiment.plan.idle);
-        Self { is_factor, ..Self::asking(experiment.plan.idle, own.collect()) }
+        Self { is_factor, ..Self::for_load(experiment.plan.idle, own.collect()) }
     }
 
     /// The same for a load that is not compared with another.
-    pub fn asking(idle: Idle, more: Vec<Idle>) -> Self {
+    pub fn for_load(idle: Idle, more: Vec<Idle>) -> Self {
         Self::with(IdleHold::open(), idle, more)
     }
 
@@ -58,7 +55,6 @@ impl IdleCores {
         Self { hold: hold.ok(), wait, is_factor: false, is_checking: Cell::new(false) }
     }
 
-    /// The state asked for, and the actual one.
     pub fn wait(&self) -> &IdleWait {
         &self.wait
     }
@@ -72,18 +68,16 @@ impl IdleCores {
     }
 
     /// Sets the state with which a variant is measured, or the other one during an idle check.
-    pub fn wait_for(&self, variant: &Variant) {
+    pub fn set_for(&self, variant: &Variant) {
         let idle = variant.idle.unwrap_or(self.wait.asked);
-        self.ask(if self.is_checking.get() { idle.other() } else { idle });
+        self.set(if self.is_checking.get() { idle.other() } else { idle });
     }
 
-    /// Sets the state, where the host allows it.
-    pub fn ask(&self, idle: Idle) {
+    pub fn set(&self, idle: Idle) {
         // No kernel is known to refuse on an open descriptor; the host check of the next run would detect it.
         let _ = self.hold.as_ref().map(|hold| hold.ask(idle));
     }
 
-    /// Whether windows can be measured in the other state.
     pub fn can_check(&self) -> bool {
         self.hold.is_some() && !self.is_factor
     }

@@ -9,15 +9,14 @@ use weighbridge_model::experiment::{Program, Target, Url, Variant, expand_enviro
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_workload::Address;
 
-use crate::of_variant::{OfVariant, of_variant};
 use crate::prepare::foreseen;
 use crate::prepare::programs::program_sha256;
 use crate::prepare::sources::{ProgramSource, Revision};
 use crate::tls::{Secured, TlsError, scheme};
+use crate::with_variant::{WithVariant, with_variant};
 
 #[derive(Debug, Clone)]
 pub(crate) enum LaunchSpec {
-    /// A built service of the catalogue.
     Service {
         service: Box<Service>,
         version: Option<String>,
@@ -25,9 +24,15 @@ pub(crate) enum LaunchSpec {
         peer: Option<Box<PeerLaunchSpec>>,
     },
     /// A program of the user, with the digest of the files that its command names.
-    Command { program: Box<Program>, program_source: ProgramSource, hash: Option<String> },
-    /// A server that somebody else runs.
-    Url { address: Address, addresses: Vec<Endpoint> },
+    Command {
+        program: Box<Program>,
+        program_source: ProgramSource,
+        hash: Option<String>,
+    },
+    Url {
+        address: Address,
+        addresses: Vec<Endpoint>,
+    },
 }
 
 /// The built services of a variant; `None` where its program is not from the catalogue.
@@ -40,11 +45,11 @@ pub(crate) struct Services {
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchSpecError {
     #[error(transparent)]
-    Resolve(#[from] OfVariant<ResolveError>),
+    Resolve(#[from] WithVariant<ResolveError>),
     #[error("variant `{variant}`: `{key}` asks for `env:{name}`, which is not set; export it and run again")]
     Environment { variant: String, key: String, name: String },
     #[error(transparent)]
-    Tls(#[from] OfVariant<TlsError>),
+    Tls(#[from] WithVariant<TlsError>),
 }
 
 /// The host's addresses, or the Unix socket in their place.
@@ -56,8 +61,6 @@ pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>,
 }
 
 impl LaunchSpec {
-    /// Determines how to start `variant` from its services, which are built already, or from its program's
-    /// source.
     pub fn new(
         variant: &Variant,
         services: Services,
@@ -76,7 +79,8 @@ impl LaunchSpec {
                 program_source,
             },
             Target::Url(url) => {
-                let addresses = endpoints(url, variant.unix.as_deref()).map_err(of_variant(&variant.name))?;
+                let addresses =
+                    endpoints(url, variant.unix.as_deref()).map_err(with_variant(&variant.name))?;
                 Self::Url {
                     address: Address {
                         authority: url.authority(),
@@ -112,7 +116,6 @@ impl LaunchSpec {
         }
     }
 
-    /// Addresses of a server that we do not start.
     pub fn addresses(&self) -> &[Endpoint] {
         match self {
             Self::Url { addresses, .. } => addresses,
@@ -136,7 +139,6 @@ impl LaunchSpec {
         }
     }
 
-    /// The longest time constant that it declares.
     pub fn period(&self) -> Option<Nanoseconds> {
         match self {
             Self::Service { service, peer, .. } => {
@@ -146,13 +148,11 @@ impl LaunchSpec {
         }
     }
 
-    /// The longest time constant of a variant with this specification, as far as it is known before anything
-    /// is started.
+    /// The longest time constant of such a variant, as far as it is known before anything is started.
     pub fn period_of(&self, variant: &Variant) -> Option<Nanoseconds> {
         self.period().max(foreseen::period_of(variant))
     }
 
-    /// The shortest warm-up, as it declares.
     pub fn warmup(&self) -> Option<Nanoseconds> {
         match self {
             Self::Service { service, peer, .. } => {
@@ -171,7 +171,6 @@ pub(crate) struct PeerLaunchSpec {
 }
 
 impl PeerLaunchSpec {
-    /// Asks a built service for its version and digest.
     pub fn new(service: Service) -> Self {
         let (version, hash) = (service.version().ok(), service.binary_sha256());
         Self { service, version, hash }
@@ -190,7 +189,6 @@ impl PeerLaunchSpec {
         self.service.warmup()
     }
 
-    /// Version and digest, for the environment and for resuming.
     pub fn identity(&self) -> PeerBuild {
         PeerBuild {
             service: self.service.name().to_owned(),
@@ -221,5 +219,5 @@ pub(crate) fn lookup(
 }
 
 pub(crate) fn secured(variant: &Variant) -> Result<Secured, LaunchSpecError> {
-    Ok(Secured::new(variant).map_err(of_variant(&variant.name))?)
+    Ok(Secured::new(variant).map_err(with_variant(&variant.name))?)
 }

@@ -7,14 +7,14 @@ use weighbridge_model::experiment::{Experiment, Limits, Variant};
 use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 
-fn words_of(cores: usize) -> String {
+fn count_in_words(cores: usize) -> String {
     if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") }
 }
 
 /// Refuses limits above what services may use: the machine, and not the limit, would then decide.
 pub(crate) fn check(experiment: &Experiment, placement: &CorePlacement) -> Result<(), PrepareError> {
     let cores = placement.usual().service().len();
-    let words = words_of(cores);
+    let words = count_in_words(cores);
     let whole = memory_total();
     for Variant { name, limits, .. } in &experiment.variants {
         let time = limits.cpu.filter(|limit| limit.cores().get() > cores as f64);
@@ -30,12 +30,11 @@ pub(crate) fn check(experiment: &Experiment, placement: &CorePlacement) -> Resul
     Ok(())
 }
 
-/// Whether this host can limit a variant, where services may use `cores`. Too many cores are not a mistake,
-/// since numbers of cores are a factor by which machines of several sizes are compared: the variant is left
-/// out here.
-pub(crate) fn limitable(limits: Limits, cores: usize) -> Result<(), String> {
+/// Whether this host can limit a variant, where services may use `cores`. Too many cores are no mistake:
+/// experiments compare machines of several sizes, and the variant is left out here.
+pub(crate) fn check_host(limits: Limits, cores: usize) -> Result<(), String> {
     if let Some(count) = limits.cores.filter(|count| *count as usize > cores) {
-        let all = words_of(cores);
+        let all = count_in_words(cores);
         return Err(format!(
             "`cores = {count}` is more than the {all} of this machine that services may use; give it less, or use a machine with more"
         ));

@@ -1,5 +1,4 @@
-//! Prepares a run before anything is started: services are built, variants that cannot run here are left out,
-//! and all of it is recorded. It measures nothing.
+//! Prepares a run: builds services, leaves out variants that cannot run here, and records all of it.
 
 pub(crate) mod checked;
 pub(crate) mod connections;
@@ -44,7 +43,7 @@ use error::PrepareError;
 use idle::IdleCores;
 use launch_spec::{LaunchSpec, Services};
 use plan::{batches, run_plan};
-use services::{find_peer, find_service, of_peer};
+use services::{find_peer, find_service, peer_reason};
 use shapes::Shape;
 use sources::ProgramSources;
 
@@ -56,7 +55,6 @@ pub(crate) struct Prepared {
     pub launch_specs: Vec<LaunchSpec>,
     /// Hidden in everything that is stored or displayed.
     pub secrets: Secrets,
-    /// Which variants run at once.
     pub batches: Batches,
     pub unavailable: Vec<Absent>,
     /// The number of blocks that an earlier run advises, in place of the plan's fewest.
@@ -67,25 +65,22 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// The current environment, without secrets.
     pub fn facts(&self, options: &Options) -> Environment {
         let folder = options.experiment_folder.as_deref();
         let facts = environment::environment(&self.experiment, &self.launch_specs, folder, self.idle.wait());
         environment::without(&self.secrets, facts)
     }
 
-    /// Makes room on this host for the connections of all variants that run at once.
-    pub fn make_room(&self) -> Result<(), PrepareError> {
-        Ok(connections::make(&self.experiment)?)
+    pub fn raise_limits(&self) -> Result<(), PrepareError> {
+        Ok(connections::raise_limit(&self.experiment)?)
     }
 
-    /// Addresses of servers that we do not start.
     pub fn foreign_addresses(&self) -> Vec<Endpoint> {
         self.launch_specs.iter().flat_map(LaunchSpec::addresses).cloned().collect()
     }
 
     /// Writes the experiment, the environment and the plan; returns the environment.
-    pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Environment, WriteError> {
+    pub fn write_files(&mut self, writer: &RunWriter, options: &Options) -> Result<Environment, WriteError> {
         let text = secrets::redacted(&self.experiment).to_toml();
         let facts = self.facts(options);
         self.division = advised_division(&options.out, &text, &facts, &self.experiment.plan);
@@ -99,9 +94,8 @@ impl Prepared {
         Ok(facts)
     }
 
-    /// Leaves out a variant that turned out not to run here; returns the event that reports it.
-    ///
-    /// Errors: where too few variants are left.
+    /// Leaves out a variant that turned out not to run here, and returns the event that reports it. Fails
+    /// where too few are left.
     pub fn leave_out(&mut self, variant: &str, reason: &str) -> Result<Event, PrepareError> {
         let reason = self.secrets.hide(reason).into_owned();
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {
@@ -109,13 +103,13 @@ impl Prepared {
             self.launch_specs.remove(at);
             self.unavailable.push(Absent::new(&variant, reason.clone()));
         }
-        enough(&self.experiment, &self.unavailable)?;
+        check_enough(&self.experiment, &self.unavailable)?;
         self.batches = batches(&self.experiment);
         Ok(Event::Unavailable { variant: variant.to_owned(), reason })
     }
 }
 
-fn enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), PrepareError> {
+fn check_enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), PrepareError> {
     if experiment.variants.is_empty() {
         return Err(PrepareError::NothingLeft(reasons(unavailable)));
     }
@@ -125,7 +119,6 @@ fn enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), Prepare
     Ok(())
 }
 
-/// Builds what the experiment names, and leaves out what cannot run here.
 pub(crate) fn prepare(
     checked: Checked,
     options: &Options,
@@ -149,7 +142,7 @@ pub(crate) fn prepare(
         let usable = built.and_then(|services| host.can_run(&variant).map(|()| services));
         match usable {
             Ok(services) => {
-                let program_source = sources.of_variant(&variant.name);
+                let program_source = sources.get(&variant.name);
                 launch_specs.push(LaunchSpec::new(&redirected(&variant, options), services, program_source)?);
                 kept.push(variant);
             }
@@ -164,7 +157,7 @@ pub(crate) fn prepare(
         return Err(PrepareError::Interrupted);
     }
     experiment.variants = kept;
-    enough(&experiment, &unavailable)?;
+    check_enough(&experiment, &unavailable)?;
     let batches = batches(&experiment);
     let idle = IdleCores::open(&experiment);
     let division = None;
@@ -193,7 +186,7 @@ struct HostChecks {
 
 impl HostChecks {
     fn can_run(&self, variant: &Variant) -> Result<(), String> {
-        limits::limitable(variant.limits, self.cores)?;
+        limits::check_host(variant.limits, self.cores)?;
         let awake = variant.idle.unwrap_or(self.idle) == Idle::Polled;
         match self.no_poll.clone().filter(|_| awake) {
             Some(why) => Err(why),
@@ -202,7 +195,6 @@ impl HostChecks {
     }
 }
 
-/// Builds each service once.
 struct Builder<'a> {
     control: &'a Control,
     catalog: Option<Catalog>,
@@ -220,7 +212,7 @@ impl Builder<'_> {
         let peer = variant.peer.as_ref().map(|peer| (peer, find_peer(peer, catalog)));
         let own = self.build(own)?;
         let peer = peer.map(|(peer, found)| {
-            found.and_then(|service| self.build(service).map_err(|why| of_peer(peer, &why)))
+            found.and_then(|service| self.build(service).map_err(|why| peer_reason(peer, &why)))
         });
         Ok(Services { own: Some(own), peer: peer.transpose()? })
     }

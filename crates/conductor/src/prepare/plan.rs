@@ -52,7 +52,6 @@ pub fn run_plan(experiment: &Experiment, options: &Options, batches: &Batches) -
     }
 }
 
-/// The plan of the whole experiment, which also orders the batches of a block.
 pub(crate) fn whole_plan(experiment: &Experiment) -> Plan {
     Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len())
 }

@@ -23,18 +23,15 @@ const RECENT: Nanoseconds = Nanoseconds::from_secs(2);
 /// Identifies a file's content: any write changes the time of change.
 type State = (u64, u64, u64, i64, i64);
 
-/// Digests computed by this process: variants share programs, and each program is examined before every
-/// block.
+/// Variants share programs, and each program is examined before every block.
 static KNOWN: LazyLock<Mutex<HashMap<State, [u8; 32]>>> = LazyLock::new(Mutex::default);
 
-/// SHA-256, hexadecimal, of this program's own executable.
 pub(crate) fn own_sha256() -> Option<String> {
     digest(Path::new("/proc/self/exe")).map(|digest| hex::encode(&digest))
 }
 
 /// SHA-256, hexadecimal, of the files that a command names: its program (searched in `PATH`) and arguments
-/// that are files, such as a script or an archive. For several files it is the hash of their digests in
-/// order. Paths are relative to `folder`. `None` where no file is named.
+/// that are files, such as a script. Several files are hashed as their digests in order.
 pub(crate) fn program_sha256(argv: &[String], folder: Option<&Path>) -> Option<String> {
     let (program, arguments) = argv.split_first()?;
     let placed = |path: &str| folder.map_or_else(|| PathBuf::from(path), |folder| folder.join(path));
@@ -78,7 +75,6 @@ fn digest(path: &Path) -> Option<[u8; 32]> {
     Some(digest)
 }
 
-/// In nanoseconds since 1970.
 fn changed_at(facts: &Metadata) -> u64 {
     facts.ctime().unsigned_abs() * 1_000_000_000 + facts.ctime_nsec().unsigned_abs()
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use weighbridge_lab::cleanup::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
 
-/// Creates a registry with this name, with a number appended where a dead run left one: in containers every
-/// process may have the same process number.
+/// Creates a registry with this name, or numbered where a dead run left one: in containers every process may
+/// have the same process number.
 pub(crate) fn own_registry(
     base: &Path,
     name: &str,
@@ -25,7 +25,6 @@ pub(crate) fn own_registry(
     made
 }
 
-/// Other runs in progress on this host.
 pub(crate) fn other_runs() -> Vec<String> {
     // An unreadable list causes no warning here; creating this run's registry will report the problem.
     let listed = registry::default_base().and_then(|base| registry::list(&base).ok()).unwrap_or_default();

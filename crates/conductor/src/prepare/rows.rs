@@ -23,7 +23,7 @@ pub enum RowsFileError {
     Rows(#[from] RowsError),
 }
 
-/// Reads all files, relative to `folder` or else the current folder, and writes their hashes into `data`.
+/// Reads all files, relative to `folder`, and writes their hashes into `data`.
 pub(crate) fn read(data: &mut [DataSpec], folder: Option<&Path>) -> Result<Vec<Arc<Rows>>, RowsFileError> {
     let mut all = Vec::new();
     for spec in data {

@@ -10,7 +10,7 @@ use weighbridge_store::scrub::{Secrets, named_values, redact_named};
 const WORD: usize = 4;
 
 /// Values that the workload was given under secret names or from the environment, whole and word by word.
-pub(crate) fn of_workload(
+pub(crate) fn workload_secrets(
     workload: &WorkloadSpec,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<String> {
@@ -53,7 +53,7 @@ impl TextVisitor for Finder<'_> {
 }
 
 /// Collects the secrets in a value: what is read from the environment, the whole value under a secret name
-/// (unless it has placeholders, which then are the secret part), and values after secret names inside it.
+/// (except placeholders, which are filled with the secret later), and values after secret names inside it.
 fn add(name: &str, value: &str, environment: &dyn Fn(&str) -> Option<String>, found: &mut Vec<String>) {
     let variables = environment_names(value);
     found.extend(variables.iter().filter_map(|variable| environment(variable)));
@@ -63,12 +63,11 @@ fn add(name: &str, value: &str, environment: &dyn Fn(&str) -> Option<String>, fo
     found.extend(named_values(value));
 }
 
-/// The secrets of a whole experiment: its workloads, its variants' environments, commands and addresses, its
-/// hooks.
-pub(crate) fn of_experiment(experiment: &Experiment) -> Secrets {
+/// Includes variants' environments, commands and addresses, and hooks.
+pub(crate) fn experiment_secrets(experiment: &Experiment) -> Secrets {
     let environment = &|name: &str| std::env::var(name).ok();
     let mut found: Vec<String> =
-        experiment.points.iter().flat_map(|point| of_workload(&point.workload, environment)).collect();
+        experiment.points.iter().flat_map(|point| workload_secrets(&point.workload, environment)).collect();
     for variant in &experiment.variants {
         let peers = variant.peer.iter().flat_map(|peer| &peer.env);
         let all = variant.env.iter().chain(peers);
@@ -153,7 +152,6 @@ impl TextVisitor for Redactor {
     }
 }
 
-/// Redacts values after secret names in a text.
 fn hide_named(text: &mut String) {
     if let Some(hidden) = redact_named(text.as_bytes()) {
         *text = String::from_utf8_lossy(&hidden).into_owned();
@@ -186,10 +184,10 @@ mod tests {
         let source = DescriptorSource::Reflection;
         let spec = WorkloadSpec::Grpc(GrpcSpec { source, calls: vec![call], equal: Equality::Status });
         let environment = |name: &str| (name == "ID").then(|| "swordfish".to_owned());
-        assert_eq!(of_workload(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
+        assert_eq!(workload_secrets(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
         let setup = RespSetup { password: Some("pass".to_owned()), ..RespSetup::default() };
         let spec =
             WorkloadSpec::Commands(CommandsSpec { commands: Vec::new(), equal: Equality::Status, setup });
-        assert_eq!(of_workload(&spec, &environment), ["pass"]);
+        assert_eq!(workload_secrets(&spec, &environment), ["pass"]);
     }
 }

@@ -1,5 +1,4 @@
-//! Services of the catalogue that an experiment names: looked up before anything starts, and checked for
-//! whether they can be used here.
+//! Services of the catalogue that an experiment names, looked up before anything starts.
 //!
 //! A name that is in no catalogue is a mistake of the file and refused. A variant whose service exists but
 //! cannot be used here is left out.
@@ -24,7 +23,6 @@ pub struct NameError {
     pub source: Box<CatalogError>,
 }
 
-/// A key of a variant that names a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     Service,
@@ -48,8 +46,7 @@ fn named(variant: &Variant) -> impl Iterator<Item = (Key, &str)> {
     own.into_iter().chain(variant.peer.as_ref().map(|peer| (Key::Peer, peer.service.as_str())))
 }
 
-/// The catalogue of an experiment in `folder`, which has every service that is named; `None` where none is
-/// named.
+/// The catalogue, which has every service that is named; `None` where none is named.
 pub(crate) fn catalog_of(
     experiment: &Experiment,
     folder: Option<&Path>,
@@ -92,7 +89,6 @@ pub(crate) fn find_service(
     Ok(service)
 }
 
-/// Looks up a variant's peer, or says why it cannot be used here.
 pub(crate) fn find_peer(peer: &Peer, catalog: &Catalog) -> Result<Service, String> {
     let found = || -> Result<Service, String> {
         let service = catalog.get(&peer.service).map_err(|error| error.to_string())?;
@@ -100,10 +96,10 @@ pub(crate) fn find_peer(peer: &Peer, catalog: &Catalog) -> Result<Service, Strin
         service.probe().map_err(|error| error.to_string())?;
         Ok(service)
     };
-    found().map_err(|why| of_peer(peer, &why))
+    found().map_err(|why| peer_reason(peer, &why))
 }
 
-pub(crate) fn of_peer(peer: &Peer, why: &str) -> String {
+pub(crate) fn peer_reason(peer: &Peer, why: &str) -> String {
     format!("its peer `{}`: {why}", peer.service)
 }
 

@@ -1,7 +1,7 @@
 //! Turns the load that an experiment asks for into the load of one window.
 //!
-//! Traces are read here, once, before anything is started. Loads that windows cannot measure are refused with
-//! a remedy: a profile that the budget does not cover, sessions that never all end.
+//! Loads that windows cannot measure are refused with a remedy: a profile that the budget does not cover,
+//! sessions that never all end.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::prepare::rows::{self, RowsFileError};
 
 /// Longest mean time, in seconds, between moments without any session, as far as think times alone decide it.
 /// A window ends at such a moment.
-const DESERTED_WITHIN: f64 = 1.0;
+const EMPTY_WITHIN_S: f64 = 1.0;
 
 /// Largest trace file, in bytes.
 const TRACE_BYTES: u64 = 1 << 30;
@@ -44,20 +44,11 @@ pub enum ShapeError {
     #[error(
         "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
     )]
-    Budget {
-        length: Nanoseconds,
-        /// The fewest blocks.
-        blocks: u32,
-        needed: Nanoseconds,
-        budget: Nanoseconds,
-    },
+    Budget { length: Nanoseconds, blocks: u32, needed: Nanoseconds, budget: Nanoseconds },
     #[error(
         "about {present:.1} sessions think at any moment, so a window would hardly ever find the system empty and end; lower `sessions`, `length` or `think`, or load one URL with `weigh load`"
     )]
-    NeverDeserted {
-        /// Mean number of sessions that think.
-        present: f64,
-    },
+    EndlessSessions { present: f64 },
 }
 
 /// A load, ready to be cut into windows.
@@ -70,9 +61,7 @@ pub struct Shape {
     think: Think,
     /// Mean requests of the workload's own sessions.
     own_length: f64,
-    /// The hash of the trace's file.
     sha256: Option<String>,
-    /// In the order of the workload's data files.
     rows: Vec<Arc<Rows>>,
 }
 
@@ -91,7 +80,7 @@ impl Slice {
 }
 
 impl Shape {
-    /// Reads the trace that the load names, relative to `folder` or else the current folder.
+    /// Reads the trace that the load names, relative to `folder`.
     pub fn new(load: &LoadSpec, folder: Option<&Path>) -> Result<Self, ShapeError> {
         let mut sha256 = None;
         let source = match load.model.flow() {
@@ -112,8 +101,7 @@ impl Shape {
         Ok(Self { source, length, think: load.think, own_length: 1.0, sha256, rows: Vec::new() })
     }
 
-    /// Matches the operations in a trace's lines with those of the workload, and notes the length of its
-    /// sessions.
+    /// Looks up the operations that a trace names in the workload, and notes the length of its sessions.
     pub fn resolve(&mut self, load: &LoadSpec, workload: &WorkloadSpec) -> Result<(), ShapeError> {
         if let (Some(Source::Trace { trace, .. }), Some(FlowSpec::Trace(spec))) =
             (&mut self.source, load.model.flow())
@@ -138,7 +126,6 @@ impl Shape {
         }
     }
 
-    /// The rows of the workload's data files, in their order.
     pub(crate) fn rows(&self) -> &[Arc<Rows>] {
         &self.rows
     }
@@ -161,14 +148,14 @@ impl Shape {
     }
 
     /// The default duration of a load: one passage of steps, a ramp or a trace.
-    pub fn own_end(&self) -> Option<Nanoseconds> {
+    pub fn default_duration(&self) -> Option<Nanoseconds> {
         match self.source.as_ref()? {
             Source::Law { profile, .. } => profile.length().filter(|_| profile.ends()),
             Source::Trace { .. } => self.passage(),
         }
     }
 
-    /// Closed load for warming up: with think time where the load is closed, so that its pace is that of the
+    /// Closed load for warming up, with the think time of closed load so that the pace is that of the
     /// windows.
     pub(crate) fn closed(&self, stop: Stop) -> Load {
         match (&self.source, self.think) {
@@ -198,7 +185,7 @@ impl Shape {
         })
     }
 
-    /// How many windows of this length, which is [`fitted`](Self::fitted), one passage has.
+    /// How many windows of a [`fitted`](Self::fitted) length one passage has.
     pub(crate) fn slices(&self, window: Nanoseconds) -> u32 {
         let Some(passage) = self.passage() else { return 1 };
         ((passage.as_nanos() as f64 / window.as_nanos().max(1) as f64).round() as u32).max(1)
@@ -220,7 +207,7 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
     Ok((Trace::parse(&spec.file, &text)?, found))
 }
 
-/// Reads the shapes of all points, and writes the hashes of their traces and data files into the experiment.
+/// Also writes the hashes of traces and data files into the experiment.
 pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Result<Vec<Shape>, ShapeError> {
     let mut shapes = Vec::new();
     for point in &mut experiment.points {
@@ -237,7 +224,6 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
     Ok(shapes)
 }
 
-/// Refuses loads that windows cannot measure.
 pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result<(), ShapeError> {
     let rules = &experiment.plan;
     let batches = Batches::even(experiment.variants.len(), rules.together as usize);
@@ -247,15 +233,14 @@ pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result
     let mut longest = Nanoseconds::ZERO;
     for (id, shape) in (0..).map(PointId).zip(shapes) {
         let windows: u64 = match rules.pairing {
-            // Both variants go through it at the same time.
             PairingChoice::Duet => 1,
             _ => plans.iter().map(|plan| plan.round(0, id, 0).len() as u64).sum(),
         };
         let passage = shape.passage().unwrap_or_default();
         needed += passage * windows * u64::from(rules.blocks_min);
         longest = longest.max(passage);
-        if let Some(present) = shape.never_deserted() {
-            return Err(ShapeError::NeverDeserted { present });
+        if let Some(present) = shape.endless_sessions() {
+            return Err(ShapeError::EndlessSessions { present });
         }
     }
     if needed > rules.budget {
@@ -266,13 +251,12 @@ pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result
 }
 
 impl Shape {
-    /// The mean number of sessions that think, where it is so high that windows would not end. Sessions that
-    /// only think are an M/G/∞ queue: with a mean of ρ sessions its busy period lasts (e^ρ − 1)/λ (Takács
-    /// 1962).
-    fn never_deserted(&self) -> Option<f64> {
+    /// The mean number of thinking sessions, where windows would not end. Sessions that only think are an
+    /// M/G/∞ queue: with a mean of ρ sessions its busy period lasts (e^ρ − 1)/λ (Takács 1962).
+    fn endless_sessions(&self) -> Option<f64> {
         let (_, rate) = (self.length?, self.arrival_rate()?);
         let present = rate * (self.mean_length() - 1.0) * self.think.mean().as_secs_f64();
-        (present.exp_m1() / rate > DESERTED_WITHIN).then_some(present)
+        (present.exp_m1() / rate > EMPTY_WITHIN_S).then_some(present)
     }
 }
 
@@ -302,7 +286,7 @@ mod tests {
 
     #[test]
     fn sessions_that_never_all_end_are_refused() {
-        let sessions = |load: &str| shape(&format!("model = \"partly-open\"\n{load}")).never_deserted();
+        let sessions = |load: &str| shape(&format!("model = \"partly-open\"\n{load}")).endless_sessions();
         assert_eq!(sessions("sessions = 50\nlength = 10"), None);
         assert_eq!(sessions("sessions = 50\nlength = 10\nthink = \"1ms\""), None);
         let present = sessions("sessions = 50\nlength = 10\nthink = \"100ms\"").expect("too many");

@@ -1,8 +1,8 @@
 //! Where the user's programs come from: revisions that are checked out, builds, folders.
 //!
 //! Revisions are looked up before anything is made, so that a wrong name costs nothing. Worktrees last as
-//! long as the `ProgramSources`. The user's own working tree changes only by builds in it that the experiment
-//! asks for.
+//! long as the `ProgramSources`. The user's own working tree changes only by builds that the experiment asks
+//! for.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -23,14 +23,14 @@ use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
 
-use crate::of_variant::{OfVariant, of_variant};
 use crate::options::Options;
 use crate::prepare::registry::own_registry;
+use crate::with_variant::{WithVariant, with_variant};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     #[error(transparent)]
-    Checkout(#[from] OfVariant<CheckoutError>),
+    Checkout(#[from] WithVariant<CheckoutError>),
     #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
     NoFolder {
         variant: String,
@@ -39,14 +39,7 @@ pub enum SourceError {
         revision: Option<String>,
     },
     #[error("variant `{variant}`: its build (`{command}`) ended with {status}{}; the whole log: `{}`", excerpt(.output), log.display())]
-    Build {
-        variant: String,
-        command: String,
-        status: ExitStatus,
-        /// The last lines.
-        output: Vec<String>,
-        log: PathBuf,
-    },
+    Build { variant: String, command: String, status: ExitStatus, output: Vec<String>, log: PathBuf },
     #[error("variant `{variant}`: its build (`{command}`) could not be run in `{}`: {source}", folder.display())]
     NotRun { variant: String, command: String, folder: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -76,16 +69,14 @@ pub(crate) struct Revision {
 }
 
 impl Revision {
-    /// For `environment.json`.
     pub fn built(&self) -> BuiltRevision {
         BuiltRevision { commit: self.commit.hash().to_owned(), uncommitted_files: self.changes }
     }
 }
 
-/// The revisions that an experiment's programs ask for, by variant, each with its repository.
+/// By variant, each with its repository.
 pub(crate) type Revisions = HashMap<String, (Repository, Revision)>;
 
-/// The sources of all programs of an experiment.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramSources {
     /// By the variant's name.
@@ -98,9 +89,7 @@ pub(crate) struct ProgramSources {
 
 impl ProgramSources {
     /// Checks out and builds what the experiment's programs ask for, and replaces their revisions by full
-    /// hashes.
-    ///
-    /// Errors: [`SourceError`]; nothing is left then but the log of a failed build.
+    /// hashes. After an error only the log of a failed build is left.
     pub fn prepare(
         experiment: &mut Experiment,
         revisions: &Revisions,
@@ -128,7 +117,7 @@ impl ProgramSources {
         Ok(Self { by_variant, _checkouts: preparer.checkouts, logs: preparer.logs })
     }
 
-    pub fn of_variant(&self, variant: &str) -> ProgramSource {
+    pub fn get(&self, variant: &str) -> ProgramSource {
         self.by_variant.get(variant).cloned().unwrap_or_default()
     }
 
@@ -156,14 +145,13 @@ fn programs(experiment: &Experiment) -> impl Iterator<Item = (&str, &Program)> {
     })
 }
 
-/// Looks up the revisions that the experiment's programs ask for in the repository of the current folder.
-/// Changes nothing.
+/// Looks up the revisions that programs ask for in the current folder's repository. Changes nothing.
 pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, SourceError> {
     let mut found = HashMap::new();
     let mut repository: Option<Repository> = None;
     for (name, program) in programs(experiment) {
         let Some(text) = &program.revision else { continue };
-        let failed = of_variant(name);
+        let failed = with_variant(name);
         let repository = match &repository {
             Some(known) => known.clone(),
             None => repository.insert(Repository::around(Path::new(".")).map_err(failed)?).clone(),
@@ -193,7 +181,6 @@ pub struct NamedRevision {
     pub uncommitted_files: Option<usize>,
 }
 
-/// Looks up revisions in the current folder's repository.
 pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError> {
     let repository = Repository::around(Path::new("."))?;
     let look = |asked: &String| {
@@ -226,11 +213,9 @@ fn tracker(
     Ok(Arc::clone(known.insert(Arc::new(CleanupTracker::new(Some(guardian), registry)))))
 }
 
-/// Prepares one source after another.
 struct SourcePreparer<'a> {
     options: &'a Options,
     say: &'a mut dyn FnMut(Event),
-    /// Tracks worktrees and builds.
     tracker: Option<Arc<CleanupTracker>>,
     checkouts: Option<Checkouts>,
     /// Folder and command of each finished build.
@@ -276,7 +261,7 @@ impl SourcePreparer<'_> {
         repository: &Repository,
         commit: &Commit,
     ) -> Result<PathBuf, SourceError> {
-        let failed = of_variant(variant);
+        let failed = with_variant(variant);
         let checkouts = match &mut self.checkouts {
             Some(checkouts) => checkouts,
             None => {

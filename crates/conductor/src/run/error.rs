@@ -15,7 +15,6 @@ use crate::block::client::ClientError;
 use crate::hooks::HookError;
 use crate::prepare::error::PrepareError;
 
-/// Why a run did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("interrupted; {}, go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]

@@ -1,5 +1,4 @@
-//! A whole run: a checked experiment is prepared and measured, block after block; or an interrupted run is
-//! resumed.
+//! A whole run: a checked experiment is prepared and measured; or an interrupted run is resumed.
 
 mod error;
 pub(crate) mod question;
@@ -20,12 +19,12 @@ use weighbridge_store::{RunFolder, RunWriter};
 
 use crate::block::BlockError;
 use crate::clock::utc_now;
-use crate::of_variant::OfVariant;
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::prepare;
 use crate::run::run_loop::{RunFiles, measure};
 use crate::variant::VariantError;
+use crate::with_variant::WithVariant;
 
 pub use error::RunError;
 pub use resume::resume;
@@ -34,25 +33,23 @@ pub use verify::verify;
 #[derive(Debug)]
 pub struct Finished {
     pub summary: Summary,
-    /// The data of charts.
     pub detail: Detail,
     pub environment: Environment,
     pub folder: RunFolder,
 }
 
-/// Carries out an experiment. `sink` receives every event as it happens.
-///
-/// Errors: [`RunError`]; the complete blocks measured before it are in the run folder.
+/// Carries out an experiment. `sink` receives every event as it happens. After an error, the complete blocks
+/// are in the run folder.
 pub fn run(
     checked: Checked,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
     let secrets = checked.secrets.clone();
-    carried_out(checked, options, sink).map_err(|error| error.without(&secrets))
+    execute(checked, options, sink).map_err(|error| error.without(&secrets))
 }
 
-fn carried_out(
+fn execute(
     checked: Checked,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
@@ -60,7 +57,7 @@ fn carried_out(
     let mut prepared = prepare(checked, options, sink)?;
     let started = utc_now();
     let mut writer = RunWriter::create(&options.out, &prepared.experiment.title, started)?;
-    let mut facts = prepared.write_down(&writer, options)?;
+    let mut facts = prepared.write_files(&writer, options)?;
     let logs = writer.folder().path().join("logs");
     prepared
         .sources
@@ -70,7 +67,7 @@ fn carried_out(
         let files = RunFiles { writer: &mut writer, started, facts };
         match measure(&prepared, options, files, Vec::new(), sink) {
             // Until a block is stored, variants may still be left out.
-            Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer(OfVariant {
+            Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer(WithVariant {
                 variant,
                 source,
             }))))
@@ -81,19 +78,18 @@ fn carried_out(
                 let timed = TimedEvent { at: Nanoseconds::ZERO, event };
                 sink(&timed);
                 writer.append_event(&timed)?;
-                facts = prepared.write_down(&writer, options)?;
+                facts = prepared.write_files(&writer, options)?;
             }
             other => break other,
         }
     };
-    // A layer that was installed only partly was not removed with its variant, and its logs were not
-    // scrubbed.
+    // A partly installed layer was not removed with its variant, and its logs were not scrubbed.
     hide_in_logs(&logs, &prepared.secrets);
     measured
 }
 
-/// Hides secrets in logs, and in the configurations in folders beside them, that an aborted run left
-/// unscrubbed. A file that cannot be rewritten is removed.
+/// Hides secrets in logs and layers' configurations that an aborted run left unscrubbed. A file that cannot
+/// be rewritten is removed.
 fn hide_in_logs(logs: &Path, secrets: &Secrets) {
     let Ok(entries) = std::fs::read_dir(logs) else { return };
     for entry in entries.flatten() {

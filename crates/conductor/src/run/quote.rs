@@ -1,6 +1,4 @@
-//! Quotes the host's calibration in a run's summary.
-//!
-//! An unreadable calibration counts as none: no run fails because of it.
+//! Quotes the host's calibration in a run's summary. An unreadable one counts as none: no run fails for it.
 
 use std::path::Path;
 
@@ -16,8 +14,6 @@ use weighbridge_store::Calibrations;
 use crate::clock::utc_now;
 use crate::prepare::environment::{IDLE_CORES, identity_of};
 
-/// The quote for a run of `title` with these trials, on the host of `facts`; `None` where that host has no
-/// calibration.
 pub(crate) fn quoted(
     folder: Option<&Path>,
     title: &str,
@@ -31,7 +27,6 @@ pub(crate) fn quoted(
     Some(quote(&calibration, headline, measured_time(trials), &host, now))
 }
 
-/// The stored calibration of this host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredCalibration {
     Nothing,
@@ -50,7 +45,6 @@ pub enum StoredCalibration {
     },
 }
 
-/// Looks for a calibration of this host. An unreadable one counts as absent.
 pub fn kept(folder: Option<&Path>) -> StoredCalibration {
     let Some(store) = folder.map(Calibrations::at) else { return StoredCalibration::Nothing };
     let host = identity(&facts::read(), None);

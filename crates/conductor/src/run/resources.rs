@@ -1,5 +1,4 @@
-//! Resources that a run holds from its first block to its last: the lab with its guardian and registry, and
-//! the generators.
+//! Resources of a run from its first block to its last: the lab with guardian and registry, the generators.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use weighbridge_model::pairing::PairingChoice;
 use weighbridge_workload::service_data;
 
 use crate::block::BlockContext;
-use crate::block::batch::{Batch, BatchRunner, rule_of_batch};
+use crate::block::batch::{Batch, BatchRunner, batch_rule};
 use crate::block::client::Clients;
 use crate::options::Options;
 use crate::prepare::Prepared;
@@ -35,8 +34,7 @@ pub(super) struct RunResources {
 }
 
 impl RunResources {
-    /// Opens what `prepared` needs. Guardian and registry entry are made only where programs of ours are
-    /// started.
+    /// Guardian and registry entry are made only where programs of ours are started.
     pub fn open(name: &str, prepared: &Prepared, options: &Options, logs: &Path) -> Result<Self, RunError> {
         let (program, verb) = &options.guardian;
         let ours = prepared.launch_specs.iter().any(LaunchSpec::is_ours);
@@ -63,8 +61,7 @@ impl RunResources {
         Ok(Self { lab, clients, logs: logs.to_owned(), data })
     }
 
-    /// The contexts of all batches. `watch` gives the memory watch for the first block of a batch of this
-    /// size.
+    /// `watch` gives the memory watch of a batch of this size.
     pub fn batch_runner<'b>(
         &'b self,
         prepared: &'b Prepared,
@@ -74,7 +71,7 @@ impl RunResources {
         watch: impl Fn(usize) -> Option<MemoryWatch>,
     ) -> BatchRunner<'b> {
         let experiment = &prepared.experiment;
-        let of_batch = rule_of_batch(rule, batches.len() as u32);
+        let of_batch = batch_rule(rule, batches.len() as u32);
         let context = |batch: &'b Batch| BlockContext {
             experiment: &batch.experiment,
             shapes: &prepared.shapes,
@@ -106,15 +103,13 @@ impl RunResources {
         }
     }
 
-    /// Stops the generators and everything the lab still holds.
     pub fn close(self) -> Result<(), CleanupTrackerError> {
         drop(self.clients);
         self.lab.close().map(drop)
     }
 }
 
-/// Writes the workload's files for services, where a service of the catalogue is started. One trial of a
-/// service covers all points, so it gets the files of the first.
+/// One trial of a service covers all points, so it gets the workload files of the first.
 fn data_for_services(prepared: &Prepared, logs: &Path) -> Result<Option<DataFolder>, RunError> {
     if !prepared.launch_specs.iter().any(|spec| matches!(spec, LaunchSpec::Service { .. })) {
         return Ok(None);

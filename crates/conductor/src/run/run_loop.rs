@@ -1,7 +1,6 @@
-//! The main loop of a run: opens lab and generator, measures block after block until the judge says stop, and
-//! records them.
+//! The main loop of a run: measures block after block until the judge says stop, and records them.
 //!
-//! It makes no decision about figures, length or number of measurements: those are the judge's steps.
+//! It makes no decision about figures, or about the length or number of measurements.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -50,7 +49,6 @@ pub(crate) struct RunFiles<'a> {
     pub facts: Environment,
 }
 
-/// Measures blocks until the judge says stop, then judges the run.
 pub(crate) fn measure(
     prepared: &Prepared,
     options: &Options,
@@ -58,7 +56,7 @@ pub(crate) fn measure(
     done: Vec<TrialRecord>,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
-    prepared.make_room()?;
+    prepared.raise_limits()?;
     // Services are pinned when they start; our own threads must stay off their cores.
     let _pinned = Pinned::current_thread(prepared.placement.own())?;
     let RunFiles { writer, started, facts } = files;
@@ -66,10 +64,10 @@ pub(crate) fn measure(
         prepared,
         options,
         batches: prepared.batches.clone(),
-        question: asked(prepared, &folder_name(writer.folder()), started, options.quick, &facts),
+        question: question_for(prepared, &folder_name(writer.folder()), started, options.quick, &facts),
         warned: BTreeSet::new(),
         void_before: judge::records::Records::new(&done).void.len() as u32,
-        times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
+        times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::from_trials).collect(),
         trials: done,
         began: monotonic_now(),
         writer,
@@ -89,7 +87,7 @@ pub(crate) fn measure(
     }
 }
 
-fn asked(
+fn question_for(
     prepared: &Prepared,
     name: &str,
     started: UtcTime,
@@ -144,7 +142,6 @@ struct RunLoop<'a> {
     batches: Batches,
     question: judge::Question,
     trials: Vec<TrialRecord>,
-    /// Warnings already emitted.
     warned: BTreeSet<String>,
     /// Void blocks from before this process resumed the run.
     void_before: u32,
@@ -155,7 +152,7 @@ struct RunLoop<'a> {
 }
 
 impl RunLoop<'_> {
-    fn say(&mut self, event: Event) -> Result<(), RunError> {
+    fn emit(&mut self, event: Event) -> Result<(), RunError> {
         let event = without_secrets(event, &self.prepared.secrets);
         if let Event::Warning { text } = &event {
             // Each warning is emitted once; the limit bounds a server that returns a new text each time.
@@ -181,7 +178,7 @@ impl RunLoop<'_> {
             headline: Some(plan.headline),
         };
         // An unwritable folder will fail the first block, before anything is lost.
-        let _ = self.say(event);
+        let _ = self.emit(event);
         if self.batches.count() > 1 {
             let reason = match self.batches.largest() {
                 largest if largest <= plan.together as usize => {
@@ -193,31 +190,29 @@ impl RunLoop<'_> {
                 }
                 _ => "as the run was planned".to_owned(),
             };
-            let _ = self.say_batches(reason);
+            let _ = self.emit_batches(reason);
         }
         if let Some(text) = self.prepared.idle.refused() {
-            let _ = self.say(Event::Warning { text });
+            let _ = self.emit(Event::Warning { text });
         }
-        self.tell_foreseen();
+        self.warn_over_budget();
     }
 
-    /// Warns at the beginning about a budget that cannot be kept.
-    fn tell_foreseen(&mut self) {
+    fn warn_over_budget(&mut self) {
         let Prepared { experiment, launch_specs, .. } = self.prepared;
         let place = |variant: &Variant| experiment.variants.iter().position(|own| own.name == variant.name);
         let period = |variant: &Variant| launch_specs.get(place(variant)?)?.period_of(variant);
         if let Some(text) = foreseen(experiment, &self.batches, period) {
-            let _ = self.say(Event::Warning { text });
+            let _ = self.emit(Event::Warning { text });
         }
     }
 
-    fn say_batches(&mut self, reason: String) -> Result<(), RunError> {
+    fn emit_batches(&mut self, reason: String) -> Result<(), RunError> {
         let name = |id: &VariantId| self.prepared.experiment.variants[id.index()].name.clone();
         let batches = self.batches.iter().map(|members| members.iter().map(name).collect()).collect();
-        self.say(Event::Batches { batches, reason })
+        self.emit(Event::Batches { batches, reason })
     }
 
-    /// Makes smaller batches, from the first block on.
     fn make_batches(&mut self, together: usize, reason: String) -> Result<(), RunError> {
         self.batches = Batches::even(self.prepared.experiment.variants.len(), together);
         let mut plan = self.writer.folder().plan()?;
@@ -226,13 +221,13 @@ impl RunLoop<'_> {
             plan.first_block = first_block(&self.prepared.experiment, &self.batches);
         }
         self.writer.write_plan(&plan)?;
-        self.say_batches(reason)
+        self.emit_batches(reason)
     }
 
     fn carry_out(&mut self) -> Result<(), RunError> {
         for other in other_runs() {
             let text = format!("run `{other}` is under way too: each disturbs the other's figures");
-            self.say(Event::Warning { text })?;
+            self.emit(Event::Warning { text })?;
         }
         let (prepared, control) = (self.prepared, &self.options.control);
         let resources =
@@ -247,20 +242,20 @@ impl RunLoop<'_> {
         let mut blocks = self.question.blocks;
         if let Some(Division { blocks: advised, run }) = prepared.division.clone() {
             blocks.min = advised;
-            self.say(Event::Divided { blocks: advised, run })?;
+            self.emit(Event::Divided { blocks: advised, run })?;
         }
         let measured = self.options.measured_budget;
         let budget = if measured { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
-        let outcome = self.in_batches(&resources, BlockRule { blocks, until: plan.until, budget });
+        let outcome = self.measure_blocks(&resources, BlockRule { blocks, until: plan.until, budget });
         match (outcome, resources.close()) {
-            (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),
+            (Ok(()), Err(error)) => self.emit(Event::Warning { text: error.to_string() }),
             (outcome, _) => outcome,
         }
     }
 
-    /// Measures all blocks. Where the first block shows that memory holds fewer variants at once, it starts
-    /// again in smaller batches.
-    fn in_batches(&mut self, resources: &RunResources, rule: BlockRule) -> Result<(), RunError> {
+    /// Where the first block shows that memory holds fewer variants at once, it starts again in smaller
+    /// batches.
+    fn measure_blocks(&mut self, resources: &RunResources, rule: BlockRule) -> Result<(), RunError> {
         let (prepared, options) = (self.prepared, self.options);
         loop {
             let batches = Batch::all(&prepared.experiment, &prepared.launch_specs, &self.batches);
@@ -268,7 +263,7 @@ impl RunLoop<'_> {
             let runner = resources.batch_runner(prepared, &batches, options, rule, |size| {
                 fresh.then(|| MemoryWatch::new(size))
             });
-            match self.blocks(&runner) {
+            match self.run_blocks(&runner) {
                 Err(RunError::Block(BlockError::RunningVariant(
                     crowded @ VariantError::Crowded { together, .. },
                 ))) => {
@@ -279,12 +274,11 @@ impl RunLoop<'_> {
         }
     }
 
-    fn blocks(&mut self, runner: &BatchRunner<'_>) -> Result<(), RunError> {
+    fn run_blocks(&mut self, runner: &BatchRunner<'_>) -> Result<(), RunError> {
         loop {
             let logs = self.log_ratios();
             let (used, void, reason) = self.counts();
-            // What disturbed the run before it was resumed may be over: void blocks from then do not end it
-            // now.
+            // The disturbance may be over: void blocks from before the run was resumed do not end it.
             let void = void - self.void_before;
             let history = self.history(used, void, &logs);
             let of = match runner.rule.next(&history) {
@@ -296,12 +290,12 @@ impl RunLoop<'_> {
                 return Err(RunError::Block(BlockError::Interrupted));
             }
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-            self.say(Event::BlockStarted { block: number, of })?;
+            self.emit(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
             let (pairings, windows) = self.prior();
             let prior = PriorDecisions { pairings: &pairings, windows: &windows };
             let result = runner.block(number, &history, prior, &mut |event| {
-                trouble = self.say(event).err().or(trouble.take());
+                trouble = self.emit(event).err().or(trouble.take());
             });
             let result = result.map_err(RunError::Block)?;
             if let Some(error) = trouble {
@@ -311,22 +305,21 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Stores a block and reports it.
     fn keep(&mut self, number: u32, of: u32, result: BlockResult) -> Result<(), RunError> {
         self.times.push(result.times);
         if result.trials.is_empty() {
             // It was stopped before it began: there is nothing to store, and its number is free.
             let reason = "the run was stopped in the middle of it".to_owned();
-            return self.say(Event::BlockVoid { block: number, reason });
+            return self.emit(Event::BlockVoid { block: number, reason });
         }
         self.writer.write_block(&self.participants(), &result.trials)?;
         let void = self.counts().1;
         self.trials.extend(result.trials);
         match self.counts() {
-            (_, now, reason) if now > void => self.say(Event::BlockVoid { block: number, reason }),
+            (_, now, reason) if now > void => self.emit(Event::BlockVoid { block: number, reason }),
             _ => {
                 let interim = self.interim();
-                self.say(Event::BlockEnded { block: number, interim, of })
+                self.emit(Event::BlockEnded { block: number, interim, of })
             }
         }
     }
@@ -362,8 +355,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Pairing and window length of each point, as chosen by the blocks that count; empty where there are
-    /// none.
+    /// Pairing and window length of each point in the blocks that count; empty where there are none.
     fn prior(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
         let gathered = judge::records::Records::new(&self.trials);
         match gathered.used.is_empty() {
@@ -410,12 +402,12 @@ impl RunLoop<'_> {
         let context = HookContext { logs: &self.logs(), secrets: &self.prepared.secrets, tracker: None };
         if let Err(error) = hooks::run("cleanup", command, context, CallOff::Never) {
             // If the folder is not writable, the terminal still shows the warning.
-            let _ = self.say(Event::Warning { text: error.to_string() });
+            let _ = self.emit(Event::Warning { text: error.to_string() });
         }
     }
 
-    /// The error for the user, with the number of stored blocks and how to resume. It is also logged as an
-    /// event; the terminal shows it as the command's error.
+    /// The error with the number of stored blocks and how to resume. The terminal shows it as the command's
+    /// error.
     fn failed(&mut self, error: RunError) -> RunError {
         let event = Event::Warning { text: self.prepared.secrets.hide(&error.to_string()).into_owned() };
         let _ = self.writer.append_event(&TimedEvent { at: monotonic_now().since(self.began), event });
@@ -432,7 +424,7 @@ impl RunLoop<'_> {
         let folder = self.writer.folder().path().to_owned();
         let event = Event::Interrupted { folder: folder.display().to_string(), blocks: blocks as u32 };
         // If the folder is not writable, the error says the same.
-        let _ = self.say(event);
+        let _ = self.emit(event);
         RunError::Interrupted { folder, blocks }
     }
 
@@ -449,7 +441,7 @@ impl RunLoop<'_> {
         self.writer.write_summary(&summary)?;
         self.writer.write_detail(&detail)?;
         let folder = self.writer.folder().path().display().to_string();
-        self.say(Event::RunEnded { folder })?;
+        self.emit(Event::RunEnded { folder })?;
         Ok((summary, detail))
     }
 }

@@ -21,7 +21,7 @@ use weighbridge_model::record::{Handshakes, Tallies, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::block::client::settings;
-use crate::block::start::Start;
+use crate::block::common_start::CommonStart;
 use crate::control::{Control, ControlRequest};
 use crate::failures::{self, FailureText};
 use crate::prepare::connections;
@@ -37,7 +37,6 @@ use watch::{ThreadProgress, Watcher};
 /// The problem where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
 
-/// The problem where the client moreover busy-waits.
 const SHARING_AWAKE: &str =
     "the generator waits awake on a core that is not its own; leave `--wait` out, or use fewer threads";
 
@@ -53,7 +52,6 @@ pub struct LoadJob {
     pub tls: Option<TlsSpec>,
     /// Host and port to connect to in place of the URL's.
     pub connect_to: Option<(String, u16)>,
-    /// The Unix socket to connect to in place of host and port.
     pub unix: Option<PathBuf>,
     pub protocol: Protocol,
     pub workload: WorkloadSpec,
@@ -62,7 +60,7 @@ pub struct LoadJob {
     /// The same load, ready to be cut into windows.
     pub shape: Shape,
     pub stop: Stop,
-    /// Each thread has its share of connections, rate and count.
+    /// Each has its share of connections, rate and count.
     pub threads: u32,
     /// How each thread waits for replies and arrivals.
     pub waiting: Waiting,
@@ -74,9 +72,8 @@ pub struct LoadJob {
 
 #[derive(Debug)]
 pub struct SingleRecord {
-    /// One window for each thread.
     pub windows: Vec<WindowFigures>,
-    /// The merged histograms of all threads.
+    /// Merged from all threads.
     pub tallies: Tallies,
     /// What made a thread give up.
     pub trouble: Option<Trouble>,
@@ -123,14 +120,11 @@ pub enum SingleError {
     Threads { threads: u32, connections: u32 },
 }
 
-/// Applies the load to the server. `watch` receives a few times a second what all threads have seen. It is
-/// called on the calling thread, which stays off the generator's cores as long as there are others. Without
-/// it, nothing is counted for it.
+/// Applies the load to the server. `watch` receives a few times a second what all threads have seen. It runs
+/// on the calling thread, which stays off the generator's cores if there are others.
 ///
 /// Where this process is suspended (Ctrl-Z), the attempt is discarded and starts again once continued: a load
-/// with a pause is not the load that was asked for.
-///
-/// Errors: [`SingleError`] where nothing could be measured; failed requests are figures.
+/// with a pause is not the load that was asked for. Failed requests are figures, not errors.
 pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<SingleRecord, SingleError> {
     let (threads, connections) = (job.threads, job.load.connections);
     if threads > connections {
@@ -141,7 +135,7 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
         (target.host, target.port) = (host, port);
     }
     let addresses = endpoints(&target, job.unix.as_deref())?;
-    connections::make_for_threads(&addresses, connections, threads)?;
+    connections::ensure_for_threads(&addresses, connections, threads)?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
     let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, job.waiting)).map(str::to_owned);
@@ -155,19 +149,19 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
     let environment = |name: &str| std::env::var(name).ok();
     let workload = Workload::new(&job.workload, &job.load, job.protocol, &address, &environment)?;
     let tls = job.tls.as_ref().map(|spec| tls::client(spec, &job.url.host, None)).transpose()?;
-    let idle = IdleCores::asking(job.idle, Vec::new());
+    let idle = IdleCores::for_load(job.idle, Vec::new());
     let mut restarts = 0;
     loop {
         // When dropped at the end of an attempt, it suspends this process if that was requested.
         let _engaged = job.control.engage();
-        idle.ask(job.idle);
+        idle.set(job.idle);
         let watcher = watch.as_deref_mut().map(|tell| Watcher { tell, aside });
         let context = ThreadContext { workload: &workload, tls: tls.as_ref() };
         let shares = attempt(job, &cores, &addresses, context, watcher);
         // Idle cores may sleep while this process is suspended.
-        idle.ask(Idle::Host);
+        idle.set(Idle::Host);
         let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
-        match job.control.ask() {
+        match job.control.request() {
             ControlRequest::Suspend if cut => {
                 restarts += 1;
                 continue;
@@ -194,13 +188,12 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
             record.trouble = record.trouble.or(share.trouble);
             said.merge(&share.failures);
         }
-        record.failures = failures::shown(&said, &secrets::of_workload(&job.workload, &environment));
+        record.failures = failures::shown(&said, &secrets::workload_secrets(&job.workload, &environment));
         record.failures_unlisted = said.unlisted();
         return Ok(record);
     }
 }
 
-/// The problem with these cores for so many threads, if any.
 fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static str> {
     match (cores.is_empty(), threads, waiting) {
         (true, _, Waiting::Awake) => Some(SHARING_AWAKE),
@@ -210,14 +203,12 @@ fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static 
     }
 }
 
-/// What every thread needs besides its share.
 #[derive(Debug, Clone, Copy)]
 struct ThreadContext<'a> {
     workload: &'a Workload,
     tls: Option<&'a TlsClient>,
 }
 
-/// Runs one window on every thread.
 fn attempt(
     job: &LoadJob,
     cores: &[CoreId],
@@ -227,7 +218,7 @@ fn attempt(
 ) -> Result<Vec<Shared>, SingleError> {
     let watched = watcher.is_some();
     let progress: Vec<ThreadProgress> = (0..job.threads).map(|_| ThreadProgress::new(watched)).collect();
-    let start = Start::of(job.threads as usize, HEAD_START);
+    let start = CommonStart::new(job.threads as usize, HEAD_START);
     let own = std::thread::current();
     std::thread::scope(|scope| {
         let spawn = |thread: u32| {
@@ -255,7 +246,7 @@ struct ThreadShare<'a> {
     job: &'a LoadJob,
     thread: u32,
     /// The common start of all threads, so that their parts of a flow fit together.
-    start: &'a Start,
+    start: &'a CommonStart,
     progress: &'a ThreadProgress,
 }
 
@@ -268,7 +259,6 @@ struct Shared {
 }
 
 impl Shared {
-    /// Whether a request of the user cut it short.
     fn is_cut(&self) -> bool {
         self.figures.end == WindowEnd::Aborted && self.trouble.is_none()
     }
@@ -304,8 +294,7 @@ impl ThreadShare<'_> {
         Ok(Shared { figures, tallies, trouble, failures })
     }
 
-    /// Makes a generator, opens its connections and warms the server up. Returns the handshakes of the
-    /// connections too.
+    /// Opens the connections and warms the server up. Returns the handshakes too.
     fn prepare(
         &self,
         addresses: Vec<Endpoint>,

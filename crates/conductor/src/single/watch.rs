@@ -1,8 +1,7 @@
-//! Progress of a load while it runs: each thread stores what it has seen in a slot of its own, and the
-//! waiting thread collects the slots now and then.
+//! Progress of a load while it runs: each thread stores it in a slot of its own, and the waiting thread
+//! collects the slots.
 //!
-//! Watching never delays a generator: it writes its slot without waiting for the lock, and the watching
-//! thread stays off the generators' cores.
+//! Watching never delays a generator: it skips a locked slot, and the watching thread stays off its cores.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,16 +12,14 @@ use weighbridge_load::live::{LiveCounts, LiveTimes};
 
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What all threads have seen so far.
+/// The sum over all threads so far.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The sum over threads.
     pub progress: Progress,
     /// Response times of good replies.
     pub times: LiveCounts,
 }
 
-/// The progress of one thread's window.
 #[derive(Debug)]
 pub(super) struct ThreadProgress {
     latest: Mutex<Option<Progress>>,
@@ -35,7 +32,6 @@ impl ThreadProgress {
         Self { latest: Mutex::default(), times: watched.then(Arc::default) }
     }
 
-    /// Where the generator counts response times.
     pub fn times(&self) -> Option<Arc<LiveTimes>> {
         self.times.clone()
     }
@@ -57,15 +53,13 @@ impl ThreadProgress {
 }
 
 pub(super) struct Watcher<'a> {
-    /// Receives the progress.
     pub tell: &'a mut dyn FnMut(&Seen),
     /// The core to watch from.
     pub aside: Option<CoreId>,
 }
 
 impl Watcher<'_> {
-    /// Watches until all threads are over. They were started before, or they would inherit this thread's
-    /// core.
+    /// The threads were started before, or they would inherit this thread's core.
     pub fn watch(self, threads: &[ThreadProgress], over: &dyn Fn() -> bool) {
         // If pinning fails, the scheduler places the thread.
         let _pinned = self.aside.and_then(|core| Pinned::current_thread(core).ok());
@@ -80,7 +74,6 @@ impl Watcher<'_> {
     }
 }
 
-/// A core that the generators do not use.
 pub(super) fn core_beside(layout: &CoreLayout, taken: &[CoreId]) -> Option<CoreId> {
     let mut all = layout.service().iter().copied().chain([layout.client()]);
     all.find(|core| !taken.contains(core))

@@ -31,7 +31,6 @@ impl CpuUsageSpan {
     }
 }
 
-/// CPU time of all variants that we started.
 fn service(variants: &mut [RunningVariant]) -> Nanoseconds {
     variants.iter_mut().filter_map(RunningVariant::process_cpu).sum()
 }

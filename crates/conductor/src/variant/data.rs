@@ -1,7 +1,5 @@
-//! The folder of the workload's files for services: the contract's variable `DATA`.
-//!
-//! It is written once, before the first block, and stays beside the logs. Only the workload knows what the
-//! files contain.
+//! The folder of the workload's files for services: the contract's variable `DATA`. It is written once,
+//! before the first block, and stays beside the logs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -12,15 +10,14 @@ use weighbridge_workload::DataFile;
 
 const VARIABLE: &str = "DATA";
 
-/// Its name in the folder of the logs.
+/// Beside the logs.
 pub(crate) const FOLDER: &str = "data";
 
 #[derive(Debug)]
 pub(crate) struct DataFolder(PathBuf);
 
 impl DataFolder {
-    /// Writes the files, read-only; `None`, and no folder, where there are none. A resumed run writes them
-    /// again.
+    /// Writes the files, read-only; no folder where there are none. A resumed run writes them again.
     pub fn write(folder: &Path, files: &[DataFile]) -> io::Result<Option<Self>> {
         if files.is_empty() {
             return Ok(None);
@@ -43,7 +40,6 @@ impl DataFolder {
         Ok(Some(Self(folder)))
     }
 
-    /// The variable for the environment of a service.
     pub fn variable(&self) -> (String, String) {
         (VARIABLE.to_owned(), self.0.display().to_string())
     }

@@ -1,8 +1,7 @@
 //! A variant whose operations run in its own process: it is asked for one window at a time over its standard
 //! input, and measures with its own clock.
 //!
-//! This module does for such a variant what the generator does for all others: it carries out a window, or
-//! asks for one reply. It decides nothing, and rejects inconsistent answers.
+//! This module takes the generator's part for it. It rejects inconsistent answers.
 
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::process::talk::{Talk, TalkError};
@@ -13,8 +12,7 @@ use weighbridge_workload::direct::{Answer, AnswerError, Ask};
 
 use crate::control::Control;
 
-/// A window lasts as long as the slowest variant may take, usually a second; a service that has not answered
-/// by then will not.
+/// A window takes a second as a rule; a service that has not answered by then will not.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
 /// Interval at which requests of the user are checked during a wait.
 const LOOK: Nanoseconds = Nanoseconds::from_millis(50);
@@ -24,21 +22,13 @@ pub enum DirectError {
     #[error(transparent)]
     Talk(#[from] TalkError),
     #[error("it did not answer `{asked}` within {PATIENCE}")]
-    Silent {
-        /// The line that was sent.
-        asked: String,
-    },
+    Silent { asked: String },
     #[error("asked `{asked}`: {source}; services/README.md says what a service has to answer")]
-    Answer {
-        /// The line that was sent.
-        asked: String,
-        source: AnswerError,
-    },
+    Answer { asked: String, source: AnswerError },
     #[error("called off")]
     CalledOff,
 }
 
-/// A running service that waits for lines.
 #[derive(Debug)]
 pub(crate) struct Direct {
     talk: Talk,
@@ -51,8 +41,7 @@ impl Direct {
         Self { talk, windows: 0, cpu: Nanoseconds::ZERO }
     }
 
-    /// CPU time of all windows so far, as the service reports it: reading a line and writing its answer
-    /// belong to no operation.
+    /// CPU time of all windows so far, as the service reports it: without the time for its input and output.
     pub const fn cpu(&self) -> Nanoseconds {
         self.cpu
     }
@@ -116,7 +105,7 @@ impl Direct {
     }
 }
 
-/// The requests of a window. Experiments with other loads were refused before anything was started.
+/// Experiments with other loads were refused before anything was started.
 pub(crate) fn requests(load: &Load) -> u64 {
     match load {
         Load::Closed(Stop::Count(requests)) => *requests,

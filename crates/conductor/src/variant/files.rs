@@ -6,10 +6,10 @@ use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_lab::service::state::StateFolder;
 use weighbridge_model::id::VariantId;
 
-use crate::of_variant::of_variant;
 use crate::variant::VariantError;
-use crate::variant::launcher::{Numbering, Start, VariantLauncher};
+use crate::variant::launcher::{Numbering, VariantLauncher, VariantStart};
 use crate::variant::output::OutputCapture;
+use crate::with_variant::with_variant;
 
 impl VariantLauncher<'_> {
     /// The error of a failed start with secrets hidden; scrubs the logs too.
@@ -25,22 +25,26 @@ impl VariantLauncher<'_> {
     }
 
     /// The file in which a service writes its run-time facts.
-    pub(super) fn runtime_file(&self, start: Start<'_>, stream: &str) -> PathBuf {
+    pub(super) fn runtime_file(&self, start: VariantStart<'_>, stream: &str) -> PathBuf {
         let file = self.log(start, stream).with_extension("txt");
         // A service runs in its own folder. If the path cannot be made absolute, the facts are lost.
         std::path::absolute(&file).unwrap_or(file)
     }
 
     /// An empty folder for the state of a variant's service, or of its peer where `role` is `-peer`.
-    pub(super) fn state_folder(&self, start: Start<'_>, role: &str) -> Result<StateFolder, VariantError> {
+    pub(super) fn state_folder(
+        &self,
+        start: VariantStart<'_>,
+        role: &str,
+    ) -> Result<StateFolder, VariantError> {
         let name = format!("{}{role}", self.file_stem(start));
-        Ok(StateFolder::make(self.lab, self.logs, &name).map_err(of_variant(&start.variant.name))?)
+        Ok(StateFolder::make(self.lab, self.logs, &name).map_err(with_variant(&start.variant.name))?)
     }
 
-    /// The files of a variant's output streams, stderr first.
+    /// stderr first.
     pub(super) fn captures(
         &self,
-        start: Start<'_>,
+        start: VariantStart<'_>,
         streams: [&str; 2],
     ) -> Result<[OutputCapture; 2], VariantError> {
         let name = &start.variant.name;
@@ -55,20 +59,19 @@ impl VariantLauncher<'_> {
         Ok([make(stderr)?, make(stdout)?])
     }
 
-    /// The log of one output stream.
-    fn log(&self, start: Start<'_>, stream: &str) -> PathBuf {
+    fn log(&self, start: VariantStart<'_>, stream: &str) -> PathBuf {
         let mut path = self.logs_of(start).into_os_string();
         path.push(format!("-{stream}.log"));
         path.into()
     }
 
     /// The path prefix of a variant's logs.
-    pub(super) fn logs_of(&self, start: Start<'_>) -> PathBuf {
+    pub(super) fn logs_of(&self, start: VariantStart<'_>) -> PathBuf {
         self.logs.join(self.file_stem(start))
     }
 
     /// The prefix of a variant's file names in one block, with its number in the run.
-    fn file_stem(&self, start: Start<'_>) -> String {
+    fn file_stem(&self, start: VariantStart<'_>) -> String {
         let (block, number) = (start.block, self.number_in_run(start.id).0);
         match self.numbering {
             None => format!("{block:03}-{number}"),
@@ -76,7 +79,6 @@ impl VariantLauncher<'_> {
         }
     }
 
-    /// The number in the run of a variant of the batch.
     pub(super) fn number_in_run(&self, id: VariantId) -> VariantId {
         self.numbering.map_or(id, |numbering| numbering.members[id.index()])
     }

@@ -1,4 +1,4 @@
-//! Starts a variant for one block: its site and layers, its peer, its service; and waits until it is ready.
+//! Starts a variant for one block: its site and layers, its peer, its service.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,6 @@ use crate::variant::readiness::ready;
 use crate::variant::roles::Roles;
 use crate::variant::running::{OwnProcesses, RunningVariant, allowed_cores};
 
-/// A batch of a block, by its numbers in the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbering<'a> {
     pub batch: u32,
@@ -43,7 +42,7 @@ pub(crate) struct Numbering<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Start<'a> {
+pub(crate) struct VariantStart<'a> {
     pub block: u32,
     pub lane: Lane,
     /// Its number in the batch.
@@ -51,7 +50,6 @@ pub(crate) struct Start<'a> {
     pub variant: &'a Variant,
 }
 
-/// What all starts of a batch share.
 pub(crate) struct VariantLauncher<'a> {
     pub lab: &'a Lab,
     pub placement: &'a CorePlacement,
@@ -61,7 +59,7 @@ pub(crate) struct VariantLauncher<'a> {
     /// Hidden in logs and messages.
     pub secrets: &'a Secrets,
     pub freeze: bool,
-    /// Most connections of one client to a variant.
+    /// Of one client, at most.
     pub connections: u32,
     /// Present where there are several batches.
     pub numbering: Option<Numbering<'a>>,
@@ -69,7 +67,6 @@ pub(crate) struct VariantLauncher<'a> {
     pub watch: Option<MemoryWatch>,
 }
 
-/// The ready processes of a variant.
 struct Launched {
     service: Running,
     peer: Option<StartedPeer>,
@@ -84,10 +81,9 @@ struct Launched {
 }
 
 impl VariantLauncher<'_> {
-    /// Starts a variant and waits until it is ready.
     pub fn start(
         &self,
-        start: Start<'_>,
+        start: VariantStart<'_>,
         launch_spec: &LaunchSpec,
         workload: &WorkloadSpec,
     ) -> Result<RunningVariant, VariantError> {
@@ -95,7 +91,7 @@ impl VariantLauncher<'_> {
         let captures = || self.captures(start, ["err", "out"]);
         let (launch, logs) = match launch_spec {
             LaunchSpec::Url { address, addresses } => {
-                return Ok(RunningVariant::elsewhere(start, address.clone(), addresses.clone(), secured));
+                return Ok(RunningVariant::external(start, address.clone(), addresses.clone(), secured));
             }
             LaunchSpec::Service { service, .. } => {
                 let logs = captures()?;
@@ -108,17 +104,16 @@ impl VariantLauncher<'_> {
             }
         };
         let launched = self.launch(start, launch_spec, launch, logs, secured)?;
-        self.admitted(start.block, self.running(start, launch_spec, launched))
+        self.check_memory(start.block, self.running(start, launch_spec, launched))
     }
 
-    pub(crate) fn cores(&self, start: Start<'_>) -> &[CoreId] {
+    pub(crate) fn cores(&self, start: VariantStart<'_>) -> &[CoreId] {
         allowed_cores(self.placement.at(start.lane).service(), start.variant.limits)
     }
 
-    /// Makes the site and starts the peer, then the service.
     fn launch(
         &self,
-        start: Start<'_>,
+        start: VariantStart<'_>,
         launch_spec: &LaunchSpec,
         mut launch: Launch,
         logs: [OutputCapture; 2],
@@ -151,7 +146,12 @@ impl VariantLauncher<'_> {
         Ok(Launched { service, peer, site, address, logs, runtime, state, secured })
     }
 
-    fn running(&self, start: Start<'_>, launch_spec: &LaunchSpec, launched: Launched) -> RunningVariant {
+    fn running(
+        &self,
+        start: VariantStart<'_>,
+        launch_spec: &LaunchSpec,
+        launched: Launched,
+    ) -> RunningVariant {
         let Launched { mut service, peer, mut site, address, logs, runtime, state, secured } = launched;
         let (version, hash) = launch_spec.identity();
         let quota = service.quota();
@@ -203,7 +203,7 @@ impl VariantLauncher<'_> {
     }
 
     /// Stops the variant again where the first block shows that memory holds fewer at once.
-    fn admitted(&self, block: u32, mut running: RunningVariant) -> Result<RunningVariant, VariantError> {
+    fn check_memory(&self, block: u32, mut running: RunningVariant) -> Result<RunningVariant, VariantError> {
         if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
             let peak = running.memory_peaks().into_iter().map(|(_, peak)| peak).sum();
             if let Err(crowded) = watch.started(peak, available) {
@@ -214,7 +214,6 @@ impl VariantLauncher<'_> {
         Ok(running)
     }
 
-    /// The longest time constant of a variant: its service's own, or that of a quota.
     fn period(
         &self,
         launch_spec: &LaunchSpec,
@@ -233,7 +232,6 @@ impl VariantLauncher<'_> {
     }
 }
 
-/// How a service of the catalogue is started.
 fn service_launch(
     service: &Service,
     variant: &Variant,
@@ -248,7 +246,6 @@ fn service_launch(
     service.launch(workload, protocol, &stdout, &stderr)
 }
 
-/// How a program of the user is started.
 fn command_launch(
     program: &Program,
     source: &ProgramSource,

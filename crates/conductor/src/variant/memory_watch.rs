@@ -7,7 +7,6 @@ use weighbridge_model::quantity::Bytes;
 
 use crate::variant::VariantError;
 
-/// Watches memory while the variants of the run's first block are started.
 #[derive(Debug)]
 pub(crate) struct MemoryWatch {
     rule: CrowdRule,
@@ -16,7 +15,6 @@ pub(crate) struct MemoryWatch {
 }
 
 impl MemoryWatch {
-    /// For a batch of `of` variants.
     pub fn new(of: usize) -> Self {
         Self { rule: CrowdRule { of }, started: Cell::new(0), largest: Cell::new(Bytes::new(0)) }
     }

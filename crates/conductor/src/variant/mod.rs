@@ -20,15 +20,15 @@ use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_lab::service::state::StateError;
 use weighbridge_model::quantity::Bytes;
 
-use crate::of_variant::OfVariant;
 use crate::prepare::launch_spec::LaunchSpecError;
+use crate::with_variant::WithVariant;
 
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
     #[error("{0}")]
     Launch(#[source] LaunchError),
     #[error(transparent)]
-    State(#[from] OfVariant<StateError>),
+    State(#[from] WithVariant<StateError>),
     #[error(transparent)]
     LaunchSpec(#[from] LaunchSpecError),
     #[error(
@@ -43,9 +43,9 @@ pub enum VariantError {
         available: Bytes,
     },
     #[error(transparent)]
-    Move(#[from] OfVariant<CoreError>),
+    Move(#[from] WithVariant<CoreError>),
     #[error(transparent)]
-    Layer(#[from] OfVariant<Box<LayerError>>),
+    Layer(#[from] WithVariant<Box<LayerError>>),
     #[error(transparent)]
-    Freeze(#[from] OfVariant<FreezeError>),
+    Freeze(#[from] WithVariant<FreezeError>),
 }

@@ -1,7 +1,5 @@
-//! A variant's site and layers from the conductor's side: made before its programs start, entered for
+//! A variant's site and layers, which the lab implements: made before its programs start, entered for
 //! requests from the client's side, read at the end.
-//!
-//! The lab implements layers. A variant's peer runs on the server's host, beside its service.
 
 use std::net::SocketAddr;
 
@@ -13,11 +11,11 @@ use weighbridge_model::experiment::{CpuLimit, Variant};
 use weighbridge_model::id::PointId;
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
 
-use crate::of_variant::OfVariant;
 use crate::variant::VariantError;
-use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::output::OutputCapture;
 use crate::variant::running::RunningVariant;
+use crate::with_variant::WithVariant;
 
 /// Makes a program listen on the address that the client will use.
 pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
@@ -28,13 +26,12 @@ pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
     }
 }
 
-fn of_variant(variant: &str, source: impl Into<LayerError>) -> VariantError {
-    OfVariant { variant: variant.to_owned(), source: Box::new(source.into()) }.into()
+fn layer_error(variant: &str, source: impl Into<LayerError>) -> VariantError {
+    WithVariant { variant: variant.to_owned(), source: Box::new(source.into()) }.into()
 }
 
 impl VariantLauncher<'_> {
-    /// Makes the site of a variant for one trial and installs its layers.
-    pub(super) fn site(&self, start: Start<'_>) -> Result<Site, VariantError> {
+    pub(super) fn site(&self, start: VariantStart<'_>) -> Result<Site, VariantError> {
         let variant = start.variant;
         let given = SiteConfig {
             variant: self.number_in_run(start.id).index(),
@@ -47,13 +44,12 @@ impl VariantLauncher<'_> {
             connections: self.connections,
         };
         let mut site = Site::make(self.lab, given, &variant.layers)
-            .map_err(|source| of_variant(&variant.name, source))?;
+            .map_err(|source| layer_error(&variant.name, source))?;
         site.set_variant(facts);
         Ok(site)
     }
 
-    /// Starts a variant's service in its site, behind the proxies of its layers. Returns the address for the
-    /// client.
+    /// Starts a service behind the proxies of its layers, and returns the address for the client.
     pub(super) fn launch_at(
         &self,
         site: &mut Site,
@@ -61,7 +57,7 @@ impl VariantLauncher<'_> {
         mut launch: Launch,
         logs: &[OutputCapture],
     ) -> Result<(Running, SocketAddr), VariantError> {
-        let failed = |source| of_variant(&variant.name, source);
+        let failed = |source| layer_error(&variant.name, source);
         site.configure(self.lab, &mut launch).map_err(failed)?;
         let quota = variant.limits.cpu.map(CpuLimit::quota);
         let allowed = Allowed { quota, memory: variant.limits.memory };
@@ -83,7 +79,7 @@ impl VariantLauncher<'_> {
         let launched: Result<Result<Running, LaunchError>, NamespaceError> =
             site.in_service(|| self.lab.launch_within(launch, allowed));
         launched
-            .map_err(|source| of_variant(&variant.name, source))?
+            .map_err(|source| layer_error(&variant.name, source))?
             .map_err(|source| self.launch_failed(source, logs))
     }
 }
@@ -96,7 +92,7 @@ impl RunningVariant {
     /// Runs `job` in the network namespace of the client, so that its connections pass the layers.
     pub(crate) fn as_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, VariantError> {
         match self.site() {
-            Some(site) => site.in_client(job).map_err(|source| of_variant(&self.name, source)),
+            Some(site) => site.in_client(job).map_err(|source| layer_error(&self.name, source)),
             None => Ok(job()),
         }
     }
@@ -107,21 +103,19 @@ impl RunningVariant {
     }
 
     /// Counters of its client's link; `None` where it has no link of its own.
-    pub(crate) fn crossing(&self) -> Option<LinkCounters> {
+    pub(crate) fn link_counters(&self) -> Option<LinkCounters> {
         self.site()?.crossing()
     }
 
-    /// Records what crossed the client's link at a point since `before`, while so many requests were
-    /// answered.
-    pub(crate) fn note_crossing(&mut self, before: &LinkCounters, point: PointId, requests: u64) {
-        let Some(now) = self.crossing() else { return };
+    /// Records the traffic of a point since `before`, during which `requests` were answered.
+    pub(crate) fn record_traffic(&mut self, before: &LinkCounters, point: PointId, requests: u64) {
+        let Some(now) = self.link_counters() else { return };
         let passed = now.since(before);
         let crossed = Crossed { point, requests, packets: passed.packets(), bytes: passed.bytes() };
         self.facts.network.get_or_insert_default().crossed.push(crossed);
     }
 
-    /// Records facts about its layers, and the traffic in them while `answered` was served.
-    pub(crate) fn look_at_network(&mut self, answered: Answered) -> Result<(), VariantError> {
+    pub(crate) fn record_network(&mut self, answered: Answered) -> Result<(), VariantError> {
         if self.site().is_some_and(Site::has_layers) {
             // A layer's program answers only while it runs.
             self.thaw()?;

@@ -19,7 +19,7 @@ pub(crate) struct OutputCapture {
 }
 
 impl OutputCapture {
-    /// A file for output that will be kept as `kept`, on the same disk.
+    /// `kept` names where the output is kept at last, on the same disk.
     pub fn new(kept: PathBuf, secrets: &Secrets) -> io::Result<Self> {
         let nameless = if secrets.is_empty() {
             None
@@ -37,8 +37,8 @@ impl OutputCapture {
         }
     }
 
-    /// Appends the output, without secrets, to what is kept already. Nobody may write to it any more. Output
-    /// that cannot be rewritten is removed.
+    /// Appends the scrubbed output to what is kept already. Nobody may write any more. Output that cannot be
+    /// rewritten is removed.
     pub fn keep(&self, secrets: &Secrets) -> io::Result<()> {
         let kept = match &self.nameless {
             None => secrets.hide_file(&self.kept),

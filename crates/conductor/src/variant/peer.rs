@@ -17,7 +17,7 @@ use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
 use crate::prepare::launch_spec::{self, PeerLaunchSpec};
 use crate::variant::VariantError;
-use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::network::listen_at;
 use crate::variant::output::OutputCapture;
 
@@ -27,23 +27,21 @@ pub(crate) struct StartedPeer {
     pub facts: PeerFacts,
     /// stderr first.
     pub logs: [OutputCapture; 2],
-    /// The file of its run-time facts.
     pub runtime: PathBuf,
     pub state: StateFolder,
 }
 
 impl StartedPeer {
-    /// Its address, for the variable `PEER`.
+    /// For `PEER`.
     pub fn address(&self, site: &Site) -> String {
         SocketAddr::new(site.server_address(), self.running.port()).to_string()
     }
 }
 
 impl VariantLauncher<'_> {
-    /// Starts a variant's peer on the cores of its lane and waits until it is ready.
     pub(super) fn start_peer(
         &self,
-        start: Start<'_>,
+        start: VariantStart<'_>,
         peer: &Peer,
         launch_spec: &PeerLaunchSpec,
         site: &Site,

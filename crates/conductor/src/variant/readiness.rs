@@ -1,4 +1,4 @@
-//! How the lab detects that a user's program is ready, including the request where an address must answer.
+//! How the lab detects that a user's program is ready.
 //!
 //! The certificate behind `https://` is not verified here: either we made it or it does not concern us, and
 //! every measured connection is verified as the variant says.
@@ -16,9 +16,9 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::UrlScheme;
 
-use crate::of_variant::of_variant;
 use crate::prepare::launch_spec::{LaunchSpecError, endpoints};
 use crate::tls::{self, Secured};
+use crate::with_variant::with_variant;
 
 /// Longest wait for one answer; then the request is repeated.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(1);
@@ -40,12 +40,11 @@ pub(crate) fn ready(
         Readiness::Asked(address) => {
             let scheme = if secured.client.is_some() { Scheme::Https } else { Scheme::Http };
             let asked = asking(address.clone(), scheme, variant.protocol);
-            Ready::Asked(asked.map_err(of_variant(&variant.name))?)
+            Ready::Asked(asked.map_err(with_variant(&variant.name))?)
         }
     })
 }
 
-/// Requests an address; a path of the service itself is requested over the variant's own protocol.
 fn asking(address: ReadyAddress, scheme: Scheme, protocol: Protocol) -> Result<Asking, tls::TlsError> {
     let secured = address.url(1, scheme).is_ok_and(|url| url.scheme.is_secured());
     let any = TlsSpec { insecure: true, ..TlsSpec::default() };

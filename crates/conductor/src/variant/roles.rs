@@ -10,7 +10,6 @@ use weighbridge_lab::process::{Exit, GRACE, Running};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_model::record::{QuotaFacts, RoleCpu};
 
-/// A process's role in its variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Receives the client's requests.
@@ -27,7 +26,6 @@ impl Role {
         Self::Layer("container-runtime".to_owned())
     }
 
-    /// The name in records.
     pub fn name(&self) -> &str {
         match self {
             Self::Service => "service",
@@ -111,13 +109,11 @@ impl Roles {
         quotas.min_by(|a, b| a.quota.cores().get().total_cmp(&b.quota.cores().get()))
     }
 
-    /// A role that has ended, and how.
     pub fn exit(&mut self) -> Option<(Role, Exit)> {
         self.each().find_map(|(role, running)| Some((role, running.exit()?)))
     }
 
-    /// Stops all as the contract of services says, clients before their servers, and a container engine after
-    /// its container.
+    /// Stops all as the contract of services says: clients before servers, a container engine last.
     pub fn stop(self) {
         let (mut engines, others): (Vec<_>, Vec<_>) =
             self.layers.into_iter().partition(|(name, _)| name == layers::ENGINE);

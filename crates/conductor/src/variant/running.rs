@@ -1,4 +1,4 @@
-//! A running variant: its processes where they are ours, its addresses, its facts.
+//! A variant that is up, with its processes where they are ours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use weighbridge_model::record::{MemoryFacts, ServiceFacts, Void};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
-use crate::of_variant::of_variant;
 use crate::tls::Secured;
 use crate::variant::direct::Direct;
-use crate::variant::launcher::Start;
+use crate::variant::launcher::VariantStart;
 use crate::variant::output::OutputCapture;
 use crate::variant::roles::{Clocks, Role, Roles};
 use crate::variant::{VariantError, peer};
+use crate::with_variant::with_variant;
 
 /// A connection breaks a moment before the death of its process is visible.
 const DEATH_SHOWS: Nanoseconds = Nanoseconds::from_millis(200);
@@ -70,8 +70,8 @@ pub(crate) struct OwnProcesses {
 
 impl RunningVariant {
     /// A server that somebody else runs. Whether it is up is unknown until it is sent a request.
-    pub(super) fn elsewhere(
-        start: Start<'_>,
+    pub(super) fn external(
+        start: VariantStart<'_>,
         address: Address,
         addresses: Vec<Endpoint>,
         secured: Secured,
@@ -105,7 +105,7 @@ impl RunningVariant {
         how: impl FnOnce(&mut Roles) -> Result<(), FreezeError>,
     ) -> Result<(), VariantError> {
         match &mut self.own {
-            Some(own) if own.may_freeze => Ok(how(&mut own.roles).map_err(of_variant(&self.name))?),
+            Some(own) if own.may_freeze => Ok(how(&mut own.roles).map_err(with_variant(&self.name))?),
             _ => Ok(()),
         }
     }
@@ -113,7 +113,7 @@ impl RunningVariant {
     /// Moves its processes to the cores of another lane, if they are ours and not there already.
     pub fn take_lane(&mut self, lane: Lane, cores: &[CoreId]) -> Result<(), VariantError> {
         if let Some(own) = self.own.as_mut().filter(|own| own.lane != lane) {
-            own.roles.pin(allowed_cores(cores, own.limits)).map_err(of_variant(&self.name))?;
+            own.roles.pin(allowed_cores(cores, own.limits)).map_err(with_variant(&self.name))?;
             own.lane = lane;
         }
         Ok(())
@@ -125,17 +125,14 @@ impl RunningVariant {
         self.clocks().total()
     }
 
-    /// Whether its processes are ours.
     pub fn is_ours(&self) -> bool {
         self.own.is_some()
     }
 
-    /// CPU time of its processes so far, where they are ours.
     pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
         self.own.as_mut().and_then(|own| own.roles.clocks().total())
     }
 
-    /// [`RunningVariant::cpu`] by role.
     pub fn clocks(&mut self) -> Clocks {
         match &self.direct {
             Some(direct) => Clocks::of_service(direct.cpu()),
@@ -143,14 +140,12 @@ impl RunningVariant {
         }
     }
 
-    /// Peaks of resident memory by role since the last [`RunningVariant::forget_memory_peak`], or since the
-    /// start; empty where its processes are not ours.
+    /// Peaks of resident memory since the start or the last [`RunningVariant::forget_memory_peak`].
     pub fn memory_peaks(&mut self) -> Vec<(Role, Bytes)> {
         self.own.as_mut().map(|own| own.roles.memory_peaks()).unwrap_or_default()
     }
 
-    /// Records threads, cores, quota and run-time facts of processes that are ours and still running.
-    pub fn look_at_processes(&mut self) {
+    pub fn record_processes(&mut self) {
         let Some(own) = &mut self.own else { return };
         let OwnProcesses { roles, runtime, peer_runtime, secrets, .. } = own;
         self.facts.quota = roles.quota().or(self.facts.quota);
@@ -165,7 +160,6 @@ impl RunningVariant {
         }
     }
 
-    /// Resets the peak of memory.
     pub fn forget_memory_peak(&mut self) {
         if let Some(own) = &mut self.own {
             for pid in own.roles.members() {
@@ -248,8 +242,8 @@ fn in_words(facts: MemoryFacts) -> String {
     format!("its limit is {} of memory{peak}", facts.limit)
 }
 
-/// Configurations and logs of the programs of a variant's layers; each program has a folder in this one. A
-/// container's configuration contains its environment.
+/// Configurations and logs of layers' programs, each in its own folder. A container's contains its
+/// environment.
 fn layer_files(folder: &Path) -> Vec<PathBuf> {
     let within = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = within(folder).flat_map(|program| within(&program.path()).collect::<Vec<_>>());
