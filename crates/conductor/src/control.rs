@@ -45,8 +45,8 @@ impl Control {
         }
     }
 
-    pub(crate) fn goes_on(&self) -> bool {
-        !self.window.load(Ordering::SeqCst)
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.window.load(Ordering::SeqCst)
     }
 
     pub(crate) fn clocks(&self) -> ClockReading {

@@ -35,13 +35,13 @@ pub enum HookError {
         source: io::Error,
     },
     #[error("hook `{0}` was called off")]
-    CalledOff(&'static str),
+    Cancelled(&'static str),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum CallOff<'a> {
+pub(crate) enum CancelOn<'a> {
     /// A request of the user to stop or suspend.
-    On(&'a Control),
+    Request(&'a Control),
     /// Nothing: a cleanup must run even when the user has asked to stop.
     Never,
 }
@@ -60,7 +60,7 @@ pub(crate) fn run(
     name: &'static str,
     command: &str,
     HookContext { logs, secrets, tracker }: HookContext<'_>,
-    call_off: CallOff<'_>,
+    cancel_on: CancelOn<'_>,
 ) -> Result<(), HookError> {
     let log = logs.join(format!("hook-{name}.log"));
     // The command may contain a password.
@@ -74,15 +74,15 @@ pub(crate) fn run(
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null());
     shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
-    let asked = || match call_off {
-        CallOff::On(control) => control.request() != ControlRequest::GoOn,
-        CallOff::Never => false,
+    let asked = || match cancel_on {
+        CancelOn::Request(control) => control.request() != ControlRequest::GoOn,
+        CancelOn::Never => false,
     };
     let nobody = CleanupTracker::default();
     let ended = command::run_tracked(tracker.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
     printed.keep(secrets).map_err(not_run)?;
     match ended {
-        CommandOutcome::CalledOff => Err(HookError::CalledOff(name)),
+        CommandOutcome::Cancelled => Err(HookError::Cancelled(name)),
         CommandOutcome::Ended(status) if status.success() => Ok(()),
         CommandOutcome::Ended(status) => {
             let said = excerpt(&last_lines(&log, LINES_QUOTED));
@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn a_hook_that_fails_is_quoted_and_what_it_prints_goes_into_a_log() {
         let logs = tempfile::tempdir().expect("a folder");
-        run("reset", "echo well", context(logs.path(), &Secrets::default()), CallOff::Never)
+        run("reset", "echo well", context(logs.path(), &Secrets::default()), CancelOn::Never)
             .expect("exit status 0");
         let error = run(
             "reset",
             "echo no table >&2; exit 4",
             context(logs.path(), &Secrets::default()),
-            CallOff::Never,
+            CancelOn::Never,
         )
         .expect_err("exit 4");
         let text = error.to_string();
@@ -124,10 +124,10 @@ mod tests {
         let control = Control::default();
         control.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
         let error =
-            run("reset", "sleep 600", context(logs.path(), &Secrets::default()), CallOff::On(&control))
+            run("reset", "sleep 600", context(logs.path(), &Secrets::default()), CancelOn::Request(&control))
                 .expect_err("asked to stop");
-        assert!(matches!(error, HookError::CalledOff("reset")), "{error}");
-        run("cleanup", "sleep 0.05", context(logs.path(), &Secrets::default()), CallOff::Never)
+        assert!(matches!(error, HookError::Cancelled("reset")), "{error}");
+        run("cleanup", "sleep 0.05", context(logs.path(), &Secrets::default()), CancelOn::Never)
             .expect("it runs to its end");
     }
 }

@@ -56,7 +56,7 @@ impl Inquiry {
         let logs = tempfile::Builder::new().prefix("weigh-services-").tempdir()?;
         let lab =
             Lab::new(&format!("inquiry-{}", std::process::id()), Some(Guardian::start(program, verb)?), None);
-        Ok(Self { lab: lab.called_off_by(options.control.window.clone()), logs })
+        Ok(Self { lab: lab.cancelled_by(options.control.window.clone()), logs })
     }
 
     /// The version that a built service reports while it runs, or else that of its program, with the reason.

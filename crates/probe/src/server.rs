@@ -158,17 +158,17 @@ enum Phase {
 
 /// Whether new connections are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
-    Open,
+enum Accepting {
+    Yes,
     /// At the limit of connections or descriptors; it opens when a connection closes.
-    Shut,
+    Paused,
 }
 
 struct Server {
     epoll: Epoll,
     stop: Vec<RawFd>,
     listener: Option<TcpListener>,
-    door: Door,
+    accepting: Accepting,
     phase: Phase,
     connections: Vec<Option<Box<Connection>>>,
     free: Vec<usize>,
@@ -206,7 +206,7 @@ impl Server {
             epoll,
             stop,
             listener: Some(listener),
-            door: Door::Open,
+            accepting: Accepting::Yes,
             phase: Phase::Serving,
             connections: Vec::new(),
             free: Vec::new(),
@@ -288,20 +288,20 @@ impl Server {
             self.spare.push(buffers);
         }
         self.free.push(slot);
-        self.open_door();
+        self.resume_accepting();
     }
 
     fn accept(&mut self) -> io::Result<()> {
         while let Some(listener) = &self.listener {
             if self.connections.len() - self.free.len() >= CONNECTION_LIMIT {
-                return self.shut_door();
+                return self.pause_accepting();
             }
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if sys::is_of_one_connection(&error) => continue,
                 // No descriptor or memory is left.
-                Err(_) => return self.shut_door(),
+                Err(_) => return self.pause_accepting(),
             };
             if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok() {
                 self.admit(stream);
@@ -326,19 +326,19 @@ impl Server {
     }
 
     /// Stops watching the listener, which would otherwise be reported forever.
-    fn shut_door(&mut self) -> io::Result<()> {
-        if let (Some(listener), Door::Open) = (&self.listener, self.door) {
+    fn pause_accepting(&mut self) -> io::Result<()> {
+        if let (Some(listener), Accepting::Yes) = (&self.listener, self.accepting) {
             self.epoll.remove(listener.as_raw_fd())?;
-            self.door = Door::Shut;
+            self.accepting = Accepting::Paused;
         }
         Ok(())
     }
 
-    fn open_door(&mut self) {
-        if let (Some(listener), Door::Shut) = (&self.listener, self.door)
+    fn resume_accepting(&mut self) {
+        if let (Some(listener), Accepting::Paused) = (&self.listener, self.accepting)
             && self.epoll.add(listener.as_raw_fd(), Trigger::ReadableLevel, LISTENER).is_ok()
         {
-            self.door = Door::Open;
+            self.accepting = Accepting::Yes;
         }
     }
 

@@ -46,7 +46,7 @@ use crate::block::client::{Clients, settings};
 use crate::block::times::BlockTimes;
 use crate::control::{Control, ControlRequest};
 use crate::descriptors::{DescribedServer, described};
-use crate::hooks::{self, CallOff, HookContext, HookError};
+use crate::hooks::{self, CancelOn, HookContext, HookError};
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::shapes::Shape;
@@ -339,14 +339,14 @@ impl<'a, 'b> Block<'a, 'b> {
         self.trials.sort_by_key(|trial| trial.variant);
         self.variants.sort_by_key(|running| running.variant);
         if let Some(command) = &experiment.hooks.reset {
-            let call_off = CallOff::On(self.context.control);
+            let cancel_on = CancelOn::Request(self.context.control);
             let launcher = &self.context.launcher;
             let context = HookContext {
                 logs: launcher.logs,
                 secrets: launcher.secrets,
                 tracker: Some(launcher.lab.tracker()),
             };
-            hooks::run("reset", command, context, call_off)?;
+            hooks::run("reset", command, context, cancel_on)?;
         }
         Ok(())
     }

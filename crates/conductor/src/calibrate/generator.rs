@@ -139,7 +139,7 @@ pub fn generator(
     let (program, verb) = calibration.guardian;
     let name = format!("calibrate-{}", std::process::id());
     let lab = Lab::new(&name, Some(Guardian::start(program, verb)?), None)
-        .called_off_by(calibration.control.window.clone());
+        .cancelled_by(calibration.control.window.clone());
     let idle = IdleCores::for_load(Idle::Polled, Vec::new());
     if let Some(text) = idle.refused() {
         progress(&text);

@@ -131,8 +131,9 @@ pub fn calibrate(
         return Err(ReliabilityError::Direct(variant.name.clone()));
     }
     let mut warn = Warnings::default();
-    let checked = Checked::new(experiment, &options).map_err(not_begun)?;
-    let prepared = prepare(checked, &options, &mut |event| warn.see(event, progress)).map_err(not_begun)?;
+    let checked = Checked::new(experiment, &options).map_err(prepare_error)?;
+    let prepared =
+        prepare(checked, &options, &mut |event| warn.see(event, progress)).map_err(prepare_error)?;
     for Absent { name, reason, .. } in &prepared.unavailable {
         progress(&format!("`{name}` is left out: {reason}"));
     }
@@ -172,16 +173,16 @@ pub fn calibrate(
 }
 
 /// Reports a request to stop as this module's own error.
-fn called_off(error: RunError) -> ReliabilityError {
+fn run_error(error: RunError) -> ReliabilityError {
     match error {
         RunError::Interrupted { .. } | RunError::InterruptedEarly => ReliabilityError::Interrupted,
         error => ReliabilityError::Run(error),
     }
 }
 
-/// [`called_off`] for an error before a run begins.
-fn not_begun(error: PrepareError) -> ReliabilityError {
-    called_off(error.into())
+/// [`run_error`] for an error before a run begins.
+fn prepare_error(error: PrepareError) -> ReliabilityError {
+    run_error(error.into())
 }
 
 fn is_disturbed(error: &RunError) -> bool {
@@ -364,7 +365,7 @@ impl CalibrationRuns<'_> {
             RunWriter::create(&options.out, &experiment.title, started).map_err(RunError::Write)?;
         let files = RunFiles { writer: &mut writer, started, facts: self.facts.clone() };
         let measured = measure(&prepared, &options, files, Vec::new(), sink);
-        let Finished { summary, folder, .. } = measured.map_err(called_off)?;
+        let Finished { summary, folder, .. } = measured.map_err(run_error)?;
         let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
         let question = question(&experiment, Some(self.cores), judge::Run::default());
         let look = CalibrationRun::new(&question, &trials, summary.validity);

@@ -225,8 +225,8 @@ impl Builder<'_> {
                 service.name(),
                 std::process::id()
             ));
-            let called_off = || self.control.is_interrupted();
-            service.build(&log, &called_off).map_err(|error| error.to_string())?;
+            let is_cancelled = || self.control.is_interrupted();
+            service.build(&log, &is_cancelled).map_err(|error| error.to_string())?;
             self.built.push(service.clone());
         }
         Ok(service)

@@ -272,7 +272,7 @@ impl SourcePreparer<'_> {
         };
         let control = &self.options.control;
         checkouts.folder(commit, &|| control.is_interrupted()).map_err(|source| match source {
-            CheckoutError::CalledOff(_) => SourceError::Interrupted,
+            CheckoutError::Cancelled(_) => SourceError::Interrupted,
             source => failed(source).into(),
         })
     }
@@ -309,7 +309,7 @@ impl SourcePreparer<'_> {
         let tracker = tracker(&mut self.tracker, self.options)?;
         let control = &self.options.control;
         match command::run_tracked(&tracker, shell, &|| control.is_interrupted()).map_err(not_run)? {
-            CommandOutcome::CalledOff => Err(SourceError::Interrupted),
+            CommandOutcome::Cancelled => Err(SourceError::Interrupted),
             CommandOutcome::Ended(status) if status.success() => {
                 self.built.push(done);
                 Ok(())

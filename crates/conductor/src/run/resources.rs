@@ -46,7 +46,7 @@ impl RunResources {
             None => None,
         };
         let cut = &options.control.window;
-        let lab = Lab::new(&name, guardian, registry).called_off_by(cut.clone()).with_program(program);
+        let lab = Lab::new(&name, guardian, registry).cancelled_by(cut.clone()).with_program(program);
         let clients = match &prepared.placement {
             CorePlacement::Duet(lanes) => Clients::in_lanes(lanes, cut)?,
             CorePlacement::One(cores) => {

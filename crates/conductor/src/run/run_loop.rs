@@ -26,7 +26,7 @@ use crate::block::batch::{Batch, BatchRunner};
 use crate::block::times::BlockTimes;
 use crate::block::{BlockError, BlockResult, PriorDecisions};
 use crate::control::Control;
-use crate::hooks::{self, CallOff, HookContext};
+use crate::hooks::{self, CancelOn, HookContext};
 use crate::options::Options;
 use crate::prepare::Prepared;
 use crate::prepare::cores::client_core;
@@ -236,7 +236,7 @@ impl RunLoop<'_> {
         if let Some(command) = &hooks.prepare {
             let tracker = Some(resources.lab.tracker());
             let context = HookContext { logs: &resources.logs, secrets: &prepared.secrets, tracker };
-            hooks::run("prepare", command, context, CallOff::On(control))
+            hooks::run("prepare", command, context, CancelOn::Request(control))
                 .map_err(|error| interrupted_or(control, error.into()))?;
         }
         let mut blocks = self.question.blocks;
@@ -400,7 +400,7 @@ impl RunLoop<'_> {
     fn clean_up(&mut self) {
         let Some(command) = &self.prepared.experiment.hooks.cleanup else { return };
         let context = HookContext { logs: &self.logs(), secrets: &self.prepared.secrets, tracker: None };
-        if let Err(error) = hooks::run("cleanup", command, context, CallOff::Never) {
+        if let Err(error) = hooks::run("cleanup", command, context, CancelOn::Never) {
             // If the folder is not writable, the terminal still shows the warning.
             let _ = self.emit(Event::Warning { text: error.to_string() });
         }

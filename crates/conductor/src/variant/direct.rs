@@ -26,7 +26,7 @@ pub enum DirectError {
     #[error("asked `{asked}`: {source}; services/README.md says what a service has to answer")]
     Answer { asked: String, source: AnswerError },
     #[error("called off")]
-    CalledOff,
+    Cancelled,
 }
 
 #[derive(Debug)]
@@ -95,8 +95,8 @@ impl Direct {
             if let Some(answer) = self.talk.line(LOOK)? {
                 return Ok(answer);
             }
-            if !control.goes_on() {
-                return Err(DirectError::CalledOff);
+            if control.is_cancelled() {
+                return Err(DirectError::Cancelled);
             }
             if monotonic_now().since(since) > PATIENCE {
                 return Err(DirectError::Silent { asked: line.to_owned() });

@@ -63,7 +63,7 @@ pub enum CheckoutError {
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
     #[error("checking out `{0}` was called off")]
-    CalledOff(String),
+    Cancelled(String),
 }
 
 /// A commit by its full hash.
@@ -175,7 +175,7 @@ impl Checkouts {
     pub fn folder(
         &mut self,
         commit: &Commit,
-        called_off: &dyn Fn() -> bool,
+        is_cancelled: &dyn Fn() -> bool,
     ) -> Result<PathBuf, CheckoutError> {
         if let Some((_, path)) = self.made.iter().find(|(made, _)| made == commit) {
             return Ok(path.join(&self.repository.within));
@@ -189,7 +189,7 @@ impl Checkouts {
         let failed = |source| CheckoutError::Folder { path: log.clone(), source };
         let output = fs::File::create(&log).map_err(failed)?;
         command.stdout(Stdio::null()).stderr(output);
-        let ended = command::run_tracked(&self.tracker, command, called_off)
+        let ended = command::run_tracked(&self.tracker, command, is_cancelled)
             .map_err(|source| CheckoutError::NoGit { source })?;
         let words = crate::process::logs::last_lines(&log, 5).join(" | ");
         let _ = fs::remove_file(&log);
@@ -198,7 +198,7 @@ impl Checkouts {
             CommandOutcome::Ended(_) => {
                 Err(CheckoutError::Git { step: format!("check out `{}`", commit.hash()), said: words })
             }
-            CommandOutcome::CalledOff => Err(CheckoutError::CalledOff(commit.short().to_owned())),
+            CommandOutcome::Cancelled => Err(CheckoutError::Cancelled(commit.short().to_owned())),
         }
     }
 

@@ -161,7 +161,7 @@ pub enum ServiceError {
         remedy: String,
     },
     #[error("building `{service}` was called off")]
-    BuildCalledOff { service: String },
+    BuildCancelled { service: String },
     #[error(
         "service `{service}` does not tell its version: {source}; build it with `weigh services build {service}`"
     )]
@@ -344,8 +344,8 @@ impl Service {
     }
 
     /// Builds it with its own command. All output goes to `log`, which is kept only if the build fails. It
-    /// ends early once `called_off` returns true.
-    pub fn build(&self, log: &Path, called_off: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
+    /// ends early once `is_cancelled` returns true.
+    pub fn build(&self, log: &Path, is_cancelled: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
         self.probe()?;
         let not_run = |source| ServiceError::BuildNotRun {
             service: self.name.clone(),
@@ -359,11 +359,11 @@ impl Service {
         command.args(&words[1..]).current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(output.try_clone().map_err(not_run)?).stderr(output);
         let start = sys::monotonic();
-        let status = match command::run(command, called_off).map_err(not_run)? {
+        let status = match command::run(command, is_cancelled).map_err(not_run)? {
             CommandOutcome::Ended(status) => status,
-            CommandOutcome::CalledOff => {
+            CommandOutcome::Cancelled => {
                 let _ = fs::remove_file(log);
-                return Err(ServiceError::BuildCalledOff { service: self.name.clone() });
+                return Err(ServiceError::BuildCancelled { service: self.name.clone() });
             }
         };
         if !status.success() {

@@ -43,22 +43,22 @@ pub struct Hostile {
 }
 
 /// A case and where it listens.
-struct Door {
+struct CaseListener {
     case: &'static Case,
     listener: TcpListener,
 }
 
 /// State shared by the threads.
-struct House {
+struct Shared {
     authority: Authority,
     handshakes: Mutex<HashMap<Certificate, Arc<ServerConfig>>>,
-    guests: Mutex<Guests>,
-    gone: Condvar,
+    connections: Mutex<OpenConnections>,
+    closed: Condvar,
 }
 
 /// The open connections.
 #[derive(Default)]
-struct Guests {
+struct OpenConnections {
     by_number: HashMap<u64, Arc<TcpStream>>,
     next: u64,
 }
@@ -71,28 +71,28 @@ pub fn serve(
 ) -> Result<(), ServeError> {
     let Hostile { host, port, cases, authority } = hostile;
     let epoll = Epoll::new().map_err(ServeError::EventLoop)?;
-    let mut doors = Vec::new();
+    let mut listeners = Vec::new();
     for (case, offset) in cases.into_iter().zip(0..) {
         let port = if port == 0 { 0 } else { port.saturating_add(offset) };
-        let door = Door { case, listener: listen(SocketAddr::new(host.address(), port))? };
-        let descriptor = door.listener.as_raw_fd();
+        let case_listener = CaseListener { case, listener: listen(SocketAddr::new(host.address(), port))? };
+        let descriptor = case_listener.listener.as_raw_fd();
         epoll.add(descriptor, Trigger::ReadableLevel, u64::from(offset)).map_err(ServeError::EventLoop)?;
-        doors.push(door);
+        listeners.push(case_listener);
     }
     for descriptor in stop.descriptors() {
         epoll.add(descriptor, Trigger::ReadableLevel, STOP).map_err(ServeError::EventLoop)?;
     }
-    for door in &doors {
-        ready(door.case, door.listener.local_addr().map_err(ServeError::EventLoop)?.port());
+    for case_listener in &listeners {
+        ready(case_listener.case, case_listener.listener.local_addr().map_err(ServeError::EventLoop)?.port());
     }
-    let house = Arc::new(House {
+    let shared = Arc::new(Shared {
         authority,
         handshakes: Mutex::default(),
-        guests: Mutex::default(),
-        gone: Condvar::new(),
+        connections: Mutex::default(),
+        closed: Condvar::new(),
     });
-    let served = receive(&epoll, &doors, &house);
-    house.clear();
+    let served = accept_until_stop(&epoll, &listeners, &shared);
+    shared.close_all();
     served.map_err(ServeError::EventLoop)
 }
 
@@ -108,7 +108,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
 }
 
 /// Accepts connections until a stop is requested.
-fn receive(epoll: &Epoll, doors: &[Door], house: &Arc<House>) -> io::Result<()> {
+fn accept_until_stop(epoll: &Epoll, listeners: &[CaseListener], shared: &Arc<Shared>) -> io::Result<()> {
     let mut events = Events::new();
     loop {
         let found = epoll.wait(&mut events, Wait::Forever)?;
@@ -117,14 +117,14 @@ fn receive(epoll: &Epoll, doors: &[Door], house: &Arc<House>) -> io::Result<()> 
             if token == STOP {
                 return Ok(());
             }
-            while house.is_full() {
+            while shared.is_full() {
                 // Only a stop is looked for; the listeners would wake this at once.
-                house.wait_for_room();
+                shared.wait_for_room();
                 if stopped(epoll)? {
                     return Ok(());
                 }
             }
-            admit(&doors[token as usize], house)?;
+            accept(&listeners[token as usize], shared)?;
         }
     }
 }
@@ -137,8 +137,8 @@ fn stopped(epoll: &Epoll) -> io::Result<bool> {
 }
 
 /// Accepts one connection and starts its thread.
-fn admit(door: &Door, house: &Arc<House>) -> io::Result<()> {
-    let socket = match door.listener.accept() {
+fn accept(case_listener: &CaseListener, shared: &Arc<Shared>) -> io::Result<()> {
+    let socket = match case_listener.listener.accept() {
         Ok((socket, _)) => socket,
         Err(error) if error.kind() == io::ErrorKind::WouldBlock || sys::is_of_one_connection(&error) => {
             return Ok(());
@@ -146,59 +146,59 @@ fn admit(door: &Door, house: &Arc<House>) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let socket = Arc::new(socket);
-    let number = house.enter(&socket);
-    let (case, theirs) = (door.case, Arc::clone(house));
+    let number = shared.register(&socket);
+    let (case, own) = (case_listener.case, Arc::clone(shared));
     let thread = std::thread::Builder::new().name(case.name.to_owned()).stack_size(STACK);
     let begun = thread.spawn(move || {
-        let handshakes = |certificate| theirs.handshake(certificate);
+        let handshakes = |certificate| own.handshake(certificate);
         // An error here means that the client left.
         let _ = peer::play(&(case.script)(), case.protocol, &socket, &handshakes);
-        theirs.leave(number, socket);
+        own.unregister(number, socket);
     });
     if begun.is_err() {
-        house.guests().by_number.remove(&number);
+        shared.connections().by_number.remove(&number);
     }
     begun.map(drop)
 }
 
-impl House {
-    fn guests(&self) -> MutexGuard<'_, Guests> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+impl Shared {
+    fn connections(&self) -> MutexGuard<'_, OpenConnections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_full(&self) -> bool {
-        self.guests().by_number.len() >= CONNECTION_LIMIT
+        self.connections().by_number.len() >= CONNECTION_LIMIT
     }
 
     fn wait_for_room(&self) {
-        drop(self.gone.wait_timeout(self.guests(), FULL_NAP.as_duration()));
+        drop(self.closed.wait_timeout(self.connections(), FULL_NAP.as_duration()));
     }
 
-    fn enter(&self, socket: &Arc<TcpStream>) -> u64 {
-        let mut guests = self.guests();
-        let number = guests.next;
-        guests.next += 1;
-        guests.by_number.insert(number, Arc::clone(socket));
+    fn register(&self, socket: &Arc<TcpStream>) -> u64 {
+        let mut connections = self.connections();
+        let number = connections.next;
+        connections.next += 1;
+        connections.by_number.insert(number, Arc::clone(socket));
         number
     }
 
     /// Closes a connection: the list's reference to the socket goes first, so that dropping `socket` closes it.
-    fn leave(&self, number: u64, socket: Arc<TcpStream>) {
-        let mut guests = self.guests();
-        guests.by_number.remove(&number);
+    fn unregister(&self, number: u64, socket: Arc<TcpStream>) {
+        let mut connections = self.connections();
+        connections.by_number.remove(&number);
         drop(socket);
-        drop(guests);
-        self.gone.notify_all();
+        drop(connections);
+        self.closed.notify_all();
     }
 
     /// Shuts every connection down, which wakes its thread from any wait, and waits until all have ended.
-    fn clear(&self) {
-        let mut guests = self.guests();
-        for socket in guests.by_number.values() {
+    fn close_all(&self) {
+        let mut connections = self.connections();
+        for socket in connections.by_number.values() {
             let _ = socket.shutdown(Shutdown::Both);
         }
-        while !guests.by_number.is_empty() {
-            guests = self.gone.wait(guests).unwrap_or_else(PoisonError::into_inner);
+        while !connections.by_number.is_empty() {
+            connections = self.closed.wait(connections).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

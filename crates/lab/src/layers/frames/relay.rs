@@ -226,12 +226,12 @@ impl Port {
 }
 
 /// The frames of one direction: those that wait, and counts of the others.
-struct Course {
+struct DirectionState {
     impairment: Impairment,
     schedule: Schedule<Frame>,
     sent: u64,
     sent_bytes: u64,
-    came: u64,
+    arrived: u64,
     whole: u64,
     lost: u64,
     full: u64,
@@ -243,14 +243,14 @@ struct Course {
     lateness: Distribution,
 }
 
-impl Course {
+impl DirectionState {
     fn new(impairment: &Impairment, seed: u64, direction: Direction) -> Self {
         Self {
             impairment: *impairment,
             schedule: Schedule::new(impairment, seed, direction),
             sent: 0,
             sent_bytes: 0,
-            came: 0,
+            arrived: 0,
             whole: 0,
             lost: 0,
             full: 0,
@@ -266,7 +266,7 @@ impl Course {
     fn report(&self) -> RelayedWay {
         RelayedWay {
             way: self.impairment.to_string(),
-            came: self.came,
+            came: self.arrived,
             sent: self.sent,
             sent_bytes: Bytes::new(self.sent_bytes),
             whole: self.whole,
@@ -285,23 +285,23 @@ impl Course {
 
 /// Buffers for frames, reused, the last one returned first because its memory is most likely in a cache.
 #[derive(Default)]
-struct Rooms(Vec<Frame>);
+struct FramePool(Vec<Frame>);
 
-impl Rooms {
+impl FramePool {
     fn get(&mut self) -> Frame {
         self.0.pop().unwrap_or_else(Frame::new)
     }
-    fn give_back(&mut self, frame: Frame) {
+    fn put(&mut self, frame: Frame) {
         self.0.push(frame);
     }
 }
 
-/// Sockets and schedules. In both arrays index 0 is forward and 1 is reverse: frames of `courses[0]` come in
+/// Sockets and schedules. In both arrays index 0 is forward and 1 is reverse: frames of `directions[0]` come in
 /// at `ports[0]` and leave at `ports[1]`.
 struct PacketRelay {
     ports: [Port; 2],
-    courses: [Course; 2],
-    rooms: Rooms,
+    directions: [DirectionState; 2],
+    frames: FramePool,
     /// [`BATCH`] buffers to receive into.
     incoming: Vec<Frame>,
     /// The frames that the next call sends.
@@ -330,14 +330,14 @@ impl PacketRelay {
             let (first, second) = (first.clone(), second.clone());
             return Err(FramesError::Mtu { first, first_mtu, second, second_mtu });
         }
-        let course = |impairment, direction| Course::new(impairment, settings.seed, direction);
+        let state = |impairment, direction| DirectionState::new(impairment, settings.seed, direction);
         Ok(Self {
             ports,
-            courses: [
-                course(&settings.forward, Direction::Forward),
-                course(&settings.reverse, Direction::Reverse),
+            directions: [
+                state(&settings.forward, Direction::Forward),
+                state(&settings.reverse, Direction::Reverse),
             ],
-            rooms: Rooms::default(),
+            frames: FramePool::default(),
             incoming: Vec::with_capacity(BATCH),
             outgoing: Vec::with_capacity(BATCH),
             spin: settings.spin,
@@ -379,63 +379,63 @@ impl PacketRelay {
     /// How long to wait for events: until shortly before the next frame is due, zero if that is near, without
     /// limit if no frame waits.
     fn patience(&self, now: Timestamp) -> Option<Nanoseconds> {
-        let due = self.courses.iter().filter_map(|course| course.schedule.next_due()).min()?;
+        let due = self.directions.iter().filter_map(|state| state.schedule.next_due()).min()?;
         Some(due.since(now).saturating_sub(self.spin))
     }
 
     /// Receives the frames that are ready at a port and schedules each.
     fn take(&mut self, from: usize) -> Result<(), FramesError> {
         while self.incoming.len() < BATCH {
-            self.incoming.push(self.rooms.get());
+            self.incoming.push(self.frames.get());
         }
-        let (port, course) = (&self.ports[from], &mut self.courses[from]);
+        let (port, state) = (&self.ports[from], &mut self.directions[from]);
         let mut taken = [Taken::Whole; BATCH];
         let received = match sys::receive(&port.socket, &mut self.incoming, &mut taken) {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
                 // The kernel could not describe the frame's pending offloads and dropped it.
-                course.came += 1;
-                course.cut += 1;
+                state.arrived += 1;
+                state.cut += 1;
                 return Ok(());
             }
             Err(error) => return Err(port.failed("take frames", error)),
         };
         let now = monotonic();
         for (frame, taken) in self.incoming.drain(..received).zip(taken) {
-            course.came += 1;
-            course.whole += u64::from(frame.is_super());
+            state.arrived += 1;
+            state.whole += u64::from(frame.is_super());
             if taken == Taken::Cut {
-                course.cut += 1;
-                self.rooms.give_back(frame);
+                state.cut += 1;
+                self.frames.put(frame);
                 continue;
             }
-            match course.schedule.admit(now, frame) {
+            match state.schedule.admit(now, frame) {
                 Admission::Waits => {}
                 Admission::Lost(frame) => {
-                    course.lost += 1;
-                    self.rooms.give_back(frame);
+                    state.lost += 1;
+                    self.frames.put(frame);
                 }
                 Admission::Full(frame) => {
-                    course.full += 1;
-                    self.rooms.give_back(frame);
+                    state.full += 1;
+                    self.frames.put(frame);
                 }
             }
         }
-        course.waiting_max = course.waiting_max.max(course.schedule.waiting());
+        state.waiting_max = state.waiting_max.max(state.schedule.waiting());
         Ok(())
     }
 
     /// Sends every due frame that came in at a port.
     fn release(&mut self, from: usize) -> Result<(), FramesError> {
-        while self.courses[from].schedule.next_due().is_some() {
+        while self.directions[from].schedule.next_due().is_some() {
             let now = monotonic();
-            let course = &mut self.courses[from];
+            let state = &mut self.directions[from];
             while self.outgoing.len() < BATCH
-                && let Some(released) = course.schedule.release(now)
+                && let Some(released) = state.schedule.release(now)
             {
-                course.delay.add(released.due.since(released.came));
-                course.lateness.add(now.since(released.due));
+                state.delay.add(released.due.since(released.arrived));
+                state.lateness.add(now.since(released.due));
                 self.outgoing.push(released.frame);
             }
             if self.outgoing.is_empty() {
@@ -448,18 +448,18 @@ impl PacketRelay {
 
     /// Sends the outgoing frames. Those that the interface refuses are lost, as on a wire.
     fn send(&mut self, from: usize) -> Result<(), FramesError> {
-        let (port, course) = (&self.ports[1 - from], &mut self.courses[from]);
+        let (port, state) = (&self.ports[1 - from], &mut self.directions[from]);
         let mut rest = &self.outgoing[..];
         while !rest.is_empty() {
             let passed = match sys::send(&port.socket, rest) {
                 Ok(count) => {
-                    course.sent += count as u64;
-                    course.sent_bytes += rest[..count].iter().map(|frame| frame.length() as u64).sum::<u64>();
+                    state.sent += count as u64;
+                    state.sent_bytes += rest[..count].iter().map(|frame| frame.length() as u64).sum::<u64>();
                     count
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) if is_of_one_frame(&error) => {
-                    course.refused += 1;
+                    state.refused += 1;
                     1
                 }
                 Err(error) => return Err(port.failed("send frames", error)),
@@ -467,21 +467,21 @@ impl PacketRelay {
             rest = &rest[passed..];
         }
         for frame in self.outgoing.drain(..) {
-            self.rooms.give_back(frame);
+            self.frames.put(frame);
         }
         Ok(())
     }
 
     fn report(&mut self) -> Result<Relayed, FramesError> {
-        for (port, course) in self.ports.iter().zip(&mut self.courses) {
-            course.overflowed +=
+        for (port, state) in self.ports.iter().zip(&mut self.directions) {
+            state.overflowed +=
                 sys::overflowed(&port.socket).map_err(|error| port.failed("ask for lost frames", error))?;
         }
         Ok(Relayed {
             between: [self.ports[0].name.clone(), self.ports[1].name.clone()],
             seed: self.seed,
-            forth: self.courses[0].report(),
-            back: self.courses[1].report(),
+            forth: self.directions[0].report(),
+            back: self.directions[1].report(),
             time_ns: monotonic().since(self.begun),
             cpu_ns: sys::thread_cpu().saturating_sub(self.cpu_begun),
         })
