@@ -65,12 +65,12 @@ impl Inquiry {
             Ok(version) => return Ok(VersionAnswer { version, asked: Asked::Running, reason: None }),
             Err(why) => format!("not asked while running: {why}"),
         };
-        let told = by_program(service).map_err(|error| format!("{why}; {error}"))?;
-        Ok(VersionAnswer { reason: Some(why), ..told })
+        let answer = by_program(service).map_err(|error| format!("{why}; {error}"))?;
+        Ok(VersionAnswer { reason: Some(why), ..answer })
     }
 
     fn ask_running(&self, service: &Service) -> Result<String, String> {
-        let (workload, protocol, framing) = spoken(service)?;
+        let (workload, protocol, framing) = version_protocol(service)?;
         let log = self.logs.path().join(service.name());
         let mut launch = service.launch(workload, protocol.name(), &log, &log);
         let state = StateFolder::make(&self.lab, self.logs.path(), service.name());
@@ -88,18 +88,18 @@ impl Inquiry {
 }
 
 /// A protocol over which `/version` can be requested, and a workload that the service offers over it.
-fn spoken(service: &Service) -> Result<(&str, Protocol, Framing), String> {
+fn version_protocol(service: &Service) -> Result<(&str, Protocol, Framing), String> {
     let offered = [
         (Protocol::HTTP1_JSON, Framing::Http1),
         (Protocol::HTTP2_JSON, Framing::Http2(Http2Settings::default())),
     ];
-    let mut spoken = offered.into_iter().filter_map(|(protocol, framing)| {
+    let mut version_protocol = offered.into_iter().filter_map(|(protocol, framing)| {
         let first = service.first_over(protocol.name()).ok()?;
         // The service's first workload may wait for a peer; this one does not.
         let usual = service.offers(WORKLOAD, protocol.name()).map(|()| WORKLOAD);
         Some((usual.unwrap_or(&first.name), protocol, framing))
     });
-    spoken.next().ok_or_else(|| "it speaks neither `http1-json` nor `http2-json`".to_owned())
+    version_protocol.next().ok_or_else(|| "it speaks neither `http1-json` nor `http2-json`".to_owned())
 }
 
 fn get_version(port: u16, framing: Framing) -> Result<String, String> {

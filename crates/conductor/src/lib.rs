@@ -26,7 +26,7 @@ pub use control::Control;
 pub use options::Options;
 pub use prepare::checked::{Checked, REMOTE_RATE, is_public};
 pub use prepare::error::PrepareError;
-pub use prepare::foreseen::{foreseen, period_of};
+pub use prepare::forecast::{over_budget, period_of};
 pub use prepare::plan::{batches, first_block, run_plan};
 pub use prepare::services::find_catalog;
 pub use prepare::shapes::{Shape, ShapeError};

@@ -28,10 +28,10 @@ fn load(point: &Point) -> String {
     let think = think(load.think).map_or_else(String::new, |think| format!(", {think}"));
     match &load.model {
         LoadModel::Closed => format!("closed load, {connections}{think}{fresh}"),
-        LoadModel::Open { flow: of } => {
-            format!("open load, {}, at most {connections}{fresh}", flow(of))
+        LoadModel::Open { flow: arrivals } => {
+            format!("open load, {}, at most {connections}{fresh}", flow(arrivals))
         }
-        LoadModel::PartlyOpen { flow: of, length } => {
+        LoadModel::PartlyOpen { flow: arrivals, length } => {
             let length = match length {
                 SessionLength::Workload => "as the workload has them".to_owned(),
                 SessionLength::Fixed { operations } => format!("{operations} operations each"),
@@ -39,7 +39,7 @@ fn load(point: &Point) -> String {
             };
             format!(
                 "partly open load, sessions at {}, {length}, at most {connections}{think}{fresh}",
-                flow(of)
+                flow(arrivals)
             )
         }
     }

@@ -169,7 +169,7 @@ impl BlockContext<'_> {
         });
         self.idle.set(Idle::Host);
         let roles = cpu_usage.and_then(|cpu_usage| cpu_usage.end(&mut block.variants));
-        let outcome = measured.map_err(|cut| block.classify_abort(cut));
+        let outcome = measured.map_err(|abort| block.classify_abort(abort));
         let steal = match (machine, CpuTimes::read()) {
             (Some(before), Some(after)) => steal_share(&before, &after).get(),
             _ => 0.0,
@@ -202,7 +202,7 @@ impl BlockContext<'_> {
                 }
             };
             let mut block = Block::new(self, 0, &mut count);
-            let outcome = block.answers().map_err(|cut| block.classify_abort(cut));
+            let outcome = block.answers().map_err(|abort| block.classify_abort(abort));
             block.end();
             match outcome {
                 Ok(()) => return Ok(requests),
@@ -273,7 +273,7 @@ impl<'a, 'b> Block<'a, 'b> {
 
     /// Finds the real cause of an abort. A request of the user and the death of a service both cancel
     /// whatever is waited for, which then fails with an error of its own.
-    fn classify_abort(&mut self, cut: Abort) -> Abort {
+    fn classify_abort(&mut self, abort: Abort) -> Abort {
         match self.context.control.request() {
             ControlRequest::Interrupt => BlockError::Interrupted.into(),
             ControlRequest::Suspend => {
@@ -287,7 +287,7 @@ impl<'a, 'b> Block<'a, 'b> {
                 self.suspended += monotonic_now().since(since);
                 Abort::Void(Void::Stopped)
             }
-            ControlRequest::GoOn => match cut {
+            ControlRequest::GoOn => match abort {
                 Abort::Error(
                     BlockError::Connect(_)
                     | BlockError::Answers(_)
@@ -295,9 +295,9 @@ impl<'a, 'b> Block<'a, 'b> {
                     | BlockError::Direct(_),
                 ) => match self.variants.iter_mut().find_map(RunningVariant::death_soon) {
                     Some(death) => BlockError::Died { how: death.detail().to_owned() }.into(),
-                    None => cut,
+                    None => abort,
                 },
-                cut => cut,
+                abort => abort,
             },
         }
     }
@@ -413,8 +413,8 @@ impl<'a, 'b> Block<'a, 'b> {
     fn bind_one(&mut self, id: PointId, variant: VariantId) -> Result<BoundWorkload, Abort> {
         let point = &self.context.experiment.points[id.index()];
         let running = &mut self.variants[variant.index()];
-        let of = &self.context.experiment.variants[variant.index()];
-        let asked = point.workload.asked_of(of);
+        let variant_spec = &self.context.experiment.variants[variant.index()];
+        let asked = point.workload.asked_of(variant_spec);
         let environment = |name: &str| std::env::var(name).ok();
         running.thaw()?;
         let server = DescribedServer {
@@ -426,8 +426,9 @@ impl<'a, 'b> Block<'a, 'b> {
         let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
         let spec = spec.map_err(Box::new).map_err(with_variant(&running.name))?;
         let given = Given { environment: &environment, rows: self.context.shapes[id.index()].rows() };
-        let workload = Workload::with_rows(&spec, &point.load, of.protocol, &running.address, given)
-            .map_err(with_variant(&running.name))?;
+        let workload =
+            Workload::with_rows(&spec, &point.load, variant_spec.protocol, &running.address, given)
+                .map_err(with_variant(&running.name))?;
         running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
         if running.direct.is_some() {

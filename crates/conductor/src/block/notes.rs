@@ -74,8 +74,8 @@ impl Block<'_, '_> {
     pub(super) fn record_memory(&mut self, point: PointId) {
         for (running, trial) in self.variants.iter_mut().zip(&mut self.trials) {
             let peaks = running.memory_peaks().into_iter();
-            let of_role = |(role, peak): (Role, _)| RoleMemory { role: role.name().to_owned(), point, peak };
-            trial.memory.extend(peaks.map(of_role));
+            let memory = |(role, peak): (Role, _)| RoleMemory { role: role.name().to_owned(), point, peak };
+            trial.memory.extend(peaks.map(memory));
         }
     }
 

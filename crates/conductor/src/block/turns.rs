@@ -40,8 +40,8 @@ impl Block<'_, '_> {
                 TurnStep::Windows(window) => break Some(window),
                 TurnStep::None => break None,
             };
-            let of_length = WindowRule { nominal: Some(window), ..window_rule };
-            let arrangement = of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
+            let rule_of_length = WindowRule { nominal: Some(window), ..window_rule };
+            let arrangement = rule_of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
             history.push(self.compare(id, bound, window, arrangement.extent, closely)?);
         };
         // Windows that the experiment asks for are used in any case; the diagnosis reports the effect.
@@ -65,8 +65,8 @@ impl Block<'_, '_> {
     fn turn_rule(&self, window_rule: WindowRule, paces: &[Pace]) -> Result<TurnRule, Abort> {
         let plan = &self.context.experiment.plan;
         let nominal = window_rule.nominal();
-        let of_length = WindowRule { nominal: Some(nominal), ..window_rule };
-        let round = of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
+        let rule_of_length = WindowRule { nominal: Some(nominal), ..window_rule };
+        let round = rule_of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
         let blocks =
             u64::from(self.context.rule.blocks.min.max(1)) * self.context.experiment.points.len() as u64;
         let share = plan.budget / blocks / u64::from(ROUNDS_LEAST);

@@ -146,7 +146,7 @@ pub fn generator(
     }
     let session = GeneratorSession { calibration, cores: &cores, lab: &lab, idle: &idle };
     progress("what others take of the client's core");
-    let gaps = watched(&cores, calibration.duration);
+    let gaps = host_gaps(&cores, calibration.duration);
     let mut errors = Vec::new();
     for (law, mean) in LAWS {
         for shape in SHAPES {
@@ -176,7 +176,7 @@ pub fn generator(
 }
 
 /// Gaps that other programs cause on the client's core. A calibration works without them too.
-fn watched(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
+fn host_gaps(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
     let seen = scheduler_jitter::watch(cores, time).ok()?;
     Some(HostGaps {
         watched: seen.watched,
@@ -304,7 +304,7 @@ impl GeneratorSession<'_> {
         let measured = self.drive(address, asked.clone());
         let measured = measured.and_then(|mut measured| {
             if asked.keep == Keep::Requests {
-                measured.occupied = record(address)?;
+                measured.occupied = fetch_record(address)?;
             }
             Ok(measured)
         });
@@ -385,7 +385,7 @@ fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
 }
 
 /// How long requests occupied the probe, in the order of service.
-fn record(address: SocketAddr) -> Result<Vec<Nanoseconds>, CalibrateError> {
+fn fetch_record(address: SocketAddr) -> Result<Vec<Nanoseconds>, CalibrateError> {
     let request = Request {
         method: "GET".to_owned(),
         target: "/probe/record".to_owned(),

@@ -126,7 +126,7 @@ pub fn calibrate(
     if let Some(place) = &place {
         progress(&format!("{place}; `--point` takes another"));
     }
-    let experiment = plain(experiment, job.budget);
+    let experiment = one_run_experiment(experiment, job.budget);
     if let Some(variant) = experiment.variants.iter().find(|variant| variant.protocol == Protocol::DIRECT) {
         return Err(ReliabilityError::Direct(variant.name.clone()));
     }
@@ -150,10 +150,12 @@ pub fn calibrate(
         facts,
         began,
     };
-    let mut subjects: Vec<Watched> = (0..prepared.launch_specs.len()).map(|_| Watched::default()).collect();
+    let mut subjects: Vec<VariantRuns> =
+        (0..prepared.launch_specs.len()).map(|_| VariantRuns::default()).collect();
     let mut noise = NoiseWatch::start();
     runs.all_runs(&mut subjects, &mut noise, &mut warn, progress)?;
-    let variants = subjects.iter().enumerate().map(|(at, watched)| runs.sum_up(at, watched)).collect();
+    let variants =
+        subjects.iter().enumerate().map(|(at, variant_runs)| runs.sum_up(at, variant_runs)).collect();
     Ok(HostCalibration {
         schema: RELIABILITY_VERSION,
         experiment: prepared.experiment.title.clone(),
@@ -234,7 +236,7 @@ fn at_point(mut experiment: Experiment, point: PointId) -> (Experiment, Option<S
 }
 
 /// The experiment for one run: the fewest blocks, no goal, and a share of the budget.
-fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
+fn one_run_experiment(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
     let plan = &mut experiment.plan;
     plan.blocks_min = plan.blocks_min.max(judge::thresholds::BLOCKS_FOR_INTERVAL as u32);
     (plan.blocks_max, plan.until) = (plan.blocks_min, None);
@@ -261,7 +263,7 @@ impl Warnings {
 }
 
 #[derive(Debug, Default)]
-struct Watched {
+struct VariantRuns {
     copies: Vec<CalibrationRun>,
     slower: Vec<SlowerRun>,
     lost: u32,
@@ -279,7 +281,7 @@ struct CalibrationRuns<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Other {
+enum SecondVariant {
     Copy,
     Slower(Nanoseconds),
 }
@@ -288,34 +290,34 @@ impl CalibrationRuns<'_> {
     /// Runs every variant in turn until the budget is spent: equal, slower, equal, equal, slower, equal …
     fn all_runs(
         &self,
-        subjects: &mut [Watched],
+        subjects: &mut [VariantRuns],
         noise: &mut NoiseWatch,
         warn: &mut Warnings,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(), ReliabilityError> {
         let (mut longest, mut lost, mut number) = (Nanoseconds::ZERO, 0, 0_u64);
         for turn in 0.. {
-            for (at, watched) in subjects.iter_mut().enumerate() {
+            for (at, variant_runs) in subjects.iter_mut().enumerate() {
                 let spent = monotonic_now().since(self.began);
-                let enough = watched.lost > 0
-                    || (!watched.copies.is_empty()
-                        && (!watched.slower.is_empty() || watched.copies.len() > 1));
+                let enough = variant_runs.lost > 0
+                    || (!variant_runs.copies.is_empty()
+                        && (!variant_runs.slower.is_empty() || variant_runs.copies.len() > 1));
                 if enough && spent + longest > self.job.budget {
                     return Ok(());
                 }
                 if self.options.control.is_interrupted() {
                     return Err(ReliabilityError::Interrupted);
                 }
-                let other = match watched.delta.or_else(|| self.delta(watched)) {
-                    Some(delta) if turn % SLOWER_ONE_IN == 1 => Other::Slower(delta),
-                    _ => Other::Copy,
+                let other = match variant_runs.delta.or_else(|| self.delta(variant_runs)) {
+                    Some(delta) if turn % SLOWER_ONE_IN == 1 => SecondVariant::Slower(delta),
+                    _ => SecondVariant::Copy,
                 };
                 number += 1;
                 let left = self.job.budget.saturating_sub(spent);
                 let name = &self.prepared.experiment.variants[at].name;
                 progress(&match other {
-                    Other::Copy => format!("run {number}: `{name}` beside a copy; about {left} left"),
-                    Other::Slower(by) => {
+                    SecondVariant::Copy => format!("run {number}: `{name}` beside a copy; about {left} left"),
+                    SecondVariant::Slower(by) => {
                         format!("run {number}: `{name}` beside one slower by {by}; about {left} left")
                     }
                 });
@@ -323,12 +325,12 @@ impl CalibrationRuns<'_> {
                 let since = monotonic_now();
                 match self.one_run(number, at, other, &mut |event| warn.see(event, progress)) {
                     Ok((look, truth)) => {
-                        watched.take(other, look, truth);
+                        variant_runs.take(other, look, truth);
                         lost = 0;
                     }
                     Err(ReliabilityError::Run(error)) if is_disturbed(&error) && lost + 1 < LOST_IN_A_ROW => {
                         lost += 1;
-                        watched.lost += 1;
+                        variant_runs.lost += 1;
                     }
                     Err(error) => return Err(error),
                 }
@@ -338,8 +340,8 @@ impl CalibrationRuns<'_> {
         Ok(())
     }
 
-    fn delta(&self, watched: &Watched) -> Option<Nanoseconds> {
-        let median = watched.copies.first()?.figure(Quantity::ResponseP50)?;
+    fn delta(&self, variant_runs: &VariantRuns) -> Option<Nanoseconds> {
+        let median = variant_runs.copies.first()?.figure(Quantity::ResponseP50)?;
         let part = Nanoseconds::from_nanos(median as u64) / DELTA_PART;
         Some(self.job.delta.unwrap_or(part.max(DELTA_LEAST)))
     }
@@ -349,14 +351,14 @@ impl CalibrationRuns<'_> {
         &self,
         number: u64,
         at: usize,
-        other: Other,
+        other: SecondVariant,
         sink: &mut dyn FnMut(&TimedEvent),
     ) -> Result<(CalibrationRun, Option<f64>), ReliabilityError> {
         let record = self.folder.join("record");
         let prepared = self.pair(number, at, other, &record)?;
         let experiment = prepared.experiment.clone();
         let held = match (other, &self.job.subject) {
-            (Other::Slower(by), CalibrationSubject::Experiment(_)) => Some((VariantId(1), by)),
+            (SecondVariant::Slower(by), CalibrationSubject::Experiment(_)) => Some((VariantId(1), by)),
             _ => None,
         };
         let options = Options { hold_back: held, ..self.options.clone() };
@@ -370,8 +372,8 @@ impl CalibrationRuns<'_> {
         let question = question(&experiment, Some(self.cores), judge::Run::default());
         let look = CalibrationRun::new(&question, &trials, summary.validity);
         let truth = match other {
-            Other::Copy => None,
-            Other::Slower(by) => self.truth(by, &record)?,
+            SecondVariant::Copy => None,
+            SecondVariant::Slower(by) => self.truth(by, &record)?,
         };
         drop(writer);
         let _ = std::fs::remove_dir_all(folder.path());
@@ -383,16 +385,16 @@ impl CalibrationRuns<'_> {
         &self,
         number: u64,
         at: usize,
-        other: Other,
+        other: SecondVariant,
         record: &Path,
     ) -> Result<Prepared, ReliabilityError> {
         let mut experiment = self.prepared.experiment.clone();
         let variant = experiment.variants[at].clone();
         let launch_spec = self.prepared.launch_specs[at].clone();
         let (suffix, copy) = match (other, &self.job.subject) {
-            (Other::Copy, _) => ("copy", launch_spec.clone()),
-            (Other::Slower(_), CalibrationSubject::Experiment(_)) => ("slower", launch_spec.clone()),
-            (Other::Slower(by), CalibrationSubject::Probe(program)) => {
+            (SecondVariant::Copy, _) => ("copy", launch_spec.clone()),
+            (SecondVariant::Slower(_), CalibrationSubject::Experiment(_)) => ("slower", launch_spec.clone()),
+            (SecondVariant::Slower(by), CalibrationSubject::Probe(program)) => {
                 let target = probe(program, by, Some(record));
                 (
                     "slower",
@@ -449,7 +451,11 @@ impl CalibrationRuns<'_> {
         })
     }
 
-    fn sum_up(&self, at: usize, watched: &Watched) -> weighbridge_model::reliability::VariantReliability {
+    fn sum_up(
+        &self,
+        at: usize,
+        variant_runs: &VariantRuns,
+    ) -> weighbridge_model::reliability::VariantReliability {
         let question = question(&self.prepared.experiment, Some(self.cores), judge::Run::default());
         let planting = match self.job.subject {
             CalibrationSubject::Probe(_) => Planting::Probe,
@@ -459,20 +465,20 @@ impl CalibrationRuns<'_> {
             &question,
             &Runs {
                 variant: &self.prepared.experiment.variants[at].name,
-                copies: &watched.copies,
-                slower: &watched.slower,
-                planting: (planting, watched.delta.unwrap_or_default()),
-                lost: watched.lost,
+                copies: &variant_runs.copies,
+                slower: &variant_runs.slower,
+                planting: (planting, variant_runs.delta.unwrap_or_default()),
+                lost: variant_runs.lost,
             },
         )
     }
 }
 
-impl Watched {
-    fn take(&mut self, other: Other, look: CalibrationRun, truth: Option<f64>) {
+impl VariantRuns {
+    fn take(&mut self, other: SecondVariant, look: CalibrationRun, truth: Option<f64>) {
         match other {
-            Other::Copy => self.copies.push(look),
-            Other::Slower(by) => {
+            SecondVariant::Copy => self.copies.push(look),
+            SecondVariant::Slower(by) => {
                 self.delta = Some(by);
                 self.slower.push(SlowerRun { run: look, truth });
             }

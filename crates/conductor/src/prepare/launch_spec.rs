@@ -9,7 +9,7 @@ use weighbridge_model::experiment::{Program, Target, Url, Variant, expand_enviro
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_workload::Address;
 
-use crate::prepare::foreseen;
+use crate::prepare::forecast;
 use crate::prepare::programs::program_sha256;
 use crate::prepare::sources::{ProgramSource, Revision};
 use crate::tls::{Secured, TlsError, scheme};
@@ -150,7 +150,7 @@ impl LaunchSpec {
 
     /// The longest time constant of such a variant, as far as it is known before anything is started.
     pub fn period_of(&self, variant: &Variant) -> Option<Nanoseconds> {
-        self.period().max(foreseen::period_of(variant))
+        self.period().max(forecast::period_of(variant))
     }
 
     pub fn warmup(&self) -> Option<Nanoseconds> {

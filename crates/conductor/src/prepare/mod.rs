@@ -6,7 +6,7 @@ pub(crate) mod cores;
 pub(crate) mod division;
 pub(crate) mod environment;
 pub(crate) mod error;
-pub(crate) mod foreseen;
+pub(crate) mod forecast;
 pub(crate) mod idle;
 pub(crate) mod launch_spec;
 pub(crate) mod limits;

@@ -31,7 +31,7 @@ use crate::with_variant::{WithVariant, with_variant};
 pub enum SourceError {
     #[error(transparent)]
     Checkout(#[from] WithVariant<CheckoutError>),
-    #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
+    #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), at_revision(.revision))]
     NoFolder {
         variant: String,
         folder: PathBuf,
@@ -48,7 +48,7 @@ pub enum SourceError {
     Interrupted,
 }
 
-fn of(revision: &Option<String>) -> String {
+fn at_revision(revision: &Option<String>) -> String {
     let told = |revision: &String| format!(" at `{revision}`: it does not have what stands there now");
     revision.as_ref().map(told).unwrap_or_default()
 }

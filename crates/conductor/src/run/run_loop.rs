@@ -30,7 +30,7 @@ use crate::hooks::{self, CancelOn, HookContext};
 use crate::options::Options;
 use crate::prepare::Prepared;
 use crate::prepare::cores::client_core;
-use crate::prepare::foreseen::foreseen;
+use crate::prepare::forecast::over_budget;
 use crate::prepare::plan::first_block;
 use crate::prepare::registry::other_runs;
 use crate::run::question::{guides, question};
@@ -202,7 +202,7 @@ impl RunLoop<'_> {
         let Prepared { experiment, launch_specs, .. } = self.prepared;
         let place = |variant: &Variant| experiment.variants.iter().position(|own| own.name == variant.name);
         let period = |variant: &Variant| launch_specs.get(place(variant)?)?.period_of(variant);
-        if let Some(text) = foreseen(experiment, &self.batches, period) {
+        if let Some(text) = over_budget(experiment, &self.batches, period) {
             let _ = self.emit(Event::Warning { text });
         }
     }

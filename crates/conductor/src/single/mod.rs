@@ -140,7 +140,7 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
     let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, job.waiting)).map(str::to_owned);
     let cores = cores.unwrap_or_default();
-    let aside = layout.as_ref().and_then(|layout| watch::core_beside(layout, &cores));
+    let spare = layout.as_ref().and_then(|layout| watch::spare_core(layout, &cores));
     let address = Address {
         authority: job.url.authority(),
         base: job.url.path.clone(),
@@ -155,12 +155,12 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
         // When dropped at the end of an attempt, it suspends this process if that was requested.
         let _engaged = job.control.engage();
         idle.set(job.idle);
-        let watcher = watch.as_deref_mut().map(|tell| Watcher { tell, aside });
+        let watcher = watch.as_deref_mut().map(|report| Watcher { report, core: spare });
         let context = ThreadContext { workload: &workload, tls: tls.as_ref() };
         let shares = attempt(job, &cores, &addresses, context, watcher);
         // Idle cores may sleep while this process is suspended.
         idle.set(Idle::Host);
-        let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
+        let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(ThreadResult::is_cut));
         match job.control.request() {
             ControlRequest::Suspend if cut => {
                 restarts += 1;
@@ -215,7 +215,7 @@ fn attempt(
     addresses: &[Endpoint],
     context: ThreadContext<'_>,
     watcher: Option<Watcher<'_>>,
-) -> Result<Vec<Shared>, SingleError> {
+) -> Result<Vec<ThreadResult>, SingleError> {
     let watched = watcher.is_some();
     let progress: Vec<ThreadProgress> = (0..job.threads).map(|_| ThreadProgress::new(watched)).collect();
     let start = CommonStart::new(job.threads as usize, HEAD_START);
@@ -251,14 +251,14 @@ struct ThreadShare<'a> {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ThreadResult {
     figures: WindowFigures,
     tallies: Tallies,
     trouble: Option<Trouble>,
     failures: Failures,
 }
 
-impl Shared {
+impl ThreadResult {
     fn is_cut(&self) -> bool {
         self.figures.end == WindowEnd::Aborted && self.trouble.is_none()
     }
@@ -270,7 +270,7 @@ impl ThreadShare<'_> {
         core: Option<CoreId>,
         addresses: Vec<Endpoint>,
         context: ThreadContext<'_>,
-    ) -> Result<Shared, SingleError> {
+    ) -> Result<ThreadResult, SingleError> {
         weighbridge_load::own_files();
         // A thread that cannot be pinned still measures; the self-check detects the effect.
         let _ = core.map(pin_current_thread);
@@ -291,7 +291,7 @@ impl ThreadShare<'_> {
             report.figures.ended = monotonic_now();
         }
         let generator::WindowReport { figures, trouble, failures, .. } = report;
-        Ok(Shared { figures, tallies, trouble, failures })
+        Ok(ThreadResult { figures, tallies, trouble, failures })
     }
 
     /// Opens the connections and warms the server up. Returns the handshakes too.

@@ -10,7 +10,7 @@ use weighbridge_lab::host::cores::{CoreId, CoreLayout, Pinned};
 use weighbridge_load::generator::Progress;
 use weighbridge_load::live::{LiveCounts, LiveTimes};
 
-const LOOK: Duration = Duration::from_millis(250);
+const INTERVAL: Duration = Duration::from_millis(250);
 
 /// The sum over all threads so far.
 #[derive(Debug, Clone)]
@@ -47,34 +47,34 @@ impl ThreadProgress {
         }
     }
 
-    fn look(&self) -> Option<Progress> {
+    fn latest(&self) -> Option<Progress> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 pub(super) struct Watcher<'a> {
-    pub tell: &'a mut dyn FnMut(&Seen),
+    pub report: &'a mut dyn FnMut(&Seen),
     /// The core to watch from.
-    pub aside: Option<CoreId>,
+    pub core: Option<CoreId>,
 }
 
 impl Watcher<'_> {
     /// The threads were started before, or they would inherit this thread's core.
-    pub fn watch(self, threads: &[ThreadProgress], over: &dyn Fn() -> bool) {
+    pub fn watch(self, threads: &[ThreadProgress], is_over: &dyn Fn() -> bool) {
         // If pinning fails, the scheduler places the thread.
-        let _pinned = self.aside.and_then(|core| Pinned::current_thread(core).ok());
-        while !over() {
-            std::thread::park_timeout(LOOK);
-            if let Some(progress) = threads.iter().filter_map(ThreadProgress::look).reduce(add) {
+        let _pinned = self.core.and_then(|core| Pinned::current_thread(core).ok());
+        while !is_over() {
+            std::thread::park_timeout(INTERVAL);
+            if let Some(progress) = threads.iter().filter_map(ThreadProgress::latest).reduce(add) {
                 let mut times = LiveCounts::default();
                 threads.iter().flat_map(|thread| &thread.times).for_each(|live| times.merge(&live.counts()));
-                (self.tell)(&Seen { progress, times });
+                (self.report)(&Seen { progress, times });
             }
         }
     }
 }
 
-pub(super) fn core_beside(layout: &CoreLayout, taken: &[CoreId]) -> Option<CoreId> {
+pub(super) fn spare_core(layout: &CoreLayout, taken: &[CoreId]) -> Option<CoreId> {
     let mut all = layout.service().iter().copied().chain([layout.client()]);
     all.find(|core| !taken.contains(core))
 }
@@ -99,8 +99,8 @@ mod tests {
     fn the_watcher_keeps_off_the_generators_cores() {
         let core = CoreId::new;
         let layout = CoreLayout::from_allowed(&[core(0), core(1), core(2)]).expect("cores");
-        assert_eq!(core_beside(&layout, &[core(2)]), Some(core(0)));
-        assert_eq!(core_beside(&layout, &[core(0)]), Some(core(1)));
-        assert_eq!(core_beside(&layout, &[core(0), core(1), core(2)]), None);
+        assert_eq!(spare_core(&layout, &[core(2)]), Some(core(0)));
+        assert_eq!(spare_core(&layout, &[core(0)]), Some(core(1)));
+        assert_eq!(spare_core(&layout, &[core(0), core(1), core(2)]), None);
     }
 }

@@ -72,7 +72,10 @@ impl VariantLauncher<'_> {
 }
 
 /// Run-time facts of a process at the end of its last window; `said` is what it wrote itself.
-pub(crate) fn seen(running: &mut Running, said: std::collections::BTreeMap<String, String>) -> RuntimeFacts {
+pub(crate) fn runtime_facts(
+    running: &mut Running,
+    said: std::collections::BTreeMap<String, String>,
+) -> RuntimeFacts {
     let cores = running.cores().unwrap_or_default();
     RuntimeFacts {
         threads: running.threads(),

@@ -154,9 +154,9 @@ impl RunningVariant {
             let said = runtime::said(file).into_iter();
             said.map(|(key, value)| (key, secrets.hide(&value).into_owned())).collect()
         };
-        self.facts.runtime = Some(peer::seen(&mut roles.service, said(runtime)));
+        self.facts.runtime = Some(peer::runtime_facts(&mut roles.service, said(runtime)));
         if let (Some(facts), Some(peer), Some(file)) = (&mut self.facts.peer, &mut roles.peer, peer_runtime) {
-            facts.runtime = Some(peer::seen(peer, said(file)));
+            facts.runtime = Some(peer::runtime_facts(peer, said(file)));
         }
     }
 
@@ -199,7 +199,7 @@ impl RunningVariant {
         // Whether a memory limit killed one of its processes.
         let starved = own.roles.service.memory_limit().filter(|facts| facts.killed > 0);
         Some(match starved {
-            Some(facts) => Void::OutOfMemory(format!("{text}; {}", in_words(facts))),
+            Some(facts) => Void::OutOfMemory(format!("{text}; {}", limit_in_words(facts))),
             None => Void::ServiceDied(text),
         })
     }
@@ -237,7 +237,7 @@ pub(super) fn allowed_cores(cores: &[CoreId], limits: Limits) -> &[CoreId] {
     limits.cores.and_then(|count| cores.get(..count as usize)).unwrap_or(cores)
 }
 
-fn in_words(facts: MemoryFacts) -> String {
+fn limit_in_words(facts: MemoryFacts) -> String {
     let peak = facts.peak.map(|peak| format!(", and it held {peak} at most")).unwrap_or_default();
     format!("its limit is {} of memory{peak}", facts.limit)
 }

@@ -17,7 +17,7 @@ pub fn period_of(variant: &Variant) -> Option<Nanoseconds> {
 
 /// Why a run will exceed its budget, where windows of the length asked for, or of 20 of the longest period,
 /// in at least ten rounds already do. `period` gives each variant's longest time constant.
-pub fn foreseen(
+pub fn over_budget(
     experiment: &Experiment,
     batches: &Batches,
     period: impl Fn(&Variant) -> Option<Nanoseconds>,
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn what_declared_periods_make_longer_than_the_budget_is_foreseen() {
-        let of = |experiment: &Experiment| foreseen(experiment, &Batches::even(2, 5), period_of);
+        let of = |experiment: &Experiment| over_budget(experiment, &Batches::even(2, 5), period_of);
         let text = of(&limited("60 s", "")).expect("longer");
         assert!(
             text.contains("about 160 s, not 60.0 s") && text.contains("windows are 2.00 s long"),
