@@ -1,5 +1,5 @@
-//! What `scripts/oracles` cannot ask of the command: to judge a stored run anew, and to carry out a duet on a machine with
-//! fewer than four cores.
+//! What `scripts/oracles` cannot do with the command: judge a stored run again, and run a duet on a machine
+//! with fewer than four cores.
 
 use std::error::Error;
 use std::fs;
@@ -23,8 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Judges the stored trials and writes `summary.json` and `detail.json`. The question is made from the run folder alone, so
-/// that any build asks the same.
+/// Judges the stored trials and writes `summary.json` and `detail.json`. The question is made from the run
+/// folder alone, so that every build asks the same one.
 fn rejudge(run: &Path, into: &Path) -> Result<(), Box<dyn Error>> {
     let folder = RunFolder::open(run)?;
     let experiment = Experiment::parse("experiment.toml", &folder.experiment()?)?;
@@ -52,7 +52,8 @@ fn rejudge(run: &Path, into: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Both clients on the last core, both services on the others: its figures mean nothing, its record is that of a duet.
+/// Both clients share the last core, both services the others: the figures mean nothing, but the record is
+/// that of a duet.
 fn duet(file: &Path, out: &Path, weigh: &Path) -> Result<(), Box<dyn Error>> {
     let layout = CoreLayout::detect()?;
     let lane = || (layout.client(), layout.service().to_vec());

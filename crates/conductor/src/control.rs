@@ -1,47 +1,41 @@
-//! What the user asks of a running measurement: stop, or stand still for a while.
+//! What the user requests of a running measurement: to stop, or to be suspended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use weighbridge_lab::host::clock::ClockReading;
 
-/// Flags that signal handlers set and the conductor obeys. Whoever sets one of the first two also sets `window`, so
-/// that whatever is waited for ends at once.
+/// Flags that signal handlers set. Whoever sets one of the first two also sets `window`, so that waits end.
 #[derive(Debug, Clone, Default)]
 pub struct Control {
-    /// Stop: end what was started, keep whole blocks.
+    /// Stop: end every started process and keep the complete blocks.
     pub interrupted: Arc<AtomicBool>,
-    /// Stand still: thaw everything, call `stop`, void the block.
+    /// Suspend: thaw every process, call `stop`, void the block.
     pub suspended: Arc<AtomicBool>,
-    /// Cut the window, the start or the question that is waited for.
+    /// Cancel the window, start or question in progress.
     pub window: Arc<AtomicBool>,
-    /// Set by the conductor while something is measured or frozen. While it is not, nothing must be put in order before
-    /// this process is stopped: a handler may do that by itself.
+    /// Set by the conductor while something is measured or frozen. While it is clear, this process has
+    /// nothing to put in order, and a signal handler may stop it directly.
     pub engaged: Arc<AtomicBool>,
-    /// Stops this process until somebody continues it; nothing without one.
+    /// Stops this process until somebody continues it. Without it, a suspend request only voids the block.
     pub stop: Option<fn()>,
-    /// Reads the host's clocks; without one [`ClockReading::take`]. A test puts a jump here, which it must not make.
+    /// Reads the host's clocks; without it, [`ClockReading::take`]. Tests simulate a clock jump here.
     pub clocks: Option<fn() -> ClockReading>,
 }
 
-/// What to do about the flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControlRequest {
-    /// Nothing was asked.
     GoOn,
-    /// Stand still.
     Suspend,
-    /// Stop.
     Interrupt,
 }
 
 impl Control {
-    /// Whether the user asked to stop.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn ask(&self) -> ControlRequest {
+    pub(crate) fn request(&self) -> ControlRequest {
         if self.is_interrupted() {
             ControlRequest::Interrupt
         } else if self.suspended.load(Ordering::SeqCst) {
@@ -51,24 +45,21 @@ impl Control {
         }
     }
 
-    /// Whether nobody wants what is waited for to end.
-    pub(crate) fn goes_on(&self) -> bool {
-        !self.window.load(Ordering::SeqCst)
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.window.load(Ordering::SeqCst)
     }
 
-    /// The host's clocks now.
     pub(crate) fn clocks(&self) -> ClockReading {
         self.clocks.unwrap_or(ClockReading::take)()
     }
 
-    /// Says that something is measured, until the value returned is dropped.
     pub(crate) fn engage(&self) -> Engaged<'_> {
         self.engaged.store(true, Ordering::SeqCst);
         Engaged(self)
     }
 
-    /// Stands still until continued, then forgets that it was asked to.
-    pub(crate) fn stand_still(&self) {
+    /// Stops this process until it is continued, then clears the request.
+    pub(crate) fn suspend(&self) {
         if let Some(stop) = self.stop {
             stop();
         }
@@ -79,16 +70,16 @@ impl Control {
     }
 }
 
-/// Something is measured or frozen as long as this lives.
+/// The conductor is engaged as long as this guard lives.
 #[derive(Debug)]
 pub(crate) struct Engaged<'a>(&'a Control);
 
 impl Drop for Engaged<'_> {
     fn drop(&mut self) {
         self.0.engaged.store(false, Ordering::SeqCst);
-        // Asked too late to void anything: nothing is frozen any more, so standing still is all there is to do.
-        if self.0.ask() == ControlRequest::Suspend {
-            self.0.stand_still();
+        // The request came too late to void a block, and nothing is frozen any more.
+        if self.0.request() == ControlRequest::Suspend {
+            self.0.suspend();
         }
     }
 }
@@ -103,14 +94,14 @@ mod tests {
         for flag in [&control.suspended, &control.window] {
             flag.store(true, Ordering::SeqCst);
         }
-        control.stand_still();
-        assert_eq!(control.ask(), ControlRequest::GoOn);
+        control.suspend();
+        assert_eq!(control.request(), ControlRequest::GoOn);
         assert!(!control.window.load(Ordering::SeqCst));
         for flag in [&control.suspended, &control.window, &control.interrupted] {
             flag.store(true, Ordering::SeqCst);
         }
-        control.stand_still();
-        assert_eq!(control.ask(), ControlRequest::Interrupt);
+        control.suspend();
+        assert_eq!(control.request(), ControlRequest::Interrupt);
         assert!(control.window.load(Ordering::SeqCst), "what is waited for must still end");
     }
 
@@ -121,7 +112,7 @@ mod tests {
         assert!(control.engaged.load(Ordering::SeqCst));
         control.suspended.store(true, Ordering::SeqCst);
         drop(engaged);
-        assert_eq!(control.ask(), ControlRequest::GoOn);
+        assert_eq!(control.request(), ControlRequest::GoOn);
         assert!(!control.engaged.load(Ordering::SeqCst));
     }
 }

@@ -1,7 +1,7 @@
-//! Descriptors asked of the server that is about to be measured, where a workload says so.
+//! Asks a server for its protobuf descriptors before it is measured, where a workload needs them.
 //!
-//! Each question has a connection of its own, outside every timed part. It refuses to keep descriptors from one block
-//! to the next: a service started anew is asked anew.
+//! Each question uses a connection of its own, outside every timed part. Descriptors are never kept from one
+//! block to the next: a restarted service is asked again.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -19,10 +19,9 @@ use weighbridge_workload::{GrpcError, UrlScheme, proto};
 use crate::prepare::launch_spec::endpoints;
 use crate::tls::{self, TlsError};
 
-/// Longest answer; the descriptors of a large interface take a few hundred kilobytes.
+/// The descriptors of a large interface take a few hundred kilobytes.
 const LONGEST: Bytes = Bytes::new(16 << 20);
 
-/// Why a server's descriptors are not known.
 #[derive(Debug, thiserror::Error)]
 pub enum DescribeError {
     #[error(transparent)]
@@ -35,8 +34,8 @@ pub enum DescribeError {
     Grpc(#[from] GrpcError),
 }
 
-/// The workload with its descriptors, asked of the server at `url` (or where `connect_to` or the Unix socket `unix`
-/// leads) if they are not there.
+/// The workload with its descriptors, which are requested, if missing, from the server at `url` or, in its
+/// place, from `connect_to` or the Unix socket `unix`.
 pub fn describe(
     spec: &WorkloadSpec,
     url: &Url,
@@ -62,7 +61,6 @@ pub fn describe(
     Ok(described.into_owned())
 }
 
-/// A server that describes what it offers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DescribedServer<'a> {
     pub authority: &'a str,
@@ -70,7 +68,7 @@ pub(crate) struct DescribedServer<'a> {
     pub tls: Option<&'a TlsClient>,
 }
 
-/// The workload with everything it needs to be bound to the server at `addresses`.
+/// The workload with every descriptor that binding it to this server needs.
 pub(crate) fn described<'a>(
     spec: &'a WorkloadSpec,
     server: DescribedServer<'_>,

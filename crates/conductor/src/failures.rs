@@ -1,28 +1,27 @@
-//! What peers said of failed requests, fit to be shown: secrets redacted, control characters escaped, cut.
+//! Texts that servers returned for failed requests, made safe to display: secrets redacted, control
+//! characters escaped, length limited.
 //!
-//! Secrets are found as everywhere: by names. What the user gave under a secret name is hidden wherever a peer repeats it,
-//! and so is the value in a peer's own `name=value` or `name:value`. Nothing else is guessed.
+//! Secrets are found by name. A value that the user gave under a secret name is hidden wherever a server
+//! repeats it, and so is the value in a server's own `name=value` or `name:value`. Nothing else is guessed.
 
 use weighbridge_load::failures::{Failures, LONGEST};
 use weighbridge_store::redact::{is_secret, redacted};
 
-/// Longest text that is shown, in bytes.
+/// In bytes.
 pub const SHOWN: usize = 120;
 
-/// A peer's words and how often it said them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureText {
     /// At most [`SHOWN`] bytes, without control characters.
     pub text: String,
-    /// How often.
     pub count: u64,
 }
 
-/// The texts, the most frequent first. Those that only differed in what is not shown are one.
+/// Most frequent first. Texts that are equal after redaction and cutting are merged.
 pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
     let mut shown: Vec<FailureText> = Vec::new();
     for failure in failures.texts() {
-        let text = harmless(&failure.text, secrets);
+        let text = displayable(&failure.text, secrets);
         match shown.iter_mut().find(|other| other.text == text) {
             Some(other) => other.count += failure.count,
             None => shown.push(FailureText { text, count: failure.count }),
@@ -32,8 +31,7 @@ pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
     shown
 }
 
-/// A peer's bytes as text that can be shown.
-fn harmless(bytes: &[u8], secrets: &[String]) -> String {
+fn displayable(bytes: &[u8], secrets: &[String]) -> String {
     let mut text = String::from_utf8_lossy(bytes).into_owned();
     for secret in secrets {
         text = text.replace(secret.as_str(), &redacted(secret));
@@ -41,8 +39,8 @@ fn harmless(bytes: &[u8], secrets: &[String]) -> String {
             hide_beginning(&mut text, secret);
         }
     }
-    let text = words(&text);
-    if text.is_empty() { "(no text)".to_owned() } else { cut(&escaped(&text)) }
+    let text = redact_named_values(&text);
+    if text.is_empty() { "(no text)".to_owned() } else { truncated(&escaped(&text)) }
 }
 
 /// Hides the beginning of a secret that was cut off at the end of the text.
@@ -55,9 +53,9 @@ fn hide_beginning(text: &mut String, secret: &str) {
 }
 
 /// The text with the values of secret names in it redacted: `token=abc`, `"password":"abc"`.
-fn words(text: &str) -> String {
+fn redact_named_values(text: &str) -> String {
     let word = |word: &str| match word.split_once(['=', ':']) {
-        // What is redacted already has a blank in it, and would be torn apart.
+        // Redacted values contain a blank, so this split would tear them apart.
         Some((name, value)) if !value.is_empty() && !value.starts_with('<') && is_secret(name) => {
             format!("{name}{}{}", &word[name.len()..=name.len()], redacted(value))
         }
@@ -66,7 +64,7 @@ fn words(text: &str) -> String {
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// The text with every character that is not printable as its code; a terminal shows it as it stands.
+/// Replaces unprintable characters by escapes, so that a terminal does not interpret them.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -78,8 +76,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The text, cut at [`SHOWN`] bytes.
-fn cut(text: &str) -> String {
+fn truncated(text: &str) -> String {
     if text.len() <= SHOWN {
         return text.to_owned();
     }
@@ -96,45 +93,48 @@ mod tests {
     // First 8 digits of `printf swordfish | sha256sum`.
     const HIDDEN: &str = "<redacted sha256:b9f195c5>";
 
-    fn of(text: &[u8], secrets: &[&str]) -> String {
+    fn displayed(text: &[u8], secrets: &[&str]) -> String {
         let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
-        harmless(text, &secrets)
+        displayable(text, &secrets)
     }
 
     #[test]
     fn control_characters_and_broken_text_are_shown_and_do_nothing() {
-        assert_eq!(of(b"ERR \x1b[2J\x07\r\nx \x9b31m", &[]), "ERR \\u{1b}[2J\\u{7}\\r\\nx \u{fffd}31m");
         assert_eq!(
-            of("a\u{202e}b \u{2066}c \u{9b}d 'e' é".as_bytes(), &[]),
+            displayed(b"ERR \x1b[2J\x07\r\nx \x9b31m", &[]),
+            "ERR \\u{1b}[2J\\u{7}\\r\\nx \u{fffd}31m"
+        );
+        assert_eq!(
+            displayed("a\u{202e}b \u{2066}c \u{9b}d 'e' é".as_bytes(), &[]),
             "a\\u{202e}b \\u{2066}c \\u{9b}d 'e' é"
         );
-        assert_eq!(of(b"", &[]), "(no text)");
+        assert_eq!(displayed(b"", &[]), "(no text)");
     }
 
     #[test]
     fn a_text_is_cut_between_characters_whatever_escaping_made_of_it() {
         for text in ["x".repeat(256), "é".repeat(128), "\u{1b}".repeat(256), "a\u{1b}é".repeat(60)] {
-            let shown = of(text.as_bytes(), &[]);
+            let shown = displayed(text.as_bytes(), &[]);
             assert!(shown.len() <= SHOWN && shown.len() > SHOWN - 12, "{} {shown}", shown.len());
             assert!(shown.ends_with('…') && shown.chars().all(|c| !c.is_control()), "{shown}");
         }
-        assert_eq!(of("x".repeat(SHOWN).as_bytes(), &[]), "x".repeat(SHOWN));
+        assert_eq!(displayed("x".repeat(SHOWN).as_bytes(), &[]), "x".repeat(SHOWN));
     }
 
     #[test]
     fn secrets_are_hidden_wherever_a_peer_repeats_them() {
-        assert_eq!(of(b"no user swordfish here", &["swordfish"]), format!("no user {HIDDEN} here"));
-        assert_eq!(of(b"wrong token=swordfish, try again", &[]).find("swordfish"), None);
-        assert_eq!(of(b"{\"password\":\"swordfish\"}", &[]).find("swordfish"), None);
-        assert_eq!(of(b"the token: expired", &[]), "the token: expired");
-        assert_eq!(of(b"token=swordfish", &[]), format!("token={HIDDEN}"));
-        assert_eq!(of(b"token=swordfish", &["swordfish"]), format!("token={HIDDEN}"));
+        assert_eq!(displayed(b"no user swordfish here", &["swordfish"]), format!("no user {HIDDEN} here"));
+        assert_eq!(displayed(b"wrong token=swordfish, try again", &[]).find("swordfish"), None);
+        assert_eq!(displayed(b"{\"password\":\"swordfish\"}", &[]).find("swordfish"), None);
+        assert_eq!(displayed(b"the token: expired", &[]), "the token: expired");
+        assert_eq!(displayed(b"token=swordfish", &[]), format!("token={HIDDEN}"));
+        assert_eq!(displayed(b"token=swordfish", &["swordfish"]), format!("token={HIDDEN}"));
         // Cut where nobody sees the rest.
         let long = [&[b'x'; LONGEST - 5][..], b"sword"].concat();
-        assert_eq!(of(&long, &["swordfish"]).find("sword"), None);
+        assert_eq!(displayed(&long, &["swordfish"]).find("sword"), None);
         let near = [&[b'x'; 100][..], &[b'y'; 300][..]].concat();
         let secret = "y".repeat(300);
-        assert!(!of(&near[..LONGEST], &[&secret]).contains("yy"));
+        assert!(!displayed(&near[..LONGEST], &[&secret]).contains("yy"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The experiment's hooks: commands of the user's by `sh -c`, outside every timed part.
+//! The experiment's hooks: the user's commands, run by `sh -c` outside every timed part.
 //!
-//! What they print goes into a log of the run, since stdout is for data; a hook that fails is quoted from there.
+//! Their output goes into a log, since stdout is for data. The error of a failed hook quotes that log.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -15,18 +15,15 @@ use weighbridge_store::scrub::{Secrets, redact_named};
 use crate::control::{Control, ControlRequest};
 use crate::variant::output::OutputCapture;
 
-/// Why a hook did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// It ended with another status than 0.
     #[error("hook `{name}` (`{command}`) ended with {status}{said}; mend the command or remove it")]
     Failed {
         /// `prepare`, `reset` or `cleanup`.
         name: &'static str,
         command: String,
-        /// How it ended.
         status: std::process::ExitStatus,
-        /// Its last words, to follow the status.
+        /// Its last lines of output, to follow the status.
         said: String,
     },
     #[error("hook `{name}` (`{command}`) could not be run with the log `{}`: {source}", log.display())]
@@ -35,42 +32,38 @@ pub enum HookError {
         name: &'static str,
         command: String,
         log: PathBuf,
-        /// The system's reason.
         source: io::Error,
     },
     #[error("hook `{0}` was called off")]
-    CalledOff(&'static str),
+    Cancelled(&'static str),
 }
 
-/// What calls a hook off.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum CallOff<'a> {
-    /// A wish of the user's.
-    On(&'a Control),
-    /// Nothing: it puts in order what was left, so it must run even when the user asked to stop.
+pub(crate) enum CancelOn<'a> {
+    /// A request of the user to stop or suspend.
+    Request(&'a Control),
+    /// Nothing: a cleanup must run even when the user has asked to stop.
     Never,
 }
 
-/// Where a hook works.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HookContext<'a> {
-    /// The run's folder of logs.
     pub logs: &'a Path,
-    /// What is hidden in its log and in messages.
+    /// Hidden in the log and in messages.
     pub secrets: &'a Secrets,
-    /// Who ends what it started where we are killed; nobody where there is none.
+    /// Ends the hook's processes if this process is killed.
     pub tracker: Option<&'a CleanupTracker>,
 }
 
-/// Runs `command` by `sh -c` and waits for it; its output is added to `<logs>/hook-<name>.log`.
+/// Runs `command` by `sh -c` and waits for it. Its output is appended to `<logs>/hook-<name>.log`.
 pub(crate) fn run(
     name: &'static str,
     command: &str,
     HookContext { logs, secrets, tracker }: HookContext<'_>,
-    call_off: CallOff<'_>,
+    cancel_on: CancelOn<'_>,
 ) -> Result<(), HookError> {
     let log = logs.join(format!("hook-{name}.log"));
-    // A password may stand in the command itself.
+    // The command may contain a password.
     let shown = redact_named(command.as_bytes());
     let shown =
         shown.map_or_else(|| command.to_owned(), |shown| String::from_utf8_lossy(&shown).into_owned());
@@ -81,15 +74,15 @@ pub(crate) fn run(
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null());
     shell.stdout(output.try_clone().map_err(not_run)?).stderr(output);
-    let asked = || match call_off {
-        CallOff::On(control) => control.ask() != ControlRequest::GoOn,
-        CallOff::Never => false,
+    let asked = || match cancel_on {
+        CancelOn::Request(control) => control.request() != ControlRequest::GoOn,
+        CancelOn::Never => false,
     };
     let nobody = CleanupTracker::default();
     let ended = command::run_tracked(tracker.unwrap_or(&nobody), shell, &asked).map_err(not_run)?;
     printed.keep(secrets).map_err(not_run)?;
     match ended {
-        CommandOutcome::CalledOff => Err(HookError::CalledOff(name)),
+        CommandOutcome::Cancelled => Err(HookError::Cancelled(name)),
         CommandOutcome::Ended(status) if status.success() => Ok(()),
         CommandOutcome::Ended(status) => {
             let said = excerpt(&last_lines(&log, LINES_QUOTED));
@@ -109,13 +102,13 @@ mod tests {
     #[test]
     fn a_hook_that_fails_is_quoted_and_what_it_prints_goes_into_a_log() {
         let logs = tempfile::tempdir().expect("a folder");
-        run("reset", "echo well", context(logs.path(), &Secrets::default()), CallOff::Never)
+        run("reset", "echo well", context(logs.path(), &Secrets::default()), CancelOn::Never)
             .expect("exit status 0");
         let error = run(
             "reset",
             "echo no table >&2; exit 4",
             context(logs.path(), &Secrets::default()),
-            CallOff::Never,
+            CancelOn::Never,
         )
         .expect_err("exit 4");
         let text = error.to_string();
@@ -131,10 +124,10 @@ mod tests {
         let control = Control::default();
         control.interrupted.store(true, std::sync::atomic::Ordering::SeqCst);
         let error =
-            run("reset", "sleep 600", context(logs.path(), &Secrets::default()), CallOff::On(&control))
+            run("reset", "sleep 600", context(logs.path(), &Secrets::default()), CancelOn::Request(&control))
                 .expect_err("asked to stop");
-        assert!(matches!(error, HookError::CalledOff("reset")), "{error}");
-        run("cleanup", "sleep 0.05", context(logs.path(), &Secrets::default()), CallOff::Never)
+        assert!(matches!(error, HookError::Cancelled("reset")), "{error}");
+        run("cleanup", "sleep 0.05", context(logs.path(), &Secrets::default()), CancelOn::Never)
             .expect("it runs to its end");
     }
 }

@@ -1,7 +1,7 @@
-//! Services asked for their version while they run: each is started, asked by `GET /version`, and stopped.
+//! Asks services for their version: each is started, asked with `GET /version`, and stopped.
 //!
-//! What a service says of itself while it serves is what a run's record should hold; `--version` of the same program is
-//! asked only where that cannot be done, and then it is said. Nothing is measured or judged here.
+//! A run should record the version that a service reports while it serves. Only where that fails is its
+//! program asked with `--version`, and the answer says so.
 
 use std::net::SocketAddr;
 
@@ -26,14 +26,12 @@ pub use weighbridge_lab::service::catalog::Asked;
 
 use crate::options::Options;
 
-/// Longest wait for an answer of a service that is ready.
+/// Longest wait for the answer of a service that is ready.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(10);
-/// Longest answer that is read.
 const LONGEST: Bytes = Bytes::new(1 << 16);
-/// The workload that is served where a service offers several: it needs no peer.
+/// The workload started where a service offers several: it needs no peer.
 const WORKLOAD: &str = "pingpong";
 
-/// Why nobody can be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum InquiryError {
     #[error(transparent)]
@@ -44,7 +42,7 @@ pub enum InquiryError {
     Folder(#[from] std::io::Error),
 }
 
-/// Asks services, several at once where it is shared among threads.
+/// Threads may share it, to ask several services at once.
 #[derive(Debug)]
 pub struct Inquiry {
     lab: Lab,
@@ -52,28 +50,27 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Puts a guardian over what will be started; starts end early where `options.control` says so.
+    /// Starts a guardian first. Starts end early once `options.control` cancels them.
     pub fn open(options: &Options) -> Result<Self, InquiryError> {
         let (program, verb) = &options.guardian;
         let logs = tempfile::Builder::new().prefix("weigh-services-").tempdir()?;
         let lab =
             Lab::new(&format!("inquiry-{}", std::process::id()), Some(Guardian::start(program, verb)?), None);
-        Ok(Self { lab: lab.called_off_by(options.control.window.clone()), logs })
+        Ok(Self { lab: lab.cancelled_by(options.control.window.clone()), logs })
     }
 
-    /// The version that a built service tells while it runs; that of its program where it cannot be asked so, with the
-    /// reason.
+    /// The version that a built service reports while it runs, or else that of its program, with the reason.
     pub fn ask(&self, service: &Service) -> Result<VersionAnswer, String> {
         let why = match self.ask_running(service) {
             Ok(version) => return Ok(VersionAnswer { version, asked: Asked::Running, reason: None }),
             Err(why) => format!("not asked while running: {why}"),
         };
-        let told = by_program(service).map_err(|error| format!("{why}; {error}"))?;
-        Ok(VersionAnswer { reason: Some(why), ..told })
+        let answer = by_program(service).map_err(|error| format!("{why}; {error}"))?;
+        Ok(VersionAnswer { reason: Some(why), ..answer })
     }
 
     fn ask_running(&self, service: &Service) -> Result<String, String> {
-        let (workload, protocol, framing) = spoken(service)?;
+        let (workload, protocol, framing) = version_protocol(service)?;
         let log = self.logs.path().join(service.name());
         let mut launch = service.launch(workload, protocol.name(), &log, &log);
         let state = StateFolder::make(&self.lab, self.logs.path(), service.name());
@@ -85,25 +82,24 @@ impl Inquiry {
         answer
     }
 
-    /// Ends it; everything that was started has been stopped.
     pub fn close(self) -> Result<(), InquiryError> {
         Ok(self.lab.close().map(drop)?)
     }
 }
 
-/// A protocol of the service over which a path can be asked, and a workload that it offers over that.
-fn spoken(service: &Service) -> Result<(&str, Protocol, Framing), String> {
+/// A protocol over which `/version` can be requested, and a workload that the service offers over it.
+fn version_protocol(service: &Service) -> Result<(&str, Protocol, Framing), String> {
     let offered = [
         (Protocol::HTTP1_JSON, Framing::Http1),
         (Protocol::HTTP2_JSON, Framing::Http2(Http2Settings::default())),
     ];
-    let mut spoken = offered.into_iter().filter_map(|(protocol, framing)| {
+    let mut version_protocol = offered.into_iter().filter_map(|(protocol, framing)| {
         let first = service.first_over(protocol.name()).ok()?;
-        // It waits for no peer, as the first may.
+        // The service's first workload may wait for a peer; this one does not.
         let usual = service.offers(WORKLOAD, protocol.name()).map(|()| WORKLOAD);
         Some((usual.unwrap_or(&first.name), protocol, framing))
     });
-    spoken.next().ok_or_else(|| "it speaks neither `http1-json` nor `http2-json`".to_owned())
+    version_protocol.next().ok_or_else(|| "it speaks neither `http1-json` nor `http2-json`".to_owned())
 }
 
 fn get_version(port: u16, framing: Framing) -> Result<String, String> {
@@ -121,7 +117,7 @@ fn get_version(port: u16, framing: Framing) -> Result<String, String> {
     version_of(reply.status, &reply.body)
 }
 
-/// The one line of a good reply.
+/// The body of a successful reply, if it is one line.
 fn version_of(status: u16, body: &[u8]) -> Result<String, String> {
     if status != 200 {
         return Err(format!("`GET /version` has status {status}"));

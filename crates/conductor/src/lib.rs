@@ -1,7 +1,7 @@
-//! Carries out a plan: lab, load, workload, judge and store together.
+//! Carries out a plan: combines lab, load, workload, judge and store.
 //!
-//! The only crate besides the command that sees them all. It executes steps that the judge names and writes down what
-//! happened; it estimates nothing and prints nothing.
+//! The only crate besides the command that uses them all. It executes the steps that the judge decides and
+//! records what happened. It estimates nothing and prints nothing.
 
 mod block;
 pub mod calibrate;
@@ -12,13 +12,13 @@ pub mod descriptors;
 pub mod failures;
 mod hooks;
 pub mod inquiry;
-mod of_variant;
 mod options;
 mod prepare;
 pub mod run;
 pub mod single;
 pub mod tls;
 mod variant;
+mod with_variant;
 pub mod words;
 
 pub use clock::utc_now;
@@ -26,7 +26,7 @@ pub use control::Control;
 pub use options::Options;
 pub use prepare::checked::{Checked, REMOTE_RATE, is_public};
 pub use prepare::error::PrepareError;
-pub use prepare::foreseen::{foreseen, period_of};
+pub use prepare::forecast::{over_budget, period_of};
 pub use prepare::plan::{batches, first_block, run_plan};
 pub use prepare::services::find_catalog;
 pub use prepare::shapes::{Shape, ShapeError};

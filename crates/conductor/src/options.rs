@@ -1,4 +1,4 @@
-//! How a run is done, beside what its experiment says.
+//! Options of a run that its experiment does not contain.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,25 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::control::Control;
 
-/// How a run is done, beside the experiment.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Folder for run folders.
     pub out: PathBuf,
-    /// Label the result quick.
     pub quick: bool,
-    /// Whether the budget is measured time only (`weigh load -d`).
+    /// `weigh load -d`: the budget covers measured time only.
     pub measured_budget: bool,
     /// Allow high rates against addresses that are neither loopback nor private.
     pub allow_remote: bool,
-    /// The program and hidden verb that stand guard.
+    /// Program and hidden verb of the guardian.
     pub guardian: (PathBuf, String),
-    /// Folder of the experiment file, where services are sought first.
+    /// Folder of the experiment file, where services are searched first.
     pub experiment_folder: Option<PathBuf>,
-    /// Where connections of URL variants go instead of their own address.
+    /// Host and port to connect to in place of those of URL variants.
     pub connect_to: Option<(String, u16)>,
-    /// For calibration only: the variant whose replies the generator holds back, and by how much.
+    /// For calibration only: the variant whose replies the generator holds back, and for how long.
     pub hold_back: Option<(VariantId, Nanoseconds)>,
-    /// For tests only: the cores of a duet, instead of those that the machine has for one.
+    /// For tests only: the cores of a duet, in place of those detected on the machine.
     pub lanes: Option<Lanes>,
-    /// Folder of the calibrations of hosts, which summaries quote; `None` where there is none.
+    /// Folder of the hosts' calibrations, which summaries quote.
     pub calibrations: Option<PathBuf>,
-    /// What the user asks meanwhile.
     pub control: Control,
 }

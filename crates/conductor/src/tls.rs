@@ -1,5 +1,5 @@
-//! From what an experiment says of TLS to what the generator needs: files are read here, and nowhere else, and the
-//! programs that we start get a certificate that is thrown away with them.
+//! Turns an experiment's TLS settings into the generator's. Certificate files are read only here. Programs
+//! that we start get a throw-away certificate.
 
 use std::fs;
 use std::io;
@@ -17,19 +17,16 @@ use weighbridge_model::experiment::{Target, TlsSpec, Variant};
 use weighbridge_model::hex;
 use weighbridge_workload::UrlScheme;
 
-/// The names of a server that we start.
+/// Certificate names of a server that we start.
 const NAMES: [&str; 3] = ["127.0.0.1", "::1", "localhost"];
 
-/// Why connections cannot be secured as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     #[error("`{}`, the {what}, cannot be read: {source}; check the path", path.display())]
     File {
-        /// What it was to be.
+        /// The role of the file, in words.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The system's reason.
         source: io::Error,
     },
     #[error(
@@ -46,13 +43,12 @@ pub enum TlsError {
     Written(#[from] io::Error),
 }
 
-/// The scheme of requests over connections that are secured so, or not at all.
 pub(crate) fn scheme(tls: Option<&TlsSpec>) -> UrlScheme {
     if tls.is_some() { UrlScheme::Https } else { UrlScheme::Http }
 }
 
-/// The generator's side of a specification. `host` is the name in the certificate where the specification has none;
-/// `ours` is the certificate to trust where it names none and the program is ours.
+/// The generator's side of a TLS specification. `host` is the certificate's name where the specification has
+/// none. `ours` is trusted where the specification names no CA and we started the program.
 pub fn client(spec: &TlsSpec, host: &str, ours: Option<&Certificates>) -> Result<TlsClient, TlsError> {
     let trust = match (&spec.ca, ours) {
         _ if spec.insecure => Trust::Anything,
@@ -81,7 +77,7 @@ fn read(path: &str, what: &'static str) -> Result<Vec<u8>, TlsError> {
     fs::read(path).map_err(|source| TlsError::File { what, path: path.into(), source })
 }
 
-/// What this system trusts. Certificates that cannot be read are passed over as long as there are others.
+/// The system's trusted certificates. Unreadable ones are skipped as long as there are others.
 fn system_roots() -> Result<Trust, TlsError> {
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
@@ -91,8 +87,8 @@ fn system_roots() -> Result<Trust, TlsError> {
     Ok(Trust::Roots(found.certs.iter().map(|certificate| certificate.to_vec()).collect()))
 }
 
-/// A certificate for a program of ours on this host, the authority that signed it, and its key: made for one life of
-/// the program, in a folder that only this user may read, and removed when dropped.
+/// A certificate for a program of ours on this host, with its key and the authority that signed it. They are
+/// made for one trial, in a folder that only this user may read, and removed when dropped.
 #[derive(Debug)]
 pub struct Certificates {
     folder: TempDir,
@@ -100,11 +96,10 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Makes an authority and a certificate of it for `127.0.0.1`, `::1` and `localhost`.
     pub fn make() -> Result<Self, TlsError> {
         let mut issuer = CertificateParams::new(Vec::new())?;
         let issuer_key = KeyPair::generate()?;
-        // Of two that are alive at once neither may be taken for the other.
+        // Two authorities that exist at once need distinct names.
         let key = issuer_key.public_key_raw();
         let number = hex::encode(&key[..key.len().min(8)]);
         issuer.distinguished_name = named(&format!("weighbridge throw-away authority {number}"));
@@ -126,22 +121,20 @@ impl Certificates {
         Ok(made)
     }
 
-    /// The file of the server's certificate.
     pub fn certificate(&self) -> PathBuf {
         self.folder.path().join("cert.pem")
     }
 
-    /// The file of the server's private key.
     pub fn key(&self) -> PathBuf {
         self.folder.path().join("key.pem")
     }
 
-    /// The file of the certificate that a client must trust.
+    /// The certificate that a client must trust.
     pub fn authority(&self) -> PathBuf {
         self.folder.path().join("ca.pem")
     }
 
-    /// What a program is told of them.
+    /// The environment variables that pass them to a program.
     pub fn environment(&self) -> [(String, String); 2] {
         let pair = |name: &str, path: &Path| (name.to_owned(), path.to_string_lossy().into_owned());
         [pair("TLS_CERT", &self.certificate()), pair("TLS_KEY", &self.key())]
@@ -154,17 +147,16 @@ fn named(name: &str) -> DistinguishedName {
     distinguished
 }
 
-/// How one variant's connections are secured while it lives.
+/// How one variant's connections are secured during one trial.
 #[derive(Debug, Default)]
 pub(crate) struct Secured {
-    /// The generator's side; `None` for plain text.
+    /// `None` for plain text.
     pub client: Option<TlsClient>,
-    /// The program's side, where we start it.
+    /// Present where we start the program.
     pub certificates: Option<Certificates>,
 }
 
 impl Secured {
-    /// As the variant asks.
     pub fn new(variant: &Variant) -> Result<Self, TlsError> {
         let Some(spec) = &variant.tls else { return Ok(Self::default()) };
         let (host, certificates) = match &variant.target {
@@ -174,7 +166,6 @@ impl Secured {
         Ok(Self { client: Some(client(spec, host, certificates.as_ref())?), certificates })
     }
 
-    /// What the program is told.
     pub fn environment(&self) -> Vec<(String, String)> {
         self.certificates.iter().flat_map(Certificates::environment).collect()
     }

@@ -4,12 +4,12 @@ use weighbridge_model::experiment::{Arrivals, Flow, LoadModel, LoadSpec, Point, 
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::legs::Stamps;
 
-/// What is asked and how, in a line: `pingpong 64 B; closed load, 4 connections`.
+/// Workload and load in one line: `pingpong 64 B; closed load, 4 connections`.
 pub fn conditions(point: &Point) -> String {
     format!("{}; {}", point.workload.words(), load(point))
 }
 
-/// A point by the values of its factors: `workload.size = 64 B, load.connections = 4`; empty where there is one point.
+/// The values of a point's factors: `workload.size = 64 B, load.connections = 4`; empty without factors.
 pub fn factors(label: &PointLabel) -> String {
     let factors = label.iter().map(|(key, value)| format!("{key} = {value}"));
     factors.collect::<Vec<_>>().join(", ")
@@ -28,10 +28,10 @@ fn load(point: &Point) -> String {
     let think = think(load.think).map_or_else(String::new, |think| format!(", {think}"));
     match &load.model {
         LoadModel::Closed => format!("closed load, {connections}{think}{fresh}"),
-        LoadModel::Open { flow: of } => {
-            format!("open load, {}, at most {connections}{fresh}", flow(of))
+        LoadModel::Open { flow: arrivals } => {
+            format!("open load, {}, at most {connections}{fresh}", flow(arrivals))
         }
-        LoadModel::PartlyOpen { flow: of, length } => {
+        LoadModel::PartlyOpen { flow: arrivals, length } => {
             let length = match length {
                 SessionLength::Workload => "as the workload has them".to_owned(),
                 SessionLength::Fixed { operations } => format!("{operations} operations each"),
@@ -39,13 +39,13 @@ fn load(point: &Point) -> String {
             };
             format!(
                 "partly open load, sessions at {}, {length}, at most {connections}{think}{fresh}",
-                flow(of)
+                flow(arrivals)
             )
         }
     }
 }
 
-/// When something arrives, in words: `2000/s (Poisson)`.
+/// The arrival process in words: `2000/s (Poisson)`.
 pub fn flow(flow: &Flow) -> String {
     match flow {
         Flow::Law { profile, arrivals } => format!("{} ({})", profile.words(), law(*arrivals)),
@@ -62,7 +62,6 @@ fn law(arrivals: Arrivals) -> String {
     }
 }
 
-/// How long a slot thinks, in words, where it does.
 pub fn think(think: Think) -> Option<String> {
     match think {
         Think::None => None,
@@ -72,7 +71,6 @@ pub fn think(think: Think) -> Option<String> {
     }
 }
 
-/// How many requests a connection serves, in words, where that is bounded.
 pub fn churn(load: &LoadSpec) -> Option<String> {
     match load.churn?.get() {
         1 => Some("a new connection for each request".to_owned()),

@@ -1,4 +1,4 @@
-//! Stored runs against each other: through a baseline that both hold, with a calibrated deviation, or not at all and why.
+//! Compares stored runs: through a common baseline, with a calibrated deviation, or not at all and why.
 
 #[path = "../../judge/tests/common/mod.rs"]
 mod common;
@@ -21,7 +21,7 @@ use weighbridge_model::reliability::{
 use weighbridge_model::summary::{Cost, Severity, Summary};
 use weighbridge_store::{Calibrations, Participant, RunFolder, RunWriter, UtcTime};
 
-/// A stored run as a test wants it.
+/// The description of a stored run.
 #[derive(Clone)]
 struct Made {
     title: &'static str,
@@ -59,7 +59,8 @@ impl Made {
         text
     }
 
-    /// Every variant's blocks lie ± 0.2 % about its time, alike for the first and against each other for the rest.
+    /// The blocks of every variant alternate ± 0.1 % about its time; neighbouring variants are in opposite
+    /// phase.
     fn trials(&self) -> Vec<TrialRecord> {
         let mut trials = Vec::new();
         for block in 0..self.blocks {
@@ -193,7 +194,8 @@ fn assert_refused(summary: &Summary, words: &[&str]) {
     }
 }
 
-/// `base` at 1 ms with `old` at 1.04 of it; later, the host 30 % slower, `base` with `new` at 1.10 of it.
+/// `base` at 1 ms with `old` at 1.04 times that; later, on a host 30 % slower, `base` with `new` at 1.10
+/// times that.
 fn pair() -> (Made, Made) {
     let first = Made::of(&[("base", "/bin/base", "b1", 1e6), ("old", "/bin/it", "o1", 1.04e6)]);
     let second = Made::of(&[("base", "/bin/base", "b1", 1.3e6), ("new", "/bin/it", "n1", 1.43e6)]);
@@ -216,7 +218,7 @@ fn a_baseline_that_both_hold_carries_what_the_host_became() {
     for words in ["through `base` in both runs", "ratio of ratios", "taken for granted"] {
         assert!(note.evidence.contains(words), "{}", note.evidence);
     }
-    // The other way round the ratio is turned over.
+    // With the runs exchanged, the ratio is inverted.
     let turned = Stage::new().compare(&second, &first, &[]);
     assert!((headline(&turned).ratio.expect("a ratio").point * ratio.point - 1.0).abs() < 1e-9);
 }
@@ -280,12 +282,11 @@ fn a_calibrated_host_lends_its_deviation_from_run_to_run() {
     assert!(found.findings[0].evidence.contains("deviation from run to run"), "{:?}", found.findings);
     let throughput = found.costs.iter().find(|cost| cost.quantity == Quantity::Throughput).expect("a row");
     assert_eq!(throughput.verdict, Verdict::Withheld, "it was not calibrated");
-    // A day apart is more than five minutes tell of.
+    // The calibration covers five minutes, not a day.
     let later = Made { started_unix_s: first.started_unix_s + 86_400, ..second.clone() };
     let found = stage.compare(&first, &later, &[]);
     assert_eq!((found.validity, found.findings[0].severity), (Validity::Suspect, Severity::Warning));
     assert!(found.findings[0].evidence.contains("may not be in it"), "{:?}", found.findings[0]);
-    // Another machine of the same make is not this one.
     let other = Made { machine: "bbbb", ..second };
     assert_refused(&stage.compare(&first, &other, &[]), &["two machines"]);
 }

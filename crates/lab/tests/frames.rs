@@ -109,17 +109,17 @@ fn datagrams(ground: &Ground, count: u32, awaited: usize, length: usize, ahead: 
         let socket = UdpSocket::bind((HOSTS[1], 0)).expect("an address of its own");
         socket.set_read_timeout(Some(Duration::from_secs(3))).expect("a socket");
         tell.send(socket.local_addr().expect("bound").port()).expect("somebody waits");
-        let (mut came, mut room) = (Vec::new(), vec![0; 65_536]);
-        while came.len() < awaited
+        let (mut arrived, mut room) = (Vec::new(), vec![0; 65_536]);
+        while arrived.len() < awaited
             && let Ok(size) = socket.recv(&mut room)
         {
             let number = u32::from_be_bytes(room[..4].try_into().expect("four bytes"));
             assert_eq!(size, length);
             assert!(room[4..length].iter().all(|byte| *byte == number as u8), "datagram {number}");
-            came.push(number);
-            heard.store(came.len(), Ordering::SeqCst);
+            arrived.push(number);
+            heard.store(arrived.len(), Ordering::SeqCst);
         }
-        came
+        arrived
     });
     let port = port.recv().expect("the receiver is bound");
     let sender = ground.at_host(0, move || {
@@ -149,8 +149,8 @@ fn a_null_relay_carries_every_frame_as_it_came() {
         stream_both_ways(&ground, HOSTS, 4 << 20);
         stream_both_ways(&ground, HOSTS_V6, 4 << 20);
         let length = mtu as usize - 28;
-        let came = datagrams(&ground, 500, 500, length, 8);
-        assert_eq!(came, Vec::from_iter(0..500), "MTU {mtu}");
+        let arrived = datagrams(&ground, 500, 500, length, 8);
+        assert_eq!(arrived, Vec::from_iter(0..500), "MTU {mtu}");
         let report = relay.stop();
         for way in [&report.forth, &report.back] {
             assert_eq!((way.came, way.waiting, way.lost, way.full), (way.sent, 0, 0, 0), "{report:?}");
@@ -224,8 +224,8 @@ fn exactly_the_frames_that_the_seed_says_are_lost() {
     let relay = ground.relay(|settings| (settings.forward, settings.seed) = (lossy, 7));
     let mut fates = Fates::new(&lossy, 7, Direction::Forward);
     let kept: Vec<u32> = (0..250).filter(|_| fates.draw() != Fate::Lost).collect();
-    let came = datagrams(&ground, 250, kept.len(), 100, usize::MAX);
-    assert_eq!(came, kept);
+    let arrived = datagrams(&ground, 250, kept.len(), 100, usize::MAX);
+    assert_eq!(arrived, kept);
     let report = relay.stop();
     assert_eq!((report.forth.came, report.forth.lost), (250, 250 - kept.len() as u64));
     assert_eq!((report.back.came, report.back.lost), (0, 0), "{report:?}");
@@ -406,10 +406,10 @@ fn order_is_kept_unless_it_is_free() {
     for (order, sorted) in [("kept", true), ("free", false)] {
         let jittery = impairment(&format!("delay=20ms,jitter=20ms,order={order}"));
         let relay = ground.relay(|settings| settings.forward = jittery);
-        let mut came = datagrams(&ground, 200, 200, 100, usize::MAX);
-        assert_eq!(came.is_sorted(), sorted, "{order}");
-        came.sort_unstable();
-        assert_eq!(came, Vec::from_iter(0..200), "{order}");
+        let mut arrived = datagrams(&ground, 200, 200, 100, usize::MAX);
+        assert_eq!(arrived.is_sorted(), sorted, "{order}");
+        arrived.sort_unstable();
+        assert_eq!(arrived, Vec::from_iter(0..200), "{order}");
         assert!(relay.stop().forth.waiting_max > 10);
     }
 }
@@ -421,8 +421,8 @@ fn what_exceeds_the_queue_is_dropped_and_counted() {
     ground.introduce();
     // Longer than any machine takes to send them all.
     let mut relay = ground.relay(|settings| settings.forward = impairment("delay=2s,limit=50"));
-    let came = datagrams(&ground, 200, 50, 100, usize::MAX);
-    assert_eq!(came, Vec::from_iter(0..50));
+    let arrived = datagrams(&ground, 200, 50, 100, usize::MAX);
+    assert_eq!(arrived, Vec::from_iter(0..50));
     let report = relay.ask();
     let forth = report.forth;
     assert_eq!((forth.came, forth.sent, forth.full, forth.waiting), (200, 50, 150, 0));

@@ -268,11 +268,6 @@ impl Generator {
         held[TRIES / 2].saturating_sub(plain[TRIES / 2])
     }
 
-    /// The flag that stops the running window.
-    pub fn stop_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.options.stop)
-    }
-
     /// Registers a variant. Opens nothing yet. A variant registered under that number before is detached.
     pub fn attach(
         &mut self,

@@ -160,7 +160,7 @@ enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Accepting {
     Yes,
-    /// At the limit of connections or descriptors, until a connection closes.
+    /// At the limit of connections or descriptors; it opens when a connection closes.
     Paused,
 }
 
@@ -288,20 +288,20 @@ impl Server {
             self.spare.push(buffers);
         }
         self.free.push(slot);
-        self.open_door();
+        self.resume_accepting();
     }
 
     fn accept(&mut self) -> io::Result<()> {
         while let Some(listener) = &self.listener {
             if self.connections.len() - self.free.len() >= CONNECTION_LIMIT {
-                return self.shut_door();
+                return self.pause_accepting();
             }
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if sys::is_of_one_connection(&error) => continue,
                 // No descriptor or memory is left.
-                Err(_) => return self.shut_door(),
+                Err(_) => return self.pause_accepting(),
             };
             if stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).is_ok() {
                 self.admit(stream);
@@ -326,7 +326,7 @@ impl Server {
     }
 
     /// Stops watching the listener, which would otherwise be reported forever.
-    fn shut_door(&mut self) -> io::Result<()> {
+    fn pause_accepting(&mut self) -> io::Result<()> {
         if let (Some(listener), Accepting::Yes) = (&self.listener, self.accepting) {
             self.epoll.remove(listener.as_raw_fd())?;
             self.accepting = Accepting::Paused;
@@ -334,7 +334,7 @@ impl Server {
         Ok(())
     }
 
-    fn open_door(&mut self) {
+    fn resume_accepting(&mut self) {
         if let (Some(listener), Accepting::Paused) = (&self.listener, self.accepting)
             && self.epoll.add(listener.as_raw_fd(), Trigger::ReadableLevel, LISTENER).is_ok()
         {

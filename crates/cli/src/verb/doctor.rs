@@ -39,7 +39,7 @@ fn look(arguments: &Doctor, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn lines(findings: &[Finding], style: Style, columns: usize) -> String {
-    let is_shown = |finding: &&Finding| finding.level > Level::Fine || finding.subject.is_told_when_fine();
+    let is_shown = |finding: &&Finding| finding.level > Level::Fine || finding.subject.is_shown_when_fine();
     findings
         .iter()
         .filter(is_shown)

@@ -144,7 +144,7 @@ fn refuse_remote(arguments: &Load, url: &Url, shape: &Shape) -> anyhow::Result<(
 fn stop(arguments: &Load, shape: &Shape) -> Stop {
     match arguments.requests {
         Some(count) => Stop::Count(count),
-        None => Stop::Time(arguments.duration.or(shape.own_end()).unwrap_or(DURATION)),
+        None => Stop::Time(arguments.duration.or(shape.default_duration()).unwrap_or(DURATION)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use weighbridge_conductor::{
-    Checked, Options, batches, conditions, first_block, foreseen, period_of, run_plan,
+    Checked, Options, batches, conditions, first_block, over_budget, period_of, run_plan,
 };
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_lab::layers;
@@ -96,7 +96,7 @@ fn describe(experiment: &Experiment) -> String {
             let _ = writeln!(text, "stop     after {} blocks, which share the budget", rules.blocks_min);
         }
     }
-    if let Some(longer) = foreseen(experiment, &batches(experiment), period_of) {
+    if let Some(longer) = over_budget(experiment, &batches(experiment), period_of) {
         let _ = writeln!(text, "time     {longer}");
     }
     let same = match rules.pairing {

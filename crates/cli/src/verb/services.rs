@@ -184,7 +184,7 @@ fn start(name: &str, port: u16, tls: bool, printer: &Printer) -> anyhow::Result<
         Some(Guardian::start(program, verb)?),
         None,
     )
-    .called_off_by(options.control.window.clone());
+    .cancelled_by(options.control.window.clone());
     let log = std::env::temp_dir().join(format!("weigh-service-{name}-{}.log", std::process::id()));
     // A service has a workload, and each has a protocol.
     let WorkloadOffer { name: workload, protocols } = &service.workloads()[0];

@@ -1,4 +1,4 @@
-//! Correctness first: every kind of request is asked of every variant, and the answers must agree before timing.
+//! Checks answers before timing: every variant is sent every kind of request, and their answers must agree.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,59 +13,33 @@ use weighbridge_workload::{Canonical, Conversation, Received, Workload};
 use crate::control::Control;
 use crate::variant::direct::{Direct, DirectError};
 
-/// Longest body that is fetched for comparison.
 const BODY_LIMIT: Bytes = Bytes::new(128 << 20);
 
-/// Why answers are not what they must be.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     #[error("`{variant}` does not answer `{request}`: {source}")]
-    Exchange {
-        variant: String,
-        /// The operation.
-        request: String,
-        /// What went wrong.
-        source: ExchangeError,
-    },
+    Exchange { variant: String, request: String, source: ExchangeError },
     #[error("`{variant}` does not answer `{request}`: {source}")]
-    Direct {
-        variant: String,
-        /// The operation.
-        request: String,
-        /// What went wrong.
-        source: DirectError,
-    },
+    Direct { variant: String, request: String, source: DirectError },
     #[error("`{variant}` answers `{request}` wrongly: {why}; mend the service or the `check`")]
-    Wrong {
-        variant: String,
-        /// The operation.
-        request: String,
-        /// In which way.
-        why: String,
-    },
+    Wrong { variant: String, request: String, why: String },
     #[error(
         "answers to `{request}` differ{place}: `{first}` says {one}, `{second}` says {two}; costs of different work cannot be compared{advice}"
     )]
     Differ {
-        /// The operation.
         request: Box<str>,
-        /// A variant.
         first: Box<str>,
-        /// Its answer.
         one: Box<str>,
-        /// Where in the answer, to follow the words.
+        /// Where in the answer, to follow the word "differ".
         place: Box<str>,
-        /// What can be done, to follow the message.
+        /// Advice, to follow the message.
         advice: &'static str,
-        /// Another variant.
         second: Box<str>,
-        /// Its answer.
         two: Box<str>,
     },
 }
 
-/// A variant that can be asked.
-pub(crate) struct Asked<'a> {
+pub(crate) struct AskedVariant<'a> {
     pub name: &'a str,
     pub addresses: &'a [Endpoint],
     pub tls: Option<&'a TlsClient>,
@@ -73,47 +47,49 @@ pub(crate) struct Asked<'a> {
     pub secrets: &'a Secrets,
 }
 
-/// What one question was and what its answer amounts to.
+/// One request and the canonical form of its answer.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct CheckedAnswer {
     request: String,
     canonical: Canonical,
-    /// What was taken from the session's replies by then.
+    /// Values extracted from the session's earlier replies, hidden in messages.
     hidden: Vec<String>,
 }
 
-/// How long one question may take, and the flag that ends it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience<'a> {
+pub(crate) struct QuestionLimits<'a> {
     pub timeout: Nanoseconds,
     pub stop: &'a AtomicBool,
 }
 
-/// Asks every kind of session of one variant, request by request; returns what the answers amount to.
-pub(crate) fn answers(asked: &Asked<'_>, patience: Patience<'_>) -> Result<Vec<Answered>, AnswerError> {
+/// Sends every kind of session to one variant, request by request.
+pub(crate) fn answers(
+    asked: &AskedVariant<'_>,
+    limits: QuestionLimits<'_>,
+) -> Result<Vec<CheckedAnswer>, AnswerError> {
     let mut all = Vec::new();
     for number in 0..asked.workload.conversations() {
         let mut conversation = asked.workload.conversation(number);
-        while let Some(answered) = answer(asked, &mut conversation, patience)? {
+        while let Some(answered) = answer(asked, &mut conversation, limits)? {
             all.push(answered);
         }
     }
     Ok(all)
 }
 
-/// Asks what comes next, if anything does.
+/// Sends the conversation's next request; `None` at its end.
 fn answer(
-    asked: &Asked<'_>,
+    asked: &AskedVariant<'_>,
     conversation: &mut Conversation<'_>,
-    patience: Patience<'_>,
-) -> Result<Option<Answered>, AnswerError> {
+    limits: QuestionLimits<'_>,
+) -> Result<Option<CheckedAnswer>, AnswerError> {
     let Some(question) = conversation.question() else { return Ok(None) };
     let (variant, request) = (asked.name.to_owned(), question.title.to_owned());
     let collected = exchange(
         asked.addresses,
         Stack { framing: asked.workload.framing(), tls: asked.tls.cloned() },
         question.rendered,
-        Limits { timeout: patience.timeout, body: BODY_LIMIT, stop: Some(patience.stop) },
+        Limits { timeout: limits.timeout, body: BODY_LIMIT, stop: Some(limits.stop) },
     );
     let collected = match collected {
         Ok(collected) => collected,
@@ -127,19 +103,21 @@ fn answer(
     };
     let hide = |text: &str| asked.secrets.hide(text).into_owned();
     match conversation.answer(&received, &hide) {
-        Ok(canonical) => Ok(Some(Answered { request, canonical, hidden: conversation.hidden().to_vec() })),
+        Ok(canonical) => {
+            Ok(Some(CheckedAnswer { request, canonical, hidden: conversation.hidden().to_vec() }))
+        }
         Err(why) => Err(AnswerError::Wrong { variant, request, why }),
     }
 }
 
-/// What the replies of a variant that runs in its own process amount to, for every size that is asked.
+/// Asks a variant of protocol `direct` for one reply of every listed size.
 pub(crate) fn direct_answers(
     direct: &mut Direct,
     name: &str,
     workload: &Workload,
     spec: &WorkloadSpec,
     control: &Control,
-) -> Result<Vec<Answered>, AnswerError> {
+) -> Result<Vec<CheckedAnswer>, AnswerError> {
     let mut answer = |(kind, size): (usize, &Bytes)| {
         let (variant, request) = (name.to_owned(), workload.title(kind).to_owned());
         let body = match direct.reply(*size, control) {
@@ -148,21 +126,20 @@ pub(crate) fn direct_answers(
         };
         let received = Received { status: 200, headers: &[], body: &body, messages: &[] };
         match workload.canonical(kind, &received) {
-            Ok(canonical) => Ok(Answered { request, canonical, hidden: Vec::new() }),
+            Ok(canonical) => Ok(CheckedAnswer { request, canonical, hidden: Vec::new() }),
             Err(why) => Err(AnswerError::Wrong { variant, request, why }),
         }
     };
     spec.listed_sizes().iter().enumerate().map(&mut answer).collect()
 }
 
-/// What a variant answered to all questions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VariantAnswers<'a> {
     pub name: &'a str,
-    pub answers: &'a [Answered],
+    pub answers: &'a [CheckedAnswer],
 }
 
-/// Compares a variant's answers with the first variant's.
+/// Fails at the first answer that differs from the first variant's.
 pub(crate) fn compare(
     secrets: &Secrets,
     first: &VariantAnswers<'_>,

@@ -1,8 +1,8 @@
-//! Batches: a block of more variants than may live at once is carried out in several goes, each with the baseline.
+//! Batches: parts of a block with more variants than may run at once, each with the baseline.
 //!
-//! A batch is an experiment of its own to [`crate::block`]: its variants and launch specifications alone, numbered from 0, under a plan
-//! that draws its own orders and the same request streams. Afterwards its trials get their numbers in the run back. A
-//! block of one batch is the block as it always was.
+//! To [`crate::block`] a batch is an experiment of its own: only its variants and launch specifications,
+//! numbered from 0, under a plan that draws its own orders and the same request streams. Afterwards its
+//! trials get their numbers of the run back. A block of one batch needs none of this.
 
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockHistory, BlockRule};
@@ -17,7 +17,6 @@ use crate::block::{BlockContext, BlockError, BlockResult, PriorDecisions};
 use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::plan::whole_plan;
 
-/// One batch as an experiment of its own.
 pub(crate) struct Batch {
     pub number: u32,
     /// The variants by their numbers in the run, the baseline first.
@@ -28,7 +27,6 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Every batch of an experiment, by rising number.
     pub fn all(experiment: &Experiment, launch_specs: &[LaunchSpec], batches: &Batches) -> Vec<Self> {
         let whole = whole_plan(experiment);
         let batch = |(number, members): (u32, &[VariantId])| {
@@ -48,29 +46,25 @@ impl Batch {
         self.experiment.variants.iter().map(|variant| variant.name.clone()).collect()
     }
 
-    /// Gives a trial of the batch its numbers in the run.
-    fn place(&self, trial: &mut TrialRecord) {
+    fn renumber(&self, trial: &mut TrialRecord) {
         trial.batch = self.number;
         trial.variant = self.members[trial.variant.index()];
         trial.windows.iter_mut().for_each(|window| window.variant = trial.variant);
     }
 }
 
-/// The contexts of all batches, and what they have in common.
 pub(crate) struct BatchRunner<'a> {
     pub batches: &'a [Batch],
-    /// One for each batch.
     pub contexts: Vec<BlockContext<'a>>,
     pub plan: Plan,
-    /// When to stop, and how long a block is.
     pub rule: BlockRule,
 }
 
 impl BatchRunner<'_> {
-    /// Measures block `number`, batch after batch. `history` is the run without this block, `prior` what earlier
-    /// blocks decided.
+    /// Measures block `number`, batch after batch. `history` is the run without this block, `prior` what
+    /// earlier blocks decided.
     ///
-    /// A block is void as a whole: once a batch was disturbed, those to come are not begun.
+    /// A block is void as a whole: after a disturbed batch no further batch is started.
     pub fn block(
         &self,
         number: u32,
@@ -90,15 +84,15 @@ impl BatchRunner<'_> {
                 return Err(BlockError::Interrupted);
             }
             emit(Event::BatchStarted { block: number, batch: at, of: count, variants: batch.names() });
-            let before = in_batches(history, count, done, &whole.times);
+            let before = batch_history(history, count, done, &whole.times);
             let known = PriorDecisions { pairings: &pairings, windows: &windows };
             let mut part = context.block(number, &before, known, emit)?;
-            // What the first batch decided holds for all: they are parts of one block.
+            // The first batch decides for the whole block.
             if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {
                 pairings.clone_from(&trial.pairings);
                 windows = trial.preparations.iter().map(|preparation| preparation.window).collect();
             }
-            part.trials.iter_mut().for_each(|trial| batch.place(trial));
+            part.trials.iter_mut().for_each(|trial| batch.renumber(trial));
             whole.add(part);
             if whole.disturbed.is_some() {
                 break;
@@ -108,21 +102,21 @@ impl BatchRunner<'_> {
         Ok(whole)
     }
 
-    /// Starts the variants of every batch and compares their answers. Returns the requests compared.
+    /// Starts the variants of every batch and compares their answers. Returns how many were compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
         self.contexts.iter().map(BlockContext::verify).sum()
     }
 }
 
-/// The rule of a batch: of a run whose blocks are batches, so that the budget is shared out among all of them.
-pub(crate) fn rule_of_batch(rule: BlockRule, batches: u32) -> BlockRule {
+/// The rule of a batch: it counts batches as blocks, so that the budget is divided among all of them.
+pub(crate) fn batch_rule(rule: BlockRule, batches: u32) -> BlockRule {
     let judge::Blocks { min, max } = rule.blocks;
     let blocks = judge::Blocks { min: min.saturating_mul(batches), max: max.saturating_mul(batches) };
     BlockRule { blocks, ..rule }
 }
 
-/// The run as a batch sees it, after `done` batches of the present block took `times`.
-fn in_batches<'h>(
+/// The run as a batch sees it, after `done` batches of the present block that took `times`.
+fn batch_history<'h>(
     history: &BlockHistory<'h>,
     batches: u32,
     done: u32,
@@ -140,7 +134,6 @@ fn in_batches<'h>(
 }
 
 impl BlockResult {
-    /// Takes in another batch of the same block.
     fn add(&mut self, other: Self) {
         self.trials.extend(other.trials);
         self.times.overhead += other.times.overhead;
@@ -149,7 +142,6 @@ impl BlockResult {
         self.disturbed = other.disturbed;
     }
 
-    /// Marks every trial where a batch was disturbed: the block counts for nothing.
     fn void(&mut self) {
         if let Some(void) = &self.disturbed {
             self.trials.iter_mut().for_each(|trial| trial.void = Some(void.clone()));
@@ -180,13 +172,13 @@ mod tests {
             round: None,
         };
         let times = BlockTimes { overhead: SECOND, measured: SECOND * 10, round: SECOND };
-        // The second batch of the second of four blocks of two, just warm: 88 s less 3 s and 1 s of starts less 30 s of
-        // measuring are left for it and four batches of two blocks to come, which need 1 s of starts each.
-        let mut history = in_batches(&before, 2, 1, &times);
+        // The second batch of the second of four blocks of two. Of 88 s, 4 s of starts and 30 s of measuring
+        // are used. The rest is for it and four more batches, which need 1 s of starts each.
+        let mut history = batch_history(&before, 2, 1, &times);
         assert_eq!((history.used, history.begun), (3, 3));
         history.overhead += SECOND;
         history.begun += 1;
-        let time = rule_of_batch(rule, 2).measured_time(&history);
+        let time = batch_rule(rule, 2).measured_time(&history);
         assert_eq!(time, SECOND * (88 - 4 - 30 - 4) / 5);
     }
 }

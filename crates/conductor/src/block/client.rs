@@ -1,5 +1,5 @@
-//! The client: one thread on the client's core that owns the generator. Everyone else asks it and sleeps meanwhile. Two
-//! variants that run at the same time have a client each.
+//! The client: a thread on the client's core that owns the generator and receives jobs. Two variants that run
+//! at the same time have a client each.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -17,7 +17,6 @@ use weighbridge_load::{KeepAlive, Settings};
 use weighbridge_model::experiment::LoadSpec;
 use weighbridge_model::id::VariantId;
 
-/// Why there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("could not start the generator: {0}; check the limits of open files and threads")]
@@ -26,7 +25,6 @@ pub enum ClientError {
 
 type Job = Box<dyn FnOnce(&mut Generator) + Send>;
 
-/// What the generator needs to know of a load.
 pub(crate) fn settings(load: &LoadSpec) -> Settings {
     Settings {
         connections: load.connections,
@@ -47,8 +45,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts the thread, pinned to `core` where one is given, for windows that are compared. `cut` ends the one that is
-    /// running.
+    /// Starts the thread for compared windows, pinned to `core` where one is given. `cut` ends the running
+    /// window.
     pub fn start(
         core: Option<CoreId>,
         cores: &CoreLayout,
@@ -60,7 +58,7 @@ impl Client {
         )
     }
 
-    /// The same with the loop's options.
+    /// [`start`](Self::start) with the loop's options.
     pub fn start_with(core: Option<CoreId>, options: LoopOptions) -> Result<Self, ClientError> {
         let dial = SharedDial::default();
         let (jobs, inbox) = channel::<Job>();
@@ -68,7 +66,7 @@ impl Client {
         let own_dial = dial.clone();
         let thread = std::thread::Builder::new().name("generator".to_owned()).spawn(move || {
             weighbridge_load::own_files();
-            // A thread that cannot be pinned still measures; the self-check sees what that does.
+            // A thread that cannot be pinned still measures; the self-check detects the effect.
             let _ = core.map(pin_current_thread);
             let made = Generator::new(Box::new(own_dial), options);
             match made {
@@ -85,28 +83,22 @@ impl Client {
         Ok(Self { jobs: Some(jobs), thread: Some(thread), dial })
     }
 
-    /// Sets where a variant's connections go.
+    /// Sets the addresses of a variant's connections.
     pub fn direct(&self, variant: VariantId, addresses: impl IntoIterator<Item: Into<Endpoint>>) {
         self.dial.lock().set(variant, addresses);
     }
 
-    /// Has the sockets of a variant's connections made inside a network of its own, until they go somewhere else.
+    /// Makes a variant's sockets inside a network of its own, until its addresses change.
     pub fn connect_by(&self, variant: VariantId, connector: Connector) {
         self.dial.lock().make_by(variant, Box::new(Inside(connector)));
     }
 
-    /// Has the generator do something and waits for it, asleep.
-    ///
-    /// # Panics
-    /// Where the generator's thread has panicked.
+    /// Runs `job` on the generator's thread and sleeps until it returns. Panics if that thread has panicked.
     pub fn call<R: Send + 'static>(&self, job: impl FnOnce(&mut Generator) -> R + Send + 'static) -> R {
         self.ask(job).wait()
     }
 
-    /// Has the generator do something, and does not wait for it.
-    ///
-    /// # Panics
-    /// Where the generator's thread has panicked.
+    /// Sends `job` to the generator's thread without waiting for it. Panics if that thread has panicked.
     pub fn ask<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Generator) -> R + Send + 'static,
@@ -119,32 +111,26 @@ impl Client {
     }
 }
 
-/// What a generator was asked, and will answer.
 #[derive(Debug)]
 #[must_use = "the generator is at it until it is waited for"]
 pub(crate) struct PendingAnswer<R>(Receiver<R>);
 
 impl<R> PendingAnswer<R> {
-    /// Waits for it, asleep.
-    ///
-    /// # Panics
-    /// Where the generator's thread has panicked.
+    /// Sleeps until the job has returned. Panics if the generator's thread has panicked.
     pub fn wait(self) -> R {
         self.0.recv().expect("the generator answers every job")
     }
 }
 
-/// The clients of a run: one for all variants, or one for each.
+/// The clients of a run: one for all variants, or one for each of two.
 #[derive(Debug)]
 pub(crate) struct Clients(Vec<Client>);
 
 impl Clients {
-    /// One for all variants, pinned to `core` where one is given.
     pub fn one(core: Option<CoreId>, cores: &CoreLayout, cut: Arc<AtomicBool>) -> Result<Self, ClientError> {
         Ok(Self(vec![Client::start(core, cores, cut)?]))
     }
 
-    /// One for each of two, in lanes of their own.
     pub fn in_lanes(lanes: &Lanes, cut: &Arc<AtomicBool>) -> Result<Self, ClientError> {
         let client = |lane: Lane| {
             let cores = lanes.get(lane);
@@ -153,7 +139,7 @@ impl Clients {
         Lane::BOTH.into_iter().map(client).collect::<Result<_, _>>().map(Self)
     }
 
-    pub fn of(&self, variant: VariantId) -> &Client {
+    pub fn get(&self, variant: VariantId) -> &Client {
         &self.0[variant.index() % self.0.len()]
     }
 }
@@ -162,14 +148,15 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // Its panic was already seen by whoever waited for an answer.
+            // Whoever waited for an answer has already seen its panic.
             let _ = thread.join();
         }
     }
 }
 
-/// How windows that are compared wait: awake where the client has a core of its own, or being woken would be in their
-/// times, and more of it the longer a server takes. Elsewhere asleep, so as not to take the server's core.
+/// How compared windows wait. Where the client has a core of its own, it busy-waits: otherwise the measured
+/// times would contain its wake-ups, which take longer the slower a server is. Elsewhere it sleeps, so as not
+/// to occupy the server's core.
 pub(crate) fn waiting(core: Option<CoreId>, cores: &CoreLayout) -> Waiting {
     match (core, cores.sharing()) {
         (Some(_), Sharing::Apart) => Waiting::Awake,
@@ -177,7 +164,6 @@ pub(crate) fn waiting(core: Option<CoreId>, cores: &CoreLayout) -> Waiting {
     }
 }
 
-/// The lab's connector as the dialler wants it.
 #[derive(Debug)]
 struct Inside(Connector);
 
@@ -187,7 +173,7 @@ impl Sockets for Inside {
     }
 }
 
-/// One dialler for the generator and for the conductor, who learns new addresses with every block.
+/// One dialler, shared by the generator and by the conductor, which sets new addresses with every block.
 #[derive(Debug, Clone, Default)]
 struct SharedDial(Arc<Mutex<SocketDial>>);
 

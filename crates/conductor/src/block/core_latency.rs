@@ -1,7 +1,7 @@
-//! Core latency through a block: on a virtual machine it changes whenever the hypervisor moves a virtual core, and with it
-//! every time over loopback.
+//! Core latency during a block. On a virtual machine it changes whenever the hypervisor moves a virtual core,
+//! and with it every time over loopback.
 //!
-//! Looks now and then and keeps what it saw; what it means is the judge's to say.
+//! This module samples and keeps the values; the judge interprets them.
 
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::core_latency;
@@ -11,20 +11,19 @@ use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use super::BlockContext;
 use crate::prepare::cores::CorePlacement;
 
-/// A look takes some tenths of a millisecond, and a hypervisor leaves cores where they are for longer than this.
-const LOOK_EVERY: Nanoseconds = Nanoseconds::from_millis(100);
+/// A sample takes tenths of a millisecond; a hypervisor leaves cores in place for longer than this interval.
+const SAMPLE_EVERY: Nanoseconds = Nanoseconds::from_millis(100);
 
-/// The latency between the client's core and the services'.
 #[derive(Debug, Default)]
 pub(super) struct CoreLatency {
-    /// The client's, and the first of the services'; `None` where there is no such pair.
+    /// The client's core and the first service core; `None` where there is no such pair.
     cores: Option<(CoreId, CoreId)>,
-    seen: Option<(Timestamp, Nanoseconds)>,
+    latest: Option<(Timestamp, Nanoseconds)>,
 }
 
 impl CoreLatency {
-    /// Of the cores of a run. In a duet there are two pairs, and where nothing is ours a server's core is not known.
-    pub fn of(context: &BlockContext<'_>) -> Self {
+    /// Samples nothing in a duet, which has two pairs of cores, nor where no service, hence no core, is ours.
+    pub fn new(context: &BlockContext<'_>) -> Self {
         let cores = match context.launcher.placement {
             CorePlacement::One(layout)
                 if context.launch_specs.iter().any(|launch_spec| launch_spec.is_ours()) =>
@@ -33,20 +32,20 @@ impl CoreLatency {
             }
             _ => None,
         };
-        Self { cores: cores.filter(|(client, service)| client != service), seen: None }
+        Self { cores: cores.filter(|(client, service)| client != service), latest: None }
     }
 
-    /// Looks again where the last look is too old. Nothing may be measured meanwhile.
-    pub fn look(&mut self) {
+    /// Samples again if the last sample is too old. Nothing may be measured meanwhile.
+    pub fn sample(&mut self) {
         let Some((client, service)) = self.cores else { return };
-        let is_fresh = |(at, _): &(Timestamp, Nanoseconds)| monotonic_now().since(*at) < LOOK_EVERY;
-        if !self.seen.as_ref().is_some_and(is_fresh) {
-            self.seen = core_latency::glance(client, service).ok().map(|latency| (monotonic_now(), latency));
+        let is_recent = |(at, _): &(Timestamp, Nanoseconds)| monotonic_now().since(*at) < SAMPLE_EVERY;
+        if !self.latest.as_ref().is_some_and(is_recent) {
+            self.latest =
+                core_latency::glance(client, service).ok().map(|latency| (monotonic_now(), latency));
         }
     }
 
-    /// What was seen last.
     pub fn last(&self) -> Option<Nanoseconds> {
-        self.seen.map(|(_, latency)| latency)
+        self.latest.map(|(_, latency)| latency)
     }
 }

@@ -1,9 +1,9 @@
 //! Two variants at the same time, each on cores of its own with a client of its own; nothing is frozen.
 //!
-//! Whatever the host does in a window falls on both. Every two rounds each variant has had either set of cores, so that no
-//! cost holds a difference between these. A variant's client goes with it: its connections stay, and thread and service are
-//! pinned anew before the lead-in. Who sits where in a round is the plan's to say; this module moves them, starts both
-//! windows at one moment, and books what either did.
+//! Whatever the host does during a window affects both. Within every two rounds each variant has used either
+//! set of cores, so no cost contains a difference between the sets. A variant's client moves with it: its
+//! connections stay, and its thread and service are pinned anew before the lead-in. The plan decides who uses
+//! which lane in a round.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use super::samples::expected;
 use super::turn::{WindowPlace, measured_load};
 use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::block::client::PendingAnswer;
-use crate::block::start::Start;
+use crate::block::common_start::CommonStart;
 
-/// Both windows begin this long after the later client is ready: as long as it takes to be told so.
+/// Both windows begin this long after the later client is ready, which covers its wake-up.
 const HEAD_START: Nanoseconds = Nanoseconds::from_micros(200);
 
 impl Block<'_, '_> {
-    /// Rounds in which both variants have their window at the same time, then a few longer ones.
-    pub(super) fn at_once(
+    /// Rounds of simultaneous windows, then the idle check and check windows.
+    pub(super) fn duet_rounds(
         &mut self,
         point: PointId,
         bound: &[BoundWorkload],
@@ -37,7 +37,7 @@ impl Block<'_, '_> {
     ) -> Result<(), Abort> {
         let round = |block: &mut Self, kind, extent, round| {
             let place = WindowPlace { kind, point, round, position: 0 };
-            block.round_at_once(place, bound, extent)
+            block.duet_round(place, bound, extent)
         };
         let rounds =
             self.rounds(point, rule, &mut |block, at| round(block, WindowKind::Measured, extent, at))?;
@@ -49,18 +49,18 @@ impl Block<'_, '_> {
         })
     }
 
-    /// One round: to their cores, lead-in, windows. CPU time is from before the lead-in to after the window.
-    fn round_at_once(
+    /// One round: lanes, lead-in, windows. CPU time counts from before the lead-in to after the window.
+    fn duet_round(
         &mut self,
         place: WindowPlace,
         bound: &[BoundWorkload],
         extent: Extent,
     ) -> Result<(), Abort> {
         let order = self.context.plan.round(self.number, place.point, place.round);
-        self.wait_idle(VariantId(0));
+        self.set_idle(VariantId(0));
         self.take_lanes(&order)?;
         let lead_in = |index: usize| {
-            // Nothing stood still, so a quota's period goes on from one round to the next.
+            // Nothing is frozen, so a quota's period continues from one round to the next.
             let period = self.variants[index].period.filter(|_| place.round == 0);
             self.lead_in(place.point, period, bound[index].pace)
         };
@@ -68,9 +68,9 @@ impl Block<'_, '_> {
         let paces: Vec<Pace> = bound.iter().map(|bound| bound.pace).collect();
         let before = self.cpu_times();
         let leads =
-            self.both(WindowPlace { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins, &paces)?;
+            self.run_both(WindowPlace { kind: WindowKind::LeadIn, ..place }, &order, &lead_ins, &paces)?;
         let load = measured_load(&self.context.shapes[place.point.index()], extent, place);
-        let windows = self.both(place, &order, &vec![load; order.len()], &paces)?;
+        let windows = self.run_both(place, &order, &vec![load; order.len()], &paces)?;
         let after = self.cpu_times();
         for (index, trial) in self.trials.iter_mut().enumerate() {
             let record = trial.windows.last_mut().expect("the window was just recorded");
@@ -79,7 +79,7 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// Moves every service to its cores: the first of `order` to the first lane's.
+    /// Moves every service to its cores: the first of `order` to the first lane.
     fn take_lanes(&mut self, order: &[VariantId]) -> Result<(), Abort> {
         let placement = self.context.launcher.placement;
         for (variant, lane) in order.iter().zip(Lane::BOTH) {
@@ -94,9 +94,9 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// Has both clients run one window each, begun at one moment, and records them. Returns the requests of each, by the
-    /// variants' numbers, which are also those of `loads` and `paces`.
-    fn both(
+    /// Runs one window on both clients, started at one moment, and records them. `loads`, `paces` and the
+    /// returned request counts are indexed by variant.
+    fn run_both(
         &mut self,
         place: WindowPlace,
         order: &[VariantId],
@@ -105,33 +105,34 @@ impl Block<'_, '_> {
     ) -> Result<Vec<u64>, Abort> {
         self.check_control()?;
         let expected = |index: usize| expected(&loads[index], Some(paces[index]));
-        // So far the slower one comes in a round; where the next begins there, neither leaves anything out.
+        // The slower variant reads this many requests. The next round's stream begins there, so neither skips
+        // any.
         let common = (0..loads.len()).map(expected).min().unwrap_or_default();
         let substream = self.substream(place, common);
         let measured = place.kind == WindowKind::Measured;
-        let start = Arc::new(Start::of(order.len(), HEAD_START));
+        let start = Arc::new(CommonStart::new(order.len(), HEAD_START));
         let mut asked: Vec<PendingLane> = Vec::with_capacity(order.len());
         for (&variant, lane) in order.iter().zip(Lane::BOTH) {
             let index = variant.index();
             let load = loads[index].clone();
             let mut tallies =
                 if measured { self.take_tallies(index, place.point) } else { Tallies::default() };
-            let mut sheet = self.sheet(place, expected(index));
+            let mut buffer = self.sample_buffer(place, expected(index));
             let (start, core) = (Arc::clone(&start), self.context.launcher.placement.at(lane).client());
-            let answer = self.context.clients.of(variant).ask(move |generator| {
-                // A thread that cannot be pinned still measures; the self-check sees what that does.
+            let answer = self.context.clients.get(variant).ask(move |generator| {
+                // A thread that cannot be pinned still measures; the self-check detects the effect.
                 let _ = pin_current_thread(core);
                 let spec = WindowSpec { substream, load, recording: Recording::Exact };
                 start.begin();
-                let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
-                (report, tallies, sheet)
+                let report = generator.run(variant, &spec, &mut tallies, buffer.as_mut(), None);
+                (report, tallies, buffer)
             });
             asked.push(PendingLane { index, lane, answer });
         }
-        // Both are waited for before anything is made of either.
+        // Both windows must be over before either is processed.
         let done: Vec<_> = asked.into_iter().map(|one| (one.index, one.lane, one.answer.wait())).collect();
         let mut reports: Vec<Option<WindowReport>> = vec![None; order.len()];
-        for (index, lane, (report, tallies, sheet)) in done {
+        for (index, lane, (report, tallies, buffer)) in done {
             let mut report = report.map_err(BlockError::Generator)?;
             if measured {
                 self.trials[index].tallies[place.point.index()] = tallies;
@@ -139,23 +140,21 @@ impl Block<'_, '_> {
             let place = WindowPlace { position: lane.index() as u32, ..place };
             self.record(index, place, &report.figures, Vec::new());
             let seen = std::mem::take(&mut report.seen);
-            self.keep(index, place, sheet.unwrap_or_default(), seen);
+            self.keep(index, place, buffer.unwrap_or_default(), seen);
             reports[index] = Some(report);
         }
         self.check_control()?;
         let reports: Vec<WindowReport> = reports.into_iter().flatten().collect();
         for (index, WindowReport { figures, trouble, failures, .. }) in reports.iter().enumerate() {
-            self.note_failures(index, failures);
+            self.add_failures(index, failures);
             self.check_alive(index, place.kind, figures, trouble.clone())?;
         }
         Ok(reports.iter().map(|report| report.figures.requests).collect())
     }
 }
 
-/// What a window gave, its histograms, and its requests one by one where they are kept.
 type Measured = (Result<WindowReport, RunError>, Tallies, Option<Vec<RequestRecord>>);
 
-/// What one client was asked.
 struct PendingLane {
     index: usize,
     lane: Lane,

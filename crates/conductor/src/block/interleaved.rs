@@ -1,6 +1,6 @@
-//! Windows that all variants share, sent to in turn, request by request; nothing is frozen.
+//! Windows that all variants share: requests go to them in turn, and nothing is frozen.
 //!
-//! Whose request is due when, the generator decides; this module starts the windows and books what every variant did.
+//! The generator decides whose request is due when.
 
 use weighbridge_judge::steer::{Extent, RoundRule};
 use weighbridge_load::Recording;
@@ -15,9 +15,9 @@ use super::{Abort, Block, BlockError, BoundWorkload};
 use crate::variant::roles::Clocks;
 
 impl Block<'_, '_> {
-    /// Rounds of windows that all variants share, after one lead-in. CPU time is that of the whole window, what a
-    /// variant uses while nobody asks it anything included.
-    pub(super) fn interleaved(
+    /// Rounds of shared windows after one lead-in. A variant's CPU time includes that used during others'
+    /// requests.
+    pub(super) fn interleaved_rounds(
         &mut self,
         point: PointId,
         bound: &[BoundWorkload],
@@ -36,7 +36,7 @@ impl Block<'_, '_> {
         let round = |block: &mut Self, kind, round| {
             let place = WindowPlace { kind, round, ..place };
             let load = measured_load(&block.context.shapes[point.index()], extent, place);
-            block.wait_idle(VariantId(0));
+            block.set_idle(VariantId(0));
             block.common_window(place, load)
         };
         let rounds = self.rounds(point, rule, &mut |block, at| round(block, WindowKind::Measured, at))?;
@@ -49,7 +49,6 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// Has the generator run one window on all variants and records it for each.
     fn common_window(&mut self, place: WindowPlace, load: Load) -> Result<(), Abort> {
         self.check_control()?;
         let requests = expected(&load, None);
@@ -61,17 +60,16 @@ impl Block<'_, '_> {
             false => vec![Tallies::default(); variants.len()],
         };
         let before = self.cpu_times();
-        // Variants that share windows share a client.
-        let sheets: Vec<_> = variants.iter().map(|_| self.sheet(place, requests)).collect();
-        let (reports, tallies, sheets) = self.context.clients.of(VariantId(0)).call(move |generator| {
-            let (mut tallies, mut sheets) = (tallies, sheets);
+        let buffers: Vec<_> = variants.iter().map(|_| self.sample_buffer(place, requests)).collect();
+        let (reports, tallies, buffers) = self.context.clients.get(VariantId(0)).call(move |generator| {
+            let (mut tallies, mut buffers) = (tallies, buffers);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
-            let shares = variants.into_iter().zip(&mut tallies).zip(&mut sheets);
+            let shares = variants.into_iter().zip(&mut tallies).zip(&mut buffers);
             let mut shares: Vec<_> = shares
-                .map(|((variant, tallies), sheet)| Share { variant, tallies, samples: sheet.as_mut() })
+                .map(|((variant, tallies), buffer)| Share { variant, tallies, samples: buffer.as_mut() })
                 .collect();
             let reports = generator.run_interleaved(&mut shares, &spec);
-            (reports, tallies, sheets)
+            (reports, tallies, buffers)
         });
         let reports = reports.map_err(BlockError::Generator)?;
         let after = self.cpu_times();
@@ -80,17 +78,17 @@ impl Block<'_, '_> {
                 trial.tallies[place.point.index()] = tallies;
             }
         }
-        for (index, (report, sheet)) in reports.iter().zip(sheets).enumerate() {
+        for (index, (report, buffer)) in reports.iter().zip(buffers).enumerate() {
             let used = after[index].since(&before[index], report.figures.requests);
             self.record(index, place, &report.figures, used.collect());
-            self.keep(index, place, sheet.unwrap_or_default(), report.seen.clone());
+            self.keep(index, place, buffer.unwrap_or_default(), report.seen.clone());
         }
         self.check_control()?;
-        // Whoever the window was given up for comes first: the others were only cut with it.
+        // The variant that caused the abort comes first: the others' windows were only cut with it.
         let mut order: Vec<usize> = (0..reports.len()).collect();
         order.sort_by_key(|index| reports[*index].trouble.is_none());
         for index in order {
-            self.note_failures(index, &reports[index].failures);
+            self.add_failures(index, &reports[index].failures);
             let WindowReport { figures, trouble, .. } = &reports[index];
             self.check_alive(index, place.kind, figures, trouble.clone())?;
         }

@@ -1,20 +1,19 @@
-//! One block: every variant started afresh, verified, warmed, and measured in rounds of short windows.
+//! One block: every variant is started, verified, warmed, and measured in rounds of short windows.
 //!
-//! Only the variant whose turn it is runs; the others are frozen, unless variants are sent to in turn, request by request,
-//! or at the same time.
-//! Decisions (how long, how many, warm or not) are the judge's; this module carries them out and writes down what
-//! happened. It estimates nothing.
+//! Only the variant whose turn it is runs and the others are frozen, unless requests go to variants in turn
+//! or variants run at the same time. The judge decides how long, how often, and whether a variant is warm.
+//! This module carries that out and records what happened. It estimates nothing.
 
 pub(crate) mod answers;
 pub(crate) mod batch;
 pub(crate) mod client;
+pub(crate) mod common_start;
 mod core_latency;
 mod duet;
 mod interleaved;
 mod notes;
 mod pairing;
 mod samples;
-pub(crate) mod start;
 pub(crate) mod times;
 mod turn;
 mod turns;
@@ -42,52 +41,45 @@ use weighbridge_model::record::{Tallies, TrialRecord, Void};
 use weighbridge_workload::reflection::ReflectionError;
 use weighbridge_workload::{Given, Workload, WorkloadError};
 
-use crate::block::answers::{AnswerError, Asked, Patience, VariantAnswers};
+use crate::block::answers::{AnswerError, AskedVariant, QuestionLimits, VariantAnswers};
 use crate::block::client::{Clients, settings};
 use crate::block::times::BlockTimes;
 use crate::control::{Control, ControlRequest};
 use crate::descriptors::{DescribedServer, described};
-use crate::hooks::{self, CallOff, HookContext, HookError};
-use crate::of_variant::{OfVariant, of_variant};
+use crate::hooks::{self, CancelOn, HookContext, HookError};
 use crate::prepare::idle::IdleCores;
 use crate::prepare::launch_spec::LaunchSpec;
 use crate::prepare::shapes::Shape;
 use crate::variant::VariantError;
 use crate::variant::cpu_usage::CpuUsageSpan;
 use crate::variant::direct::DirectError;
-use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::running::RunningVariant;
+use crate::with_variant::{WithVariant, with_variant};
 use core_latency::CoreLatency;
-use samples::Keeping;
+use samples::KeptSamples;
 
-/// Why a block could not be measured. Nothing that was started for it runs any more.
+/// Why a block could not be measured. Everything started for it has been stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BlockError {
     #[error(transparent)]
     RunningVariant(#[from] VariantError),
     #[error(transparent)]
-    Workload(#[from] OfVariant<WorkloadError>),
+    Workload(#[from] WithVariant<WorkloadError>),
     #[error(transparent)]
-    Descriptors(#[from] OfVariant<Box<ReflectionError>>),
+    Descriptors(#[from] WithVariant<Box<ReflectionError>>),
     #[error(transparent)]
     Answers(Box<AnswerError>),
     #[error(transparent)]
-    Connect(#[from] OfVariant<ConnectError>),
+    Connect(#[from] WithVariant<ConnectError>),
     #[error("variant `{variant}`: {trouble}")]
-    Silent {
-        variant: String,
-        /// What the generator saw.
-        trouble: String,
-    },
+    Silent { variant: String, trouble: String },
     #[error(transparent)]
-    Direct(#[from] OfVariant<DirectError>),
+    Direct(#[from] WithVariant<DirectError>),
     #[error("the generator failed: {0}")]
     Generator(generator::RunError),
     #[error("{how}; it must serve until it is told to stop")]
-    Died {
-        /// Which, and how it ended.
-        how: String,
-    },
+    Died { how: String },
     #[error(transparent)]
     Windows(#[from] FewRequests),
     #[error(transparent)]
@@ -96,19 +88,17 @@ pub enum BlockError {
     Interrupted,
 }
 
-/// What one block took and gave.
 #[derive(Debug)]
 pub(crate) struct BlockResult {
     pub trials: Vec<TrialRecord>,
     pub times: BlockTimes,
-    /// Why it counts for nothing.
+    /// Why the block is void.
     pub disturbed: Option<Void>,
 }
 
-/// Everything that blocks of a run have in common.
+/// What all blocks of a run share.
 pub(crate) struct BlockContext<'a> {
     pub experiment: &'a Experiment,
-    /// The load of each point.
     pub shapes: &'a [Shape],
     pub plan: Plan,
     pub launch_specs: &'a [LaunchSpec],
@@ -117,11 +107,10 @@ pub(crate) struct BlockContext<'a> {
     pub control: &'a Control,
     pub idle: &'a IdleCores,
     pub rule: BlockRule,
-    /// The variant whose replies are held back, and by how much.
+    /// The variant whose replies the generator holds back, and for how long.
     pub hold_back: Option<(VariantId, Nanoseconds)>,
 }
 
-/// One block under way.
 struct Block<'a, 'b> {
     context: &'a BlockContext<'a>,
     number: u32,
@@ -131,29 +120,26 @@ struct Block<'a, 'b> {
     times: BlockTimes,
     clocks: ClockWatch,
     reported: weighbridge_model::quantity::Timestamp,
-    /// Windows of each trial that were told of.
-    told: Vec<usize>,
-    /// Time in which this process was stopped.
-    stood: Nanoseconds,
-    /// Time of looking at turns, which only the first block does: no later one needs it set aside.
-    looked: Nanoseconds,
-    /// What variants said of failed requests, by their numbers.
+    /// How many windows of each trial have been reported.
+    reported_windows: Vec<usize>,
+    /// Time during which this process was stopped.
+    suspended: Nanoseconds,
+    /// Time spent comparing turns, which only the first block does, so no later block needs to reserve it.
+    comparing_turns: Nanoseconds,
+    /// By variant.
     failures: BTreeMap<usize, Failures>,
-    /// Which requests of the point under way are kept one by one.
-    keeping: Keeping,
-    cores: CoreLatency,
+    kept_samples: KeptSamples,
+    core_latency: CoreLatency,
 }
 
-/// What earlier blocks decided for a block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PriorDecisions<'a> {
-    /// How the variants are put side by side, point by point; nothing in the first block.
+    /// The pairing of each point; empty in the first block.
     pub pairings: &'a [Pairing],
-    /// The nominal length of windows that the first block chose, point by point; nothing where it chose none.
+    /// The nominal window length of each point that the first block chose; `None` where it chose none.
     pub windows: &'a [Option<Nanoseconds>],
 }
 
-/// One variant, bound to a point.
 struct BoundWorkload {
     workload: Workload,
     pace: Pace,
@@ -162,8 +148,8 @@ struct BoundWorkload {
 impl BlockContext<'_> {
     /// Measures block `number`. `history` is the run without this block, `prior` what earlier blocks decided.
     ///
-    /// A block that was disturbed (suspended, clock jump, a service that died) is returned with void trials, or
-    /// without any where it had not yet begun.
+    /// A disturbed block (suspended, clock jump, a service that died) is returned with void trials, or with
+    /// none where it was disturbed before they began.
     pub fn block(
         &self,
         number: u32,
@@ -181,15 +167,14 @@ impl BlockContext<'_> {
             cpu_usage = CpuUsageSpan::begin(&mut block.variants);
             block.points(&order, history, prior, began)
         });
-        // Nothing is measured until the next block's warm-up.
-        self.idle.ask(Idle::Host);
+        self.idle.set(Idle::Host);
         let roles = cpu_usage.and_then(|cpu_usage| cpu_usage.end(&mut block.variants));
-        let outcome = measured.map_err(|cut| block.classify_abort(cut));
+        let outcome = measured.map_err(|abort| block.classify_abort(abort));
         let steal = match (machine, CpuTimes::read()) {
             (Some(before), Some(after)) => steal_share(&before, &after).get(),
             _ => 0.0,
         };
-        let (BlockTimes { measured, round, .. }, stood) = (block.times, block.stood);
+        let (BlockTimes { measured, round, .. }, suspended) = (block.times, block.suspended);
         let mut trials = block.end();
         let disturbed = match outcome {
             Ok(()) => None,
@@ -200,13 +185,13 @@ impl BlockContext<'_> {
             (trial.steal, trial.machine) = (steal, roles);
             trial.void.clone_from(&disturbed);
         }
-        let overhead = monotonic_now().since(began).saturating_sub(measured + stood);
+        let overhead = monotonic_now().since(began).saturating_sub(measured + suspended);
         Ok(BlockResult { trials, times: BlockTimes { overhead, measured, round }, disturbed })
     }
 }
 
 impl BlockContext<'_> {
-    /// Starts every variant, compares their answers at every point, and stops them. Returns the requests compared.
+    /// Starts every variant, compares their answers, and stops them. Returns how many requests were compared.
     pub fn verify(&self) -> Result<usize, BlockError> {
         let _engaged = self.control.engage();
         loop {
@@ -217,12 +202,12 @@ impl BlockContext<'_> {
                 }
             };
             let mut block = Block::new(self, 0, &mut count);
-            let outcome = block.answers().map_err(|cut| block.classify_abort(cut));
+            let outcome = block.answers().map_err(|abort| block.classify_abort(abort));
             block.end();
             match outcome {
                 Ok(()) => return Ok(requests),
                 Err(Abort::Error(error)) => return Err(error),
-                // It stood still in the middle: asked again, from the start.
+                // The process was suspended meanwhile: verify again from the start.
                 Err(Abort::Void(_)) => {}
             }
         }
@@ -235,11 +220,10 @@ impl From<AnswerError> for BlockError {
     }
 }
 
-/// Why a block ends early.
 enum Abort {
-    /// It counts for nothing; the run goes on.
+    /// The block is void; the run continues.
     Void(Void),
-    /// The run cannot go on.
+    /// The run cannot continue.
     Error(BlockError),
 }
 
@@ -260,24 +244,24 @@ impl<'a, 'b> Block<'a, 'b> {
             times: BlockTimes::default(),
             clocks: ClockWatch::start(context.control.clocks()),
             reported: monotonic_now(),
-            told: Vec::new(),
-            stood: Nanoseconds::ZERO,
-            looked: Nanoseconds::ZERO,
+            reported_windows: Vec::new(),
+            suspended: Nanoseconds::ZERO,
+            comparing_turns: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
-            keeping: Keeping::default(),
-            cores: CoreLatency::of(context),
+            kept_samples: KeptSamples::default(),
+            core_latency: CoreLatency::new(context),
         }
     }
 
-    /// Closes every connection and stops what was started, as the contract says; all at once, so that one that does
-    /// not want to end costs its grace and not the sum of all.
+    /// Closes every connection and stops every process as the contract of services says: all variants at
+    /// once, so that slow ones cost one grace period and not the sum.
     fn end(mut self) -> Vec<TrialRecord> {
         let variants = std::mem::take(&mut self.variants);
         for running in &variants {
             let variant = running.variant;
-            self.context.clients.of(variant).call(move |generator| generator.detach(variant));
-            // Sockets made ahead would hold its network.
-            self.context.clients.of(variant).direct(variant, Vec::<Endpoint>::new());
+            self.context.clients.get(variant).call(move |generator| generator.detach(variant));
+            // Sockets made in advance would keep the variant's network alive.
+            self.context.clients.get(variant).direct(variant, Vec::<Endpoint>::new());
         }
         std::thread::scope(|scope| {
             for running in variants {
@@ -287,23 +271,23 @@ impl<'a, 'b> Block<'a, 'b> {
         std::mem::take(&mut self.trials)
     }
 
-    /// What a cut really was: a wish of the user's ends whatever is waited for with an error of its own, and so does
-    /// the death of a service.
-    fn classify_abort(&mut self, cut: Abort) -> Abort {
-        match self.context.control.ask() {
+    /// Finds the real cause of an abort. A request of the user and the death of a service both cancel
+    /// whatever is waited for, which then fails with an error of its own.
+    fn classify_abort(&mut self, abort: Abort) -> Abort {
+        match self.context.control.request() {
             ControlRequest::Interrupt => BlockError::Interrupted.into(),
             ControlRequest::Suspend => {
                 if let Some(error) = self.variants.iter_mut().find_map(|running| running.thaw().err()) {
                     return error.into();
                 }
-                // Cores may sleep as long as we do.
-                self.context.idle.ask(Idle::Host);
+                // Idle cores may sleep while this process is stopped.
+                self.context.idle.set(Idle::Host);
                 let since = monotonic_now();
-                self.context.control.stand_still();
-                self.stood += monotonic_now().since(since);
+                self.context.control.suspend();
+                self.suspended += monotonic_now().since(since);
                 Abort::Void(Void::Stopped)
             }
-            ControlRequest::GoOn => match cut {
+            ControlRequest::GoOn => match abort {
                 Abort::Error(
                     BlockError::Connect(_)
                     | BlockError::Answers(_)
@@ -311,9 +295,9 @@ impl<'a, 'b> Block<'a, 'b> {
                     | BlockError::Direct(_),
                 ) => match self.variants.iter_mut().find_map(RunningVariant::death_soon) {
                     Some(death) => BlockError::Died { how: death.detail().to_owned() }.into(),
-                    None => cut,
+                    None => abort,
                 },
-                cut => cut,
+                abort => abort,
             },
         }
     }
@@ -327,13 +311,13 @@ impl<'a, 'b> Block<'a, 'b> {
             let (variant, launch_spec) =
                 (&experiment.variants[id.index()], &self.context.launch_specs[id.index()]);
             self.phase(Phase::Starting, Some(&variant.name), None);
-            let start = Start { block: self.number, lane, id, variant };
+            let start = VariantStart { block: self.number, lane, id, variant };
             let mut running = self.context.launcher.start(start, launch_spec, workload)?;
             running.freeze()?;
             (self.emit)(Event::Started { variant: running.name.clone(), took: running.facts.start });
-            self.context.clients.of(id).direct(id, running.addresses.clone());
+            self.context.clients.get(id).direct(id, running.addresses.clone());
             if let Some(connector) = running.connector() {
-                self.context.clients.of(id).connect_by(id, connector);
+                self.context.clients.get(id).connect_by(id, connector);
             }
             self.trials.push(TrialRecord {
                 block: self.number,
@@ -349,19 +333,18 @@ impl<'a, 'b> Block<'a, 'b> {
         self.trials.sort_by_key(|trial| trial.variant);
         self.variants.sort_by_key(|running| running.variant);
         if let Some(command) = &experiment.hooks.reset {
-            let call_off = CallOff::On(self.context.control);
+            let cancel_on = CancelOn::Request(self.context.control);
             let launcher = &self.context.launcher;
             let context = HookContext {
                 logs: launcher.logs,
                 secrets: launcher.secrets,
                 tracker: Some(launcher.lab.tracker()),
             };
-            hooks::run("reset", command, context, call_off)?;
+            hooks::run("reset", command, context, cancel_on)?;
         }
         Ok(())
     }
 
-    /// Starts every variant and compares their answers at every point.
     fn answers(&mut self) -> Result<(), Abort> {
         let order = self.context.plan.block(self.number);
         self.start(&order.starts)?;
@@ -381,39 +364,38 @@ impl<'a, 'b> Block<'a, 'b> {
     ) -> Result<(), Abort> {
         let points = order.points.len() as u64;
         for (done, &point) in (0..).zip(&order.points) {
-            let (warming, looked) = (monotonic_now(), self.looked);
+            let (warming, looked) = (monotonic_now(), self.comparing_turns);
             let mut bound = self.bind(point, &order.connects)?;
             self.verify(point, &order.connects, &bound)?;
             self.warm(point, &mut bound)?;
             let arrangement = self.arrange(point, &bound, prior)?;
-            // Points still to come will need about as long to warm as this one did, and to look at turns.
-            let (look, to_come) = (self.looked.saturating_sub(looked), points - 1 - done);
+            // Later points will take about as long as this one to warm and to compare turns.
+            let (look, to_come) = (self.comparing_turns.saturating_sub(looked), points - 1 - done);
             let ahead = monotonic_now().since(warming).saturating_sub(look) * to_come;
             let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
             let measured = self.context.rule.measured_time(&BlockHistory {
                 overhead: history.overhead + overhead,
-                measured: history.measured + self.looked + look * to_come,
+                measured: history.measured + self.comparing_turns + look * to_come,
                 begun: history.begun + 1,
                 ..*history
             });
             self.phase(Phase::Measuring, None, Some(&self.context.experiment.points[point.index()].label));
-            self.keeping = Keeping::default();
-            let crossing = self.crossing();
-            self.side_by_side(point, &bound, arrangement, measured / points)?;
-            self.note_crossing(point, &crossing);
-            self.note_memory(point);
-            self.tell_samples(point);
-            self.note_processes()?;
-            self.tell_failures();
+            self.kept_samples = KeptSamples::default();
+            let link_counters = self.link_counters();
+            self.measure_point(point, &bound, arrangement, measured / points)?;
+            self.record_traffic(point, &link_counters);
+            self.record_memory(point);
+            self.warn_samples(point);
+            self.record_processes()?;
+            self.warn_failures();
             for &variant in order.connects.iter().rev() {
-                self.context.clients.of(variant).call(move |generator| generator.detach(variant));
+                self.context.clients.get(variant).call(move |generator| generator.detach(variant));
             }
         }
         Ok(())
     }
 
-    /// Binds every variant to the point's workload and load, and opens its connections, in this order. What comes back is
-    /// in the order of variants.
+    /// Binds every variant and opens its connections, in this order. The result is in the order of variants.
     fn bind(&mut self, id: PointId, order: &[VariantId]) -> Result<Vec<BoundWorkload>, Abort> {
         let mut bound = BTreeMap::new();
         for &variant in order {
@@ -425,8 +407,8 @@ impl<'a, 'b> Block<'a, 'b> {
     fn bind_one(&mut self, id: PointId, variant: VariantId) -> Result<BoundWorkload, Abort> {
         let point = &self.context.experiment.points[id.index()];
         let running = &mut self.variants[variant.index()];
-        let of = &self.context.experiment.variants[variant.index()];
-        let asked = point.workload.asked_of(of);
+        let variant_spec = &self.context.experiment.variants[variant.index()];
+        let asked = point.workload.asked_of(variant_spec);
         let environment = |name: &str| std::env::var(name).ok();
         running.thaw()?;
         let server = DescribedServer {
@@ -436,14 +418,14 @@ impl<'a, 'b> Block<'a, 'b> {
         };
         let (timeout, stop) = (point.load.timeout, &*self.context.control.window);
         let spec = running.as_client(|| described(&asked, server, timeout, stop))?;
-        let spec = spec.map_err(Box::new).map_err(of_variant(&running.name))?;
+        let spec = spec.map_err(Box::new).map_err(with_variant(&running.name))?;
         let given = Given { environment: &environment, rows: self.context.shapes[id.index()].rows() };
-        let workload = Workload::with_rows(&spec, &point.load, of.protocol, &running.address, given)
-            .map_err(of_variant(&running.name))?;
+        let workload =
+            Workload::with_rows(&spec, &point.load, variant_spec.protocol, &running.address, given)
+                .map_err(with_variant(&running.name))?;
         running.forget_memory_peak();
         let pace = Pace { requests: 0, time: Nanoseconds::ZERO, busy: None };
         if running.direct.is_some() {
-            // Nothing to connect to.
             running.freeze()?;
             return Ok(BoundWorkload { workload, pace });
         }
@@ -451,19 +433,20 @@ impl<'a, 'b> Block<'a, 'b> {
         let settings = Settings { hold_back, ..settings(&point.load) };
         let stack = Stack { framing: workload.framing(), tls: running.secured.client.clone() };
         let sessions = workload.sessions();
-        let connected = self.context.clients.of(variant).call(move |generator| {
+        let connected = self.context.clients.get(variant).call(move |generator| {
             generator.attach(variant, settings, stack, sessions);
             generator.connect(variant)
         });
         running.freeze()?;
-        let connected = connected.map_err(of_variant(&running.name))?;
+        let connected = connected.map_err(with_variant(&running.name))?;
         if let Some(trial) = self.trials.iter_mut().find(|trial| trial.variant == variant) {
             trial.tallies[id.index()].handshakes.merge(&connected.handshakes);
         }
         Ok(BoundWorkload { workload, pace })
     }
 
-    /// Asks every variant everything once, in this order, and compares the answers with the baseline's.
+    /// Sends every variant each kind of request once, in this order; compares the answers with the
+    /// baseline's.
     fn verify(&mut self, id: PointId, order: &[VariantId], bound: &[BoundWorkload]) -> Result<(), Abort> {
         let point = &self.context.experiment.points[id.index()];
         let (timeout, control) = (point.load.timeout, self.context.control);
@@ -477,15 +460,16 @@ impl<'a, 'b> Block<'a, 'b> {
                     answers::direct_answers(direct, &running.name, &bound.workload, &point.workload, control)
                 }
                 None => {
-                    let asked = Asked {
+                    let asked = AskedVariant {
                         name: &running.name,
                         addresses: &running.addresses,
                         tls: running.secured.client.as_ref(),
                         workload: &bound.workload,
                         secrets: self.context.launcher.secrets,
                     };
-                    running
-                        .as_client(|| answers::answers(&asked, Patience { timeout, stop: &control.window }))?
+                    running.as_client(|| {
+                        answers::answers(&asked, QuestionLimits { timeout, stop: &control.window })
+                    })?
                 }
             };
             running.freeze()?;
@@ -504,15 +488,15 @@ impl<'a, 'b> Block<'a, 'b> {
         Ok(())
     }
 
-    /// Says what begins now; nothing runs meanwhile.
+    /// Emits the phase that begins. Nothing runs meanwhile.
     fn phase(&mut self, phase: Phase, variant: Option<&str>, point: Option<&PointLabel>) {
         let (variant, point) = (variant.map(str::to_owned), point.cloned());
         (self.emit)(Event::Phase { block: self.number, phase, variant, point });
     }
 
-    /// Has idle cores wait as a variant is measured with.
-    fn wait_idle(&self, variant: VariantId) {
-        self.context.idle.wait_for(&self.context.experiment.variants[variant.index()]);
+    /// Makes idle cores wait in the way with which the variant is measured.
+    fn set_idle(&self, variant: VariantId) {
+        self.context.idle.set_for(&self.context.experiment.variants[variant.index()]);
     }
 
     fn window_rule(&self, point: &Point) -> WindowRule {
@@ -524,9 +508,9 @@ impl<'a, 'b> Block<'a, 'b> {
         }
     }
 
-    /// Ends the block where the user's flags or the clock say so; what is then done, [`Block::classify_abort`] does.
+    /// Aborts the block on a request of the user or a clock jump.
     fn check_control(&mut self) -> Result<(), Abort> {
-        match self.context.control.ask() {
+        match self.context.control.request() {
             ControlRequest::GoOn => {}
             ControlRequest::Interrupt => return Err(BlockError::Interrupted.into()),
             ControlRequest::Suspend => return Err(Abort::Void(Void::Stopped)),

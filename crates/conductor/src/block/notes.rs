@@ -1,5 +1,4 @@
-//! What is written down of a variant's processes beside its windows: peak memory, its quota of CPU time and what that
-//! did, what its run-time saw; and the longest time constant that follows from it.
+//! Facts about a variant's processes beside its windows: memory, CPU quota, run-time, network, failures.
 
 use weighbridge_judge::steer::{Extent, WindowRule};
 use weighbridge_judge::thresholds::WINDOW_PERIODS;
@@ -17,13 +16,13 @@ use crate::variant::roles::Role;
 use crate::variant::running::RunningVariant;
 
 impl Block<'_, '_> {
-    /// The longest time constant of any variant that is up.
+    /// The longest time constant of any running variant.
     pub(super) fn period(&self) -> Option<Nanoseconds> {
         self.variants.iter().filter_map(|running| running.period).max()
     }
 
-    /// Tells once where windows are longer than the experiment asks, and because of whom.
-    pub(super) fn tell_lengthened(&mut self, rule: &WindowRule) {
+    /// Warns once where windows are longer than the experiment asks, and names the variant that causes it.
+    pub(super) fn warn_lengthened(&mut self, rule: &WindowRule) {
         let slowest = self.variants.iter().find(|running| running.period == rule.period);
         let text = lengthened(rule, slowest.map_or("", |running| &running.name));
         if let Some(text) = text.filter(|_| self.number == 0) {
@@ -31,7 +30,7 @@ impl Block<'_, '_> {
         }
     }
 
-    /// Whether every variant's window holds 20 of its own periods: that of a faster one without any may be shorter.
+    /// Whether every variant's window holds 20 of its own periods. Without a period it may be shorter.
     pub(super) fn holds_periods(&self, extent: Extent, bound: &[BoundWorkload]) -> bool {
         let Extent::Requests(requests) = extent else { return true };
         let pairs = || self.variants.iter().zip(bound);
@@ -42,15 +41,13 @@ impl Block<'_, '_> {
         })
     }
 
-    /// Keeps what was said of a variant's failed requests.
-    pub(super) fn note_failures(&mut self, index: usize, failures: &Failures) {
+    pub(super) fn add_failures(&mut self, index: usize, failures: &Failures) {
         if *failures != Failures::default() {
             self.failures.entry(index).or_default().merge(failures);
         }
     }
 
-    /// Tells what requests failed of, the most frequent reason first.
-    pub(super) fn tell_failures(&mut self) {
+    pub(super) fn warn_failures(&mut self) {
         for (index, failures) in std::mem::take(&mut self.failures) {
             let name = &self.variants[index].name;
             for said in failures::shown(&failures, self.context.launcher.secrets.values()) {
@@ -59,42 +56,40 @@ impl Block<'_, '_> {
         }
     }
 
-    /// What the links of all variants' clients have carried so far.
-    pub(super) fn crossing(&self) -> Vec<Option<LinkCounters>> {
-        self.variants.iter().map(RunningVariant::crossing).collect()
+    pub(super) fn link_counters(&self) -> Vec<Option<LinkCounters>> {
+        self.variants.iter().map(RunningVariant::link_counters).collect()
     }
 
-    /// Takes down what crossed those links at a point: all of its windows but the warm-up's have run since `before`.
-    pub(super) fn note_crossing(&mut self, point: PointId, before: &[Option<LinkCounters>]) {
+    /// Records the traffic of a point: since `before`, all of its windows but the warm-up have run.
+    pub(super) fn record_traffic(&mut self, point: PointId, before: &[Option<LinkCounters>]) {
         for ((running, trial), before) in self.variants.iter_mut().zip(&self.trials).zip(before) {
             let since = |window: &&WindowRecord| window.point == point && window.kind != WindowKind::WarmUp;
             let answered = trial.windows.iter().filter(since).map(|window| window.figures.answered()).sum();
             if let Some(before) = before {
-                running.note_crossing(before, point, answered);
+                running.record_traffic(before, point, answered);
             }
         }
     }
 
-    pub(super) fn note_memory(&mut self, point: PointId) {
+    pub(super) fn record_memory(&mut self, point: PointId) {
         for (running, trial) in self.variants.iter_mut().zip(&mut self.trials) {
             let peaks = running.memory_peaks().into_iter();
-            let of_role = |(role, peak): (Role, _)| RoleMemory { role: role.name().to_owned(), point, peak };
-            trial.memory.extend(peaks.map(of_role));
+            let memory = |(role, peak): (Role, _)| RoleMemory { role: role.name().to_owned(), point, peak };
+            trial.memory.extend(peaks.map(memory));
         }
     }
 
-    /// Takes down what the processes show at the end of their last window.
-    pub(super) fn note_processes(&mut self) -> Result<(), Abort> {
+    pub(super) fn record_processes(&mut self) -> Result<(), Abort> {
         for (running, trial) in self.variants.iter_mut().zip(&mut self.trials) {
-            running.look_at_processes();
-            running.look_at_network(answered(&trial.windows))?;
+            running.record_processes();
+            running.record_network(answered(&trial.windows))?;
             trial.service.clone_from(&running.facts);
         }
         Ok(())
     }
 }
 
-/// What a variant answered in its windows, and what TCP carried for it.
+/// The good replies of a variant, and the bytes that TCP carried for it.
 fn answered(windows: &[WindowRecord]) -> Answered {
     let figures = || windows.iter().map(|window| &window.figures);
     let bytes = |traffic: &Traffic| traffic.sent.get() + traffic.received.get();
@@ -104,7 +99,6 @@ fn answered(windows: &[WindowRecord]) -> Answered {
     }
 }
 
-/// What is said where a wanted length is below that of the rule.
 fn lengthened(rule: &WindowRule, variant: &str) -> Option<String> {
     let (wanted, period) = (rule.nominal?, rule.period?);
     (wanted < rule.nominal()).then(|| {
@@ -139,7 +133,7 @@ mod tests {
         assert_eq!(lengthened(&rule(20, None), "half"), None);
     }
 
-    /// `docs/STUDY.md`: with shorter windows a request takes longer, with 2 s the host changes under them.
+    /// `docs/STUDY.md`: shorter windows lengthen its requests, and during 2 s the host changes.
     #[test]
     fn the_service_in_java_has_windows_of_100_ms() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services/java");

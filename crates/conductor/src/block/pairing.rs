@@ -1,8 +1,8 @@
-//! How the variants of a block are put side by side at a point: in windows by turns, at the same time, request by request,
-//! or one after another.
+//! How the variants of a block are put side by side at a point: in windows by turns, at the same time,
+//! request by request, or one after another.
 //!
-//! The judge decides, by what was asked for, the warm-up's paces and what earlier blocks did; this module asks it and
-//! carries it out.
+//! The judge decides, from what the experiment asks, the paces of the warm-up and earlier blocks. This module
+//! asks it and carries the decision out.
 
 use weighbridge_judge::steer::{Arrangement, Extent, Pace, Periods, RoundHistory, RoundRule, Wanted};
 use weighbridge_lab::host::clock::monotonic_now;
@@ -16,7 +16,6 @@ use super::turn::WindowPlace;
 use super::{Abort, Block, BoundWorkload, PriorDecisions};
 
 impl Block<'_, '_> {
-    /// How the variants are put side by side at a point of this block, as far as their paces decide it.
     pub(super) fn arrange(
         &mut self,
         id: PointId,
@@ -27,7 +26,7 @@ impl Block<'_, '_> {
         let chosen = prior.windows.get(id.index()).copied().flatten();
         let mut rule = self.window_rule(point);
         rule.nominal = rule.nominal.or(chosen);
-        self.tell_lengthened(&self.window_rule(point));
+        self.warn_lengthened(&self.window_rule(point));
         let paces = paces(bound);
         let asked = self.context.experiment.plan.pairing;
         let wanted =
@@ -40,16 +39,17 @@ impl Block<'_, '_> {
         let could_be_windows = arrangement.pairing == Pairing::Windows;
         if prior.pairings.is_empty() && arrangement.pairing == Pairing::Windows && rule.nominal.is_none() {
             let began = monotonic_now();
-            arrangement = self.look_at_turns(id, bound, rule, arrangement)?;
+            arrangement = self.choose_window_length(id, bound, rule, arrangement)?;
             let took = monotonic_now().since(began);
-            (self.looked, self.times.measured) = (self.looked + took, self.times.measured + took);
+            (self.comparing_turns, self.times.measured) =
+                (self.comparing_turns + took, self.times.measured + took);
         } else {
-            self.note_window(id, chosen);
+            self.record_window_length(id, chosen);
         }
         if arrangement.periods == Periods::Cut && self.holds_periods(arrangement.extent, bound) {
             arrangement.periods = Periods::Whole;
         }
-        // Where windows could have been used, what speaks against them has been told.
+        // Where windows would have been possible, `choose_window_length` has already warned about them.
         let few = !could_be_windows;
         for trial in &mut self.trials {
             trial.pairings[id.index()] = arrangement.pairing;
@@ -60,8 +60,7 @@ impl Block<'_, '_> {
         Ok(arrangement)
     }
 
-    /// Measures the point for about `time`.
-    pub(super) fn side_by_side(
+    pub(super) fn measure_point(
         &mut self,
         point: PointId,
         bound: &[BoundWorkload],
@@ -91,19 +90,19 @@ impl Block<'_, '_> {
                     block.round(WindowKind::Check, point, bound, longer, round)
                 })
             }
-            Pairing::Duet => self.at_once(point, bound, extent, rule),
-            Pairing::Requests => self.interleaved(point, bound, extent, rule),
+            Pairing::Duet => self.duet_rounds(point, bound, extent, rule),
+            Pairing::Requests => self.interleaved_rounds(point, bound, extent, rule),
             Pairing::Sequential => {
                 let each = Arrangement { extent, ..arrangement }.round_time(&paces(bound));
                 let windows = RoundRule { variants: 1, ..rule }.fitting(each);
-                self.one_after_another(point, bound, extent, windows)
+                self.sequential_turns(point, bound, extent, windows)
             }
         }
     }
 
-    /// Every variant's whole share of the time in one turn, so many windows each. The same window of every variant
-    /// reads the same requests.
-    fn one_after_another(
+    /// Each variant's share of the time in one turn. The same window of every variant reads the same
+    /// requests.
+    fn sequential_turns(
         &mut self,
         point: PointId,
         bound: &[BoundWorkload],
@@ -111,18 +110,17 @@ impl Block<'_, '_> {
         windows: u32,
     ) -> Result<(), Abort> {
         let began = monotonic_now();
-        self.stretches(WindowKind::Measured, point, bound, extent, windows)?;
+        self.turns(WindowKind::Measured, point, bound, extent, windows)?;
         let spent = monotonic_now().since(began);
         self.report(point, windows.saturating_sub(1), windows, Nanoseconds::ZERO);
         self.times.measured += spent;
         self.times.round += spent / u64::from(windows.max(1));
         self.idle_check(point, RoundHistory { rounds: windows, spent }, &mut |block, count| {
-            block.stretches(WindowKind::IdleCheck, point, bound, extent, count)
+            block.turns(WindowKind::IdleCheck, point, bound, extent, count)
         })
     }
 
-    /// So many windows of each variant, all in one turn.
-    fn stretches(
+    fn turns(
         &mut self,
         kind: WindowKind,
         point: PointId,
@@ -135,7 +133,7 @@ impl Block<'_, '_> {
             let name = self.variants[variant.index()].name.clone();
             let label = &self.context.experiment.points[point.index()].label;
             self.phase(Phase::Measuring, Some(&name), Some(label));
-            self.cores.look();
+            self.core_latency.sample();
             self.turn(place, 0..windows, variant, bound, extent)?;
         }
         Ok(())
@@ -146,7 +144,6 @@ pub(super) fn paces(bound: &[BoundWorkload]) -> Vec<Pace> {
     bound.iter().map(|bound| bound.pace).collect()
 }
 
-/// What the user is told of an arrangement that is not what one would expect.
 fn remark(arrangement: &Arrangement, asked: PairingChoice, few: bool) -> Option<&'static str> {
     match (arrangement.pairing, arrangement.periods) {
         (Pairing::Windows, Periods::Cut) => Some(

@@ -1,9 +1,10 @@
-//! Which requests a window reads, and what is kept of them one by one where sizes are spread over a range or a relay tells of
-//! its own requests.
+//! Which requests a window reads, and which single requests are kept where sizes are spread over a range or a
+//! relay reports its own requests.
 //!
-//! Windows of a round read the same piece of the order of sizes, those of the next round the piece behind it, and blocks
-//! begin apart from each other, so that the sizes of all blocks together are none twice before all are through. Where requests
-//! are too many to be kept, whole rounds are left out, and counted. Nothing is estimated here.
+//! Windows of a round read the same part of the sequence of sizes, those of the next round the part after it,
+//! and blocks begin at different places, so that every size is asked for once before any is asked for twice.
+//! Where there are too many requests to keep, whole rounds are left out and counted. Nothing is estimated
+//! here.
 
 use std::collections::BTreeSet;
 
@@ -20,22 +21,21 @@ use weighbridge_model::record::{RequestRecord, TrialRecord, WindowKind};
 use super::Block;
 use super::turn::WindowPlace;
 
-/// Most samples that are kept of a trial at a point; the others are counted and left out, whole rounds at a time. Ten variants
-/// in six blocks have 1.2 million then, five times as many as those of which docs/PERFORMANCE.md tells how long judging
-/// takes; so many have not been judged for a measurement. Curves look at a tenth of the requests around a size, and at most at
-/// 1,000 of them, so more would narrow no interval that is made of blocks.
-const KEPT: usize = 20_000;
+/// Most samples kept of a trial at a point. The others are counted and left out, whole rounds at a time. Ten
+/// variants in six blocks then have 1.2 million, five times as many as those for which docs/PERFORMANCE.md
+/// gives the time of judging; judging this many has not been timed. Curves use a tenth of the requests around
+/// a size and at most 1,000 of them, so more samples would narrow no interval made of blocks.
+const SAMPLES_MOST: usize = 20_000;
 
-/// Bits of a stream's number that tell streams apart which begin at the same place.
+/// Bits that distinguish streams which begin at the same place.
 const SALT_BITS: u32 = 24;
 
 impl Block<'_, '_> {
-    /// The range over which a point's sizes are spread.
     fn spread(&self, point: PointId) -> Option<&SizeSpread> {
         self.context.experiment.points[point.index()].workload.spread()
     }
 
-    /// The stream of requests that a window of about so many reads: shared by all windows of a round, apart for each kind.
+    /// The stream of a window of about `requests`: the same for a round, separate for each kind of window.
     pub(super) fn substream(&self, place: WindowPlace, requests: u64) -> u64 {
         let round = match place.kind {
             WindowKind::Measured => place.round,
@@ -53,7 +53,7 @@ impl Block<'_, '_> {
                 let first = u64::from(self.number) * spread.passage().div_ceil(blocks);
                 first + u64::from(place.round) * requests
             }
-            // What is not evaluated may begin anywhere.
+            // Windows that are not evaluated may begin anywhere.
             WindowKind::LeadIn | WindowKind::WarmUp | WindowKind::Check | WindowKind::IdleCheck => {
                 drawn % spread.passage()
             }
@@ -61,15 +61,14 @@ impl Block<'_, '_> {
         SizeSpread::stream(salt, position)
     }
 
-    /// Where the requests of a window of about so many go one by one, with room for them; `None` where they are not kept.
-    pub(super) fn sheet(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
+    /// A buffer for a window's single requests; `None` where they are not kept.
+    pub(super) fn sample_buffer(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
         let workload = &self.context.experiment.points[place.point.index()].workload;
         let kept = place.kind == WindowKind::Measured && workload.keeps_requests();
-        // Where a window is as long as a time, as many again may come before it ends.
+        // A window limited by time may answer more requests than expected.
         kept.then(|| Vec::with_capacity(2 * requests as usize + 64))
     }
 
-    /// Keeps what a window showed of each of its requests, within the bound.
     pub(super) fn keep(
         &mut self,
         index: usize,
@@ -78,12 +77,12 @@ impl Block<'_, '_> {
         seen: Vec<Seen>,
     ) {
         if self.number == 0 && place.kind == WindowKind::Measured {
-            self.keeping.asked.resize(self.trials.len(), BTreeSet::new());
-            self.keeping.asked[index].extend(seen.iter().map(|seen| seen.size));
+            self.kept_samples.asked.resize(self.trials.len(), BTreeSet::new());
+            self.kept_samples.asked[index].extend(seen.iter().map(|seen| seen.size));
         }
         let trial = &mut self.trials[index];
         let Some(first) = trial.windows.first() else { return };
-        if records.is_empty() || !place.round.is_multiple_of(self.keeping.every) {
+        if records.is_empty() || !place.round.is_multiple_of(self.kept_samples.every) {
             return;
         }
         let origin = first.figures.started;
@@ -101,22 +100,23 @@ impl Block<'_, '_> {
             length: seen.length,
             relayed: seen.relayed,
         };
-        trial.samples.extend(records.into_iter().zip(seen).map(sample).take(KEPT));
-        thin(&mut self.trials, index, place.point, &mut self.keeping.every, KEPT);
+        trial.samples.extend(records.into_iter().zip(seen).map(sample).take(SAMPLES_MOST));
+        thin(&mut self.trials, index, place.point, &mut self.kept_samples.every, SAMPLES_MOST);
     }
 
-    /// Tells once where the blocks of the plan will not ask for every size, and where samples are left out.
-    pub(super) fn tell_samples(&mut self, point: PointId) {
+    /// Warns once where the plan's blocks will not ask for every size, and where samples are left out.
+    pub(super) fn warn_samples(&mut self, point: PointId) {
         if self.number > 0 {
             return;
         }
         if let Some(spread) = self.spread(point) {
             let number = u64::from(spread.number());
-            // Of variants whose requests nobody sees it is not known.
-            let asked = self.keeping.asked.iter().map(|sizes| sizes.len() as u64).filter(|sizes| *sizes > 0);
+            // Variants whose single requests are not seen have no sizes.
+            let asked =
+                self.kept_samples.asked.iter().map(|sizes| sizes.len() as u64).filter(|sizes| *sizes > 0);
             let said = asked
                 .min()
-                .and_then(|fewest| unasked(fewest, self.context.experiment.plan.blocks_min, number));
+                .and_then(|fewest| too_few_sizes(fewest, self.context.experiment.plan.blocks_min, number));
             if let Some(text) = said {
                 (self.emit)(Event::Warning { text });
             }
@@ -124,52 +124,50 @@ impl Block<'_, '_> {
         let left_out =
             self.trials.iter().map(|trial| trial.samples_left_out(point)).max().unwrap_or_default();
         if left_out > 0 {
-            let rounds = match self.keeping.every {
+            let rounds = match self.kept_samples.every {
                 1 => "all rounds".to_owned(),
                 every => format!("one round in {every}"),
             };
             let text = format!(
-                "of each variant at most {KEPT} requests a block are kept one by one, those of {rounds}; up to {left_out} more are in all other figures only"
+                "of each variant at most {SAMPLES_MOST} requests a block are kept one by one, those of {rounds}; up to {left_out} more are in all other figures only"
             );
             (self.emit)(Event::Warning { text });
         }
     }
 }
 
-/// What is kept of the requests of a point while a block measures it.
 #[derive(Debug)]
-pub(super) struct Keeping {
-    /// Requests are kept of rounds alone whose number is a multiple of this.
+pub(super) struct KeptSamples {
+    /// Only rounds whose number is a multiple of this are kept.
     every: u32,
-    /// The sizes that measured windows asked for, by the trials' places; of the first block alone.
+    /// The sizes that measured windows asked for, by trial; only in the first block.
     asked: Vec<BTreeSet<Bytes>>,
 }
 
-impl Default for Keeping {
+impl Default for KeptSamples {
     fn default() -> Self {
         Self { every: 1, asked: Vec::new() }
     }
 }
 
-/// Leaves out every second round that is kept of a point, as often as the trial that has grown has more samples than `most`.
-/// The same rounds of every trial are left out, so that what stays is of the same requests; and rounds from the first to the
-/// last stay, so that a trend through the block is in the samples as in all other figures. A round by itself stays, however
-/// large it is.
+/// Leaves out every second kept round of a point, repeatedly, while the trial that has grown has more samples
+/// than `most`. The same rounds of every trial are left out, so that the rest are of the same requests.
+/// Rounds from the first to the last remain, so that samples show a trend through the block as all other
+/// figures do. A single round remains however large it is.
 fn thin(trials: &mut [TrialRecord], grown: usize, point: PointId, every: &mut u32, most: usize) {
     let here = |sample: &&Sample| sample.point == point;
     while trials[grown].samples.iter().filter(here).count() > most {
-        let goes = |sample: &Sample| sample.point == point && !sample.round.is_multiple_of(*every * 2);
-        if !trials.iter().any(|trial| trial.samples.iter().any(goes)) {
+        let is_dropped = |sample: &Sample| sample.point == point && !sample.round.is_multiple_of(*every * 2);
+        if !trials.iter().any(|trial| trial.samples.iter().any(is_dropped)) {
             return;
         }
-        trials.iter_mut().for_each(|trial| trial.samples.retain(|sample| !goes(sample)));
+        trials.iter_mut().for_each(|trial| trial.samples.retain(|sample| !is_dropped(sample)));
         *every *= 2;
     }
 }
 
-/// What is said where blocks of so many sizes do not ask for all of them. Blocks begin as far from each other as sizes go round
-/// among them.
-fn unasked(fewest: u64, blocks: u32, number: u64) -> Option<String> {
+/// Blocks begin at equal distances in the sequence of sizes.
+fn too_few_sizes(fewest: u64, blocks: u32, number: u64) -> Option<String> {
     (fewest * u64::from(blocks) < number).then(|| {
         format!(
             "{blocks} blocks of {fewest} sizes do not ask for all of {number}; raise `budget` or lower their number"
@@ -177,8 +175,8 @@ fn unasked(fewest: u64, blocks: u32, number: u64) -> Option<String> {
     })
 }
 
-/// About how many requests a window of that load has, the same for all windows of a round. In closed load for a time that is
-/// as many as a variant of that pace answers in it.
+/// About how many requests a window with this load has, the same for all windows of a round. In closed load
+/// limited by time it is as many as a variant with this pace answers.
 pub(super) fn expected(load: &Load, pace: Option<Pace>) -> u64 {
     let arriving = |rate: f64, end: &OpenEnd| match end {
         OpenEnd::Drain { stop: Stop::Count(count), .. } => *count,
@@ -204,7 +202,7 @@ mod tests {
     use weighbridge_model::id::{OperationId, VariantId};
     use weighbridge_model::record::Outcome;
 
-    /// A trial with so many samples in each of some rounds; each takes as many nanoseconds as its round has number.
+    /// Each of the `each` samples of a round takes as many nanoseconds as the round's number.
     fn trial(variant: u16, rounds: u32, each: usize) -> TrialRecord {
         let sample = |round: u32| Sample {
             kind: WindowKind::Measured,
@@ -236,14 +234,14 @@ mod tests {
         // The baseline has two windows in each round.
         let mut trials = vec![trial(0, 1_000, 40), trial(1, 1_000, 20)];
         let mut every = 1;
-        thin(&mut trials, 0, PointId(0), &mut every, KEPT);
+        thin(&mut trials, 0, PointId(0), &mut every, SAMPLES_MOST);
         assert_eq!((every, trials[0].samples.len(), trials[1].samples.len()), (2, 20_000, 10_000));
         assert_eq!(rounds(&trials[0]), (0..1_000).step_by(2).collect());
         assert_eq!(rounds(&trials[0]), rounds(&trials[1]));
-        // A time that rises through the block: the first 20,000 would have told half of it.
+        // The time rises through the block: the first 20,000 samples would show half of it.
         let times = trials[0].samples.iter().map(|sample| sample.service().as_nanos());
         assert_eq!(times.sum::<u64>() / 20_000, 499);
-        thin(&mut trials, 0, PointId(0), &mut every, KEPT);
+        thin(&mut trials, 0, PointId(0), &mut every, SAMPLES_MOST);
         assert_eq!(every, 2, "as many as may be are kept");
         let first = trials[1].samples[0];
         trials[1].samples.push(first);
@@ -274,8 +272,8 @@ mod tests {
 
     #[test]
     fn sizes_that_nobody_asks_for_are_told() {
-        assert_eq!(unasked(50, 4, 200), None);
-        let text = unasked(49, 4, 200).expect("four are left");
+        assert_eq!(too_few_sizes(50, 4, 200), None);
+        let text = too_few_sizes(49, 4, 200).expect("four are left");
         assert!(text.contains("4 blocks of 49 sizes do not ask for all of 200"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where the time of blocks went, as the conductor saw it, or as the windows of a stored block tell it.
+//! How a block's time was spent, as the conductor measured it or as the windows of a stored block show it.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,25 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{TrialRecord, WindowKind, WindowRecord};
 
-/// Where the time of a block went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct BlockTimes {
     /// Starts, checks of answers, warm-ups, stops.
     pub overhead: Nanoseconds,
-    /// Rounds, switches included.
     pub measured: Nanoseconds,
-    /// One round at every point.
     pub round: Nanoseconds,
 }
 
 impl BlockTimes {
-    /// The times of a block that was measured before this process began. Checks of answers and stops have left no
-    /// trace, so the overhead is a little too short.
-    ///
-    /// Batches follow one another: their times add up.
-    pub fn of(trials: &[TrialRecord]) -> Self {
+    /// The times of a stored block. Checks of answers and stops are not recorded, so the overhead is slightly
+    /// too short. Batches follow one another: their times add up.
+    pub fn from_trials(trials: &[TrialRecord]) -> Self {
         let mut batches: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
         for trial in trials {
             batches.entry(trial.batch).or_default().push(trial);
         }
         let mut times = Self::default();
         for batch in batches.values() {
-            let Self { overhead, measured, round } = Self::of_batch(batch);
+            let Self { overhead, measured, round } = Self::from_batch(batch);
             times.overhead += overhead;
             times.measured += measured;
             times.round += round;
@@ -37,7 +32,7 @@ impl BlockTimes {
         times
     }
 
-    fn of_batch(trials: &[&TrialRecord]) -> Self {
+    fn from_batch(trials: &[&TrialRecord]) -> Self {
         let starts = trials.iter().filter_map(|trial| trial.service.start).sum();
         let mut times = Self { overhead: starts, ..Self::default() };
         let points = trials.iter().map(|trial| trial.tallies.len()).max().unwrap_or(0);
@@ -52,7 +47,7 @@ impl BlockTimes {
                     if is_own { &mut warm_up } else { &mut later }.push(window);
                 }
             }
-            // Turns are looked at once, in no round.
+            // Turns are compared once, outside the rounds.
             let looked = later.iter().filter(|window| window.kind == WindowKind::WarmUp);
             let looked_until = looked.map(|window| window.figures.ended).max();
             let rounds = later.iter().filter(|w| w.kind == WindowKind::Measured).map(|w| w.round + 1).max();
@@ -65,7 +60,6 @@ impl BlockTimes {
     }
 }
 
-/// From the beginning of the first window to the end of the last.
 fn span<'a>(windows: impl Iterator<Item = &'a WindowRecord>) -> Nanoseconds {
     let ends = |(from, to): (Timestamp, Timestamp), w: &WindowRecord| {
         (from.min(w.figures.started), to.max(w.figures.ended))
@@ -106,23 +100,23 @@ mod tests {
         ]);
         let two =
             trial(vec![window(WindowKind::WarmUp, 0, 200, 290), window(WindowKind::Measured, 1, 380, 400)]);
-        let times = BlockTimes::of(&[one.clone(), two.clone()]);
+        let times = BlockTimes::from_trials(&[one.clone(), two.clone()]);
         assert_eq!(times.overhead, Nanoseconds::from_millis(7 + 7 + 190));
         assert_eq!(times.measured, Nanoseconds::from_millis(100));
         assert_eq!(times.round, Nanoseconds::from_millis(50));
-        assert_eq!(BlockTimes::of(&[]), BlockTimes::default());
-        // A look at turns behind the warm-up is time of the block and of no round.
+        assert_eq!(BlockTimes::from_trials(&[]), BlockTimes::default());
+        // The comparison of turns after the warm-up is measured time but belongs to no round.
         let mut looked = one.clone();
         looked
             .windows
             .splice(1..1, [window(WindowKind::LeadIn, 0, 292, 293), window(WindowKind::WarmUp, 1, 293, 298)]);
         let warm_up = WarmUp { end: WarmEnd::Steady, time: Nanoseconds::from_millis(50), windows: 1 };
         looked.preparations = vec![Preparation { warm_up: Some(warm_up), ..Preparation::default() }];
-        let longer = BlockTimes::of(&[looked, two.clone()]);
+        let longer = BlockTimes::from_trials(&[looked, two.clone()]);
         assert_eq!(longer.overhead, Nanoseconds::from_millis(7 + 7 + 190));
         assert_eq!(longer.measured, Nanoseconds::from_millis(108));
         assert_eq!(longer.round, Nanoseconds::from_millis(50));
-        // A second batch an hour later takes as long again, and the hour between them is in neither.
+        // A second batch an hour later takes as long again; the hour between them counts nowhere.
         let later = |mut trial: TrialRecord| {
             trial.batch = 1;
             for window in &mut trial.windows {
@@ -133,7 +127,7 @@ mod tests {
             }
             trial
         };
-        let both = BlockTimes::of(&[one.clone(), two.clone(), later(one), later(two)]);
+        let both = BlockTimes::from_trials(&[one.clone(), two.clone(), later(one), later(two)]);
         assert_eq!(
             (both.overhead, both.measured, both.round),
             (times.overhead * 2, times.measured * 2, times.round * 2)

@@ -1,6 +1,4 @@
-//! Rounds and turns: each variant's windows of a block, one after another, and what they show of its life.
-//!
-//! It carries out what the judge's rules say and writes down what happened; it neither starts nor stops a service.
+//! Rounds and turns: each variant's windows of a block, one after another, and whether it is still alive.
 
 use std::ops::Range;
 
@@ -18,9 +16,9 @@ use weighbridge_model::record::{
 
 use super::samples::expected;
 use super::{Abort, Block, BlockError, BoundWorkload};
-use crate::of_variant::of_variant;
 use crate::prepare::shapes::{Shape, Slice};
 use crate::variant::direct;
+use crate::with_variant::with_variant;
 
 /// Shortest lead-in after a switch, as time at the variant's own pace.
 const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
@@ -28,13 +26,12 @@ const LEAD_IN: Nanoseconds = Nanoseconds::from_millis(1);
 const LEAD_IN_REQUESTS: u64 = 2;
 /// A window of fewer requests can go unanswered by chance.
 const MUTE_REQUESTS: u64 = 10;
-/// Rounds are reported at most this often.
+/// Shortest time between two reports of rounds.
 const REPORT_EVERY: Nanoseconds = Nanoseconds::from_millis(250);
-/// Within a turn they are reported at most this often: no lead-in stands between its windows.
+/// The same within a turn: no lead-in separates its windows from the report.
 const REPORT_IN_TURN: Nanoseconds = Nanoseconds::from_secs(1);
 
 impl Block<'_, '_> {
-    /// Rounds until the time is filled, each by `one`; returns the time that they took.
     pub(super) fn rounds(
         &mut self,
         point: PointId,
@@ -44,7 +41,7 @@ impl Block<'_, '_> {
         let mut history = RoundHistory::default();
         while let RoundStep::Round { of } = rule.next(history) {
             let began = monotonic_now();
-            self.cores.look();
+            self.core_latency.sample();
             one(self, history.rounds)?;
             let took = monotonic_now().since(began);
             history = RoundHistory { rounds: history.rounds + 1, spent: history.spent + took };
@@ -56,8 +53,8 @@ impl Block<'_, '_> {
         Ok(history)
     }
 
-    /// Tells how far the rounds of a point are, where it was not told for so long. Whoever is told is waited for, so it is
-    /// asked between windows only.
+    /// Reports a point's progress, at most once in `every`. The receiver blocks: call this only between
+    /// windows.
     pub(super) fn report(&mut self, point: PointId, round: u32, of: u32, every: Nanoseconds) {
         if monotonic_now().since(self.reported) >= every {
             let recent = self.recent();
@@ -70,10 +67,9 @@ impl Block<'_, '_> {
         }
     }
 
-    /// What the measured windows showed that were not told of yet, variant by variant.
     fn recent(&mut self) -> Vec<Recent> {
-        self.told.resize(self.trials.len(), 0);
-        let trials = self.trials.iter().zip(&mut self.told);
+        self.reported_windows.resize(self.trials.len(), 0);
+        let trials = self.trials.iter().zip(&mut self.reported_windows);
         let recent = trials.filter_map(|(trial, told)| {
             let fresh = &trial.windows[std::mem::replace(told, trial.windows.len())..];
             let measured = || fresh.iter().filter(|window| window.kind == WindowKind::Measured);
@@ -91,7 +87,6 @@ impl Block<'_, '_> {
         recent.collect()
     }
 
-    /// One window of every variant in the plan's order.
     pub(super) fn round(
         &mut self,
         kind: WindowKind,
@@ -117,7 +112,7 @@ impl Block<'_, '_> {
         extent: Extent,
     ) -> Result<(), Abort> {
         let index = variant.index();
-        self.wait_idle(variant);
+        self.set_idle(variant);
         self.variants[index].thaw()?;
         let mut before = self.variants[index].clocks();
         let lead_in = self.lead_in(place.point, self.variants[index].period, bound[index].pace);
@@ -134,7 +129,6 @@ impl Block<'_, '_> {
             let record = self.trials[index].windows.last_mut().expect("the window was just recorded");
             record.cpu.extend(after.since(&before, before_it + figures.requests));
             (before, before_it) = (after, 0);
-            // A turn of many windows, one variant after another, would else be silent for long.
             if of - place.round > 1 && place.kind == WindowKind::Measured {
                 self.report(place.point, place.round, of, REPORT_IN_TURN);
             }
@@ -142,10 +136,9 @@ impl Block<'_, '_> {
         Ok(self.variants[index].freeze()?)
     }
 
-    /// The load with which a variant of that pace is led in, after a switch.
     pub(super) fn lead_in(&self, point: PointId, period: Option<Nanoseconds>, pace: Pace) -> Load {
         let load = &self.context.experiment.points[point.index()].load;
-        // The first period after a switch is lead-in: a quota, say, begins anew with it.
+        // It lasts at least one period: a quota, for example, starts its period with the switch.
         let time = LEAD_IN.max(period.unwrap_or_default());
         let requests = (pace.requests as f64 / pace.time.as_secs_f64().max(1e-9) * time.as_secs_f64()) as u64;
         Load::Closed(Stop::Count(requests.max(LEAD_IN_REQUESTS * load.slots())))
@@ -155,7 +148,7 @@ impl Block<'_, '_> {
         std::mem::take(&mut self.trials[index].tallies[point.index()])
     }
 
-    /// Has the generator run one window and records it. Given tallies come back into the trial.
+    /// Runs one window on the generator and records it. Given tallies are continued and stored in the trial.
     pub(super) fn window(
         &mut self,
         index: usize,
@@ -175,27 +168,27 @@ impl Block<'_, '_> {
             return Ok(figures);
         }
         let variant = self.variants[index].variant;
-        let sheet = self.sheet(place, requests);
-        let (report, tallies, sheet) = self.context.clients.of(variant).call(move |generator| {
-            let (mut tallies, mut sheet) = (tallies.unwrap_or_default(), sheet);
+        let buffer = self.sample_buffer(place, requests);
+        let (report, tallies, buffer) = self.context.clients.get(variant).call(move |generator| {
+            let (mut tallies, mut buffer) = (tallies.unwrap_or_default(), buffer);
             let spec = WindowSpec { substream, load, recording: Recording::Exact };
-            let report = generator.run(variant, &spec, &mut tallies, sheet.as_mut(), None);
-            (report, tallies, sheet)
+            let report = generator.run(variant, &spec, &mut tallies, buffer.as_mut(), None);
+            (report, tallies, buffer)
         });
         let report = report.map_err(BlockError::Generator)?;
-        self.note_failures(index, &report.failures);
+        self.add_failures(index, &report.failures);
         let generator::WindowReport { figures, trouble, seen, .. } = report;
         if keep {
             self.trials[index].tallies[place.point.index()] = tallies;
         }
         self.record(index, place, &figures, cpu);
-        self.keep(index, place, sheet.unwrap_or_default(), seen);
+        self.keep(index, place, buffer.unwrap_or_default(), seen);
         self.check_control()?;
         self.check_alive(index, place.kind, &figures, trouble)?;
         Ok(figures)
     }
 
-    /// Has the variant carry out a window in its own process. Given tallies come back into the trial.
+    /// [`window`](Self::window) in the variant's own process.
     fn direct_window(
         &mut self,
         index: usize,
@@ -223,12 +216,11 @@ impl Block<'_, '_> {
                 if let Some(how) = self.variants[index].death_soon() {
                     return Err(Abort::Void(how));
                 }
-                Err(BlockError::from(of_variant(&self.variants[index].name)(source)).into())
+                Err(BlockError::from(with_variant(&self.variants[index].name)(source)).into())
             }
         }
     }
 
-    /// Writes a window down in its variant's trial.
     pub(super) fn record(
         &mut self,
         index: usize,
@@ -246,12 +238,12 @@ impl Block<'_, '_> {
             variant,
             figures: figures.clone(),
             cpu,
-            core_latency: self.cores.last(),
+            core_latency: self.core_latency.last(),
         });
     }
 
-    /// Ends the block where the window shows that the variant has gone: its process has ended, the generator gave up,
-    /// or not one of its requests got any reply.
+    /// Aborts the block where the variant is gone: its process has ended, the generator gave up, or no
+    /// request of the window got a reply.
     pub(super) fn check_alive(
         &mut self,
         index: usize,
@@ -280,8 +272,7 @@ impl Block<'_, '_> {
         Err(BlockError::Silent { variant: self.variants[index].name.clone(), trouble }.into())
     }
 
-    /// Some rounds of `windows` windows ten and a hundred times as long, each by `one`, as far as a tenth of the measured
-    /// time allows.
+    /// Windows ten and a hundred times as long, each round by `one`, within a tenth of the measured time.
     pub(super) fn check_windows(
         &mut self,
         windows: usize,
@@ -303,10 +294,10 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    /// So many rounds by `some` with idle cores that wait the other way as a tenth of the measured time allows.
+    /// Rounds carried out by `some` with idle cores in the other state, within a tenth of the measured time.
     ///
-    /// None with one variant, which has no cost, and none where the load follows a profile or a trace: a few rounds would be
-    /// of its beginning.
+    /// A single variant has no cost to check. Where the load follows a profile or a trace, a few rounds would
+    /// only cover its beginning.
     pub(super) fn idle_check(
         &mut self,
         point: PointId,
@@ -335,7 +326,6 @@ impl Block<'_, '_> {
     }
 }
 
-/// Where a window stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowPlace {
     pub kind: WindowKind,
@@ -344,8 +334,8 @@ pub(super) struct WindowPlace {
     pub position: u32,
 }
 
-/// The load of one turn. Windows of a profile follow one another through it, round by round, the same for all variants;
-/// a check window begins at its beginning.
+/// Windows of a profile follow one another through it, round by round, the same for all variants; a check
+/// window begins at its start.
 pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -> Load {
     match extent {
         Extent::Time(nominal) => {
@@ -364,7 +354,6 @@ pub(super) fn measured_load(shape: &Shape, extent: Extent, place: WindowPlace) -
     }
 }
 
-/// The extent of a check window.
 fn longer(extent: Extent, factor: u64) -> Extent {
     match extent {
         Extent::Requests(count) => Extent::Requests(count * factor),

@@ -1,5 +1,5 @@
-//! Whether windows may be as short as their nominal length: the first block compares windows that follow a freeze with
-//! windows that follow none, by the steps of the judge's rule, and writes down what it chose.
+//! Whether windows may be as short as their nominal length. The first block compares windows that follow a
+//! freeze with windows that follow none, by the steps of the judge's rule, and records the chosen length.
 
 use weighbridge_judge::steer::{
     Arrangement, Compared, Extent, Pace, TurnRule, TurnStep, Wanted, WindowRule, turn_effect,
@@ -16,9 +16,8 @@ use super::turn::WindowPlace;
 use super::{Abort, Block, BoundWorkload};
 
 impl Block<'_, '_> {
-    /// The arrangement with windows as long as the dependence on turns asks for, or without windows where none are long
-    /// enough.
-    pub(super) fn look_at_turns(
+    /// The arrangement with windows long enough for the effect of turns, or without windows if none are.
+    pub(super) fn choose_window_length(
         &mut self,
         id: PointId,
         bound: &[BoundWorkload],
@@ -41,35 +40,33 @@ impl Block<'_, '_> {
                 TurnStep::Windows(window) => break Some(window),
                 TurnStep::None => break None,
             };
-            let of_length = WindowRule { nominal: Some(window), ..window_rule };
-            let arrangement = of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
+            let rule_of_length = WindowRule { nominal: Some(window), ..window_rule };
+            let arrangement = rule_of_length.closed(&paces(bound), Wanted::Settled(Pairing::Windows))?;
             history.push(self.compare(id, bound, window, arrangement.extent, closely)?);
         };
-        // Windows that were asked for are used whatever they show; the diagnosis says what that does.
+        // Windows that the experiment asks for are used in any case; the diagnosis reports the effect.
         let asked = self.context.experiment.plan.pairing == PairingChoice::Windows;
         let longest =
             history.last().and_then(|compared| compared.effects.first()).map(|effect| effect.window);
         let window = chosen.or(longest.filter(|_| asked));
-        self.tell_turns(rule, &history, chosen, window);
-        self.note_window(id, window);
+        self.warn_turns(rule, &history, chosen, window);
+        self.record_window_length(id, window);
         let wanted = Wanted::Settled(if window.is_some() { Pairing::Windows } else { Pairing::Sequential });
         Ok(WindowRule { nominal: window, ..window_rule }.closed(&paces(bound), wanted)?)
     }
 
-    /// Writes down the length of windows that was chosen.
-    pub(super) fn note_window(&mut self, id: PointId, window: Option<Nanoseconds>) {
+    pub(super) fn record_window_length(&mut self, id: PointId, window: Option<Nanoseconds>) {
         for trial in &mut self.trials {
             trial.preparations[id.index()].window = window;
         }
     }
 
-    /// A length of which the fewest rounds do not fit into a block's share of the budget is not tried.
+    /// Lengths whose fewest rounds do not fit into a block's share of the budget are not tried.
     fn turn_rule(&self, window_rule: WindowRule, paces: &[Pace]) -> Result<TurnRule, Abort> {
         let plan = &self.context.experiment.plan;
         let nominal = window_rule.nominal();
-        let of_length = WindowRule { nominal: Some(nominal), ..window_rule };
-        // Slower variants take longer for as many requests.
-        let round = of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
+        let rule_of_length = WindowRule { nominal: Some(nominal), ..window_rule };
+        let round = rule_of_length.closed(paces, Wanted::Settled(Pairing::Windows))?.round_time(paces);
         let blocks =
             u64::from(self.context.rule.blocks.min.max(1)) * self.context.experiment.points.len() as u64;
         let share = plan.budget / blocks / u64::from(ROUNDS_LEAST);
@@ -77,7 +74,7 @@ impl Block<'_, '_> {
         Ok(TurnRule { nominal, longest, margin: plan.margin })
     }
 
-    /// Compares every variant's windows of a length behind a freeze with others that follow none.
+    /// Compares every variant's windows of one length after a freeze with windows that follow none.
     fn compare(
         &mut self,
         id: PointId,
@@ -106,8 +103,8 @@ impl Block<'_, '_> {
         Ok(Compared { closely, effects })
     }
 
-    /// A turn of one variant: a window behind a freeze and, where it runs on, the level of those in the later half of
-    /// what follows.
+    /// One variant's turn: the window after a freeze and, if it `runs_on`, the level of the later half of the
+    /// rest.
     fn long_turn(
         &mut self,
         id: PointId,
@@ -116,7 +113,7 @@ impl Block<'_, '_> {
         requests: u64,
         runs_on: bool,
     ) -> Result<(WindowFigures, Option<f64>), Abort> {
-        self.wait_idle(self.variants[index].variant);
+        self.set_idle(self.variants[index].variant);
         self.variants[index].thaw()?;
         let lead_in = self.lead_in(id, self.variants[index].period, bound[index].pace);
         let place = WindowPlace { kind: WindowKind::LeadIn, point: id, round: 0, position: 0 };
@@ -149,8 +146,8 @@ impl Block<'_, '_> {
         middle(logs[logs.len().saturating_sub(WARM_WINDOWS / 2)..].to_vec())
     }
 
-    /// Says why windows are longer than usual, or why there are none.
-    fn tell_turns(
+    /// Warns about windows that are longer than usual, or that are not used.
+    fn warn_turns(
         &mut self,
         rule: TurnRule,
         history: &[Compared],

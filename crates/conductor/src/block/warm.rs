@@ -16,12 +16,12 @@ use weighbridge_model::record::{WindowFigures, WindowKind};
 use super::turn::WindowPlace;
 use super::{Abort, Block, BoundWorkload};
 
-/// Longest warm-up of a variant that does not become faster, as a multiple of the asked one.
+/// Longest warm-up of a variant that does not become faster, as a multiple of the one asked for.
 const WARM_UP_MOST: u64 = 10;
 
 impl Block<'_, '_> {
-    /// How long a variant is warmed: at least as long as a window with a period takes, since by the pace of less than a few
-    /// whole periods windows would come out too long or too short; and as long as its service asks for.
+    /// How long a variant is warmed: at least as long as a window with its period, since the pace of a few
+    /// periods would make windows too long or too short; and as long as its service asks for.
     fn warm_rule(&self, point: &Point, variant: VariantId) -> WarmRule {
         let running = &self.variants[variant.index()];
         let periods = running.period.unwrap_or_default() * WINDOW_PERIODS;
@@ -34,12 +34,11 @@ impl Block<'_, '_> {
             longest: most.max((least * WARM_UP_SETTLING).min(WARM_UP_LONGEST)),
             nominal: self.window_rule(point).nominal(),
             slots: point.load.slots(),
-            // The loop of one that carries operations out in its own process is never idle.
+            // The loop of a service with protocol `direct` is never idle.
             rests: running.is_ours() && running.direct.is_none(),
         }
     }
 
-    /// Warms every variant at the point and notes its pace.
     pub(super) fn warm(&mut self, id: PointId, bound: &mut [BoundWorkload]) -> Result<(), Abort> {
         for variant in self.context.plan.block(self.number).starts {
             let pace = self.warm_one(id, variant)?;
@@ -54,7 +53,7 @@ impl Block<'_, '_> {
         let index = variant.index();
         let name = self.variants[index].name.clone();
         self.phase(Phase::Warming, Some(&name), Some(&point.label));
-        self.wait_idle(variant);
+        self.set_idle(variant);
         self.variants[index].thaw()?;
         let cpu = self.variants[index].cpu();
         let (mut history, mut in_service) = (WarmHistory::default(), Some(Nanoseconds::ZERO));
@@ -82,7 +81,6 @@ impl Block<'_, '_> {
         Ok(Pace { busy, ..pace })
     }
 
-    /// One window of a warm-up.
     pub(super) fn warm_window(
         &mut self,
         point: PointId,
@@ -92,11 +90,11 @@ impl Block<'_, '_> {
     ) -> Result<WindowFigures, Abort> {
         let place = WindowPlace { kind: WindowKind::WarmUp, point, round: round as u32, position: 0 };
         let load = self.context.shapes[point.index()].closed(Stop::Count(requests));
-        self.cores.look();
+        self.core_latency.sample();
         self.window(index, place, load, None, Vec::new())
     }
 
-    /// Leaves the variant running without requests; what its processes use then is work beside its requests.
+    /// Lets the variant run without requests; the CPU time used meanwhile is work beside its requests.
     fn rest(&mut self, index: usize, time: Nanoseconds) -> Result<Rest, Abort> {
         self.check_control()?;
         let (began, before) = (monotonic_now(), self.variants[index].cpu());
@@ -105,7 +103,7 @@ impl Block<'_, '_> {
         Ok(Rest { time: monotonic_now().since(began), cpu: cpu.unwrap_or_default() })
     }
 
-    /// The share of its cores that the variant used, where that can be known.
+    /// The share of its cores that the variant used, where it is known.
     fn busy(
         &self,
         index: usize,
@@ -117,10 +115,10 @@ impl Block<'_, '_> {
         let rested: Nanoseconds = history.rests.iter().map(|(_, rest)| rest.cpu).sum();
         let cores = self.context.launcher.placement.usual().service().len() as f64;
         match used {
-            // Its loop is never idle, and cannot take turns with others request by request.
+            // Its loop is never idle, so it cannot take turns with others request by request.
             Some(_) if self.variants[index].direct.is_some() => None,
             Some(used) => Some(Ratio::new(used.saturating_sub(rested).share_of(spent).get() / cores)),
-            // Somebody else's server: what the client knows.
+            // Not our process: estimate it from what the client knows.
             None => in_service.and_then(|in_service| Pace::most_busy(in_service, spent)),
         }
     }
@@ -134,7 +132,7 @@ fn warm_window(figures: &WindowFigures) -> WarmWindow {
     }
 }
 
-/// The times that a window's requests were in service, summed; `None` where some failed and have none that counts.
+/// The sum of a window's service times; `None` where some requests failed and have none.
 fn in_service_of(figures: &WindowFigures) -> Option<Nanoseconds> {
     figures.all.as_ref().filter(|_| figures.errors.total() == 0).map(|all| all.service_sum)
 }

@@ -1,7 +1,6 @@
-//! The generator against probes whose truth is known: errors request by request, punctuality, ceilings.
+//! Measures the generator against probes whose behaviour is known: errors by request, punctuality, ceilings.
 //!
-//! It starts a probe for each law, puts each shape of load on it, and hands requests and the probe's record to the
-//! judge. It knows no law's meaning: the probe's record is the truth.
+//! It interprets no law: the probe's record is the truth.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -38,10 +37,10 @@ use crate::block::client::{Client, ClientError, waiting};
 use crate::control::{Control, ControlRequest};
 use crate::prepare::idle::IdleCores;
 
-/// The law of no delay, whose errors are those of kernel and wire: the others are compared with it.
+/// The law without delay, whose errors are those of kernel and wire; the other laws are compared with it.
 const NO_DELAY: &str = "constant:time=0ns";
 
-/// The laws and what a request takes by them on average, for the rate of open load; the first is [`NO_DELAY`].
+/// The laws with the mean time of a request, which sets the rate of open load; the first is [`NO_DELAY`].
 const LAWS: [(&str, Nanoseconds); 7] = [
     (NO_DELAY, Nanoseconds::ZERO),
     ("constant:time=100us", Nanoseconds::from_micros(100)),
@@ -52,39 +51,33 @@ const LAWS: [(&str, Nanoseconds); 7] = [
     ("stall", Nanoseconds::from_micros(500)),
 ];
 
-/// What a probe needs for a request besides the law's time, roughly: it only sets the rate of open load.
+/// A probe's rough time for a request besides the law's; it only sets the rate of open load.
 const OVERHEAD: Nanoseconds = Nanoseconds::from_micros(20);
 
-/// Open load keeps a probe busy for one part of its time in this many.
+/// Open load keeps a probe busy for one in this many parts of its time.
 const BUSY_TO_ALL: u64 = 2;
 
-/// Rates at which punctuality is measured.
+/// Rates per second at which punctuality is measured.
 const RATES: [u64; 3] = [1_000, 10_000, 40_000];
 
 /// Connections and requests in flight at which the ceiling is measured.
 const CEILINGS: [(u32, u32); 4] = [(1, 1), (16, 1), (256, 1), (16, 8)];
 
-/// The only variant.
 const VARIANT: VariantId = VariantId(0);
 
-/// What to do, and with what.
 #[derive(Debug, Clone)]
 pub struct Calibration<'a> {
-    /// Program and first arguments of a probe; the law's words follow.
+    /// Program and first arguments of a probe; the law's arguments follow.
     pub probe: &'a [String],
-    /// Program and argument of the guardian.
     pub guardian: &'a (std::path::PathBuf, String),
-    /// Folder for the probes' logs.
     pub logs: &'a Path,
     /// Requests for each law and shape: 2,000 is the fewest that give a 99th percentile.
     pub requests: u64,
     /// Length of each measurement of punctuality and ceiling.
     pub duration: Nanoseconds,
-    /// What the user asks meanwhile.
     pub control: Control,
 }
 
-/// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     #[error("could not read which cores this process may use: {0}")]
@@ -112,18 +105,15 @@ pub enum CalibrateError {
     )]
     Mismatch {
         law: String,
-        /// The shape of the load.
         shape: String,
-        /// Good replies.
         requests: usize,
-        /// Requests in the record.
+        /// Requests in the probe's record.
         recorded: usize,
     },
     #[error("interrupted; a calibration keeps nothing of its parts")]
     Interrupted,
 }
 
-/// One shape of load.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     name: &'static str,
@@ -138,9 +128,8 @@ const SHAPES: [Shape; 4] = [
     Shape { name: "open, Poisson", connections: 16, model: Some(Arrivals::Poisson) },
 ];
 
-/// Calibrates the generator on this host. `progress` is told each part as it begins.
-///
-/// Errors: [`CalibrateError`]; nothing runs on then.
+/// Calibrates the generator on this host. `progress` receives each part's name as it begins. After an error
+/// nothing keeps running.
 pub fn generator(
     calibration: &Calibration<'_>,
     progress: &mut dyn FnMut(&str),
@@ -150,14 +139,14 @@ pub fn generator(
     let (program, verb) = calibration.guardian;
     let name = format!("calibrate-{}", std::process::id());
     let lab = Lab::new(&name, Some(Guardian::start(program, verb)?), None)
-        .called_off_by(calibration.control.window.clone());
-    let idle = IdleCores::asking(Idle::Polled, Vec::new());
+        .cancelled_by(calibration.control.window.clone());
+    let idle = IdleCores::for_load(Idle::Polled, Vec::new());
     if let Some(text) = idle.refused() {
         progress(&text);
     }
     let session = GeneratorSession { calibration, cores: &cores, lab: &lab, idle: &idle };
     progress("what others take of the client's core");
-    let gaps = watched(&cores, calibration.duration);
+    let gaps = host_gaps(&cores, calibration.duration);
     let mut errors = Vec::new();
     for (law, mean) in LAWS {
         for shape in SHAPES {
@@ -179,15 +168,15 @@ pub fn generator(
         progress(&format!("ceiling, {connections} connections × {in_flight}"));
         ceilings.push(session.ceiling(connections, in_flight)?);
     }
-    // What tracker could not end by itself the guardian ends.
+    // The guardian ends what the tracker could not.
     let _ = lab.close();
     let took = monotonic_now().since(begun);
     let idle = idle.wait().clone();
     Ok(GeneratorCalibration { schema: CALIBRATION_VERSION, idle, gaps, errors, pacing, ceilings, took })
 }
 
-/// What others take of the client's core. Without it there is a calibration too.
-fn watched(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
+/// Gaps that other programs cause on the client's core. A calibration works without them too.
+fn host_gaps(cores: &CoreLayout, time: Nanoseconds) -> Option<HostGaps> {
     let seen = scheduler_jitter::watch(cores, time).ok()?;
     Some(HostGaps {
         watched: seen.watched,
@@ -204,7 +193,6 @@ struct GeneratorSession<'a> {
     idle: &'a IdleCores,
 }
 
-/// What is put on a fresh probe.
 #[derive(Debug, Clone)]
 struct ProbeLoad<'a> {
     law: &'a str,
@@ -214,7 +202,6 @@ struct ProbeLoad<'a> {
     keep: Keep,
 }
 
-/// What one measurement gave.
 struct Measured {
     figures: WindowFigures,
     tallies: Tallies,
@@ -222,7 +209,6 @@ struct Measured {
     occupied: Vec<Nanoseconds>,
 }
 
-/// What is kept of the single requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
     Requests,
@@ -231,7 +217,8 @@ enum Keep {
 
 impl GeneratorSession<'_> {
     fn errors(&self, law: &str, mean: Nanoseconds, shape: Shape) -> Result<ErrorCurve, CalibrateError> {
-        // At least a second of requests, or one gap of some milliseconds would be more than the 99th percentile allows.
+        // At least a second of requests, since a gap of some milliseconds must stay below the 99th
+        // percentile.
         let second = Nanoseconds::from_secs(1).as_nanos() / (mean + OVERHEAD).as_nanos();
         let stop = Stop::Count(self.calibration.requests.max(second));
         let load = match shape.model {
@@ -239,7 +226,7 @@ impl GeneratorSession<'_> {
             Some(arrivals) => open(PerSecond::from_count(1, (mean + OVERHEAD) * BUSY_TO_ALL), arrivals, stop),
         };
         let settings = Settings { connections: shape.connections, ..Settings::default() };
-        // As in the windows of a comparison.
+        // As in compared windows.
         let options =
             LoopOptions { waiting: waiting(Some(self.cores.client()), self.cores), ..LoopOptions::default() };
         let measured = self.measure(&ProbeLoad { law, settings, options, load, keep: Keep::Requests })?;
@@ -255,7 +242,7 @@ impl GeneratorSession<'_> {
     }
 
     fn pacing(&self, rate: PerSecond, waiting: Waiting) -> Result<Pacing, CalibrateError> {
-        // What `--wait asleep` and `--wait awake` do to `weigh load`.
+        // `--wait asleep` and `--wait awake` of `weigh load`.
         let how = match waiting {
             Waiting::Sleeping => LoopWaiting::Asleep,
             Waiting::Spinning => LoopWaiting::Awake,
@@ -279,7 +266,7 @@ impl GeneratorSession<'_> {
     fn ceiling(&self, connections: u32, in_flight: u32) -> Result<Ceiling, CalibrateError> {
         let load = Load::Closed(Stop::Time(self.calibration.duration));
         let settings = Settings { connections, in_flight, ..Settings::default() };
-        // As `weigh load` waits.
+        // The default of `weigh load`.
         let options = LoopOptions { waiting: LoopWaiting::AwakeIfBrief, ..LoopOptions::default() };
         let measured = self.measure(&ProbeLoad { law: "null", settings, options, load, keep: Keep::Sums })?;
         let figures = &measured.figures;
@@ -293,17 +280,17 @@ impl GeneratorSession<'_> {
         })
     }
 
-    /// Measures on a fresh probe, and anew where this process was stopped in the middle (Ctrl-Z).
+    /// Measures on a fresh probe, and again if this process was suspended meanwhile (Ctrl-Z).
     fn measure(&self, asked: &ProbeLoad<'_>) -> Result<Measured, CalibrateError> {
         let control = &self.calibration.control;
         loop {
-            // Dropped at the end of each attempt, when it stands still if that was asked.
+            // When dropped at the end of an attempt, it suspends this process if that was requested.
             let _engaged = control.engage();
-            self.idle.ask(Idle::Polled);
+            self.idle.set(Idle::Polled);
             let measured = self.measure_once(asked);
-            // Cores may sleep where we stand still.
-            self.idle.ask(Idle::Host);
-            match control.ask() {
+            // Idle cores may sleep while this process is suspended.
+            self.idle.set(Idle::Host);
+            match control.request() {
                 ControlRequest::Suspend => {}
                 ControlRequest::Interrupt => return Err(CalibrateError::Interrupted),
                 ControlRequest::GoOn => return measured,
@@ -311,14 +298,13 @@ impl GeneratorSession<'_> {
         }
     }
 
-    /// Starts a probe and the generator, measures, asks for the probe's record and ends both.
     fn measure_once(&self, asked: &ProbeLoad<'_>) -> Result<Measured, CalibrateError> {
         let probe = self.start(asked.law)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, probe.port()));
         let measured = self.drive(address, asked.clone());
         let measured = measured.and_then(|mut measured| {
             if asked.keep == Keep::Requests {
-                measured.occupied = record(address)?;
+                measured.occupied = fetch_record(address)?;
             }
             Ok(measured)
         });
@@ -381,7 +367,6 @@ fn open(rate: PerSecond, arrivals: Arrivals, stop: Stop) -> Load {
     Load::Open { flow: Flow::steady(rate, arrivals), queue: QUEUE, end }
 }
 
-/// Fetches 64 bytes, again and again.
 fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
     let spec = WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(64)]));
     let load = LoadSpec {
@@ -399,8 +384,8 @@ fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
     Workload::new(&spec, &load, Protocol::HTTP1_JSON, &address, &|_| None)
 }
 
-/// The times that requests occupied the probe, in the order of service.
-fn record(address: SocketAddr) -> Result<Vec<Nanoseconds>, CalibrateError> {
+/// How long requests occupied the probe, in the order of service.
+fn fetch_record(address: SocketAddr) -> Result<Vec<Nanoseconds>, CalibrateError> {
     let request = Request {
         method: "GET".to_owned(),
         target: "/probe/record".to_owned(),

@@ -1,7 +1,7 @@
-//! `weigh calibrate`: a variant beside copies of itself, run after run, as any experiment is run.
+//! `weigh calibrate`: runs a variant beside copies of itself, as any experiment is run.
 //!
-//! It chooses what is run (which variant, which copy, how much is planted, until when) and hands the records to the judge.
-//! It keeps nothing of a calibration that was interrupted, and estimates nothing.
+//! It decides what is run (which variant, which copy, how much slower, until when) and passes the records to
+//! the judge. It keeps nothing of an interrupted calibration, and estimates nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,52 +43,46 @@ use crate::run::run_loop::{RunFiles, measure};
 use crate::run::{Finished, RunError};
 use crate::words::{conditions, factors};
 
-/// How long the host is watched before anything is measured.
+/// How long the idle host is observed before anything is measured.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Runs among which the budget is shared out; each has its fewest blocks and rounds, however long they take.
+/// The number of runs into which the budget is divided; each has its fewest blocks and rounds in any case.
 const RUNS: u64 = 40;
 
-/// One run in so many has a slower copy; the others have two copies alike.
+/// One run in this many has a slower copy; the others have two equal variants.
 const SLOWER_ONE_IN: usize = 3;
 
-/// A copy is slower by one part in so many of the variant's median, unless told otherwise …
+/// The default slowdown is this fraction of the variant's median …
 const DELTA_PART: u64 = 50;
 
-/// … but not by less than a few readings of the clock.
+/// … but at least a few readings of the clock.
 const DELTA_LEAST: Nanoseconds = Nanoseconds::from_nanos(300);
 
-/// So many disturbed runs in a row end the calibration.
+/// This many disturbed runs in a row end the calibration.
 const LOST_IN_A_ROW: u32 = 3;
 
-/// The title of a calibration without an experiment.
 pub const BUILT_IN: &str = "built-in probe";
 
-/// What is run beside copies of itself.
 #[derive(Debug, Clone)]
 pub enum CalibrationSubject {
-    /// A probe of ours: one connection, closed load, HTTP/1.1. Program and first arguments; the law's words follow.
+    /// A probe of ours, under closed load on one connection: program and first arguments. The law's follow.
     Probe(Vec<String>),
     /// Variants of an experiment, at one of its points.
     Experiment(Box<Experiment>),
 }
 
-/// What to do.
 #[derive(Debug)]
 pub struct CalibrationJob<'a> {
-    /// What is run.
     pub subject: CalibrationSubject,
-    /// At which point of the experiment; it has one of that number.
     pub point: PointId,
-    /// Time for all of it; at least one run of each kind is made, however long that takes.
+    /// Time for the whole calibration. At least one run of each kind is made, however long that takes.
     pub budget: Nanoseconds,
-    /// By how much the slower copy is slower; `None` for 2 % of the variant's median response.
+    /// How much slower the slower copy is; `None` for 2 % of the variant's median response.
     pub delta: Option<Nanoseconds>,
     /// As for any run; `out` is not used.
     pub options: &'a Options,
 }
 
-/// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum ReliabilityError {
     #[error(transparent)]
@@ -113,9 +107,7 @@ pub enum ReliabilityError {
     Interrupted,
 }
 
-/// Calibrates this host. `progress` is told what is done.
-///
-/// Errors: [`ReliabilityError`]; nothing runs on then, and nothing is kept.
+/// Calibrates this host. `progress` receives what is being done. After an error nothing runs or is kept.
 pub fn calibrate(
     job: &CalibrationJob<'_>,
     progress: &mut dyn FnMut(&str),
@@ -134,13 +126,14 @@ pub fn calibrate(
     if let Some(place) = &place {
         progress(&format!("{place}; `--point` takes another"));
     }
-    let experiment = plain(experiment, job.budget);
+    let experiment = one_run_experiment(experiment, job.budget);
     if let Some(variant) = experiment.variants.iter().find(|variant| variant.protocol == Protocol::DIRECT) {
         return Err(ReliabilityError::Direct(variant.name.clone()));
     }
     let mut warn = Warnings::default();
-    let checked = Checked::new(experiment, &options).map_err(not_begun)?;
-    let prepared = prepare(checked, &options, &mut |event| warn.see(event, progress)).map_err(not_begun)?;
+    let checked = Checked::new(experiment, &options).map_err(prepare_error)?;
+    let prepared =
+        prepare(checked, &options, &mut |event| warn.see(event, progress)).map_err(prepare_error)?;
     for Absent { name, reason, .. } in &prepared.unavailable {
         progress(&format!("`{name}` is left out: {reason}"));
     }
@@ -157,10 +150,12 @@ pub fn calibrate(
         facts,
         began,
     };
-    let mut subjects: Vec<Watched> = (0..prepared.launch_specs.len()).map(|_| Watched::default()).collect();
+    let mut subjects: Vec<VariantRuns> =
+        (0..prepared.launch_specs.len()).map(|_| VariantRuns::default()).collect();
     let mut noise = NoiseWatch::start();
     runs.all_runs(&mut subjects, &mut noise, &mut warn, progress)?;
-    let variants = subjects.iter().enumerate().map(|(at, watched)| runs.sum_up(at, watched)).collect();
+    let variants =
+        subjects.iter().enumerate().map(|(at, variant_runs)| runs.sum_up(at, variant_runs)).collect();
     Ok(HostCalibration {
         schema: RELIABILITY_VERSION,
         experiment: prepared.experiment.title.clone(),
@@ -179,20 +174,19 @@ pub fn calibrate(
     })
 }
 
-/// A wish to stop is told as this module's own.
-fn called_off(error: RunError) -> ReliabilityError {
+/// Reports a request to stop as this module's own error.
+fn run_error(error: RunError) -> ReliabilityError {
     match error {
         RunError::Interrupted { .. } | RunError::InterruptedEarly => ReliabilityError::Interrupted,
         error => ReliabilityError::Run(error),
     }
 }
 
-/// The same of what keeps a run from beginning.
-fn not_begun(error: PrepareError) -> ReliabilityError {
-    called_off(error.into())
+/// [`run_error`] for an error before a run begins.
+fn prepare_error(error: PrepareError) -> ReliabilityError {
+    run_error(error.into())
 }
 
-/// Whether a run ended because too many of its blocks were disturbed.
 fn is_disturbed(error: &RunError) -> bool {
     match error {
         RunError::Cut { cause, .. } => is_disturbed(cause),
@@ -215,7 +209,7 @@ fn experiment_of(subject: &CalibrationSubject) -> Experiment {
     }
 }
 
-/// The probe that keeps each request for `time`, and writes down into `record` for how long it really did.
+/// A probe that holds each request for `time`, and writes the actual times into `record`.
 fn probe(program: &[String], time: Nanoseconds, record: Option<&Path>) -> Target {
     let law = format!("constant:time={}ns", time.as_nanos());
     let words = ["delay".to_owned(), law].into_iter();
@@ -224,8 +218,9 @@ fn probe(program: &[String], time: Nanoseconds, record: Option<&Path>) -> Target
     Target::Command(Program::new(argv, Readiness::Line))
 }
 
-/// The experiment at one of its points alone, and which that is in words, where it has several. The title says it too unless
-/// it is the first: that one has the headline of the experiment's runs, which quote calibrations by the title.
+/// The experiment at one of its points, with that point in words where there are several. The title names the
+/// point too unless it is the first: that one has the headline of the experiment's runs, which find
+/// calibrations by title.
 fn at_point(mut experiment: Experiment, point: PointId) -> (Experiment, Option<String>) {
     let of = experiment.points.len();
     let chosen = experiment.points.swap_remove(point.index());
@@ -240,8 +235,8 @@ fn at_point(mut experiment: Experiment, point: PointId) -> (Experiment, Option<S
     (experiment, Some(format!("point {} of {of}: {factors}", point.index() + 1)))
 }
 
-/// The experiment as its copies are run: the fewest blocks and no goal, a share of the budget.
-fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
+/// The experiment for one run: the fewest blocks, no goal, and a share of the budget.
+fn one_run_experiment(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
     let plan = &mut experiment.plan;
     plan.blocks_min = plan.blocks_min.max(judge::thresholds::BLOCKS_FOR_INTERVAL as u32);
     (plan.blocks_max, plan.until) = (plan.blocks_min, None);
@@ -249,7 +244,7 @@ fn plain(mut experiment: Experiment, budget: Nanoseconds) -> Experiment {
     experiment
 }
 
-/// Warnings of runs, each told once.
+/// Each is shown once.
 #[derive(Debug, Default)]
 struct Warnings(Vec<String>);
 
@@ -267,16 +262,14 @@ impl Warnings {
     }
 }
 
-/// What has been seen of one variant.
 #[derive(Debug, Default)]
-struct Watched {
+struct VariantRuns {
     copies: Vec<CalibrationRun>,
     slower: Vec<SlowerRun>,
     lost: u32,
     delta: Option<Nanoseconds>,
 }
 
-/// What runs have in common.
 struct CalibrationRuns<'a> {
     job: &'a CalibrationJob<'a>,
     options: Options,
@@ -287,47 +280,44 @@ struct CalibrationRuns<'a> {
     began: Timestamp,
 }
 
-/// The second variant of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Other {
-    /// A copy, alike.
+enum SecondVariant {
     Copy,
-    /// A copy that is slower by so much.
     Slower(Nanoseconds),
 }
 
 impl CalibrationRuns<'_> {
-    /// Runs in turn of every variant until the budget is spent: alike, slower, alike, alike, slower, alike …
+    /// Runs every variant in turn until the budget is spent: equal, slower, equal, equal, slower, equal …
     fn all_runs(
         &self,
-        subjects: &mut [Watched],
+        subjects: &mut [VariantRuns],
         noise: &mut NoiseWatch,
         warn: &mut Warnings,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(), ReliabilityError> {
         let (mut longest, mut lost, mut number) = (Nanoseconds::ZERO, 0, 0_u64);
         for turn in 0.. {
-            for (at, watched) in subjects.iter_mut().enumerate() {
+            for (at, variant_runs) in subjects.iter_mut().enumerate() {
                 let spent = monotonic_now().since(self.began);
-                let enough = watched.lost > 0
-                    || (!watched.copies.is_empty()
-                        && (!watched.slower.is_empty() || watched.copies.len() > 1));
+                let enough = variant_runs.lost > 0
+                    || (!variant_runs.copies.is_empty()
+                        && (!variant_runs.slower.is_empty() || variant_runs.copies.len() > 1));
                 if enough && spent + longest > self.job.budget {
                     return Ok(());
                 }
                 if self.options.control.is_interrupted() {
                     return Err(ReliabilityError::Interrupted);
                 }
-                let other = match watched.delta.or_else(|| self.delta(watched)) {
-                    Some(delta) if turn % SLOWER_ONE_IN == 1 => Other::Slower(delta),
-                    _ => Other::Copy,
+                let other = match variant_runs.delta.or_else(|| self.delta(variant_runs)) {
+                    Some(delta) if turn % SLOWER_ONE_IN == 1 => SecondVariant::Slower(delta),
+                    _ => SecondVariant::Copy,
                 };
                 number += 1;
                 let left = self.job.budget.saturating_sub(spent);
                 let name = &self.prepared.experiment.variants[at].name;
                 progress(&match other {
-                    Other::Copy => format!("run {number}: `{name}` beside a copy; about {left} left"),
-                    Other::Slower(by) => {
+                    SecondVariant::Copy => format!("run {number}: `{name}` beside a copy; about {left} left"),
+                    SecondVariant::Slower(by) => {
                         format!("run {number}: `{name}` beside one slower by {by}; about {left} left")
                     }
                 });
@@ -335,12 +325,12 @@ impl CalibrationRuns<'_> {
                 let since = monotonic_now();
                 match self.one_run(number, at, other, &mut |event| warn.see(event, progress)) {
                     Ok((look, truth)) => {
-                        watched.take(other, look, truth);
+                        variant_runs.take(other, look, truth);
                         lost = 0;
                     }
                     Err(ReliabilityError::Run(error)) if is_disturbed(&error) && lost + 1 < LOST_IN_A_ROW => {
                         lost += 1;
-                        watched.lost += 1;
+                        variant_runs.lost += 1;
                     }
                     Err(error) => return Err(error),
                 }
@@ -350,26 +340,25 @@ impl CalibrationRuns<'_> {
         Ok(())
     }
 
-    /// By how much a copy is to be slower, once the variant's own median is known.
-    fn delta(&self, watched: &Watched) -> Option<Nanoseconds> {
-        let median = watched.copies.first()?.figure(Quantity::ResponseP50)?;
+    fn delta(&self, variant_runs: &VariantRuns) -> Option<Nanoseconds> {
+        let median = variant_runs.copies.first()?.figure(Quantity::ResponseP50)?;
         let part = Nanoseconds::from_nanos(median as u64) / DELTA_PART;
         Some(self.job.delta.unwrap_or(part.max(DELTA_LEAST)))
     }
 
-    /// One run of a variant and its copy, whole, and what it showed; its folder is removed.
+    /// One run of a variant and its copy, and the actual slowdown; the run's folder is removed.
     fn one_run(
         &self,
         number: u64,
         at: usize,
-        other: Other,
+        other: SecondVariant,
         sink: &mut dyn FnMut(&TimedEvent),
     ) -> Result<(CalibrationRun, Option<f64>), ReliabilityError> {
         let record = self.folder.join("record");
         let prepared = self.pair(number, at, other, &record)?;
         let experiment = prepared.experiment.clone();
         let held = match (other, &self.job.subject) {
-            (Other::Slower(by), CalibrationSubject::Experiment(_)) => Some((VariantId(1), by)),
+            (SecondVariant::Slower(by), CalibrationSubject::Experiment(_)) => Some((VariantId(1), by)),
             _ => None,
         };
         let options = Options { hold_back: held, ..self.options.clone() };
@@ -378,36 +367,34 @@ impl CalibrationRuns<'_> {
             RunWriter::create(&options.out, &experiment.title, started).map_err(RunError::Write)?;
         let files = RunFiles { writer: &mut writer, started, facts: self.facts.clone() };
         let measured = measure(&prepared, &options, files, Vec::new(), sink);
-        let Finished { summary, folder, .. } = measured.map_err(called_off)?;
+        let Finished { summary, folder, .. } = measured.map_err(run_error)?;
         let trials: Vec<TrialRecord> = folder.load_blocks()?.into_iter().flatten().collect();
         let question = question(&experiment, Some(self.cores), judge::Run::default());
         let look = CalibrationRun::new(&question, &trials, summary.validity);
         let truth = match other {
-            Other::Copy => None,
-            Other::Slower(by) => self.truth(by, &record)?,
+            SecondVariant::Copy => None,
+            SecondVariant::Slower(by) => self.truth(by, &record)?,
         };
         drop(writer);
-        // What is left of a run's folder goes with the calibration's.
         let _ = std::fs::remove_dir_all(folder.path());
         let _ = std::fs::remove_dir_all(&record);
         Ok((look, truth))
     }
 
-    /// The experiment of one run: the variant as the baseline, and the other.
     fn pair(
         &self,
         number: u64,
         at: usize,
-        other: Other,
+        other: SecondVariant,
         record: &Path,
     ) -> Result<Prepared, ReliabilityError> {
         let mut experiment = self.prepared.experiment.clone();
         let variant = experiment.variants[at].clone();
         let launch_spec = self.prepared.launch_specs[at].clone();
         let (suffix, copy) = match (other, &self.job.subject) {
-            (Other::Copy, _) => ("copy", launch_spec.clone()),
-            (Other::Slower(_), CalibrationSubject::Experiment(_)) => ("slower", launch_spec.clone()),
-            (Other::Slower(by), CalibrationSubject::Probe(program)) => {
+            (SecondVariant::Copy, _) => ("copy", launch_spec.clone()),
+            (SecondVariant::Slower(_), CalibrationSubject::Experiment(_)) => ("slower", launch_spec.clone()),
+            (SecondVariant::Slower(by), CalibrationSubject::Probe(program)) => {
                 let target = probe(program, by, Some(record));
                 (
                     "slower",
@@ -421,7 +408,7 @@ impl CalibrationRuns<'_> {
         };
         let name = format!("{} ({suffix})", variant.name);
         experiment.variants = vec![variant.clone(), Variant { name, ..variant }];
-        // Another order of windows and other requests in every run.
+        // Each run has another order of windows and other requests.
         experiment.plan.seed = experiment.plan.seed.wrapping_add(number);
         let shapes: Vec<Shape> = self.prepared.shapes.clone();
         Ok(Prepared {
@@ -438,8 +425,7 @@ impl CalibrationRuns<'_> {
         })
     }
 
-    /// What was really planted into each request, as the headline shows it: only where every request waits for itself alone
-    /// does a response grow by just that.
+    /// The actual slowdown as the headline shows it; known only where no request waits for another.
     fn truth(&self, by: Nanoseconds, record: &Path) -> Result<Option<f64>, ReliabilityError> {
         let headline = self.prepared.experiment.plan.headline;
         let alone = waits_for_itself_alone(&self.prepared.experiment.points[0].load);
@@ -449,7 +435,7 @@ impl CalibrationRuns<'_> {
         if matches!(self.job.subject, CalibrationSubject::Experiment(_)) {
             let core = self.cores.client();
             let held = std::thread::spawn(move || {
-                // On another core the median is the same within nanoseconds.
+                // Even on another core the median is the same within nanoseconds.
                 let _pinned = Pinned::current_thread(core).ok();
                 Generator::really_held(by)
             });
@@ -465,7 +451,11 @@ impl CalibrationRuns<'_> {
         })
     }
 
-    fn sum_up(&self, at: usize, watched: &Watched) -> weighbridge_model::reliability::VariantReliability {
+    fn sum_up(
+        &self,
+        at: usize,
+        variant_runs: &VariantRuns,
+    ) -> weighbridge_model::reliability::VariantReliability {
         let question = question(&self.prepared.experiment, Some(self.cores), judge::Run::default());
         let planting = match self.job.subject {
             CalibrationSubject::Probe(_) => Planting::Probe,
@@ -475,20 +465,20 @@ impl CalibrationRuns<'_> {
             &question,
             &Runs {
                 variant: &self.prepared.experiment.variants[at].name,
-                copies: &watched.copies,
-                slower: &watched.slower,
-                planting: (planting, watched.delta.unwrap_or_default()),
-                lost: watched.lost,
+                copies: &variant_runs.copies,
+                slower: &variant_runs.slower,
+                planting: (planting, variant_runs.delta.unwrap_or_default()),
+                lost: variant_runs.lost,
             },
         )
     }
 }
 
-impl Watched {
-    fn take(&mut self, other: Other, look: CalibrationRun, truth: Option<f64>) {
+impl VariantRuns {
+    fn take(&mut self, other: SecondVariant, look: CalibrationRun, truth: Option<f64>) {
         match other {
-            Other::Copy => self.copies.push(look),
-            Other::Slower(by) => {
+            SecondVariant::Copy => self.copies.push(look),
+            SecondVariant::Slower(by) => {
                 self.delta = Some(by);
                 self.slower.push(SlowerRun { run: look, truth });
             }
@@ -501,7 +491,7 @@ fn waits_for_itself_alone(load: &LoadSpec) -> bool {
     load.model == LoadModel::Closed && load.connections == 1 && load.in_flight == 1
 }
 
-/// For how long a probe kept each request, in all its lives, in nanoseconds.
+/// How long a probe held each request in all trials, in nanoseconds.
 fn recorded(folder: &Path) -> Result<Vec<u64>, ReliabilityError> {
     let files: Vec<PathBuf> = std::fs::read_dir(folder)
         .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())

@@ -1,7 +1,8 @@
-//! Two stored runs against each other: which of their variants, through what, and why not.
+//! Compares two stored runs: which of their variants, through what, and why not.
 //!
-//! They were not measured together, so nothing is concluded unless a baseline that both hold carries what changed between
-//! them, or the host is known to change so much from run to run. Figures and verdicts are the judge's.
+//! The runs were not measured together. So nothing is concluded unless a baseline common to both accounts for
+//! what changed between them, or the host's deviation from run to run is calibrated. Figures and verdicts
+//! come from the judge.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,10 +20,9 @@ use weighbridge_model::sizes::{OverSize, SizeCliff, SizeGuide, SizeJudged};
 use weighbridge_model::summary::{BlockCounts, Cost, Finding, Severity, Summary, VariantSummary};
 use weighbridge_store::{Calibrations, RunFolder};
 
-use crate::compare::{CompareError, compare_variants, cut_down, experiment_of, question_of, trials_of};
+use crate::compare::{CompareError, compare_variants, experiment_of, keep_variants, question_of, trials_of};
 use crate::prepare::environment::identity_of;
 
-/// One run, read.
 struct Stored {
     experiment: Experiment,
     trials: Vec<TrialRecord>,
@@ -33,23 +33,21 @@ struct Stored {
     started_unix_s: u64,
 }
 
-/// One run with only the variants that are compared, judged by itself.
+/// One run with only the compared variants, judged by itself.
 struct Excerpt {
     question: Question,
     trials: Vec<TrialRecord>,
     summary: Summary,
 }
 
-/// Through what the two runs are compared.
 enum Reference {
-    /// The shared variant's places in the two runs.
+    /// Indices of the common variant.
     Baseline([usize; 2]),
-    /// The host's deviation from run to run.
     Calibration(Box<HostCalibration>),
 }
 
-/// Compares a variant of `second` with one of `first`. `named` are their names: none where each run has but one that can
-/// be meant, one where it is the same in both. `calibrations` is the folder of the hosts' calibrations.
+/// Compares a variant of `second` with one of `first`. `named` holds no name where each run has one candidate
+/// only, and one name where it is the same in both.
 pub fn compare_runs(
     first: &RunFolder,
     second: &RunFolder,
@@ -58,7 +56,7 @@ pub fn compare_runs(
 ) -> Result<Summary, CompareError> {
     let path = |folder: &RunFolder| std::fs::canonicalize(folder.path()).ok();
     if path(first).is_some() && path(first) == path(second) {
-        // One run and itself: its variants were measured together.
+        // A run against itself: its variants were measured together.
         return match named {
             [baseline, variant] => compare_variants(first, baseline, variant),
             _ => Ok(first.summary()?),
@@ -70,7 +68,7 @@ pub fn compare_runs(
         Ok(places) => Ok(Reference::Baseline(places)),
         Err(no_baseline) => match calibration(&runs, calibrations) {
             Ok(found) => Ok(Reference::Calibration(Box::new(found))),
-            // What hinders both is reported once.
+            // A reason that prevents both is reported once.
             Err(reason) if reason == no_baseline => Err(reason),
             Err(reason) => Err(format!("{no_baseline}; {reason}")),
         },
@@ -89,7 +87,7 @@ impl Stored {
             let own = variant.binary_sha256.as_deref()?;
             let digest = match &variant.peer {
                 None => own.to_owned(),
-                // A relay is the same only with the same peer.
+                // A relay is the same program only with the same peer.
                 Some(peer) => format!("{own} {}", peer.binary_sha256.as_deref()?),
             };
             Some((variant.name.clone(), digest))
@@ -118,7 +116,7 @@ impl Stored {
     }
 
     fn excerpt(mut self, kept: &[usize]) -> Excerpt {
-        cut_down(&mut self.experiment, &mut self.trials, kept);
+        keep_variants(&mut self.experiment, &mut self.trials, kept);
         let question = question_of(self.summary, &self.experiment);
         let summary = judge::summarise(&question, &self.trials);
         Excerpt { question, trials: self.trials, summary }
@@ -131,7 +129,6 @@ impl Excerpt {
     }
 }
 
-/// The variants that were named, by their places.
 fn wanted(runs: &[Stored; 2], named: &[String]) -> Result<[Option<usize>; 2], CompareError> {
     let names = match named {
         [] => return Ok([None, None]),
@@ -142,7 +139,7 @@ fn wanted(runs: &[Stored; 2], named: &[String]) -> Result<[Option<usize>; 2], Co
     Ok([Some(runs[0].find(names[0])?), Some(runs[1].find(names[1])?)])
 }
 
-/// Where the two runs hold one and the same variant, other than the ones wanted; the baselines of both first.
+/// The indices of a common variant, none of the wanted ones; the baselines of both are tried first.
 fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], String> {
     let [one, two] = runs;
     same_host(one, two)?;
@@ -172,7 +169,6 @@ fn shared(runs: &[Stored; 2], wanted: [Option<usize>; 2]) -> Result<[usize; 2], 
     Err(format!("they share no baseline{why}"))
 }
 
-/// Whether two variants are the same program, spoken to alike.
 fn same_program(one: &Stored, a: &Variant, two: &Stored, b: &Variant) -> Result<(), &'static str> {
     let plain = |v: &Variant| Variant { name: String::new(), ..v.clone() };
     match (one.digests.get(&a.name), two.digests.get(&b.name)) {
@@ -197,7 +193,7 @@ fn same_host(one: &Stored, two: &Stored) -> Result<(), String> {
     }
 }
 
-/// Waking an idle core is a part of every time, so that runs with and without it are of two hosts.
+/// Every time includes waking an idle core, so runs with and without it count as runs of two hosts.
 fn same_idle(one: &Stored, two: &Stored) -> Result<(), String> {
     let waited = |run: &Stored| run.summary.idle.as_ref().map(|idle| idle.was);
     match (waited(one), waited(two)) {
@@ -208,7 +204,7 @@ fn same_idle(one: &Stored, two: &Stored) -> Result<(), String> {
     }
 }
 
-/// The calibration whose deviation from run to run holds for both runs.
+/// A calibration whose deviation from run to run applies to both runs.
 fn calibration(runs: &[Stored; 2], folder: Option<&Path>) -> Result<HostCalibration, String> {
     let [one, two] = runs;
     same_host(one, two)?;
@@ -230,7 +226,8 @@ fn calibration(runs: &[Stored; 2], folder: Option<&Path>) -> Result<HostCalibrat
         .ok_or_else(|| "its calibration had too few runs for a deviation from run to run".to_owned())
 }
 
-/// Which variants are compared: those wanted; else the only ones beside the shared one, or of the one name that both have.
+/// The compared variants: those wanted; else the only ones besides the common one, or those of the one name
+/// that both runs have.
 fn choose(
     runs: &[Stored; 2],
     reference: &Reference,
@@ -265,7 +262,6 @@ fn choose(
     }
 }
 
-/// The comparison itself.
 fn compared(runs: [Stored; 2], places: [usize; 2], reference: &Reference) -> Summary {
     let note = note(&runs, places, reference);
     let [one, two] = runs;
@@ -290,12 +286,11 @@ fn compared(runs: [Stored; 2], places: [usize; 2], reference: &Reference) -> Sum
     summary
 }
 
-/// Time between the beginnings of two runs.
 fn time_between(runs: &[Stored; 2]) -> Nanoseconds {
     Nanoseconds::from_secs(runs[0].started_unix_s.abs_diff(runs[1].started_unix_s))
 }
 
-/// Through what they are compared, and what that takes for granted.
+/// States what connects the two runs, and the assumption behind it.
 fn note(runs: &[Stored; 2], places: [usize; 2], reference: &Reference) -> Finding {
     let name = |at: usize, place: usize| runs[at].experiment.variants[place].name.clone();
     let subject = format!("{} against {}", name(1, places[1]), name(0, places[0]));
@@ -338,7 +333,6 @@ fn note(runs: &[Stored; 2], places: [usize; 2], reference: &Reference) -> Findin
     }
 }
 
-/// Nothing is concluded, and why.
 fn not_together(runs: [Stored; 2], reason: &str) -> Summary {
     let [one, two] = runs;
     let (first, second) = (one.summary, two.summary);
@@ -362,13 +356,12 @@ fn not_together(runs: [Stored; 2], reason: &str) -> Summary {
     summary
 }
 
-/// A variant's name with its run's.
 fn named(name: &str, run: &str) -> String {
     format!("{name} ({run})")
 }
 
-/// What each run found over sizes by itself. Which variant is best where is not said: that is a comparison, and of two runs
-/// one is made of their costs alone. Guide lines are the first run's, and the second's where its host has others.
+/// What each run found over sizes by itself, without advice: between two runs, advice follows from costs
+/// only. Guide lines are those of the first run, and of the second where its host differs.
 fn over_size(runs: [&Summary; 2]) -> OverSize {
     let mut over = OverSize::default();
     for run in runs {
@@ -384,8 +377,8 @@ fn over_size(runs: [&Summary; 2]) -> OverSize {
     over
 }
 
-/// A summary of costs between two runs: variants are named with their runs. `compared` is the first run's variant that the
-/// table is against; without one it is that run's baseline.
+/// A summary of costs between two runs, with variants named after their runs. `compared` is the first run's
+/// variant used as the baseline; without it, that run's baseline is used.
 fn whole(
     stored: Summary,
     [first, second]: [&Summary; 2],
@@ -421,7 +414,7 @@ fn whole(
         findings: Vec::new(),
         spread: Vec::new(),
         over_size: over_size([first, second]),
-        // Of variants that are named otherwise here.
+        // These name variants without their runs.
         tags: Default::default(),
         relays: Vec::new(),
         carried: Vec::new(),

@@ -1,4 +1,4 @@
-//! Stored runs looked at again: judged anew, two of their variants against each other. Two runs are [`crate::compare::across`]'s.
+//! Stored runs judged again, and two variants of one run compared. Two runs are compared in [`across`].
 
 pub mod across;
 pub mod evidence;
@@ -17,33 +17,20 @@ use weighbridge_store::{ReadError, RunFolder};
 use crate::prepare::cores::layout;
 use crate::run::question::question;
 
-/// Why stored runs cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error("run `{run}`: {source}")]
-    Experiment {
-        /// The run folder.
-        run: String,
-        /// What is wrong.
-        source: weighbridge_model::experiment::ExperimentError,
-    },
+    Experiment { run: String, source: weighbridge_model::experiment::ExperimentError },
     #[error("{0}")]
     Choice(String),
     #[error("run `{run}` has no variant `{name}`; it has {allowed}")]
-    NoVariant {
-        /// The run folder.
-        run: String,
-        /// As given.
-        name: String,
-        /// The run's variants.
-        allowed: String,
-    },
+    NoVariant { run: String, name: String, allowed: String },
 }
 
-/// Variant `variant` of a run against its variant `baseline`, with full verdicts: they were measured together. Those of
-/// different batches are compared through the run's own baseline, beside which both were.
+/// Compares two variants of a run, with full verdicts since they were measured together. Variants of
+/// different batches are compared through the run's baseline, which was in both batches.
 pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Result<Summary, CompareError> {
     let mut experiment = experiment_of(folder)?;
     let find = |name: &str| {
@@ -62,13 +49,13 @@ pub fn compare_variants(folder: &RunFolder, baseline: &str, variant: &str) -> Re
     let kept = [first, second].map(|index| (VariantId(index as u16), experiment.variants[index].clone()));
     let through = experiment.variants[0].name.clone();
     let ids = kept.each_ref().map(|(id, _)| *id);
-    let (trials, bridge) = beside(trials_of(folder)?, ids, through);
+    let (trials, bridge) = trials_of_pair(trials_of(folder)?, ids, through);
     experiment.variants = kept.map(|(_, variant)| variant).to_vec();
     judged(folder, &experiment, &trials, bridge.as_ref())
 }
 
-/// Keeps these variants only, in this order, and numbers the trials likewise.
-pub(crate) fn cut_down(experiment: &mut Experiment, trials: &mut Vec<TrialRecord>, kept: &[usize]) {
+/// Keeps only these variants, in this order, and renumbers the trials.
+pub(crate) fn keep_variants(experiment: &mut Experiment, trials: &mut Vec<TrialRecord>, kept: &[usize]) {
     trials.retain_mut(|trial| {
         let place = kept.iter().position(|index| *index == trial.variant.index());
         if let Some(place) = place {
@@ -80,9 +67,9 @@ pub(crate) fn cut_down(experiment: &mut Experiment, trials: &mut Vec<TrialRecord
     experiment.variants = kept.iter().map(|index| experiment.variants[*index].clone()).collect();
 }
 
-/// The trials of two variants, renumbered 0 and 1. Where they share batches, only those of these; where they do not, the
-/// trials of the run's baseline too, as number 2, through which they are compared.
-fn beside(
+/// The trials of two variants, renumbered 0 and 1. Where the variants share batches, only those batches;
+/// otherwise also the trials of the run's baseline, renumbered 2, through which they are compared.
+fn trials_of_pair(
     mut trials: Vec<TrialRecord>,
     ids: [VariantId; 2],
     through: String,
@@ -92,7 +79,7 @@ fn beside(
     });
     let shared: BTreeSet<u32> = &batches[0] & &batches[1];
     let either: BTreeSet<u32> = &batches[0] | &batches[1];
-    // A run without a whole block has no trials: nothing is to be bridged.
+    // A run without a complete block has no trials, and needs no bridge.
     let bridge =
         (shared.is_empty() && !either.is_empty()).then_some(Bridge { variant: VariantId(2), name: through });
     let kept = if bridge.is_some() { either } else { shared };
@@ -134,7 +121,6 @@ fn judged(
     Ok(Summary { calibration, ..summary })
 }
 
-/// The question that a stored run answers, for these of its variants.
 pub(crate) fn question_of(stored: Summary, experiment: &Experiment) -> judge::Question {
     let run = judge::Run {
         title: stored.title,

@@ -1,4 +1,4 @@
-//! A stored run in one row a variant: what `weigh summary` shows. Reads the record and hands it to the judge.
+//! A stored run with one row a variant: what `weigh summary` shows.
 
 use weighbridge_judge::overview::{SizeBounds, measured};
 use weighbridge_model::experiment::WorkloadSpec;
@@ -18,7 +18,6 @@ pub fn overview(folder: &RunFolder) -> Result<Vec<OverviewRow>, CompareError> {
     Ok(measured(&question, &trials, &summary, &sizes))
 }
 
-/// The smallest and the largest size that a workload asks for; `None` where it asks for none.
 fn bounds(workload: &WorkloadSpec) -> Option<SizeBounds> {
     workload.size_range().map(|(min, max)| SizeBounds { min, max })
 }

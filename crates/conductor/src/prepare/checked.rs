@@ -1,7 +1,7 @@
-//! The first look at an experiment: what it names is read and looked up, and mistakes that can be seen without starting
-//! anything are refused.
+//! Checks an experiment before anything is started: reads and looks up what it names, and refuses mistakes
+//! that can be seen by then.
 //!
-//! What was found is carried on and never looked up again: the loads, the cores, the catalogue, the revisions, the secrets.
+//! Loads, cores, catalogue, revisions and secrets are carried on from here and never looked up again.
 
 use weighbridge_lab::service::catalog::Catalog;
 use weighbridge_model::experiment::{Experiment, Target};
@@ -15,41 +15,40 @@ use crate::prepare::shapes::{self, Shape};
 use crate::prepare::sources::{self, Revisions};
 use crate::prepare::{connections, launch_spec, limits, secrets, services};
 
-/// Open load above this against an address that is neither loopback nor private must be allowed explicitly.
+/// Highest rate of open load, per second, against a public address without explicit permission.
 pub const REMOTE_RATE: f64 = 1_000.0;
 
 /// An experiment without a mistake that can be seen before anything is started.
 #[derive(Debug)]
 pub struct Checked {
-    /// With the hashes of the files that it names.
     pub(crate) experiment: Experiment,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) placement: CorePlacement,
-    /// `None` where no service is named.
+    /// `None` where the experiment names no service.
     pub(crate) catalog: Option<Catalog>,
     pub(crate) revisions: Revisions,
-    /// What is hidden in whatever is kept or said.
+    /// Hidden in everything that is stored or displayed.
     pub(crate) secrets: Secrets,
 }
 
 impl Checked {
-    /// Refuses a service that is in no catalogue, a rate that needs permission, a trace that cannot be read, a value that
-    /// the environment lacks, a request that cannot be sent.
+    /// Refuses unknown services, rates that need permission, unreadable files, missing environment variables,
+    /// and requests that cannot be sent.
     pub fn new(experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
-        let checked = Self::again(experiment, options)?;
+        let checked = Self::for_resume(experiment, options)?;
         checked.check(options).map_err(|error| error.without(&checked.secrets))?;
         Ok(checked)
     }
 
-    /// The same of an experiment that was not refused when its run began: what it names is looked up only.
-    pub(crate) fn again(mut experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
+    /// The same without the checks, for an experiment that passed them when its run began.
+    pub(crate) fn for_resume(mut experiment: Experiment, options: &Options) -> Result<Self, PrepareError> {
         let folder = options.experiment_folder.as_deref();
         Ok(Self {
             shapes: shapes::shapes(&mut experiment, folder)?,
             placement: CorePlacement::detect(&experiment, options)?,
             catalog: services::catalog_of(&experiment, folder)?,
             revisions: sources::revisions(&experiment)?,
-            secrets: secrets::of_experiment(&experiment),
+            secrets: secrets::experiment_secrets(&experiment),
             experiment,
         })
     }
@@ -81,9 +80,8 @@ impl Checked {
         Ok(())
     }
 
-    /// Looks up every value of the environment and renders every request.
     fn check_requests(&self) -> Result<(), PrepareError> {
-        // Where a request goes to makes no difference to whether it can be rendered.
+        // Rendering does not depend on the address.
         let anywhere =
             Address { authority: "localhost".to_owned(), base: "/".to_owned(), scheme: UrlScheme::default() };
         let set = |name: &str| std::env::var(name).ok();
@@ -97,7 +95,7 @@ impl Checked {
                 let given = Given { environment: &set, rows: shape.rows() };
                 let asked = point.workload.asked_of(variant);
                 match Workload::with_rows(&asked, &point.load, variant.protocol, &anywhere, given) {
-                    // A server that has not been started cannot have been asked for its descriptors.
+                    // A server that is not running yet cannot be asked for its descriptors.
                     Err(WorkloadError::Grpc(error)) if *error == GrpcError::Unreflected => {}
                     bound => drop(bound?),
                 }
@@ -107,8 +105,8 @@ impl Checked {
     }
 }
 
-/// Whether any address of the host is neither loopback, private (RFC 1918, RFC 4193) nor link-local. A host that
-/// cannot be resolved is reported elsewhere.
+/// Whether any address of the host is neither loopback, private (RFC 1918, RFC 4193) nor link-local.
+/// Unresolvable hosts are reported elsewhere.
 pub fn is_public(host: &str, port: u16) -> bool {
     use std::net::IpAddr;
     let public = |address: IpAddr| match address {

@@ -1,6 +1,4 @@
-//! From a load to the room that its connections need on this host: files by thread, ports by address.
-//!
-//! The lab counts and raises; here stands how many connections share a table of files, and how many an address.
+//! The open files and local ports that a load's connections need on this host.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +8,25 @@ use weighbridge_load::dial::Endpoint;
 use weighbridge_model::experiment::{Experiment, Target};
 use weighbridge_model::plan::Batches;
 
-/// Makes room for the connections of one server, dealt out to so many threads.
-pub(crate) fn make_for_threads(
+/// Makes room for the connections of one server, divided among so many threads.
+pub(crate) fn ensure_for_threads(
     addresses: &[Endpoint],
     connections: u32,
     threads: u32,
 ) -> Result<(), ResourceLimitError> {
     let connections = u64::from(connections);
-    // All go to the address that answers first, whichever it is.
+    // All connections go to the first address that answers, whichever it is.
     if let Some(address) = addresses.iter().find_map(Endpoint::tcp) {
         check_ports(&address.to_string(), connections)?;
     }
-    make_files(in_one_table(connections, u64::from(threads), threads_have_tables))
+    make_files(connections_per_table(connections, u64::from(threads), threads_have_tables))
 }
 
-/// Connections that share a table of files.
-fn in_one_table(connections: u64, threads: u64, apart: impl FnOnce() -> bool) -> u64 {
+fn connections_per_table(connections: u64, threads: u64, apart: impl FnOnce() -> bool) -> u64 {
     if threads > 1 && apart() { connections.div_ceil(threads) } else { connections }
 }
 
-/// Whether the kernel gives threads tables of their own. Tried on a thread made for it, since only a new thread may
-/// ask.
+/// Whether the kernel gives threads file tables of their own. Only a new thread may ask.
 fn threads_have_tables() -> bool {
     let trial = std::thread::spawn(weighbridge_load::own_files);
     trial.join().is_ok_and(|table| table == FileTable::Own)
@@ -44,31 +40,28 @@ pub(crate) fn check(
     for (peer, connections) in by_address(experiment, connect_to) {
         check_ports(&peer, connections)?;
     }
-    check_files(in_all(experiment))
+    check_files(total_connections(experiment))
 }
 
-/// Makes room for an experiment's connections, which all stand in the generator's thread.
-pub(crate) fn make(experiment: &Experiment) -> Result<(), ResourceLimitError> {
-    make_files(in_all(experiment))
+/// Raises the limit of files for an experiment's connections, which are all in the generator's thread.
+pub(crate) fn raise_limit(experiment: &Experiment) -> Result<(), ResourceLimitError> {
+    make_files(total_connections(experiment))
 }
 
-/// The most connections that are open at once: those of all variants of a batch at one point.
-fn in_all(experiment: &Experiment) -> u64 {
-    most(experiment) * at_once(experiment)
+/// The most connections open at once: those of all variants of a batch at one point.
+fn total_connections(experiment: &Experiment) -> u64 {
+    connections_per_variant(experiment) * variants_at_once(experiment)
 }
 
-/// The most variants that live at once.
-fn at_once(experiment: &Experiment) -> u64 {
+fn variants_at_once(experiment: &Experiment) -> u64 {
     Batches::even(experiment.variants.len(), experiment.plan.together as usize).largest() as u64
 }
 
-/// The most connections of one variant.
-fn most(experiment: &Experiment) -> u64 {
+fn connections_per_variant(experiment: &Experiment) -> u64 {
     experiment.points.iter().map(|point| u64::from(point.load.connections)).max().unwrap_or(0)
 }
 
-/// The most connections to each address: variants by URL may share one, those that are started have each its own.
-/// There are no ports on the way to a Unix socket.
+/// The most connections to each address, which URL variants may share. Unix sockets need no ports.
 fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for variant in experiment.variants.iter().filter(|variant| variant.unix.is_none()) {
@@ -78,7 +71,8 @@ fn by_address(experiment: &Experiment, connect_to: Option<&(String, u16)>) -> BT
             _ => format!("variant {}", variant.name),
         };
         let connections = found.entry(peer).or_insert(0);
-        *connections = (*connections + most(experiment)).min(in_all(experiment));
+        *connections =
+            (*connections + connections_per_variant(experiment)).min(total_connections(experiment));
     }
     found
 }
@@ -101,20 +95,19 @@ mod tests {
     #[test]
     fn connections_of_all_variants_stand_in_one_table_and_add_up_by_address() {
         let experiment = experiment("connections = 7", VARIANTS);
-        assert_eq!(in_all(&experiment), 28);
+        assert_eq!(total_connections(&experiment), 28);
         let found = by_address(&experiment, None);
         let found: Vec<_> = found.iter().map(|(peer, count)| (peer.as_str(), *count)).collect();
         assert_eq!(found, [("127.0.0.1:1", 14), ("127.0.0.1:2", 7), ("variant d", 7)]);
         let redirected = by_address(&experiment, Some(&("localhost".to_owned(), 9)));
         assert_eq!(redirected["localhost:9"], 21);
         let pairs = Experiment { plan: PlanRules { together: 2, ..experiment.plan.clone() }, ..experiment };
-        assert_eq!(in_all(&pairs), 14, "batches follow one another");
+        assert_eq!(total_connections(&pairs), 14, "batches follow one another");
         assert_eq!(by_address(&pairs, Some(&("localhost".to_owned(), 9)))["localhost:9"], 14);
     }
 
     #[test]
     fn too_many_connections_are_refused_before_anything_is_started() {
-        // Sixty thousand do not fit into the ports of an address, nor of four variants into any number of ports.
         let experiment = experiment("connections = 60000", VARIANTS);
         let message = check(&experiment, None).expect_err("too many").to_string();
         assert!(message.contains("120000 connections to `127.0.0.1:1` need a local port each"), "{message}");
@@ -122,8 +115,8 @@ mod tests {
 
     #[test]
     fn threads_share_a_table_only_where_they_must() {
-        assert_eq!(in_one_table(10_001, 3, || true), 3_334);
-        assert_eq!(in_one_table(10_001, 3, || false), 10_001);
-        assert_eq!(in_one_table(10_001, 1, || unreachable!("one thread")), 10_001);
+        assert_eq!(connections_per_table(10_001, 3, || true), 3_334);
+        assert_eq!(connections_per_table(10_001, 3, || false), 10_001);
+        assert_eq!(connections_per_table(10_001, 1, || unreachable!("one thread")), 10_001);
     }
 }

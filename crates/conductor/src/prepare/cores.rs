@@ -1,6 +1,4 @@
-//! Which cores the variants of a run and their clients have: one set of them for all by turns, or one for each of two.
-//!
-//! It says who sits where; pinning is the lab's, and which of two variants has which set in a round is the plan's.
+//! Which cores the variants of a run and their clients use: one set by turns, or one for each of two.
 
 use weighbridge_lab::host::cores::{CoreId, CoreLayout, parse_core_list};
 use weighbridge_lab::host::lanes::{Lane, LaneError, Lanes};
@@ -13,20 +11,14 @@ use weighbridge_model::pairing::PairingChoice;
 use crate::options::Options;
 use crate::prepare::error::PrepareError;
 
-/// Who sits where.
 #[derive(Debug, Clone)]
 pub(crate) enum CorePlacement {
-    /// One client, and the rest for whichever variants run.
     One(CoreLayout),
-    /// A client and a share of the rest for each of two variants that run at the same time.
     Duet(Lanes),
 }
 
 impl CorePlacement {
     /// The placement for an experiment. Call it before pinning anything.
-    ///
-    /// Errors: [`PrepareError::FewCores`] where two variants cannot run at the same time; [`PrepareError::Cores`] where the kernel will not
-    /// tell what cores there are.
     pub fn detect(experiment: &Experiment, options: &Options) -> Result<Self, PrepareError> {
         Ok(match (experiment.plan.pairing, &options.lanes) {
             (PairingChoice::Duet, Some(lanes)) => Self::Duet(lanes.clone()),
@@ -38,7 +30,6 @@ impl CorePlacement {
         })
     }
 
-    /// The cores of whoever is in that lane.
     pub const fn at(&self, lane: Lane) -> &CoreLayout {
         match self {
             Self::One(layout) => layout,
@@ -46,7 +37,7 @@ impl CorePlacement {
         }
     }
 
-    /// As many cores of either kind as any variant has.
+    /// The layout of any variant, as far as numbers of cores matter.
     pub const fn usual(&self) -> &CoreLayout {
         self.at(Lane::First)
     }
@@ -60,7 +51,6 @@ impl CorePlacement {
     }
 }
 
-/// The cores that a variant of this experiment would have on this host; `None` where it would have none.
 pub(crate) fn layout(experiment: &Experiment) -> Option<CoreLayout> {
     match experiment.plan.pairing {
         PairingChoice::Duet => Lanes::detect().ok().map(|lanes| lanes.get(Lane::First).clone()),
@@ -68,14 +58,13 @@ pub(crate) fn layout(experiment: &Experiment) -> Option<CoreLayout> {
     }
 }
 
-/// The core for the client's thread: the last one that no server at these addresses is bound to, or `None` where they
-/// leave none. A server that may run on every core counts for nothing: the scheduler will move it away.
+/// The last core to which no server at these addresses is bound, for the client's thread. A server that may
+/// run on every core is ignored: the scheduler will move it away.
 pub(crate) fn client_core(layout: &CoreLayout, addresses: &[Endpoint]) -> Option<CoreId> {
     let (all, bound) = cores_and_bound(layout, addresses);
     free_core(&all, &bound)
 }
 
-/// All cores, the client's last, and those of each local server that is bound to some of them.
 fn cores_and_bound(layout: &CoreLayout, addresses: &[Endpoint]) -> (Vec<CoreId>, Vec<Vec<CoreId>>) {
     let all: Vec<CoreId> = layout.service().iter().copied().chain([layout.client()]).collect();
     let local = addresses.iter().filter_map(Endpoint::tcp).filter(|address| address.ip().is_loopback());
@@ -84,8 +73,8 @@ fn cores_and_bound(layout: &CoreLayout, addresses: &[Endpoint]) -> (Vec<CoreId>,
     (all, bound)
 }
 
-/// A core for each of so many threads of the client: the last ones that no server at these addresses is bound to, as long
-/// as one core is left for servers. None at all where there are too few.
+/// A core for each thread of the client, under the same rule, with at least one core left for servers. Empty
+/// where there are too few.
 pub(crate) fn client_cores(layout: &CoreLayout, addresses: &[Endpoint], threads: usize) -> Vec<CoreId> {
     if threads == 1 {
         return client_core(layout, addresses).into_iter().collect();
@@ -94,19 +83,16 @@ pub(crate) fn client_cores(layout: &CoreLayout, addresses: &[Endpoint], threads:
     free_cores(&all, &bound, threads)
 }
 
-/// The last `threads` of `all` that are in no list of `bound`, one core at least being left over.
 fn free_cores(all: &[CoreId], bound: &[Vec<CoreId>], threads: usize) -> Vec<CoreId> {
     let taken = |core: &CoreId| bound.iter().any(|cores| cores.contains(core));
     let free: Vec<CoreId> = all.iter().rev().copied().filter(|core| !taken(core)).take(threads).collect();
     if free.len() == threads && all.len() > threads { free } else { Vec::new() }
 }
 
-/// The last of `all` that is in no list of `bound`.
 fn free_core(all: &[CoreId], bound: &[Vec<CoreId>]) -> Option<CoreId> {
     all.iter().rev().copied().find(|core| !bound.iter().any(|cores| cores.contains(core)))
 }
 
-/// The cores that a process may run on; `None` where it is gone or hidden.
 fn allowed_cores(pid: Pid) -> Option<Vec<CoreId>> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.get())).ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;

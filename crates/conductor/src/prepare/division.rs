@@ -1,7 +1,7 @@
-//! Into how many blocks a run's budget is divided: as an earlier run of the same experiment on this host advises.
+//! How many blocks a run's budget is divided into, as an earlier run on this host advises.
 //!
-//! The number is settled before anything is measured, from data of another run alone, so that the interval over blocks stays
-//! exact; what a run finds out about its own spread is for the next one. Looks for nothing where the plan leaves no choice.
+//! The number is fixed before anything is measured, and from another run's data only, so that the interval
+//! over blocks stays exact. What a run learns about its own spread serves the next one.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use weighbridge_model::plan::Division;
 use weighbridge_model::summary::{Advice, Spread, Summary};
 use weighbridge_store::RunFolder;
 
-/// What the newest finished run in `out` says that measured the same experiment (`text`, as resolved) on the same host.
+/// The advice of the newest finished run in `out` of the same experiment (`text`, as resolved) on this host.
 ///
-/// `None` where the plan allows one number only, where a goal decides (Stein's rule then does), and where that run
-/// advises the fewest blocks, as is done without it.
+/// `None` where the plan allows one number only, where a goal decides (Stein's rule), and where that run
+/// advises the fewest blocks, which is the default.
 pub(crate) fn advised_division(
     out: &Path,
     text: &str,
@@ -38,7 +38,7 @@ pub(crate) fn advised_division(
     (blocks != rules.blocks_min).then(|| Division { blocks, run: name() })
 }
 
-/// The blocks that the widest headline would take; those that the run had where none would gain by another number.
+/// The advice for the widest headline; where no other number would narrow any, the run's own number.
 fn advised(summary: &Summary) -> u32 {
     let advice = |spread: &Spread| spread.advice;
     let wider = |a: &Advice, b: &Advice| a.now.get().total_cmp(&b.now.get());
@@ -68,7 +68,7 @@ mod tests {
         Environment { host: Some(host), ..Environment::default() }
     }
 
-    /// A finished run of `used` blocks that advises so many, where it does.
+    /// A finished run of `used` blocks that advises `advice` blocks, if any.
     fn finished(out: &Path, after: u64, used: u32, advice: Option<u32>) -> String {
         let started = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + after);
         let nanos = started.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;

@@ -1,4 +1,4 @@
-//! What a run's environment was, and whether it is still the same.
+//! A run's environment, and whether it is still the same.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use crate::prepare::launch_spec::{LaunchSpec, PeerLaunchSpec};
 use crate::prepare::programs::own_sha256;
 use crate::prepare::sources::Revision;
 
-/// The fact of a host's identity that tells how its idle cores waited in a run.
+/// The fact in a host's identity that states how its idle cores waited in a run.
 pub(crate) const IDLE_CORES: &str = "idle cores";
 
-/// `environment.json`: host, toolchains, this program, and every variant's service.
+/// The content of `environment.json`.
 pub(crate) fn environment(
     experiment: &Experiment,
     launch_specs: &[LaunchSpec],
@@ -48,8 +48,8 @@ pub(crate) fn environment(
     }
 }
 
-/// The environment without secrets. Where a secret is one of our own words (`host`, `random`), the part that cannot do
-/// without that word is left out.
+/// The environment without secrets. Where a secret is also a word of our own format (`host`, `random`), the
+/// part that cannot be parsed without that word is left out.
 pub(crate) fn without(secrets: &Secrets, environment: Environment) -> Environment {
     let Environment { weigh, host, idle, network, variants, imported } = environment;
     Environment {
@@ -62,14 +62,14 @@ pub(crate) fn without(secrets: &Secrets, environment: Environment) -> Environmen
     }
 }
 
-/// A part with secrets hidden in every text of it; `None` where it is not such a part any more.
+/// A part with secrets hidden in all its texts; `None` where the result no longer parses.
 fn hidden<T: Serialize + DeserializeOwned>(secrets: &Secrets, part: &T) -> Option<T> {
     let mut value = serde_json::to_value(part).ok()?;
     secrets.hide_json(&mut value);
     serde_json::from_value(value).ok()
 }
 
-/// Which host an environment is of; `None` where it does not tell.
+/// Which host an environment describes; `None` where it does not say.
 pub(crate) fn identity_of(environment: &Environment) -> Option<HostIdentity> {
     let mut found = identity(environment.host.as_ref()?, executable(environment));
     found
@@ -78,12 +78,11 @@ pub(crate) fn identity_of(environment: &Environment) -> Option<HostIdentity> {
     (!found.lasting.is_empty()).then_some(found)
 }
 
-/// The digest of the program that measured.
 fn executable(environment: &Environment) -> Option<&str> {
     environment.weigh.as_ref()?.executable_sha256.as_deref()
 }
 
-/// What differs between two environments so that blocks of one cannot stand beside blocks of the other.
+/// Why blocks of two environments cannot be combined.
 pub(crate) fn changed(before: &Environment, now: &Environment) -> Option<String> {
     let [boot, name] =
         [|host: &HostFacts| host.boot_id.clone(), |host: &HostFacts| host.hostname_sha256.clone()]

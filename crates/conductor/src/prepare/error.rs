@@ -13,7 +13,7 @@ use crate::prepare::services::NameError;
 use crate::prepare::shapes::ShapeError;
 use crate::prepare::sources::SourceError;
 
-/// Why an experiment cannot be run here as it is; nothing was started yet.
+/// Why an experiment cannot be run here as it is. Nothing was started yet.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     #[error("interrupted before anything was measured")]
@@ -39,11 +39,10 @@ pub enum PrepareError {
     )]
     MoreThanAll {
         variant: String,
-        /// What is limited.
         key: &'static str,
-        /// Its limit as it is written.
+        /// The limit as it is written.
         limit: String,
-        /// What there is, in words.
+        /// What is available, in words.
         all: String,
     },
     #[error(
@@ -72,7 +71,7 @@ impl From<SourceError> for PrepareError {
 }
 
 impl PrepareError {
-    /// The error as it may be told.
+    /// The error with secrets hidden.
     pub(super) fn without(self, secrets: &Secrets) -> Self {
         match secrets.hide(&self.to_string()) {
             Cow::Borrowed(_) => self,
@@ -80,7 +79,7 @@ impl PrepareError {
         }
     }
 
-    /// Whether the experiment itself is wrong, wherever it is run: a name that is in no catalogue.
+    /// Whether the experiment is wrong on every host: it names a service that is in no catalogue.
     pub fn is_mistake(&self) -> bool {
         let unknown = |error: &NameError| matches!(*error.source, CatalogError::Unknown { .. });
         matches!(self, Self::Name(error) if unknown(error))

@@ -1,6 +1,6 @@
-//! How idle cores wait in a run: what each variant is measured with, and the few rounds of the other way.
+//! How idle cores wait in a run: in the state of each variant, and for a few rounds in the other state.
 //!
-//! Asks the lab; whether a cost depends on it is the judge's to say.
+//! The lab sets the state; the judge decides whether a cost depends on it.
 
 use std::cell::Cell;
 
@@ -8,18 +8,17 @@ use weighbridge_lab::host::idle::{IdleError, IdleHold};
 use weighbridge_model::experiment::{Experiment, Variant};
 use weighbridge_model::idle::{Idle, IdleWait};
 
-/// The host's idle cores, for the length of a run.
 #[derive(Debug)]
 pub(crate) struct IdleCores {
     hold: Option<IdleHold>,
     wait: IdleWait,
-    /// Whether some variant has a way of its own: the experiment then asks what the idle check would.
+    /// Whether a variant has a state of its own: the experiment itself then makes the idle check's
+    /// comparison.
     is_factor: bool,
     is_checking: Cell<bool>,
 }
 
-/// Why variants cannot be measured with idle cores kept awake, where some are and others are not: they would be compared
-/// with what they are themselves.
+/// Why states that the experiment compares cannot differ here: variants would be compared with themselves.
 pub(crate) fn cannot_be_compared(experiment: &Experiment) -> Option<String> {
     IdleCores::open(experiment).cannot_be_compared()
 }
@@ -29,15 +28,15 @@ impl IdleCores {
         self.refused().filter(|_| self.is_factor)
     }
 
-    /// Opens what the kernel takes requests by; nothing is asked for yet.
+    /// Opens the kernel's interface; nothing is requested yet.
     pub fn open(experiment: &Experiment) -> Self {
         let own = experiment.variants.iter().filter_map(|variant| variant.idle);
         let is_factor = own.clone().any(|idle| idle != experiment.plan.idle);
-        Self { is_factor, ..Self::asking(experiment.plan.idle, own.collect()) }
+        Self { is_factor, ..Self::for_load(experiment.plan.idle, own.collect()) }
     }
 
     /// The same for a load that is not compared with another.
-    pub fn asking(idle: Idle, more: Vec<Idle>) -> Self {
+    pub fn for_load(idle: Idle, more: Vec<Idle>) -> Self {
         Self::with(IdleHold::open(), idle, more)
     }
 
@@ -48,7 +47,7 @@ impl IdleCores {
         if let Err(error) = &hold {
             let always_polled = matches!(error, IdleError::AlwaysPolled);
             wait.was = if always_polled { Idle::Polled } else { Idle::Host };
-            // Where cores poll whatever is asked, both wishes are granted, but not their difference.
+            // Where cores always poll, either state alone is accepted, but no comparison of the two.
             let is_refused = wants(Idle::Polled) && (!always_polled || wants(Idle::Host));
             wait.refused = is_refused.then(|| error.why());
             wait.remedy = is_refused.then(|| error.remedy().to_owned());
@@ -56,12 +55,11 @@ impl IdleCores {
         Self { hold: hold.ok(), wait, is_factor: false, is_checking: Cell::new(false) }
     }
 
-    /// What was asked for, and what was had.
     pub fn wait(&self) -> &IdleWait {
         &self.wait
     }
 
-    /// What a user is to be told before anything is measured; `None` where all is as asked.
+    /// The warning to show before anything is measured; `None` where all is as asked.
     pub fn refused(&self) -> Option<String> {
         let why = self.wait.refused.as_ref()?;
         let remedy = self.wait.remedy.as_deref().unwrap_or_default();
@@ -69,24 +67,22 @@ impl IdleCores {
         Some(format!("idle cores {cannot}: {why}; {remedy}"))
     }
 
-    /// Has idle cores wait as a variant is measured with.
-    pub fn wait_for(&self, variant: &Variant) {
+    /// Sets the state with which a variant is measured, or the other one during an idle check.
+    pub fn set_for(&self, variant: &Variant) {
         let idle = variant.idle.unwrap_or(self.wait.asked);
-        self.ask(if self.is_checking.get() { idle.other() } else { idle });
+        self.set(if self.is_checking.get() { idle.other() } else { idle });
     }
 
-    /// Has them wait this way, where the host lets us say so.
-    pub fn ask(&self, idle: Idle) {
-        // Of an open descriptor no refusal is known; the check of the next run's host would see one.
+    pub fn set(&self, idle: Idle) {
+        // No kernel is known to refuse on an open descriptor; the host check of the next run would detect it.
         let _ = self.hold.as_ref().map(|hold| hold.ask(idle));
     }
 
-    /// Whether windows can be measured the other way.
     pub fn can_check(&self) -> bool {
         self.hold.is_some() && !self.is_factor
     }
 
-    /// Carries `checked` out with idle cores that wait the other way.
+    /// Runs `checked` with idle cores in the other state.
     pub fn check<R>(&self, checked: impl FnOnce() -> R) -> R {
         self.is_checking.set(true);
         let result = checked();

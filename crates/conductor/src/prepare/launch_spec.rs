@@ -1,4 +1,4 @@
-//! How one variant is started in every block, found out once: the service, program or server, and its peer.
+//! How one variant is started in every block, determined once: its service, program or server, and its peer.
 
 use std::path::Path;
 
@@ -9,53 +9,50 @@ use weighbridge_model::experiment::{Program, Target, Url, Variant, expand_enviro
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_workload::Address;
 
-use crate::of_variant::{OfVariant, of_variant};
-use crate::prepare::foreseen;
+use crate::prepare::forecast;
 use crate::prepare::programs::program_sha256;
 use crate::prepare::sources::{ProgramSource, Revision};
 use crate::tls::{Secured, TlsError, scheme};
+use crate::with_variant::{WithVariant, with_variant};
 
-/// How one variant is started in every block.
 #[derive(Debug, Clone)]
 pub(crate) enum LaunchSpec {
-    /// A service of the catalogue, built.
     Service {
         service: Box<Service>,
         version: Option<String>,
         hash: Option<String>,
         peer: Option<Box<PeerLaunchSpec>>,
     },
-    /// A program of the user's own, with the digest of the files that its command names.
-    Command { program: Box<Program>, program_source: ProgramSource, hash: Option<String> },
-    /// A server that somebody else runs.
-    Url { address: Address, addresses: Vec<Endpoint> },
+    /// A program of the user, with the digest of the files that its command names.
+    Command {
+        program: Box<Program>,
+        program_source: ProgramSource,
+        hash: Option<String>,
+    },
+    Url {
+        address: Address,
+        addresses: Vec<Endpoint>,
+    },
 }
 
-/// The services of a variant, built; none where its program is not of the catalogue.
+/// The built services of a variant; `None` where its program is not from the catalogue.
 #[derive(Default)]
 pub(crate) struct Services {
     pub own: Option<Service>,
     pub peer: Option<Service>,
 }
 
-/// Why it cannot be found out how a variant is started.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchSpecError {
     #[error(transparent)]
-    Resolve(#[from] OfVariant<ResolveError>),
+    Resolve(#[from] WithVariant<ResolveError>),
     #[error("variant `{variant}`: `{key}` asks for `env:{name}`, which is not set; export it and run again")]
-    Environment {
-        variant: String,
-        /// The variable to set.
-        key: String,
-        /// The variable asked for.
-        name: String,
-    },
+    Environment { variant: String, key: String, name: String },
     #[error(transparent)]
-    Tls(#[from] OfVariant<TlsError>),
+    Tls(#[from] WithVariant<TlsError>),
 }
 
-/// Where a URL's server is reached: its host's addresses, or the Unix socket that leads to it.
+/// The host's addresses, or the Unix socket in their place.
 pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>, ResolveError> {
     match unix {
         Some(path) => Ok(vec![Endpoint::Unix(path.to_owned())]),
@@ -64,7 +61,6 @@ pub(crate) fn endpoints(url: &Url, unix: Option<&Path>) -> Result<Vec<Endpoint>,
 }
 
 impl LaunchSpec {
-    /// Finds out how to start `variant` from its services, which are built already, or from where its program is.
     pub fn new(
         variant: &Variant,
         services: Services,
@@ -83,7 +79,8 @@ impl LaunchSpec {
                 program_source,
             },
             Target::Url(url) => {
-                let addresses = endpoints(url, variant.unix.as_deref()).map_err(of_variant(&variant.name))?;
+                let addresses =
+                    endpoints(url, variant.unix.as_deref()).map_err(with_variant(&variant.name))?;
                 Self::Url {
                     address: Address {
                         authority: url.authority(),
@@ -112,7 +109,6 @@ impl LaunchSpec {
         }
     }
 
-    /// What was checked out for it.
     pub fn revision(&self) -> Option<&Revision> {
         match self {
             Self::Command { program_source, .. } => program_source.revision.as_ref(),
@@ -120,7 +116,6 @@ impl LaunchSpec {
         }
     }
 
-    /// Where a server that is not ours is reached.
     pub fn addresses(&self) -> &[Endpoint] {
         match self {
             Self::Url { addresses, .. } => addresses,
@@ -128,7 +123,6 @@ impl LaunchSpec {
         }
     }
 
-    /// Whether we start it.
     pub fn is_ours(&self) -> bool {
         !matches!(self, Self::Url { .. })
     }
@@ -145,7 +139,6 @@ impl LaunchSpec {
         }
     }
 
-    /// The longest time constant that it declares.
     pub fn period(&self) -> Option<Nanoseconds> {
         match self {
             Self::Service { service, peer, .. } => {
@@ -155,12 +148,11 @@ impl LaunchSpec {
         }
     }
 
-    /// The longest time constant of a variant with this specification, as far as it is known before anything is started.
+    /// The longest time constant of such a variant, as far as it is known before anything is started.
     pub fn period_of(&self, variant: &Variant) -> Option<Nanoseconds> {
-        self.period().max(foreseen::period_of(variant))
+        self.period().max(forecast::period_of(variant))
     }
 
-    /// The time for which it is to be warmed at least, as it declares.
     pub fn warmup(&self) -> Option<Nanoseconds> {
         match self {
             Self::Service { service, peer, .. } => {
@@ -171,7 +163,6 @@ impl LaunchSpec {
     }
 }
 
-/// How a variant's peer is started in every block.
 #[derive(Debug, Clone)]
 pub(crate) struct PeerLaunchSpec {
     pub service: Service,
@@ -180,13 +171,11 @@ pub(crate) struct PeerLaunchSpec {
 }
 
 impl PeerLaunchSpec {
-    /// Asks a built service who it is.
     pub fn new(service: Service) -> Self {
         let (version, hash) = (service.version().ok(), service.binary_sha256());
         Self { service, version, hash }
     }
 
-    /// Whether stopping it for a while leaves its behaviour unchanged.
     pub fn is_freezable(&self) -> bool {
         self.service.freezing() == Freezing::Safe
     }
@@ -196,12 +185,10 @@ impl PeerLaunchSpec {
         self.service.period()
     }
 
-    /// The time for which it is to be warmed at least.
     pub fn warmup(&self) -> Option<Nanoseconds> {
         self.service.warmup()
     }
 
-    /// Who it is, for the environment and for resuming.
     pub fn identity(&self) -> PeerBuild {
         PeerBuild {
             service: self.service.name().to_owned(),
@@ -216,7 +203,7 @@ pub(crate) fn environment(variant: &Variant) -> Result<Vec<(String, String)>, La
     lookup(&variant.name, &variant.env)
 }
 
-/// The same of any of a variant's environments.
+/// The same for any of a variant's environments.
 pub(crate) fn lookup(
     variant: &str,
     environment: &[(String, String)],
@@ -231,7 +218,6 @@ pub(crate) fn lookup(
     environment.iter().map(resolve).collect()
 }
 
-/// How the variant's connections are secured from now on.
 pub(crate) fn secured(variant: &Variant) -> Result<Secured, LaunchSpecError> {
-    Ok(Secured::new(variant).map_err(of_variant(&variant.name))?)
+    Ok(Secured::new(variant).map_err(with_variant(&variant.name))?)
 }

@@ -1,4 +1,4 @@
-//! What a variant may have at most, against what this machine has.
+//! A variant's resource limits, compared with what this machine has.
 
 use weighbridge_lab::host::memory_total;
 use weighbridge_lab::process::{memory, quota};
@@ -7,15 +7,14 @@ use weighbridge_model::experiment::{Experiment, Limits, Variant};
 use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 
-/// So many cores, in words.
-fn words_of(cores: usize) -> String {
+fn count_in_words(cores: usize) -> String {
     if cores == 1 { "one core".to_owned() } else { format!("{cores} cores") }
 }
 
-/// A limit above what services may use would be kept by the cores, and not be what the experiment says.
+/// Refuses limits above what services may use: the machine, and not the limit, would then decide.
 pub(crate) fn check(experiment: &Experiment, placement: &CorePlacement) -> Result<(), PrepareError> {
     let cores = placement.usual().service().len();
-    let words = words_of(cores);
+    let words = count_in_words(cores);
     let whole = memory_total();
     for Variant { name, limits, .. } in &experiment.variants {
         let time = limits.cpu.filter(|limit| limit.cores().get() > cores as f64);
@@ -31,11 +30,11 @@ pub(crate) fn check(experiment: &Experiment, placement: &CorePlacement) -> Resul
     Ok(())
 }
 
-/// Whether this host can limit what a variant may have, `cores` being what services may use. A number of cores is a factor by which
-/// machines of several sizes are compared, so one that is too many is no mistake: the variant cannot be run here.
-pub(crate) fn limitable(limits: Limits, cores: usize) -> Result<(), String> {
+/// Whether this host can limit a variant, where services may use `cores`. Too many cores are no mistake:
+/// experiments compare machines of several sizes, and the variant is left out here.
+pub(crate) fn check_host(limits: Limits, cores: usize) -> Result<(), String> {
     if let Some(count) = limits.cores.filter(|count| *count as usize > cores) {
-        let all = words_of(cores);
+        let all = count_in_words(cores);
         return Err(format!(
             "`cores = {count}` is more than the {all} of this machine that services may use; give it less, or use a machine with more"
         ));

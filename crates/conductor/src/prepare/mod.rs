@@ -1,5 +1,4 @@
-//! What a run needs before anything is started: services are built, what cannot run here is left out, and all of it is
-//! written down. It measures nothing.
+//! Prepares a run: builds services, leaves out variants that cannot run here, and records all of it.
 
 pub(crate) mod checked;
 pub(crate) mod connections;
@@ -7,7 +6,7 @@ pub(crate) mod cores;
 pub(crate) mod division;
 pub(crate) mod environment;
 pub(crate) mod error;
-pub(crate) mod foreseen;
+pub(crate) mod forecast;
 pub(crate) mod idle;
 pub(crate) mod launch_spec;
 pub(crate) mod limits;
@@ -44,49 +43,44 @@ use error::PrepareError;
 use idle::IdleCores;
 use launch_spec::{LaunchSpec, Services};
 use plan::{batches, run_plan};
-use services::{find_peer, find_service, of_peer};
+use services::{find_peer, find_service, peer_reason};
 use shapes::Shape;
 use sources::ProgramSources;
 
-/// An experiment with every variant ready to be started.
+/// An experiment whose variants can all be started.
 pub(crate) struct Prepared {
     pub experiment: Experiment,
     pub shapes: Vec<Shape>,
     pub placement: CorePlacement,
     pub launch_specs: Vec<LaunchSpec>,
-    /// What is hidden in whatever is kept or said.
+    /// Hidden in everything that is stored or displayed.
     pub secrets: Secrets,
-    /// Which variants live at once.
     pub batches: Batches,
-    /// Variants that are left out.
     pub unavailable: Vec<Absent>,
-    /// Blocks that an earlier run advises, instead of the plan's fewest.
+    /// The number of blocks that an earlier run advises, in place of the plan's fewest.
     pub division: Option<Division>,
-    /// Worktrees and builds of programs, kept as long as this lives.
+    /// Worktrees and builds of programs, which are removed with this value.
     pub sources: ProgramSources,
     pub idle: IdleCores,
 }
 
 impl Prepared {
-    /// The environment as it is now, without secrets.
     pub fn facts(&self, options: &Options) -> Environment {
         let folder = options.experiment_folder.as_deref();
         let facts = environment::environment(&self.experiment, &self.launch_specs, folder, self.idle.wait());
         environment::without(&self.secrets, facts)
     }
 
-    /// Makes room on this host for the connections of all variants that live at once.
-    pub fn make_room(&self) -> Result<(), PrepareError> {
-        Ok(connections::make(&self.experiment)?)
+    pub fn raise_limits(&self) -> Result<(), PrepareError> {
+        Ok(connections::raise_limit(&self.experiment)?)
     }
 
-    /// Where servers that are not ours are reached.
     pub fn foreign_addresses(&self) -> Vec<Endpoint> {
         self.launch_specs.iter().flat_map(LaunchSpec::addresses).cloned().collect()
     }
 
-    /// Writes the experiment, the environment and the plan down as they are now; returns the environment.
-    pub fn write_down(&mut self, writer: &RunWriter, options: &Options) -> Result<Environment, WriteError> {
+    /// Writes the experiment, the environment and the plan; returns the environment.
+    pub fn write_files(&mut self, writer: &RunWriter, options: &Options) -> Result<Environment, WriteError> {
         let text = secrets::redacted(&self.experiment).to_toml();
         let facts = self.facts(options);
         self.division = advised_division(&options.out, &text, &facts, &self.experiment.plan);
@@ -100,9 +94,8 @@ impl Prepared {
         Ok(facts)
     }
 
-    /// Goes on without a variant that turned out not to be runnable here; what is to be said of that.
-    ///
-    /// Errors: where too few are left.
+    /// Leaves out a variant that turned out not to run here, and returns the event that reports it. Fails
+    /// where too few are left.
     pub fn leave_out(&mut self, variant: &str, reason: &str) -> Result<Event, PrepareError> {
         let reason = self.secrets.hide(reason).into_owned();
         if let Some(at) = self.experiment.variants.iter().position(|own| own.name == variant) {
@@ -110,14 +103,13 @@ impl Prepared {
             self.launch_specs.remove(at);
             self.unavailable.push(Absent::new(&variant, reason.clone()));
         }
-        enough(&self.experiment, &self.unavailable)?;
+        check_enough(&self.experiment, &self.unavailable)?;
         self.batches = batches(&self.experiment);
         Ok(Event::Unavailable { variant: variant.to_owned(), reason })
     }
 }
 
-/// Whether enough variants are left to be measured.
-fn enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), PrepareError> {
+fn check_enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), PrepareError> {
     if experiment.variants.is_empty() {
         return Err(PrepareError::NothingLeft(reasons(unavailable)));
     }
@@ -127,7 +119,6 @@ fn enough(experiment: &Experiment, unavailable: &[Absent]) -> Result<(), Prepare
     Ok(())
 }
 
-/// Builds what the experiment names, and leaves out what cannot run here.
 pub(crate) fn prepare(
     checked: Checked,
     options: &Options,
@@ -151,7 +142,7 @@ pub(crate) fn prepare(
         let usable = built.and_then(|services| host.can_run(&variant).map(|()| services));
         match usable {
             Ok(services) => {
-                let program_source = sources.of_variant(&variant.name);
+                let program_source = sources.get(&variant.name);
                 launch_specs.push(LaunchSpec::new(&redirected(&variant, options), services, program_source)?);
                 kept.push(variant);
             }
@@ -166,7 +157,7 @@ pub(crate) fn prepare(
         return Err(PrepareError::Interrupted);
     }
     experiment.variants = kept;
-    enough(&experiment, &unavailable)?;
+    check_enough(&experiment, &unavailable)?;
     let batches = batches(&experiment);
     let idle = IdleCores::open(&experiment);
     let division = None;
@@ -184,9 +175,8 @@ pub(crate) fn prepare(
     })
 }
 
-/// What a variant needs of this host beside its program.
+/// What a variant needs of this host besides its program.
 struct HostChecks {
-    /// Cores that services may use.
     cores: usize,
     /// Why idle cores cannot be kept awake for some variants and not for others.
     no_poll: Option<String>,
@@ -196,7 +186,7 @@ struct HostChecks {
 
 impl HostChecks {
     fn can_run(&self, variant: &Variant) -> Result<(), String> {
-        limits::limitable(variant.limits, self.cores)?;
+        limits::check_host(variant.limits, self.cores)?;
         let awake = variant.idle.unwrap_or(self.idle) == Idle::Polled;
         match self.no_poll.clone().filter(|_| awake) {
             Some(why) => Err(why),
@@ -205,7 +195,6 @@ impl HostChecks {
     }
 }
 
-/// Builds services, each once.
 struct Builder<'a> {
     control: &'a Control,
     catalog: Option<Catalog>,
@@ -214,7 +203,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The services that a variant names; the reason where one cannot be used here.
+    /// The services that a variant names, built; or the reason why one cannot be used here.
     fn services(&mut self, variant: &Variant, workload: &WorkloadSpec) -> Result<Services, String> {
         let (Target::Service { .. }, Some(catalog)) = (&variant.target, &self.catalog) else {
             return Ok(Services::default());
@@ -223,7 +212,7 @@ impl Builder<'_> {
         let peer = variant.peer.as_ref().map(|peer| (peer, find_peer(peer, catalog)));
         let own = self.build(own)?;
         let peer = peer.map(|(peer, found)| {
-            found.and_then(|service| self.build(service).map_err(|why| of_peer(peer, &why)))
+            found.and_then(|service| self.build(service).map_err(|why| peer_reason(peer, &why)))
         });
         Ok(Services { own: Some(own), peer: peer.transpose()? })
     }
@@ -236,21 +225,20 @@ impl Builder<'_> {
                 service.name(),
                 std::process::id()
             ));
-            let called_off = || self.control.is_interrupted();
-            service.build(&log, &called_off).map_err(|error| error.to_string())?;
+            let is_cancelled = || self.control.is_interrupted();
+            service.build(&log, &is_cancelled).map_err(|error| error.to_string())?;
             self.built.push(service.clone());
         }
         Ok(service)
     }
 }
 
-/// Why each of these is left out.
 fn reasons(unavailable: &[Absent]) -> String {
     let reasons: Vec<_> = unavailable.iter().map(|one| format!("`{}`: {}", one.name, one.reason)).collect();
     reasons.join("; ")
 }
 
-/// The variant with its URL's host and port replaced where `--connect-to` says so; the path stays.
+/// The variant with its URL's host and port replaced by those of `--connect-to`; the path stays.
 fn redirected(variant: &Variant, options: &Options) -> Variant {
     let mut variant = variant.clone();
     if let (Target::Url(url), Some((host, port))) = (&mut variant.target, &options.connect_to) {

@@ -1,4 +1,4 @@
-//! `plan.json`: the seeds, the rules, which variants live at once, and the first block.
+//! `plan.json`: the seeds, the rules, which variants run at once, and the first block.
 
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::id::VariantId;
@@ -6,12 +6,12 @@ use weighbridge_model::plan::{BatchPlan, Batches, ConnectTo, Plan, RunPlan};
 
 use crate::options::Options;
 
-/// The batches that an experiment asks for, before anything is known of memory.
+/// The batches that an experiment asks for, before memory is known.
 pub fn batches(experiment: &Experiment) -> Batches {
     Batches::even(experiment.variants.len(), experiment.plan.together as usize)
 }
 
-/// The first block: its batches in the order they are carried out.
+/// The first block's batches in the order in which they are carried out.
 pub fn first_block(experiment: &Experiment, batches: &Batches) -> Vec<BatchPlan> {
     let whole = whole_plan(experiment);
     let members: Vec<&[VariantId]> = batches.iter().collect();
@@ -36,7 +36,7 @@ pub fn first_block(experiment: &Experiment, batches: &Batches) -> Vec<BatchPlan>
     whole.batch_order(0, batches.count()).into_iter().map(of_batch).collect()
 }
 
-/// The plan as `plan.json` keeps it; nobody has looked yet for an earlier run that advises blocks.
+/// The content of `plan.json`, before an earlier run's advice on the number of blocks is added.
 pub fn run_plan(experiment: &Experiment, options: &Options, batches: &Batches) -> RunPlan {
     let connect_to = options.connect_to.clone();
     RunPlan {
@@ -52,13 +52,12 @@ pub fn run_plan(experiment: &Experiment, options: &Options, batches: &Batches) -
     }
 }
 
-/// The plan of the experiment as a whole: which batch comes first in a block, and what all do.
 pub(crate) fn whole_plan(experiment: &Experiment) -> Plan {
     Plan::new(experiment.plan.seed, experiment.variants.len(), experiment.points.len())
 }
 
-/// The batches that a plan names, where they are of this experiment. A run of before there were batches names none: all
-/// its variants lived at once.
+/// The batches in a stored plan, if they match its experiment. Plans older than batches have none: all their
+/// variants ran at once.
 pub(crate) fn stored_batches(stored: Option<Batches>, variants: usize) -> Option<Batches> {
     match stored {
         None => Some(Batches::even(variants, usize::MAX)),

@@ -1,4 +1,4 @@
-//! Which programs are measured: digests of their files.
+//! Digests that identify the measured programs.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -14,26 +14,24 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::clock::utc_now;
 
-/// Files above this many bytes are told apart without being read.
+/// Files above this many bytes are identified by size and time of change instead of content.
 const LARGE: u64 = 256 << 20;
 
-/// A file changed within so short a time is read each time.
+/// A file changed this recently is always read again.
 const RECENT: Nanoseconds = Nanoseconds::from_secs(2);
 
-/// A file as it was at one time: whatever is written to it gives it another time of change.
+/// Identifies a file's content: any write changes the time of change.
 type State = (u64, u64, u64, i64, i64);
 
-/// Digests of this process's life: variants share programs, and each program is looked at before every block.
+/// Variants share programs, and each program is examined before every block.
 static KNOWN: LazyLock<Mutex<HashMap<State, [u8; 32]>>> = LazyLock::new(Mutex::default);
 
-/// SHA-256, hexadecimal, of this program's own executable; `None` where it cannot be read.
 pub(crate) fn own_sha256() -> Option<String> {
     digest(Path::new("/proc/self/exe")).map(|digest| hex::encode(&digest))
 }
 
-/// SHA-256, hexadecimal, of the files that a command names: its program (sought in `PATH`) and arguments that are
-/// files, such as a script or an archive; of several, of their digests in their order. Paths count from `folder`. `None`
-/// where it names none.
+/// SHA-256, hexadecimal, of the files that a command names: its program (searched in `PATH`) and arguments
+/// that are files, such as a script. Several files are hashed as their digests in order.
 pub(crate) fn program_sha256(argv: &[String], folder: Option<&Path>) -> Option<String> {
     let (program, arguments) = argv.split_first()?;
     let placed = |path: &str| folder.map_or_else(|| PathBuf::from(path), |folder| folder.join(path));
@@ -53,7 +51,7 @@ pub(crate) fn program_sha256(argv: &[String], folder: Option<&Path>) -> Option<S
     Some(hex::encode(&digest))
 }
 
-/// The digest of a file; of a large one (data rather than a program) of its size and time of change.
+/// A large file is taken for data rather than a program: only its size and time of change are hashed.
 fn digest(path: &Path) -> Option<[u8; 32]> {
     let mut file = File::open(path).ok()?;
     let facts = file.metadata().ok()?;
@@ -69,7 +67,7 @@ fn digest(path: &Path) -> Option<[u8; 32]> {
     let mut hasher = Sha256::new();
     io::copy(&mut file, &mut hasher).ok()?;
     let digest = hasher.finalize().into();
-    // Times of change are coarse: what was written to this moment could be written to again within the same one.
+    // Times of change are coarse: a file written just now could be written again within the same tick.
     let age = utc_now().unix_ns().saturating_sub(changed_at(&facts));
     if age > RECENT.as_nanos() && file.metadata().is_ok_and(|facts| self::state(&facts) == state) {
         known().insert(state, digest);
@@ -77,7 +75,6 @@ fn digest(path: &Path) -> Option<[u8; 32]> {
     Some(digest)
 }
 
-/// In nanoseconds since 1970.
 fn changed_at(facts: &Metadata) -> u64 {
     facts.ctime().unsigned_abs() * 1_000_000_000 + facts.ctime_nsec().unsigned_abs()
 }

@@ -1,4 +1,4 @@
-//! What this host's registry tells of other runs, and the entry of this one.
+//! This run's entry in the host's registry, and other runs that are listed there.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use weighbridge_lab::cleanup::registry::{self, Listed, Registry, RegistryError};
 use weighbridge_lab::host::procfs::{Pid, ProcessIdentity};
 
-/// A registry of this name, with a number behind it where a dead run left one: in containers every process may have
-/// the same number.
+/// Creates a registry with this name, or numbered where a dead run left one: in containers every process may
+/// have the same process number.
 pub(crate) fn own_registry(
     base: &Path,
     name: &str,
@@ -25,11 +25,10 @@ pub(crate) fn own_registry(
     made
 }
 
-/// Other runs on this host that are under way.
 pub(crate) fn other_runs() -> Vec<String> {
-    // A list that cannot be read warns of nothing; making the own registry will tell what is wrong.
+    // An unreadable list causes no warning here; creating this run's registry will report the problem.
     let listed = registry::default_base().and_then(|base| registry::list(&base).ok()).unwrap_or_default();
-    // Revisions that this run has checked out are listed too.
+    // This process may already be listed, for its worktrees.
     let own = |listed: &Listed| listed.owner.as_ref().is_some_and(|owner| owner.process.pid == Pid::own());
     listed.into_iter().filter(|listed| !listed.is_stale() && !own(listed)).map(|listed| listed.run).collect()
 }

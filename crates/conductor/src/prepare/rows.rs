@@ -1,4 +1,4 @@
-//! Data files of the user's: read once, before anything is started, and known by their hash.
+//! The user's data files: read once, before anything is started, and identified by their hash.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,38 +8,22 @@ use weighbridge_model::experiment::DataSpec;
 use weighbridge_model::hex;
 use weighbridge_workload::{Rows, RowsError};
 
-/// Largest data file, in bytes.
+/// In bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// Why a data file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RowsFileError {
     #[error("data file `{}`: {source}; name a CSV file, relative to the experiment's folder", file.display())]
-    Unreadable {
-        /// Where it was sought.
-        file: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    Unreadable { file: PathBuf, source: std::io::Error },
     #[error("data file `{}` has {bytes} bytes; at most {LARGEST} are read, cut it", file.display())]
-    Large {
-        file: PathBuf,
-        /// Its size.
-        bytes: u64,
-    },
+    Large { file: PathBuf, bytes: u64 },
     #[error("data file `{}` is another file: its SHA-256 is {found}, the experiment names {wanted}; bring the file back, or remove `sha256`", file.display())]
-    Changed {
-        file: PathBuf,
-        /// What the experiment names.
-        wanted: String,
-        /// What it is.
-        found: String,
-    },
+    Changed { file: PathBuf, wanted: String, found: String },
     #[error("data file {0}")]
     Rows(#[from] RowsError),
 }
 
-/// Reads all files, relative to `folder` (or the current folder without one), and writes their hashes into `data`.
+/// Reads all files, relative to `folder`, and writes their hashes into `data`.
 pub(crate) fn read(data: &mut [DataSpec], folder: Option<&Path>) -> Result<Vec<Arc<Rows>>, RowsFileError> {
     let mut all = Vec::new();
     for spec in data {

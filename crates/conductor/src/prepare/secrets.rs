@@ -1,4 +1,4 @@
-//! What an experiment was given that must not be shown: found by names, and hidden in what is written down of it.
+//! Secrets of an experiment: found by names, and hidden in what is stored of it.
 
 use weighbridge_model::experiment::{
     Experiment, Hooks, Target, TextVisitor, WorkloadSpec, environment_names,
@@ -6,11 +6,11 @@ use weighbridge_model::experiment::{
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
 use weighbridge_store::scrub::{Secrets, named_values, redact_named};
 
-/// Shortest word of a secret that is looked for by itself: the scheme before a token is no secret.
+/// Shortest word of a secret that is hidden by itself: the scheme before a token is no secret.
 const WORD: usize = 4;
 
-/// What the workload was given under secret names or from the environment, in whole and word by word.
-pub(crate) fn of_workload(
+/// Values that the workload was given under secret names or from the environment, whole and word by word.
+pub(crate) fn workload_secrets(
     workload: &WorkloadSpec,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<String> {
@@ -22,13 +22,12 @@ pub(crate) fn of_workload(
         found.iter().flat_map(|secret| secret.split_whitespace().skip(1)).map(str::to_owned).collect();
     found.extend(words.into_iter().filter(|word| word.len() >= WORD));
     found.retain(|secret| !secret.is_empty());
-    // What holds another one goes first.
+    // Secrets that contain others are replaced first.
     found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     found.dedup();
     found
 }
 
-/// Finds the secrets of a workload.
 struct Finder<'a> {
     environment: &'a dyn Fn(&str) -> Option<String>,
     found: Vec<String>,
@@ -39,7 +38,7 @@ impl TextVisitor for Finder<'_> {
         add(name, value, self.environment, &mut self.found);
     }
 
-    // Under the name of nothing: only what is behind names in it counts, and what is read from the environment.
+    // Has no name of its own: only named values in the text and values from the environment count.
     fn text(&mut self, text: &mut String) {
         self.named("", text);
     }
@@ -53,8 +52,8 @@ impl TextVisitor for Finder<'_> {
     }
 }
 
-/// Notes what a value holds that must not be shown: what is read from the environment, the whole of it under a secret name
-/// (unless it has places for values, which then are the secret part), and what stands behind secret names in it.
+/// Collects the secrets in a value: what is read from the environment, the whole value under a secret name
+/// (except placeholders, which are filled with the secret later), and values after secret names inside it.
 fn add(name: &str, value: &str, environment: &dyn Fn(&str) -> Option<String>, found: &mut Vec<String>) {
     let variables = environment_names(value);
     found.extend(variables.iter().filter_map(|variable| environment(variable)));
@@ -64,11 +63,11 @@ fn add(name: &str, value: &str, environment: &dyn Fn(&str) -> Option<String>, fo
     found.extend(named_values(value));
 }
 
-/// The same of a whole experiment: its workloads, its variants' environments, commands and addresses, its hooks.
-pub(crate) fn of_experiment(experiment: &Experiment) -> Secrets {
+/// Includes variants' environments, commands and addresses, and hooks.
+pub(crate) fn experiment_secrets(experiment: &Experiment) -> Secrets {
     let environment = &|name: &str| std::env::var(name).ok();
     let mut found: Vec<String> =
-        experiment.points.iter().flat_map(|point| of_workload(&point.workload, environment)).collect();
+        experiment.points.iter().flat_map(|point| workload_secrets(&point.workload, environment)).collect();
     for variant in &experiment.variants {
         let peers = variant.peer.iter().flat_map(|peer| &peer.env);
         let all = variant.env.iter().chain(peers);
@@ -98,7 +97,7 @@ fn names_secret(word: &str) -> bool {
     word.starts_with('-') && !word.contains('=') && is_secret(word)
 }
 
-/// The experiment without its secrets. Values given as `env:NAME` stay as they are: they hold none.
+/// The experiment without its secrets. Values given as `env:NAME` contain none and stay.
 pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
     let mut experiment = experiment.clone();
     let hide = |pairs: &mut Vec<(String, String)>| {
@@ -124,12 +123,11 @@ pub(crate) fn redacted(experiment: &Experiment) -> Experiment {
     experiment
 }
 
-/// Hides the secrets of a workload.
 struct Redactor;
 
 impl TextVisitor for Redactor {
     fn named(&mut self, name: &str, value: &mut String) {
-        // Where a value has places, the secret part is not in it.
+        // The secret is filled into the placeholders and is not part of the text.
         if is_secret(name) && !value.contains("${") {
             self.secret(value);
         } else {
@@ -154,14 +152,13 @@ impl TextVisitor for Redactor {
     }
 }
 
-/// Redacts what stands behind names of secrets in a text.
 fn hide_named(text: &mut String) {
     if let Some(hidden) = redact_named(text.as_bytes()) {
         *text = String::from_utf8_lossy(&hidden).into_owned();
     }
 }
 
-/// The same of a command line, where a value may be the next word.
+/// The same for a command line, where a value may be the next word.
 fn hide_arguments(argv: &mut [String]) {
     argv.iter_mut().for_each(hide_named);
     for at in 1..argv.len() {
@@ -187,10 +184,10 @@ mod tests {
         let source = DescriptorSource::Reflection;
         let spec = WorkloadSpec::Grpc(GrpcSpec { source, calls: vec![call], equal: Equality::Status });
         let environment = |name: &str| (name == "ID").then(|| "swordfish".to_owned());
-        assert_eq!(of_workload(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
+        assert_eq!(workload_secrets(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
         let setup = RespSetup { password: Some("pass".to_owned()), ..RespSetup::default() };
         let spec =
             WorkloadSpec::Commands(CommandsSpec { commands: Vec::new(), equal: Equality::Status, setup });
-        assert_eq!(of_workload(&spec, &environment), ["pass"]);
+        assert_eq!(workload_secrets(&spec, &environment), ["pass"]);
     }
 }

@@ -1,8 +1,7 @@
-//! Services of the catalogue that an experiment names: sought before anything starts, whoever names them, and looked at
-//! whether they can be used here.
+//! Services of the catalogue that an experiment names, looked up before anything starts.
 //!
-//! A name that is in no catalogue is a mistake of the file and refused as one. A service that is there and cannot be used
-//! here is another matter: its variant is left out.
+//! A name that is in no catalogue is a mistake of the file and refused. A variant whose service exists but
+//! cannot be used here is left out.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,6 @@ use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::{Catalog, CatalogError};
 use weighbridge_model::experiment::{Experiment, Peer, Protocol, Target, Variant, WorkloadSpec};
 
-/// The catalogue for an experiment in this folder.
 pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, CatalogError> {
     let current = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref())
@@ -21,17 +19,13 @@ pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, Catalog
 #[error("variant `{variant}`: `{key}`: {source}")]
 pub struct NameError {
     pub variant: String,
-    /// The key that names it.
     pub key: Key,
-    /// What is wrong, with the nearest name where one comes near.
     pub source: Box<CatalogError>,
 }
 
-/// A key of a variant that names a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     Service,
-    /// The one that it passes requests on to.
     Peer,
 }
 
@@ -44,7 +38,6 @@ impl fmt::Display for Key {
     }
 }
 
-/// The services that a variant names.
 fn named(variant: &Variant) -> impl Iterator<Item = (Key, &str)> {
     let own = match &variant.target {
         Target::Service { name } => Some((Key::Service, name.as_str())),
@@ -53,7 +46,7 @@ fn named(variant: &Variant) -> impl Iterator<Item = (Key, &str)> {
     own.into_iter().chain(variant.peer.as_ref().map(|peer| (Key::Peer, peer.service.as_str())))
 }
 
-/// The catalogue of an experiment in `folder`, in which every name is; `None` where no service is named.
+/// The catalogue, which has every service that is named; `None` where none is named.
 pub(crate) fn catalog_of(
     experiment: &Experiment,
     folder: Option<&Path>,
@@ -75,7 +68,7 @@ pub(crate) fn catalog_of(
     Ok(catalog)
 }
 
-/// Looks a variant's service up and says why it cannot be used here.
+/// Looks up a variant's service, or says why it cannot be used here.
 pub(crate) fn find_service(
     variant: &Variant,
     workload: &WorkloadSpec,
@@ -96,7 +89,6 @@ pub(crate) fn find_service(
     Ok(service)
 }
 
-/// Looks a variant's peer up and says why it cannot be used here.
 pub(crate) fn find_peer(peer: &Peer, catalog: &Catalog) -> Result<Service, String> {
     let found = || -> Result<Service, String> {
         let service = catalog.get(&peer.service).map_err(|error| error.to_string())?;
@@ -104,11 +96,10 @@ pub(crate) fn find_peer(peer: &Peer, catalog: &Catalog) -> Result<Service, Strin
         service.probe().map_err(|error| error.to_string())?;
         Ok(service)
     };
-    found().map_err(|why| of_peer(peer, &why))
+    found().map_err(|why| peer_reason(peer, &why))
 }
 
-/// A reason that is the peer's and not the service's.
-pub(crate) fn of_peer(peer: &Peer, why: &str) -> String {
+pub(crate) fn peer_reason(peer: &Peer, why: &str) -> String {
     format!("its peer `{}`: {why}", peer.service)
 }
 

@@ -1,7 +1,7 @@
-//! From the load that an experiment asks for to the load of one window.
+//! Turns the load that an experiment asks for into the load of one window.
 //!
-//! A trace is read here, once, before anything is started. What cannot be measured in windows is refused with the way
-//! out: a profile that the budget does not cover, sessions that never all end.
+//! Loads that windows cannot measure are refused with a remedy: a profile that the budget does not cover,
+//! sessions that never all end.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,80 +22,50 @@ use weighbridge_workload::Rows;
 
 use crate::prepare::rows::{self, RowsFileError};
 
-/// Longest mean time, in seconds, between moments at which no session is in the system, as far as think times alone
-/// decide it. A window ends at such a moment.
-const DESERTED_WITHIN: f64 = 1.0;
+/// Longest mean time, in seconds, between moments without any session, as far as think times alone decide it.
+/// A window ends at such a moment.
+const EMPTY_WITHIN_S: f64 = 1.0;
 
 /// Largest trace file, in bytes.
 const TRACE_BYTES: u64 = 1 << 30;
 
-/// Why a shape of load cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ShapeError {
     #[error("trace `{}`: {source}; name a file of arrival times, relative to the experiment's folder", file.display())]
-    Unreadable {
-        /// Where it was sought.
-        file: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    Unreadable { file: PathBuf, source: std::io::Error },
     #[error("trace `{}` has {bytes} bytes; at most {TRACE_BYTES} are read, cut it", file.display())]
-    Large {
-        file: PathBuf,
-        /// Its size.
-        bytes: u64,
-    },
+    Large { file: PathBuf, bytes: u64 },
     #[error(transparent)]
     Trace(#[from] TraceError),
     #[error("trace `{}` is another file: its SHA-256 is {found}, the experiment names {wanted}; bring the file back, or remove `sha256`", file.display())]
-    Changed {
-        file: PathBuf,
-        /// What the experiment names.
-        wanted: String,
-        /// What it is.
-        found: String,
-    },
+    Changed { file: PathBuf, wanted: String, found: String },
     #[error(transparent)]
     Rows(#[from] RowsFileError),
     #[error(
         "the profile lasts {length}, and one passage of every variant in each of {blocks} blocks takes {needed} in all; raise the budget (now {budget}) or shorten the profile"
     )]
-    Budget {
-        /// The profile's length.
-        length: Nanoseconds,
-        /// Fewest blocks.
-        blocks: u32,
-        /// Time that the passages take.
-        needed: Nanoseconds,
-        /// Time allowed.
-        budget: Nanoseconds,
-    },
+    Budget { length: Nanoseconds, blocks: u32, needed: Nanoseconds, budget: Nanoseconds },
     #[error(
         "about {present:.1} sessions think at any moment, so a window would hardly ever find the system empty and end; lower `sessions`, `length` or `think`, or load one URL with `weigh load`"
     )]
-    NeverDeserted {
-        /// Mean number of sessions that think.
-        present: f64,
-    },
+    EndlessSessions { present: f64 },
 }
 
 /// A load, ready to be cut into windows.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    /// What decides arrivals; `None` in closed load.
+    /// `None` in closed load.
     source: Option<Source>,
-    /// Operations of a session; `None` where requests arrive and not sessions.
+    /// `None` where single requests arrive.
     length: Option<SessionLength>,
     think: Think,
     /// Mean requests of the workload's own sessions.
     own_length: f64,
-    /// The hash of the trace's file.
     sha256: Option<String>,
-    /// The rows of the workload's data files, in their order.
     rows: Vec<Arc<Rows>>,
 }
 
-/// Where a window of open load lies in its flow, and how much of it is carried.
+/// Where a window of open load lies in its flow, and the thread's part of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice {
     pub offset: Nanoseconds,
@@ -104,14 +74,13 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// The whole flow from `offset` on.
     pub const fn from(offset: Nanoseconds) -> Self {
         Self { offset, part: Part::WHOLE, origin: None }
     }
 }
 
 impl Shape {
-    /// Reads what the load names. A trace is sought relative to `folder`, or to the current folder without one.
+    /// Reads the trace that the load names, relative to `folder`.
     pub fn new(load: &LoadSpec, folder: Option<&Path>) -> Result<Self, ShapeError> {
         let mut sha256 = None;
         let source = match load.model.flow() {
@@ -132,7 +101,7 @@ impl Shape {
         Ok(Self { source, length, think: load.think, own_length: 1.0, sha256, rows: Vec::new() })
     }
 
-    /// Finds out which operations of the workload the lines of a trace name, and how long the workload's sessions are.
+    /// Looks up the operations that a trace names in the workload, and notes the length of its sessions.
     pub fn resolve(&mut self, load: &LoadSpec, workload: &WorkloadSpec) -> Result<(), ShapeError> {
         if let (Some(Source::Trace { trace, .. }), Some(FlowSpec::Trace(spec))) =
             (&mut self.source, load.model.flow())
@@ -143,12 +112,12 @@ impl Shape {
         Ok(())
     }
 
-    /// Mean requests due per second, sessions taken at their mean length; `None` in closed load.
+    /// Mean requests due per second, for sessions of mean length; `None` in closed load.
     pub fn request_rate(&self) -> Option<PerSecond> {
         PerSecond::new(self.arrival_rate()? * self.mean_length())
     }
 
-    /// Mean requests of what arrives.
+    /// Mean requests per arrival.
     fn mean_length(&self) -> f64 {
         match self.length {
             None => 1.0,
@@ -157,17 +126,15 @@ impl Shape {
         }
     }
 
-    /// The rows of the workload's data files, in their order.
     pub(crate) fn rows(&self) -> &[Arc<Rows>] {
         &self.rows
     }
 
-    /// Mean arrivals per second.
     fn arrival_rate(&self) -> Option<f64> {
         self.source.clone().map(|source| Flow::new(source).mean())
     }
 
-    /// The highest rate of requests that is known beforehand (of a trace the mean).
+    /// The highest request rate known beforehand; for a trace, the mean.
     pub fn peak_rate(&self) -> Option<PerSecond> {
         let arrivals = match self.source.as_ref()? {
             Source::Law { profile, .. } => profile.peak().get(),
@@ -176,21 +143,20 @@ impl Shape {
         PerSecond::new(arrivals * self.mean_length())
     }
 
-    /// How long one passage through its profile or trace takes.
     pub fn passage(&self) -> Option<Nanoseconds> {
         self.source.clone().and_then(|source| Flow::new(source).length())
     }
 
-    /// How long a load lasts for which nothing else is said: one passage of steps, a ramp or a trace.
-    pub fn own_end(&self) -> Option<Nanoseconds> {
+    /// The default duration of a load: one passage of steps, a ramp or a trace.
+    pub fn default_duration(&self) -> Option<Nanoseconds> {
         match self.source.as_ref()? {
             Source::Law { profile, .. } => profile.length().filter(|_| profile.ends()),
             Source::Trace { .. } => self.passage(),
         }
     }
 
-    /// Closed load of its connections, for warming up: with think time where the load is closed, so that the pace is
-    /// that of the windows.
+    /// Closed load for warming up, with the think time of closed load so that the pace is that of the
+    /// windows.
     pub(crate) fn closed(&self, stop: Stop) -> Load {
         match (&self.source, self.think) {
             (None, think) if think != Think::None => Load::Thinking { stop, think },
@@ -198,7 +164,7 @@ impl Shape {
         }
     }
 
-    /// The load of one window: `stop` in closed load, `end` where there are arrivals.
+    /// The load of one window: ends by `stop` in closed load, by `end` where there are arrivals.
     pub(crate) fn window(&self, stop: Stop, end: OpenEnd, slice: Slice) -> Load {
         let Some(source) = self.source.clone() else { return self.closed(stop) };
         let flow = Flow { source, offset: slice.offset, part: slice.part, origin: slice.origin };
@@ -208,8 +174,8 @@ impl Shape {
         }
     }
 
-    /// The window's length nearest above `nominal` with which windows tile the profile: a whole part of it, or a whole
-    /// number of passages where it is shorter than a window.
+    /// The shortest length from `nominal` up with which windows tile the profile: a whole fraction of it, or
+    /// a whole number of passages where it is shorter than a window.
     pub(crate) fn fitted(&self, nominal: Nanoseconds) -> Nanoseconds {
         let Some(passage) = self.passage() else { return nominal };
         let (passage, nominal) = (passage.as_nanos().max(1), nominal.as_nanos().max(1));
@@ -219,7 +185,7 @@ impl Shape {
         })
     }
 
-    /// How many windows of this length, which is [`fitted`](Self::fitted), one passage has.
+    /// How many windows of a [`fitted`](Self::fitted) length one passage has.
     pub(crate) fn slices(&self, window: Nanoseconds) -> u32 {
         let Some(passage) = self.passage() else { return 1 };
         ((passage.as_nanos() as f64 / window.as_nanos().max(1) as f64).round() as u32).max(1)
@@ -241,7 +207,7 @@ fn read_trace(spec: &TraceSpec, folder: Option<&Path>) -> Result<(Trace, String)
     Ok((Trace::parse(&spec.file, &text)?, found))
 }
 
-/// Reads the shapes of all points, and writes the hashes of their traces and data files into the experiment.
+/// Also writes the hashes of traces and data files into the experiment.
 pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Result<Vec<Shape>, ShapeError> {
     let mut shapes = Vec::new();
     for point in &mut experiment.points {
@@ -258,7 +224,6 @@ pub(crate) fn shapes(experiment: &mut Experiment, folder: Option<&Path>) -> Resu
     Ok(shapes)
 }
 
-/// Refuses what windows cannot measure.
 pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result<(), ShapeError> {
     let rules = &experiment.plan;
     let batches = Batches::even(experiment.variants.len(), rules.together as usize);
@@ -268,15 +233,14 @@ pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result
     let mut longest = Nanoseconds::ZERO;
     for (id, shape) in (0..).map(PointId).zip(shapes) {
         let windows: u64 = match rules.pairing {
-            // Both go through it at the same time.
             PairingChoice::Duet => 1,
             _ => plans.iter().map(|plan| plan.round(0, id, 0).len() as u64).sum(),
         };
         let passage = shape.passage().unwrap_or_default();
         needed += passage * windows * u64::from(rules.blocks_min);
         longest = longest.max(passage);
-        if let Some(present) = shape.never_deserted() {
-            return Err(ShapeError::NeverDeserted { present });
+        if let Some(present) = shape.endless_sessions() {
+            return Err(ShapeError::EndlessSessions { present });
         }
     }
     if needed > rules.budget {
@@ -287,12 +251,12 @@ pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result
 }
 
 impl Shape {
-    /// How many sessions think at any moment, where that is so many that windows would not end. Sessions that only
-    /// think are an M/G/∞ queue: with ρ of them on average its busy period lasts (e^ρ − 1)/λ (Takács 1962).
-    fn never_deserted(&self) -> Option<f64> {
+    /// The mean number of thinking sessions, where windows would not end. Sessions that only think are an
+    /// M/G/∞ queue: with a mean of ρ sessions its busy period lasts (e^ρ − 1)/λ (Takács 1962).
+    fn endless_sessions(&self) -> Option<f64> {
         let (_, rate) = (self.length?, self.arrival_rate()?);
         let present = rate * (self.mean_length() - 1.0) * self.think.mean().as_secs_f64();
-        (present.exp_m1() / rate > DESERTED_WITHIN).then_some(present)
+        (present.exp_m1() / rate > EMPTY_WITHIN_S).then_some(present)
     }
 }
 
@@ -322,7 +286,7 @@ mod tests {
 
     #[test]
     fn sessions_that_never_all_end_are_refused() {
-        let sessions = |load: &str| shape(&format!("model = \"partly-open\"\n{load}")).never_deserted();
+        let sessions = |load: &str| shape(&format!("model = \"partly-open\"\n{load}")).endless_sessions();
         assert_eq!(sessions("sessions = 50\nlength = 10"), None);
         assert_eq!(sessions("sessions = 50\nlength = 10\nthink = \"1ms\""), None);
         let present = sessions("sessions = 50\nlength = 10\nthink = \"100ms\"").expect("too many");

@@ -1,7 +1,8 @@
-//! Where the user's own programs come from: the revision that is checked out, the build, the folder.
+//! Where the user's programs come from: revisions that are checked out, builds, folders.
 //!
-//! Revisions are looked up before anything is made, so that a wrong name costs nothing. Worktrees last as long as the
-//! `ProgramSources` do. The user's own working tree is built in where the experiment says so, and never changed otherwise.
+//! Revisions are looked up before anything is made, so that a wrong name costs nothing. Worktrees last as
+//! long as the `ProgramSources`. The user's own working tree changes only by builds that the experiment asks
+//! for.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -22,58 +23,40 @@ use weighbridge_model::event::Event;
 use weighbridge_model::experiment::{Experiment, Program, Target, WORKING_TREE};
 use weighbridge_store::scrub::Secrets;
 
-use crate::of_variant::{OfVariant, of_variant};
 use crate::options::Options;
 use crate::prepare::registry::own_registry;
+use crate::with_variant::{WithVariant, with_variant};
 
-/// Why a program cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     #[error(transparent)]
-    Checkout(#[from] OfVariant<CheckoutError>),
-    #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), of(.revision))]
+    Checkout(#[from] WithVariant<CheckoutError>),
+    #[error("variant `{variant}` should run in `{}`, which is no folder{}; correct `folder`", folder.display(), at_revision(.revision))]
     NoFolder {
         variant: String,
         folder: PathBuf,
-        /// The revision that does not have it, where it is one of several.
+        /// The revision that lacks it.
         revision: Option<String>,
     },
     #[error("variant `{variant}`: its build (`{command}`) ended with {status}{}; the whole log: `{}`", excerpt(.output), log.display())]
-    Build {
-        variant: String,
-        command: String,
-        /// How it ended.
-        status: ExitStatus,
-        /// Its last lines.
-        output: Vec<String>,
-        /// All of its output.
-        log: PathBuf,
-    },
+    Build { variant: String, command: String, status: ExitStatus, output: Vec<String>, log: PathBuf },
     #[error("variant `{variant}`: its build (`{command}`) could not be run in `{}`: {source}", folder.display())]
-    NotRun {
-        variant: String,
-        command: String,
-        folder: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    NotRun { variant: String, command: String, folder: PathBuf, source: io::Error },
     #[error(transparent)]
     CleanupTracker(#[from] CleanupTrackerError),
     #[error("interrupted")]
     Interrupted,
 }
 
-fn of(revision: &Option<String>) -> String {
+fn at_revision(revision: &Option<String>) -> String {
     let told = |revision: &String| format!(" at `{revision}`: it does not have what stands there now");
     revision.as_ref().map(told).unwrap_or_default()
 }
 
-/// Where a program comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProgramSource {
     /// Where it is built and runs; `None` for the current folder.
     pub folder: Option<PathBuf>,
-    /// What was checked out.
     pub revision: Option<Revision>,
 }
 
@@ -81,36 +64,32 @@ pub(crate) struct ProgramSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Revision {
     commit: Commit,
-    /// Files that were not as committed; `None` for a worktree of ours, in which all are.
+    /// Files with uncommitted changes; `None` for a worktree of ours, which has none.
     changes: Option<usize>,
 }
 
 impl Revision {
-    /// The revision for `environment.json`.
     pub fn built(&self) -> BuiltRevision {
         BuiltRevision { commit: self.commit.hash().to_owned(), uncommitted_files: self.changes }
     }
 }
 
-/// The revisions that an experiment's programs ask for, by variant, each with the repository that has it.
+/// By variant, each with its repository.
 pub(crate) type Revisions = HashMap<String, (Repository, Revision)>;
 
-/// The sources of all programs of an experiment.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramSources {
     /// By the variant's name.
     by_variant: HashMap<String, ProgramSource>,
-    /// Takes the worktrees away when dropped.
+    /// Removes the worktrees when dropped.
     _checkouts: Option<Checkouts>,
-    /// Output of builds, each named after the variant's number.
+    /// Output of builds, each file named after the variant's number.
     logs: Option<TempDir>,
 }
 
 impl ProgramSources {
-    /// Checks out and builds what the experiment's programs ask for, and puts full hashes in the place of their
-    /// revisions.
-    ///
-    /// Errors: [`SourceError`]; nothing of it is left then but the log of a build that failed.
+    /// Checks out and builds what the experiment's programs ask for, and replaces their revisions by full
+    /// hashes. After an error only the log of a failed build is left.
     pub fn prepare(
         experiment: &mut Experiment,
         revisions: &Revisions,
@@ -138,12 +117,11 @@ impl ProgramSources {
         Ok(Self { by_variant, _checkouts: preparer.checkouts, logs: preparer.logs })
     }
 
-    /// Where a variant's program comes from; the current folder where nothing was asked for.
-    pub fn of_variant(&self, variant: &str) -> ProgramSource {
+    pub fn get(&self, variant: &str) -> ProgramSource {
         self.by_variant.get(variant).cloned().unwrap_or_default()
     }
 
-    /// Keeps the output of builds in the run's folder of logs, without secrets.
+    /// Copies the output of builds into the run's folder of logs, without secrets.
     pub fn keep_logs(&self, folder: &Path, secrets: &Secrets) -> io::Result<()> {
         let Some(logs) = &self.logs else { return Ok(()) };
         fs::create_dir_all(folder)?;
@@ -167,14 +145,13 @@ fn programs(experiment: &Experiment) -> impl Iterator<Item = (&str, &Program)> {
     })
 }
 
-/// The repository of the current folder, and the revisions that the experiment's programs ask for, by variant. Makes
-/// nothing.
+/// Looks up the revisions that programs ask for in the current folder's repository. Changes nothing.
 pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, SourceError> {
     let mut found = HashMap::new();
     let mut repository: Option<Repository> = None;
     for (name, program) in programs(experiment) {
         let Some(text) = &program.revision else { continue };
-        let failed = of_variant(name);
+        let failed = with_variant(name);
         let repository = match &repository {
             Some(known) => known.clone(),
             None => repository.insert(Repository::around(Path::new(".")).map_err(failed)?).clone(),
@@ -185,7 +162,6 @@ pub(crate) fn revisions(experiment: &Experiment) -> Result<Revisions, SourceErro
     Ok(found)
 }
 
-/// What a revision's name means now.
 fn revision(repository: &Repository, name: &str) -> Result<Revision, CheckoutError> {
     if WORKING_TREE.contains(&name) {
         return Ok(Revision { commit: repository.commit("HEAD")?, changes: Some(repository.changes()?) });
@@ -193,19 +169,18 @@ fn revision(repository: &Repository, name: &str) -> Result<Revision, CheckoutErr
     Ok(Revision { commit: repository.commit(name)?, changes: None })
 }
 
-/// A revision as a variant is called by: its name and the beginning of its hash, `main@1a2b3c4`.
+/// A revision under the name of its variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedRevision {
-    /// As it was asked for.
+    /// As the user wrote it.
     pub asked: String,
-    /// With the beginning of its hash.
+    /// With the beginning of its hash: `main@1a2b3c4`.
     pub name: String,
     pub hash: String,
-    /// Files that are not as committed; `None` where it is not the working tree.
+    /// Files with uncommitted changes; `None` where it is not the working tree.
     pub uncommitted_files: Option<usize>,
 }
 
-/// Looks revisions of the current folder's repository up.
 pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError> {
     let repository = Repository::around(Path::new("."))?;
     let look = |asked: &String| {
@@ -223,7 +198,7 @@ pub fn look_up(revisions: &[String]) -> Result<Vec<NamedRevision>, CheckoutError
     revisions.iter().map(look).collect()
 }
 
-/// Who answers for worktrees and builds; from the first of them on.
+/// The tracker of worktrees and builds, made when it is first needed.
 fn tracker(
     known: &mut Option<Arc<CleanupTracker>>,
     options: &Options,
@@ -238,14 +213,12 @@ fn tracker(
     Ok(Arc::clone(known.insert(Arc::new(CleanupTracker::new(Some(guardian), registry)))))
 }
 
-/// SourcePreparer sources one after another.
 struct SourcePreparer<'a> {
     options: &'a Options,
     say: &'a mut dyn FnMut(Event),
-    /// Of worktrees and of builds.
     tracker: Option<Arc<CleanupTracker>>,
     checkouts: Option<Checkouts>,
-    /// Folder and command of each build that was done.
+    /// Folder and command of each finished build.
     built: Vec<(PathBuf, String)>,
     logs: Option<TempDir>,
 }
@@ -288,7 +261,7 @@ impl SourcePreparer<'_> {
         repository: &Repository,
         commit: &Commit,
     ) -> Result<PathBuf, SourceError> {
-        let failed = of_variant(variant);
+        let failed = with_variant(variant);
         let checkouts = match &mut self.checkouts {
             Some(checkouts) => checkouts,
             None => {
@@ -299,7 +272,7 @@ impl SourcePreparer<'_> {
         };
         let control = &self.options.control;
         checkouts.folder(commit, &|| control.is_interrupted()).map_err(|source| match source {
-            CheckoutError::CalledOff(_) => SourceError::Interrupted,
+            CheckoutError::Cancelled(_) => SourceError::Interrupted,
             source => failed(source).into(),
         })
     }
@@ -336,14 +309,14 @@ impl SourcePreparer<'_> {
         let tracker = tracker(&mut self.tracker, self.options)?;
         let control = &self.options.control;
         match command::run_tracked(&tracker, shell, &|| control.is_interrupted()).map_err(not_run)? {
-            CommandOutcome::CalledOff => Err(SourceError::Interrupted),
+            CommandOutcome::Cancelled => Err(SourceError::Interrupted),
             CommandOutcome::Ended(status) if status.success() => {
                 self.built.push(done);
                 Ok(())
             }
             CommandOutcome::Ended(status) => {
                 let output = last_lines(&log, LINES_QUOTED);
-                // There is no run folder to keep it in, and somebody will want to read it.
+                // There is no run folder yet: leave the log where the error says it is.
                 let _ = self.logs.take().map(TempDir::keep);
                 let (variant, command) = (variant.to_owned(), command.to_owned());
                 Err(SourceError::Build { variant, command, status, output, log })

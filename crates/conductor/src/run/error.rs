@@ -15,27 +15,14 @@ use crate::block::client::ClientError;
 use crate::hooks::HookError;
 use crate::prepare::error::PrepareError;
 
-/// Why a run did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("interrupted; {}, go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
-    Interrupted {
-        /// The run folder.
-        folder: PathBuf,
-        /// Whole blocks kept.
-        blocks: usize,
-    },
+    Interrupted { folder: PathBuf, blocks: usize },
     #[error("interrupted before anything was measured")]
     InterruptedEarly,
     #[error("{cause}; {}, go on with `weigh run --resume {}`", kept(*.blocks), folder.display())]
-    Cut {
-        /// What went wrong.
-        cause: Box<RunError>,
-        /// The run folder.
-        folder: PathBuf,
-        /// Whole blocks kept.
-        blocks: usize,
-    },
+    Cut { cause: Box<RunError>, folder: PathBuf, blocks: usize },
     #[error(transparent)]
     Prepare(PrepareError),
     #[error(transparent)]
@@ -57,39 +44,22 @@ pub enum RunError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error("`{}` cannot be made: {source}; free space or change `--out`", path.display())]
-    Logs {
-        /// The folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    Logs { path: PathBuf, source: std::io::Error },
     #[error("the workload's files for services cannot be written to `{}`: {source}; free space or change `--out`", path.display())]
-    Data {
-        /// Their folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    Data { path: PathBuf, source: std::io::Error },
     #[error(
         "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or mend the service"
     )]
     Disturbed {
-        /// Blocks thrown away.
         void: u32,
-        /// Blocks that count.
         used: u32,
-        /// Why the last one was.
+        /// Why the last void block is void.
         reason: String,
     },
     #[error("{0}")]
     Hidden(String),
     #[error("run `{run}` cannot go on: {why}; start it anew")]
-    NotResumable {
-        /// The run folder.
-        run: String,
-        /// What differs.
-        why: String,
-    },
+    NotResumable { run: String, why: String },
 }
 
 impl From<PrepareError> for RunError {
@@ -102,7 +72,7 @@ impl From<PrepareError> for RunError {
 }
 
 impl RunError {
-    /// The error as it may be told.
+    /// The error with secrets hidden.
     pub(super) fn without(self, secrets: &Secrets) -> Self {
         if let Self::Interrupted { .. } | Self::InterruptedEarly = self {
             return self;

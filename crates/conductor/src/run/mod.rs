@@ -1,4 +1,4 @@
-//! A whole run: what was checked is prepared and then measured, block after block; or an interrupted run is gone on with.
+//! A whole run: a checked experiment is prepared and measured; or an interrupted run is resumed.
 
 mod error;
 pub(crate) mod question;
@@ -19,42 +19,37 @@ use weighbridge_store::{RunFolder, RunWriter};
 
 use crate::block::BlockError;
 use crate::clock::utc_now;
-use crate::of_variant::OfVariant;
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::prepare;
 use crate::run::run_loop::{RunFiles, measure};
 use crate::variant::VariantError;
+use crate::with_variant::WithVariant;
 
 pub use error::RunError;
 pub use resume::resume;
 pub use verify::verify;
 
-/// A finished run.
 #[derive(Debug)]
 pub struct Finished {
-    /// Verdicts.
     pub summary: Summary,
-    /// What charts draw.
     pub detail: Detail,
-    /// The host and its tools.
     pub environment: Environment,
     pub folder: RunFolder,
 }
 
-/// Carries out an experiment. `sink` sees every event as it happens.
-///
-/// Errors: [`RunError`]; whole blocks measured before it are in the run folder.
+/// Carries out an experiment. `sink` receives every event as it happens. After an error, the complete blocks
+/// are in the run folder.
 pub fn run(
     checked: Checked,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
     let secrets = checked.secrets.clone();
-    carried_out(checked, options, sink).map_err(|error| error.without(&secrets))
+    execute(checked, options, sink).map_err(|error| error.without(&secrets))
 }
 
-fn carried_out(
+fn execute(
     checked: Checked,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
@@ -62,7 +57,7 @@ fn carried_out(
     let mut prepared = prepare(checked, options, sink)?;
     let started = utc_now();
     let mut writer = RunWriter::create(&options.out, &prepared.experiment.title, started)?;
-    let mut facts = prepared.write_down(&writer, options)?;
+    let mut facts = prepared.write_files(&writer, options)?;
     let logs = writer.folder().path().join("logs");
     prepared
         .sources
@@ -71,8 +66,8 @@ fn carried_out(
     let measured = loop {
         let files = RunFiles { writer: &mut writer, started, facts };
         match measure(&prepared, options, files, Vec::new(), sink) {
-            // Before a block is kept nothing hangs on which variants there are.
-            Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer(OfVariant {
+            // Until a block is stored, variants may still be left out.
+            Err(RunError::Block(BlockError::RunningVariant(VariantError::Layer(WithVariant {
                 variant,
                 source,
             }))))
@@ -83,18 +78,18 @@ fn carried_out(
                 let timed = TimedEvent { at: Nanoseconds::ZERO, event };
                 sink(&timed);
                 writer.append_event(&timed)?;
-                facts = prepared.write_down(&writer, options)?;
+                facts = prepared.write_files(&writer, options)?;
             }
             other => break other,
         }
     };
-    // A layer that was put in halfway was not taken down by its variant.
+    // A partly installed layer was not removed with its variant, and its logs were not scrubbed.
     hide_in_logs(&logs, &prepared.secrets);
     measured
 }
 
-/// Hides secrets in logs, and in the configurations in folders beside them, that a run which ended before its time left as
-/// they were written. What cannot be written anew is not kept.
+/// Hides secrets in logs and layers' configurations that an aborted run left unscrubbed. A file that cannot
+/// be rewritten is removed.
 fn hide_in_logs(logs: &Path, secrets: &Secrets) {
     let Ok(entries) = std::fs::read_dir(logs) else { return };
     for entry in entries.flatten() {

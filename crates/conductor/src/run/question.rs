@@ -1,4 +1,4 @@
-//! From an experiment to what the judge is asked.
+//! Turns an experiment into the question for the judge.
 
 use weighbridge_judge as judge;
 use weighbridge_lab::host::cores::{CoreLayout, Sharing};
@@ -10,7 +10,6 @@ use weighbridge_model::sizes::SizeGuide;
 
 use crate::words::conditions;
 
-/// The judge's question about `experiment`, with the run's own facts.
 pub(crate) fn question(
     experiment: &Experiment,
     cores: Option<&CoreLayout>,
@@ -21,8 +20,8 @@ pub(crate) fn question(
     judge::Question::new(experiment, run, judged_cores(experiment, cores))
 }
 
-/// Services that we place are apart from the client unless there is one core; where a URL's server runs is its
-/// owner's business, and it is not called shared without evidence.
+/// Our services do not share the client's core unless there is only one. Where a URL's server runs is
+/// unknown, and it is not called shared without evidence.
 fn judged_cores(experiment: &Experiment, cores: Option<&CoreLayout>) -> judge::Cores {
     let ours = experiment.variants.iter().all(|variant| !matches!(variant.target, Target::Url(_)));
     match cores {
@@ -37,8 +36,8 @@ fn judged_cores(experiment: &Experiment, cores: Option<&CoreLayout>) -> judge::C
     }
 }
 
-/// Sizes at which something known of the host changes, from `environment.json`: its buffers and windows, then the sizes in
-/// which libraries and protocols cut what they send. Rising; empty where the environment does not tell.
+/// Sizes at which something known of the host changes: its buffers and windows, then the sizes into which
+/// libraries and protocols cut what they send. Ascending; empty where the environment has no host.
 pub(crate) fn guides(environment: &Environment) -> Vec<SizeGuide> {
     let Some(facts) = &environment.host else { return Vec::new() };
     let receive = facts.receive_buffer.map(|sizes| sizes.initial.get());

@@ -1,6 +1,4 @@
-//! What a run's summary says of its host's calibration, where there is one.
-//!
-//! A calibration that cannot be read is as good as none: no run fails for it.
+//! Quotes the host's calibration in a run's summary. An unreadable one counts as none: no run fails for it.
 
 use std::path::Path;
 
@@ -16,7 +14,6 @@ use weighbridge_store::Calibrations;
 use crate::clock::utc_now;
 use crate::prepare::environment::{IDLE_CORES, identity_of};
 
-/// The quote for a run of `title` with these trials, on the host of `facts`; `None` where that host has no calibration.
 pub(crate) fn quoted(
     folder: Option<&Path>,
     title: &str,
@@ -30,34 +27,30 @@ pub(crate) fn quoted(
     Some(quote(&calibration, headline, measured_time(trials), &host, now))
 }
 
-/// What is kept of this host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoredCalibration {
-    /// No calibration.
     Nothing,
     Newest {
         experiment: String,
-        /// When it began, RFC 3339 in UTC.
+        /// RFC 3339 in UTC.
         started: String,
         /// What has changed since, in words.
         changed: Vec<String>,
     },
-    /// None of the host as it is, and one of a host of the same name that differs.
+    /// There is none of the host as it is, but one of a host with the same name that differs.
     Before {
-        /// When it began.
         started: String,
         /// What differs, in words: the kernel, the processor …
         changed: Vec<String>,
     },
 }
 
-/// Looks for a calibration of this host. What cannot be read counts as not there.
 pub fn kept(folder: Option<&Path>) -> StoredCalibration {
     let Some(store) = folder.map(Calibrations::at) else { return StoredCalibration::Nothing };
     let host = identity(&facts::read(), None);
     let of_host = |key: &str| store.of_host(key).unwrap_or_default();
     if let Some(mut newest) = of_host(&host.key).into_iter().next() {
-        // By which build of this program it was made says little here.
+        // The build of this program that made it is irrelevant here.
         newest.host.passing.remove("weigh");
         newest.host.passing.remove(IDLE_CORES);
         let changed = changed(&newest.host, &host);

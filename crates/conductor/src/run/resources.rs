@@ -1,4 +1,4 @@
-//! What a run holds open from its first block to its last: the lab with its guardian and registry, and the generators.
+//! Resources of a run from its first block to its last: the lab with guardian and registry, the generators.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use weighbridge_model::pairing::PairingChoice;
 use weighbridge_workload::service_data;
 
 use crate::block::BlockContext;
-use crate::block::batch::{Batch, BatchRunner, rule_of_batch};
+use crate::block::batch::{Batch, BatchRunner, batch_rule};
 use crate::block::client::Clients;
 use crate::options::Options;
 use crate::prepare::Prepared;
@@ -24,34 +24,33 @@ use crate::variant::data::{DataFolder, FOLDER};
 use crate::variant::launcher::{Numbering, VariantLauncher};
 use crate::variant::memory_watch::MemoryWatch;
 
-/// The lab and the generators of a run.
 pub(super) struct RunResources {
     pub lab: Lab,
     clients: Clients,
-    /// The folder of what services and hooks print.
+    /// Folder of the output of services and hooks.
     pub logs: PathBuf,
-    /// What the workload made for services to read.
+    /// The workload's files for services.
     data: Option<DataFolder>,
 }
 
 impl RunResources {
-    /// Opens what `prepared` needs: a guardian and an entry in the registry only where programs of ours are started.
+    /// Guardian and registry entry are made only where programs of ours are started.
     pub fn open(name: &str, prepared: &Prepared, options: &Options, logs: &Path) -> Result<Self, RunError> {
         let (program, verb) = &options.guardian;
         let ours = prepared.launch_specs.iter().any(LaunchSpec::is_ours);
         let guardian = if ours { Some(Guardian::start(program, verb)?) } else { None };
-        // Runs in different folders may have the same name; processes that live at the same time have not.
+        // Runs in different folders may have the same name; live processes have different numbers.
         let name = format!("{name}-{}", std::process::id());
         let registry = match registry::default_base().filter(|_| ours) {
             Some(base) => Some(own_registry(&base, &name, guardian.as_ref().and_then(Guardian::identity))?),
             None => None,
         };
         let cut = &options.control.window;
-        let lab = Lab::new(&name, guardian, registry).called_off_by(cut.clone()).with_program(program);
+        let lab = Lab::new(&name, guardian, registry).cancelled_by(cut.clone()).with_program(program);
         let clients = match &prepared.placement {
             CorePlacement::Duet(lanes) => Clients::in_lanes(lanes, cut)?,
             CorePlacement::One(cores) => {
-                // A server of somebody else's may be bound to the core that would be ours.
+                // A server that we do not start may be bound to our client's core.
                 let theirs = prepared.foreign_addresses();
                 let core = if theirs.is_empty() { Some(cores.client()) } else { client_core(cores, &theirs) };
                 Clients::one(core, cores, cut.clone())?
@@ -62,7 +61,7 @@ impl RunResources {
         Ok(Self { lab, clients, logs: logs.to_owned(), data })
     }
 
-    /// The contexts of all batches; `watch` says who watches memory in the first block of a batch of so many.
+    /// `watch` gives the memory watch of a batch of this size.
     pub fn batch_runner<'b>(
         &'b self,
         prepared: &'b Prepared,
@@ -72,7 +71,7 @@ impl RunResources {
         watch: impl Fn(usize) -> Option<MemoryWatch>,
     ) -> BatchRunner<'b> {
         let experiment = &prepared.experiment;
-        let of_batch = rule_of_batch(rule, batches.len() as u32);
+        let of_batch = batch_rule(rule, batches.len() as u32);
         let context = |batch: &'b Batch| BlockContext {
             experiment: &batch.experiment,
             shapes: &prepared.shapes,
@@ -104,15 +103,13 @@ impl RunResources {
         }
     }
 
-    /// Stops the generators and whatever the lab still holds.
     pub fn close(self) -> Result<(), CleanupTrackerError> {
         drop(self.clients);
         self.lab.close().map(drop)
     }
 }
 
-/// Writes what the workload has for services, where one of the catalogue is started. A life of a service serves all
-/// points, so it is started with what the first has.
+/// One trial of a service covers all points, so it gets the workload files of the first.
 fn data_for_services(prepared: &Prepared, logs: &Path) -> Result<Option<DataFolder>, RunError> {
     if !prepared.launch_specs.iter().any(|spec| matches!(spec, LaunchSpec::Service { .. })) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! An interrupted run gone on with: only where nothing that its blocks hang on has changed.
+//! Resumes an interrupted run, provided that nothing on which its blocks depend has changed.
 
 use std::path::Path;
 
@@ -15,9 +15,6 @@ use crate::prepare::{environment, plan, prepare, secrets};
 use crate::run::run_loop::{RunFiles, measure};
 use crate::run::{Finished, RunError, hide_in_logs};
 
-/// Goes on with an interrupted run.
-///
-/// Errors: [`RunError::NotResumable`] where boot, host, a service or this program changed; otherwise as [`run`](super::run).
 pub fn resume(
     folder: &Path,
     options: &Options,
@@ -25,11 +22,11 @@ pub fn resume(
 ) -> Result<Finished, RunError> {
     let known = RunFolder::open(folder).ok().and_then(|folder| folder.experiment().ok());
     let known = known.and_then(|text| Experiment::parse("experiment.toml", &text).ok());
-    let secrets = known.map(|experiment| secrets::of_experiment(&experiment)).unwrap_or_default();
-    taken_up(folder, options, &secrets, sink).map_err(|error| error.without(&secrets))
+    let secrets = known.map(|experiment| secrets::experiment_secrets(&experiment)).unwrap_or_default();
+    resume_run(folder, options, &secrets, sink).map_err(|error| error.without(&secrets))
 }
 
-fn taken_up(
+fn resume_run(
     folder: &Path,
     options: &Options,
     secrets: &Secrets,
@@ -48,9 +45,9 @@ fn taken_up(
     let PlanFile::Measured(plan) = writer.folder().plan()? else {
         return Err(refused("it was imported, not measured".to_owned()));
     };
-    let options = begun_with(&plan, options);
+    let options = stored_options(&plan, options);
     let variants = experiment.variants.len();
-    let mut prepared = prepare(Checked::again(experiment, &options)?, &options, sink)?;
+    let mut prepared = prepare(Checked::for_resume(experiment, &options)?, &options, sink)?;
     prepared.division = plan.division.flatten();
     if prepared.experiment.variants.len() != variants {
         return Err(refused("a variant is not available any more".to_owned()));
@@ -67,8 +64,7 @@ fn taken_up(
     measure(&prepared, &options, RunFiles { writer: &mut writer, started, facts }, done, sink)
 }
 
-/// The options under which the run was begun.
-fn begun_with(plan: &RunPlan, options: &Options) -> Options {
+fn stored_options(plan: &RunPlan, options: &Options) -> Options {
     Options {
         quick: plan.quick,
         measured_budget: plan.measured_budget,

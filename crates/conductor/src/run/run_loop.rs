@@ -1,7 +1,6 @@
-//! A run under way: the lab and the generator open, blocks one after another until the judge says stop, and what is
-//! written down of them.
+//! The main loop of a run: measures block after block until the judge says stop, and records them.
 //!
-//! It decides nothing about figures, and never how long or how often: those are the judge's steps.
+//! It makes no decision about figures, or about the length or number of measurements.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -27,11 +26,11 @@ use crate::block::batch::{Batch, BatchRunner};
 use crate::block::times::BlockTimes;
 use crate::block::{BlockError, BlockResult, PriorDecisions};
 use crate::control::Control;
-use crate::hooks::{self, CallOff, HookContext};
+use crate::hooks::{self, CancelOn, HookContext};
 use crate::options::Options;
 use crate::prepare::Prepared;
 use crate::prepare::cores::client_core;
-use crate::prepare::foreseen::foreseen;
+use crate::prepare::forecast::over_budget;
 use crate::prepare::plan::first_block;
 use crate::prepare::registry::other_runs;
 use crate::run::question::{guides, question};
@@ -41,17 +40,15 @@ use crate::run::{Finished, RunError};
 use crate::variant::VariantError;
 use crate::variant::memory_watch::MemoryWatch;
 
-/// Most different warnings of a run.
+/// Most distinct warnings of a run.
 const WARNINGS_MOST: usize = 100;
 
-/// The files of a run, and what its environment file says.
 pub(crate) struct RunFiles<'a> {
     pub writer: &'a mut RunWriter,
     pub started: UtcTime,
     pub facts: Environment,
 }
 
-/// Blocks until the judge says stop, then the judgement.
 pub(crate) fn measure(
     prepared: &Prepared,
     options: &Options,
@@ -59,18 +56,18 @@ pub(crate) fn measure(
     done: Vec<TrialRecord>,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<Finished, RunError> {
-    prepared.make_room()?;
-    // Services are pinned when they start; everything of ours stays off their cores.
+    prepared.raise_limits()?;
+    // Services are pinned when they start; our own threads must stay off their cores.
     let _pinned = Pinned::current_thread(prepared.placement.own())?;
     let RunFiles { writer, started, facts } = files;
     let mut run_loop = RunLoop {
         prepared,
         options,
         batches: prepared.batches.clone(),
-        question: asked(prepared, &folder_name(writer.folder()), started, options.quick, &facts),
+        question: question_for(prepared, &folder_name(writer.folder()), started, options.quick, &facts),
         warned: BTreeSet::new(),
         void_before: judge::records::Records::new(&done).void.len() as u32,
-        times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::of).collect(),
+        times: done.chunk_by(|a, b| a.block == b.block).map(BlockTimes::from_trials).collect(),
         trials: done,
         began: monotonic_now(),
         writer,
@@ -90,8 +87,7 @@ pub(crate) fn measure(
     }
 }
 
-/// What the judge is asked about the run.
-fn asked(
+fn question_for(
     prepared: &Prepared,
     name: &str,
     started: UtcTime,
@@ -120,7 +116,7 @@ fn asked(
     question
 }
 
-/// An error that came of the user's wish to stop is that wish.
+/// After a request to stop, errors are taken for its consequence.
 fn interrupted_or(control: &Control, error: RunError) -> RunError {
     if control.is_interrupted() { RunError::Block(BlockError::Interrupted) } else { error }
 }
@@ -129,7 +125,7 @@ fn folder_name(folder: &RunFolder) -> String {
     folder.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The event with secrets hidden in what others say in it. Names are the user's own and stay.
+/// The event with secrets hidden in texts from outside. Names are the user's own and stay.
 fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
     match &mut event {
         Event::Warning { text: said }
@@ -140,16 +136,14 @@ fn without_secrets(mut event: Event, secrets: &Secrets) -> Event {
     event
 }
 
-/// A run under way.
 struct RunLoop<'a> {
     prepared: &'a Prepared,
     options: &'a Options,
     batches: Batches,
     question: judge::Question,
     trials: Vec<TrialRecord>,
-    /// Warnings that were told.
     warned: BTreeSet<String>,
-    /// Void blocks of before this process.
+    /// Void blocks from before this process resumed the run.
     void_before: u32,
     times: Vec<BlockTimes>,
     began: Timestamp,
@@ -158,10 +152,10 @@ struct RunLoop<'a> {
 }
 
 impl RunLoop<'_> {
-    fn say(&mut self, event: Event) -> Result<(), RunError> {
+    fn emit(&mut self, event: Event) -> Result<(), RunError> {
         let event = without_secrets(event, &self.prepared.secrets);
         if let Event::Warning { text } = &event {
-            // Told once; a server that thinks of another reason each time is not listened to for ever.
+            // Each warning is emitted once; the limit bounds a server that returns a new text each time.
             if self.warned.contains(text) || self.warned.len() == WARNINGS_MOST {
                 return Ok(());
             }
@@ -183,8 +177,8 @@ impl RunLoop<'_> {
             budget: plan.budget,
             headline: Some(plan.headline),
         };
-        // A folder that cannot be written shows with the first block, before anything is lost.
-        let _ = self.say(event);
+        // An unwritable folder will fail the first block, before anything is lost.
+        let _ = self.emit(event);
         if self.batches.count() > 1 {
             let reason = match self.batches.largest() {
                 largest if largest <= plan.together as usize => {
@@ -196,31 +190,29 @@ impl RunLoop<'_> {
                 }
                 _ => "as the run was planned".to_owned(),
             };
-            let _ = self.say_batches(reason);
+            let _ = self.emit_batches(reason);
         }
         if let Some(text) = self.prepared.idle.refused() {
-            let _ = self.say(Event::Warning { text });
+            let _ = self.emit(Event::Warning { text });
         }
-        self.tell_foreseen();
+        self.warn_over_budget();
     }
 
-    /// A budget that cannot be kept is told before anyone waits for its end.
-    fn tell_foreseen(&mut self) {
+    fn warn_over_budget(&mut self) {
         let Prepared { experiment, launch_specs, .. } = self.prepared;
         let place = |variant: &Variant| experiment.variants.iter().position(|own| own.name == variant.name);
         let period = |variant: &Variant| launch_specs.get(place(variant)?)?.period_of(variant);
-        if let Some(text) = foreseen(experiment, &self.batches, period) {
-            let _ = self.say(Event::Warning { text });
+        if let Some(text) = over_budget(experiment, &self.batches, period) {
+            let _ = self.emit(Event::Warning { text });
         }
     }
 
-    fn say_batches(&mut self, reason: String) -> Result<(), RunError> {
+    fn emit_batches(&mut self, reason: String) -> Result<(), RunError> {
         let name = |id: &VariantId| self.prepared.experiment.variants[id.index()].name.clone();
         let batches = self.batches.iter().map(|members| members.iter().map(name).collect()).collect();
-        self.say(Event::Batches { batches, reason })
+        self.emit(Event::Batches { batches, reason })
     }
 
-    /// Fewer at once, from the first block on.
     fn make_batches(&mut self, together: usize, reason: String) -> Result<(), RunError> {
         self.batches = Batches::even(self.prepared.experiment.variants.len(), together);
         let mut plan = self.writer.folder().plan()?;
@@ -229,13 +221,13 @@ impl RunLoop<'_> {
             plan.first_block = first_block(&self.prepared.experiment, &self.batches);
         }
         self.writer.write_plan(&plan)?;
-        self.say_batches(reason)
+        self.emit_batches(reason)
     }
 
     fn carry_out(&mut self) -> Result<(), RunError> {
         for other in other_runs() {
             let text = format!("run `{other}` is under way too: each disturbs the other's figures");
-            self.say(Event::Warning { text })?;
+            self.emit(Event::Warning { text })?;
         }
         let (prepared, control) = (self.prepared, &self.options.control);
         let resources =
@@ -244,25 +236,26 @@ impl RunLoop<'_> {
         if let Some(command) = &hooks.prepare {
             let tracker = Some(resources.lab.tracker());
             let context = HookContext { logs: &resources.logs, secrets: &prepared.secrets, tracker };
-            hooks::run("prepare", command, context, CallOff::On(control))
+            hooks::run("prepare", command, context, CancelOn::Request(control))
                 .map_err(|error| interrupted_or(control, error.into()))?;
         }
         let mut blocks = self.question.blocks;
         if let Some(Division { blocks: advised, run }) = prepared.division.clone() {
             blocks.min = advised;
-            self.say(Event::Divided { blocks: advised, run })?;
+            self.emit(Event::Divided { blocks: advised, run })?;
         }
         let measured = self.options.measured_budget;
         let budget = if measured { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
-        let outcome = self.in_batches(&resources, BlockRule { blocks, until: plan.until, budget });
+        let outcome = self.measure_blocks(&resources, BlockRule { blocks, until: plan.until, budget });
         match (outcome, resources.close()) {
-            (Ok(()), Err(error)) => self.say(Event::Warning { text: error.to_string() }),
+            (Ok(()), Err(error)) => self.emit(Event::Warning { text: error.to_string() }),
             (outcome, _) => outcome,
         }
     }
 
-    /// All blocks; where the first shows that memory holds fewer variants at once, it is begun again in smaller batches.
-    fn in_batches(&mut self, resources: &RunResources, rule: BlockRule) -> Result<(), RunError> {
+    /// Where the first block shows that memory holds fewer variants at once, it starts again in smaller
+    /// batches.
+    fn measure_blocks(&mut self, resources: &RunResources, rule: BlockRule) -> Result<(), RunError> {
         let (prepared, options) = (self.prepared, self.options);
         loop {
             let batches = Batch::all(&prepared.experiment, &prepared.launch_specs, &self.batches);
@@ -270,7 +263,7 @@ impl RunLoop<'_> {
             let runner = resources.batch_runner(prepared, &batches, options, rule, |size| {
                 fresh.then(|| MemoryWatch::new(size))
             });
-            match self.blocks(&runner) {
+            match self.run_blocks(&runner) {
                 Err(RunError::Block(BlockError::RunningVariant(
                     crowded @ VariantError::Crowded { together, .. },
                 ))) => {
@@ -281,11 +274,11 @@ impl RunLoop<'_> {
         }
     }
 
-    fn blocks(&mut self, runner: &BatchRunner<'_>) -> Result<(), RunError> {
+    fn run_blocks(&mut self, runner: &BatchRunner<'_>) -> Result<(), RunError> {
         loop {
             let logs = self.log_ratios();
             let (used, void, reason) = self.counts();
-            // What disturbed the run before it was gone on with may be over: blocks of then do not end it now.
+            // The disturbance may be over: void blocks from before the run was resumed do not end it.
             let void = void - self.void_before;
             let history = self.history(used, void, &logs);
             let of = match runner.rule.next(&history) {
@@ -297,12 +290,12 @@ impl RunLoop<'_> {
                 return Err(RunError::Block(BlockError::Interrupted));
             }
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
-            self.say(Event::BlockStarted { block: number, of })?;
+            self.emit(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
             let (pairings, windows) = self.prior();
             let prior = PriorDecisions { pairings: &pairings, windows: &windows };
             let result = runner.block(number, &history, prior, &mut |event| {
-                trouble = self.say(event).err().or(trouble.take());
+                trouble = self.emit(event).err().or(trouble.take());
             });
             let result = result.map_err(RunError::Block)?;
             if let Some(error) = trouble {
@@ -312,22 +305,21 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Stores a block and says what became of it.
     fn keep(&mut self, number: u32, of: u32, result: BlockResult) -> Result<(), RunError> {
         self.times.push(result.times);
         if result.trials.is_empty() {
-            // Stopped before it had begun: there is nothing to keep, and its number is free.
+            // It was stopped before it began: there is nothing to store, and its number is free.
             let reason = "the run was stopped in the middle of it".to_owned();
-            return self.say(Event::BlockVoid { block: number, reason });
+            return self.emit(Event::BlockVoid { block: number, reason });
         }
         self.writer.write_block(&self.participants(), &result.trials)?;
         let void = self.counts().1;
         self.trials.extend(result.trials);
         match self.counts() {
-            (_, now, reason) if now > void => self.say(Event::BlockVoid { block: number, reason }),
+            (_, now, reason) if now > void => self.emit(Event::BlockVoid { block: number, reason }),
             _ => {
                 let interim = self.interim();
-                self.say(Event::BlockEnded { block: number, interim, of })
+                self.emit(Event::BlockEnded { block: number, interim, of })
             }
         }
     }
@@ -344,7 +336,7 @@ impl RunLoop<'_> {
             .collect()
     }
 
-    /// Blocks that count, blocks that do not, and why the last of these does not.
+    /// How many blocks count, how many are void, and why the last of these is.
     fn counts(&self) -> (u32, u32, String) {
         let gathered = judge::records::Records::new(&self.trials);
         let reason = gathered.void.last().map(|(_, reason)| reason.clone()).unwrap_or_default();
@@ -363,8 +355,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// How the blocks that count put the variants side by side, point by point, and the length of windows that the first
-    /// of them chose; nothing where there are none.
+    /// Pairing and window length of each point in the blocks that count; empty where there are none.
     fn prior(&self) -> (Vec<Pairing>, Vec<Option<Nanoseconds>>) {
         let gathered = judge::records::Records::new(&self.trials);
         match gathered.used.is_empty() {
@@ -405,24 +396,24 @@ impl RunLoop<'_> {
         self.writer.folder().path().join("logs")
     }
 
-    /// Runs the hook that puts in order what the others left, however the run ended.
+    /// Runs the cleanup hook, however the run ended.
     fn clean_up(&mut self) {
         let Some(command) = &self.prepared.experiment.hooks.cleanup else { return };
         let context = HookContext { logs: &self.logs(), secrets: &self.prepared.secrets, tracker: None };
-        if let Err(error) = hooks::run("cleanup", command, context, CallOff::Never) {
-            // Should the folder not be writable, the terminal still shows it.
-            let _ = self.say(Event::Warning { text: error.to_string() });
+        if let Err(error) = hooks::run("cleanup", command, context, CancelOn::Never) {
+            // If the folder is not writable, the terminal still shows the warning.
+            let _ = self.emit(Event::Warning { text: error.to_string() });
         }
     }
 
-    /// The error as the user meets it: with the blocks that are kept and how to go on. The log of events keeps it too;
-    /// the terminal shows it as the command's own error.
+    /// The error with the number of stored blocks and how to resume. The terminal shows it as the command's
+    /// error.
     fn failed(&mut self, error: RunError) -> RunError {
         let event = Event::Warning { text: self.prepared.secrets.hide(&error.to_string()).into_owned() };
         let _ = self.writer.append_event(&TimedEvent { at: monotonic_now().since(self.began), event });
         let blocks = self.counts().0 as usize;
         if blocks == 0 || matches!(error, RunError::Write(_)) {
-            // A failed write says by itself how to go on.
+            // The error of a failed write already says how to resume.
             return error;
         }
         RunError::Cut { cause: error.into(), folder: self.writer.folder().path().to_owned(), blocks }
@@ -432,8 +423,8 @@ impl RunLoop<'_> {
         let blocks = self.counts().0 as usize;
         let folder = self.writer.folder().path().to_owned();
         let event = Event::Interrupted { folder: folder.display().to_string(), blocks: blocks as u32 };
-        // The error says the same, should the folder not be writable.
-        let _ = self.say(event);
+        // If the folder is not writable, the error says the same.
+        let _ = self.emit(event);
         RunError::Interrupted { folder, blocks }
     }
 
@@ -450,7 +441,7 @@ impl RunLoop<'_> {
         self.writer.write_summary(&summary)?;
         self.writer.write_detail(&detail)?;
         let folder = self.writer.folder().path().display().to_string();
-        self.say(Event::RunEnded { folder })?;
+        self.emit(Event::RunEnded { folder })?;
         Ok((summary, detail))
     }
 }

@@ -1,4 +1,4 @@
-//! Every variant started once, asked everything, and the answers compared; nothing is measured.
+//! Starts every variant once and compares their answers; nothing is measured.
 
 use weighbridge_judge as judge;
 use weighbridge_judge::steer::{BlockRule, Budget};
@@ -8,7 +8,6 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::block::BlockError;
 use crate::block::batch::Batch;
-use crate::of_variant::OfVariant;
 use crate::options::Options;
 use crate::prepare::checked::Checked;
 use crate::prepare::idle::IdleCores;
@@ -16,27 +15,28 @@ use crate::prepare::prepare;
 use crate::run::RunError;
 use crate::run::resources::RunResources;
 use crate::variant::VariantError;
+use crate::with_variant::WithVariant;
 
-/// Starts every variant once, asks everything and compares the answers. Returns the number of requests compared.
+/// Returns how many requests were compared.
 pub fn verify(
     checked: Checked,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<usize, RunError> {
     let secrets = checked.secrets.clone();
-    verified(checked, options, sink).map_err(|error| error.without(&secrets))
+    verify_run(checked, options, sink).map_err(|error| error.without(&secrets))
 }
 
-fn verified(
+fn verify_run(
     checked: Checked,
     options: &Options,
     sink: &mut dyn FnMut(&TimedEvent),
 ) -> Result<usize, RunError> {
     let mut prepared = prepare(checked, options, sink)?;
-    prepared.make_room()?;
+    prepared.raise_limits()?;
     let logs = std::env::temp_dir().join(format!("weigh-verify-{}", std::process::id()));
-    // Nothing is measured, so idle cores wait as they like.
-    prepared.idle = IdleCores::asking(Idle::Host, Vec::new());
+    // Nothing is measured, so idle cores need no particular state.
+    prepared.idle = IdleCores::for_load(Idle::Host, Vec::new());
     let rule = BlockRule {
         blocks: judge::Blocks { min: 1, max: 1 },
         until: None,
@@ -46,7 +46,7 @@ fn verified(
     let outcome = loop {
         let batches = Batch::all(&prepared.experiment, &prepared.launch_specs, &prepared.batches);
         match resources.batch_runner(&prepared, &batches, options, rule, |_| None).verify() {
-            Err(BlockError::RunningVariant(VariantError::Layer(OfVariant { variant, source }))) => {
+            Err(BlockError::RunningVariant(VariantError::Layer(WithVariant { variant, source }))) => {
                 let event =
                     prepared.leave_out(&variant, &format!("its layers could not be put in: {source}"))?;
                 sink(&TimedEvent { at: Nanoseconds::ZERO, event });

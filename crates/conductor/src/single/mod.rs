@@ -21,7 +21,7 @@ use weighbridge_model::record::{Handshakes, Tallies, WindowEnd, WindowFigures};
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::block::client::settings;
-use crate::block::start::Start;
+use crate::block::common_start::CommonStart;
 use crate::control::{Control, ControlRequest};
 use crate::failures::{self, FailureText};
 use crate::prepare::connections;
@@ -34,84 +34,68 @@ use crate::tls::{self, TlsError, scheme};
 pub use watch::Seen;
 use watch::{ThreadProgress, Watcher};
 
-/// What is wrong where servers leave the client no core.
+/// The problem where servers leave the client no core.
 const SHARING: &str = "client and server share a core";
 
-/// The same of a client that leaves them nothing while it waits.
 const SHARING_AWAKE: &str =
     "the generator waits awake on a core that is not its own; leave `--wait` out, or use fewer threads";
 
-/// Threads that share a flow begin it this long after the last of them is ready.
+/// Threads that share a flow begin this long after the last of them is ready.
 const HEAD_START: Nanoseconds = Nanoseconds::from_millis(2);
 
-/// The only variant.
 const VARIANT: VariantId = VariantId(0);
 
-/// What to do.
 #[derive(Debug, Clone)]
 pub struct LoadJob {
-    /// The server.
     pub url: Url,
-    /// How its connections are secured; `None` for plain text.
+    /// `None` for plain text.
     pub tls: Option<TlsSpec>,
-    /// Where to connect instead of the URL's host and port.
+    /// Host and port to connect to in place of the URL's.
     pub connect_to: Option<(String, u16)>,
-    /// The Unix socket that leads to the server, instead of a host and port.
     pub unix: Option<PathBuf>,
-    /// What is spoken there.
     pub protocol: Protocol,
-    /// What to ask.
     pub workload: WorkloadSpec,
-    /// How to ask; its warm-up is time of load before measuring.
+    /// Its warm-up is time of load before measuring.
     pub load: LoadSpec,
-    /// The same, ready to be cut into windows.
+    /// The same load, ready to be cut into windows.
     pub shape: Shape,
-    /// When to stop.
     pub stop: Stop,
-    /// Threads, each with its share of connections, rate and count.
+    /// Each has its share of connections, rate and count.
     pub threads: u32,
-    /// How each of them waits for replies and arrivals.
+    /// How each thread waits for replies and arrivals.
     pub waiting: Waiting,
-    /// How idle cores wait.
     pub idle: Idle,
     /// Seed of the request stream and the arrivals.
     pub seed: u64,
-    /// What the user asks meanwhile.
     pub control: Control,
 }
 
-/// What was measured.
 #[derive(Debug)]
 pub struct SingleRecord {
-    /// One window for each thread.
     pub windows: Vec<WindowFigures>,
-    /// All threads' histograms, merged.
+    /// Merged from all threads.
     pub tallies: Tallies,
-    /// What kept a thread from going on.
+    /// What made a thread give up.
     pub trouble: Option<Trouble>,
-    /// Whether client and server have to share a core.
+    /// The problem where client and server share a core.
     pub sharing: Option<String>,
-    /// How idle cores waited.
     pub idle: IdleWait,
     pub ending: Ending,
-    /// What the server said of failed requests, the most frequent first.
+    /// Texts of failed requests, the most frequent first.
     pub failures: Vec<FailureText>,
-    /// Failures with other words than those.
+    /// Failures with other texts than those.
     pub failures_unlisted: u64,
-    /// How often it was begun anew because this process was stopped in the middle.
+    /// How often the load started again because this process was suspended.
     pub restarts: u32,
 }
 
-/// How the load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself.
     Complete,
-    /// The user asked to stop; the figures are of what was answered until then.
+    /// The user asked to stop; the figures cover what was answered until then.
     Interrupted,
 }
 
-/// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum SingleError {
     #[error(transparent)]
@@ -133,22 +117,14 @@ pub enum SingleError {
     #[error(
         "{threads} threads need at least as many connections, not {connections}; give more connections or fewer threads"
     )]
-    Threads {
-        /// Threads asked for.
-        threads: u32,
-        /// Connections asked for.
-        connections: u32,
-    },
+    Threads { threads: u32, connections: u32 },
 }
 
-/// Puts the load on the server. `watch` is told a few times a second what all threads saw together; it is called on the
-/// calling thread, which is kept off the generator's cores as long as there are others. Without it nothing is counted for
-/// it.
+/// Applies the load to the server. `watch` receives a few times a second what all threads have seen. It runs
+/// on the calling thread, which stays off the generator's cores if there are others.
 ///
-/// Where this process is stopped in the middle (Ctrl-Z), nothing of it counts and it begins anew once continued: a load
-/// that stood still is not the load that was asked for.
-///
-/// Errors: [`SingleError`] where nothing could be measured; failed requests are figures.
+/// Where this process is suspended (Ctrl-Z), the attempt is discarded and starts again once continued: a load
+/// with a pause is not the load that was asked for. Failed requests are figures, not errors.
 pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<SingleRecord, SingleError> {
     let (threads, connections) = (job.threads, job.load.connections);
     if threads > connections {
@@ -159,12 +135,12 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
         (target.host, target.port) = (host, port);
     }
     let addresses = endpoints(&target, job.unix.as_deref())?;
-    connections::make_for_threads(&addresses, connections, threads)?;
+    connections::ensure_for_threads(&addresses, connections, threads)?;
     let layout = CoreLayout::detect().ok();
     let cores = layout.as_ref().map(|layout| client_cores(layout, &addresses, threads as usize));
     let sharing = cores.as_ref().and_then(|cores| sharing(cores, threads, job.waiting)).map(str::to_owned);
     let cores = cores.unwrap_or_default();
-    let aside = layout.as_ref().and_then(|layout| watch::core_beside(layout, &cores));
+    let spare = layout.as_ref().and_then(|layout| watch::spare_core(layout, &cores));
     let address = Address {
         authority: job.url.authority(),
         base: job.url.path.clone(),
@@ -173,19 +149,19 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
     let environment = |name: &str| std::env::var(name).ok();
     let workload = Workload::new(&job.workload, &job.load, job.protocol, &address, &environment)?;
     let tls = job.tls.as_ref().map(|spec| tls::client(spec, &job.url.host, None)).transpose()?;
-    let idle = IdleCores::asking(job.idle, Vec::new());
+    let idle = IdleCores::for_load(job.idle, Vec::new());
     let mut restarts = 0;
     loop {
-        // Dropped at the end of each attempt, when it stands still if that was asked.
+        // When dropped at the end of an attempt, it suspends this process if that was requested.
         let _engaged = job.control.engage();
-        idle.ask(job.idle);
-        let watcher = watch.as_deref_mut().map(|tell| Watcher { tell, aside });
+        idle.set(job.idle);
+        let watcher = watch.as_deref_mut().map(|report| Watcher { report, core: spare });
         let context = ThreadContext { workload: &workload, tls: tls.as_ref() };
         let shares = attempt(job, &cores, &addresses, context, watcher);
-        // Cores may sleep where we stand still.
-        idle.ask(Idle::Host);
-        let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(Shared::is_cut));
-        match job.control.ask() {
+        // Idle cores may sleep while this process is suspended.
+        idle.set(Idle::Host);
+        let cut = shares.as_ref().map_or(true, |shares| shares.iter().any(ThreadResult::is_cut));
+        match job.control.request() {
             ControlRequest::Suspend if cut => {
                 restarts += 1;
                 continue;
@@ -212,40 +188,37 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
             record.trouble = record.trouble.or(share.trouble);
             said.merge(&share.failures);
         }
-        record.failures = failures::shown(&said, &secrets::of_workload(&job.workload, &environment));
+        record.failures = failures::shown(&said, &secrets::workload_secrets(&job.workload, &environment));
         record.failures_unlisted = said.unlisted();
         return Ok(record);
     }
 }
 
-/// What is wrong with these cores for so many threads; `None` for nothing.
 fn sharing(cores: &[CoreId], threads: u32, waiting: Waiting) -> Option<&'static str> {
     match (cores.is_empty(), threads, waiting) {
         (true, _, Waiting::Awake) => Some(SHARING_AWAKE),
         (true, 1, _) => Some(SHARING),
-        // Of several threads for which there are too few cores nothing is said: they are the scheduler's to place.
+        // Several threads without enough cores are left to the scheduler without a warning.
         _ => None,
     }
 }
 
-/// What every thread needs besides its share.
 #[derive(Debug, Clone, Copy)]
 struct ThreadContext<'a> {
     workload: &'a Workload,
     tls: Option<&'a TlsClient>,
 }
 
-/// One window on every thread.
 fn attempt(
     job: &LoadJob,
     cores: &[CoreId],
     addresses: &[Endpoint],
     context: ThreadContext<'_>,
     watcher: Option<Watcher<'_>>,
-) -> Result<Vec<Shared>, SingleError> {
+) -> Result<Vec<ThreadResult>, SingleError> {
     let watched = watcher.is_some();
     let progress: Vec<ThreadProgress> = (0..job.threads).map(|_| ThreadProgress::new(watched)).collect();
-    let start = Start::of(job.threads as usize, HEAD_START);
+    let start = CommonStart::new(job.threads as usize, HEAD_START);
     let own = std::thread::current();
     std::thread::scope(|scope| {
         let spawn = |thread: u32| {
@@ -262,34 +235,30 @@ fn attempt(
         if let Some(watcher) = watcher {
             watcher.watch(&progress, &|| handles.iter().all(std::thread::ScopedJoinHandle::is_finished));
         }
-        // All are waited for, so that nobody sends any more when the first error is told.
+        // Wait for all, so that no thread still sends when the first error is returned.
         let results: Vec<_> =
             handles.into_iter().map(|handle| handle.join().expect("the generator does not panic")).collect();
         results.into_iter().collect()
     })
 }
 
-/// One thread's share of the load.
 struct ThreadShare<'a> {
     job: &'a LoadJob,
     thread: u32,
-    /// The common beginning of all threads, so that their parts of a flow fit together.
-    start: &'a Start,
-    /// Where it shows what it sees.
+    /// The common start of all threads, so that their parts of a flow fit together.
+    start: &'a CommonStart,
     progress: &'a ThreadProgress,
 }
 
-/// What one thread measured.
 #[derive(Debug)]
-struct Shared {
+struct ThreadResult {
     figures: WindowFigures,
     tallies: Tallies,
     trouble: Option<Trouble>,
     failures: Failures,
 }
 
-impl Shared {
-    /// Whether the user's wish cut it short.
+impl ThreadResult {
     fn is_cut(&self) -> bool {
         self.figures.end == WindowEnd::Aborted && self.trouble.is_none()
     }
@@ -301,12 +270,12 @@ impl ThreadShare<'_> {
         core: Option<CoreId>,
         addresses: Vec<Endpoint>,
         context: ThreadContext<'_>,
-    ) -> Result<Shared, SingleError> {
+    ) -> Result<ThreadResult, SingleError> {
         weighbridge_load::own_files();
-        // A thread that cannot be pinned still measures; the self-check sees what that does.
+        // A thread that cannot be pinned still measures; the self-check detects the effect.
         let _ = core.map(pin_current_thread);
         let prepared = self.prepare(addresses, context);
-        // Alone it starts at once.
+        // A single thread starts at once.
         let origin = (self.job.threads > 1).then(|| self.start.meet());
         let (mut generator, handshakes) = prepared?;
         let stop = match self.job.stop {
@@ -322,10 +291,10 @@ impl ThreadShare<'_> {
             report.figures.ended = monotonic_now();
         }
         let generator::WindowReport { figures, trouble, failures, .. } = report;
-        Ok(Shared { figures, tallies, trouble, failures })
+        Ok(ThreadResult { figures, tallies, trouble, failures })
     }
 
-    /// A generator with its connections open and the server warm, and the handshakes of those connections.
+    /// Opens the connections and warms the server up. Returns the handshakes too.
     fn prepare(
         &self,
         addresses: Vec<Endpoint>,
@@ -356,18 +325,17 @@ impl ThreadShare<'_> {
         let part = Part { index: self.thread, of: self.job.threads };
         let slice = Slice { offset: Nanoseconds::ZERO, part, origin };
         let load = self.job.shape.window(stop, end, slice);
-        // SplitMix64's increment keeps the threads' streams apart.
+        // Each thread reads streams of its own.
         let substream = self.job.seed.wrapping_add((u64::from(self.thread) * 2 + stream) << 32);
         WindowSpec { substream, load, recording: Recording::Batched }
     }
 
-    /// This thread's part of `whole`.
     fn part(&self, whole: u64) -> u64 {
         part(whole, self.thread, self.job.threads)
     }
 }
 
-/// A thread's part of `whole`; the first threads take what does not divide.
+/// A thread's part of `whole`; the first threads take the remainder.
 fn part(whole: u64, thread: u32, threads: u32) -> u64 {
     let threads = u64::from(threads);
     whole / threads + u64::from(u64::from(thread) < whole % threads)

@@ -1,8 +1,7 @@
-//! What may be watched of a load while it runs: each thread leaves what it sees in a place of its own, and the thread that
-//! waits for them collects it now and then.
+//! Progress of a load while it runs: each thread stores it in a slot of its own, and the waiting thread
+//! collects the slots.
 //!
-//! Whoever watches never holds a generator up: places are taken without waiting, and the watching thread keeps off the
-//! generator's cores.
+//! Watching never delays a generator: it skips a locked slot, and the watching thread stays off its cores.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,80 +10,71 @@ use weighbridge_lab::host::cores::{CoreId, CoreLayout, Pinned};
 use weighbridge_load::generator::Progress;
 use weighbridge_load::live::{LiveCounts, LiveTimes};
 
-/// Time between two looks.
-const LOOK: Duration = Duration::from_millis(250);
+const INTERVAL: Duration = Duration::from_millis(250);
 
-/// What all threads saw so far.
+/// The sum over all threads so far.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The sum over threads.
     pub progress: Progress,
     /// Response times of good replies.
     pub times: LiveCounts,
 }
 
-/// What one thread shows of its window.
 #[derive(Debug)]
 pub(super) struct ThreadProgress {
     latest: Mutex<Option<Progress>>,
-    /// Absent where nobody watches.
+    /// `None` where nobody watches.
     times: Option<Arc<LiveTimes>>,
 }
 
 impl ThreadProgress {
-    /// Empty.
     pub fn new(watched: bool) -> Self {
         Self { latest: Mutex::default(), times: watched.then(Arc::default) }
     }
 
-    /// Where the generator counts times.
     pub fn times(&self) -> Option<Arc<LiveTimes>> {
         self.times.clone()
     }
 
-    /// Whether anybody looks.
     pub fn is_watched(&self) -> bool {
         self.times.is_some()
     }
 
-    /// Leaves what the generator sees; nothing where somebody looks at this very moment.
+    /// Stores the generator's progress, unless the slot is being read at this moment.
     pub fn show(&self, progress: Progress) {
         if let Ok(mut latest) = self.latest.try_lock() {
             *latest = Some(progress);
         }
     }
 
-    fn look(&self) -> Option<Progress> {
+    fn latest(&self) -> Option<Progress> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Who looks.
 pub(super) struct Watcher<'a> {
-    /// Is told what was seen.
-    pub tell: &'a mut dyn FnMut(&Seen),
-    /// The core to look from.
-    pub aside: Option<CoreId>,
+    pub report: &'a mut dyn FnMut(&Seen),
+    /// The core to watch from.
+    pub core: Option<CoreId>,
 }
 
 impl Watcher<'_> {
-    /// Looks until all threads are over. They were started before, or they would inherit this thread's core.
-    pub fn watch(self, threads: &[ThreadProgress], over: &dyn Fn() -> bool) {
-        // Where it cannot be pinned the scheduler places it.
-        let _pinned = self.aside.and_then(|core| Pinned::current_thread(core).ok());
-        while !over() {
-            std::thread::park_timeout(LOOK);
-            if let Some(progress) = threads.iter().filter_map(ThreadProgress::look).reduce(add) {
+    /// The threads were started before, or they would inherit this thread's core.
+    pub fn watch(self, threads: &[ThreadProgress], is_over: &dyn Fn() -> bool) {
+        // If pinning fails, the scheduler places the thread.
+        let _pinned = self.core.and_then(|core| Pinned::current_thread(core).ok());
+        while !is_over() {
+            std::thread::park_timeout(INTERVAL);
+            if let Some(progress) = threads.iter().filter_map(ThreadProgress::latest).reduce(add) {
                 let mut times = LiveCounts::default();
                 threads.iter().flat_map(|thread| &thread.times).for_each(|live| times.merge(&live.counts()));
-                (self.tell)(&Seen { progress, times });
+                (self.report)(&Seen { progress, times });
             }
         }
     }
 }
 
-/// A core that is none of the generator's.
-pub(super) fn core_beside(layout: &CoreLayout, taken: &[CoreId]) -> Option<CoreId> {
+pub(super) fn spare_core(layout: &CoreLayout, taken: &[CoreId]) -> Option<CoreId> {
     let mut all = layout.service().iter().copied().chain([layout.client()]);
     all.find(|core| !taken.contains(core))
 }
@@ -109,8 +99,8 @@ mod tests {
     fn the_watcher_keeps_off_the_generators_cores() {
         let core = CoreId::new;
         let layout = CoreLayout::from_allowed(&[core(0), core(1), core(2)]).expect("cores");
-        assert_eq!(core_beside(&layout, &[core(2)]), Some(core(0)));
-        assert_eq!(core_beside(&layout, &[core(0)]), Some(core(1)));
-        assert_eq!(core_beside(&layout, &[core(0), core(1), core(2)]), None);
+        assert_eq!(spare_core(&layout, &[core(2)]), Some(core(0)));
+        assert_eq!(spare_core(&layout, &[core(0)]), Some(core(1)));
+        assert_eq!(spare_core(&layout, &[core(0), core(1), core(2)]), None);
     }
 }

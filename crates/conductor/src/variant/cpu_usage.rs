@@ -1,4 +1,4 @@
-//! CPU time by role over one span of a block: the machine's, this program's, the variants'.
+//! CPU time by role during one span of a block: the machine's, this program's, the variants'.
 
 use weighbridge_lab::host::machine::MachineWatch;
 use weighbridge_model::machine::MachineCpu;
@@ -6,7 +6,7 @@ use weighbridge_model::quantity::Nanoseconds;
 
 use crate::variant::running::RunningVariant;
 
-/// From when all variants are started until before they are stopped.
+/// The span from the last start of a variant to the first stop.
 #[derive(Debug)]
 pub(crate) struct CpuUsageSpan {
     watch: MachineWatch,
@@ -14,12 +14,11 @@ pub(crate) struct CpuUsageSpan {
 }
 
 impl CpuUsageSpan {
-    /// Begins now; `None` where the machine does not tell.
+    /// `None` where the machine does not report its CPU time.
     pub fn begin(variants: &mut [RunningVariant]) -> Option<Self> {
         Some(Self { service: service(variants), watch: MachineWatch::start()? })
     }
 
-    /// Ends now.
     pub fn end(&self, variants: &mut [RunningVariant]) -> Option<MachineCpu> {
         let used = self.watch.end()?;
         Some(MachineCpu {
@@ -32,7 +31,6 @@ impl CpuUsageSpan {
     }
 }
 
-/// The clocks of all variants that were started here.
 fn service(variants: &mut [RunningVariant]) -> Nanoseconds {
     variants.iter_mut().filter_map(RunningVariant::process_cpu).sum()
 }

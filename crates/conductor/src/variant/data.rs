@@ -1,6 +1,5 @@
-//! The folder of what the workload made for services to read: the contract's variable `DATA`.
-//!
-//! It is written once, before the first block, and stays beside the logs. What the files hold only the workload knows.
+//! The folder of the workload's files for services: the contract's variable `DATA`. It is written once,
+//! before the first block, and stays beside the logs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,24 +8,21 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_workload::DataFile;
 
-/// The variable that names the folder.
 const VARIABLE: &str = "DATA";
 
-/// Its name in the folder of the logs.
+/// Beside the logs.
 pub(crate) const FOLDER: &str = "data";
 
-/// A folder with the workload's files.
 #[derive(Debug)]
 pub(crate) struct DataFolder(PathBuf);
 
 impl DataFolder {
-    /// Writes the files, which nobody may change; `None` where there are none, and nothing is made then. Those of a run
-    /// that goes on are written anew.
+    /// Writes the files, read-only; no folder where there are none. A resumed run writes them again.
     pub fn write(folder: &Path, files: &[DataFile]) -> io::Result<Option<Self>> {
         if files.is_empty() {
             return Ok(None);
         }
-        // A service runs in its own folder, to which a relative path would lead elsewhere.
+        // A service runs in its own folder, where a relative path would lead elsewhere.
         let folder = std::path::absolute(folder)?;
         fs::create_dir_all(&folder)?;
         for DataFile { name, contents } in files {
@@ -44,7 +40,6 @@ impl DataFolder {
         Ok(Some(Self(folder)))
     }
 
-    /// The variable with its value, for the environment of a service.
     pub fn variable(&self) -> (String, String) {
         (VARIABLE.to_owned(), self.0.display().to_string())
     }

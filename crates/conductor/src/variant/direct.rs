@@ -1,8 +1,7 @@
-//! A variant whose operations run in its own process: asked for over its standard input, a window at a time, and measured
-//! by its own clock.
+//! A variant whose operations run in its own process: it is asked for one window at a time over its standard
+//! input, and measures with its own clock.
 //!
-//! It stands beside the generator and does for such a variant what that does for all others: it carries out a window, or
-//! asks for one reply. It decides nothing, and believes no answer that does not add up.
+//! This module takes the generator's part for it. It rejects inconsistent answers.
 
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::process::talk::{Talk, TalkError};
@@ -13,33 +12,23 @@ use weighbridge_workload::direct::{Answer, AnswerError, Ask};
 
 use crate::control::Control;
 
-/// A window is as long as the slowest variant may take, a second as a rule; who has not answered by then will not.
+/// A window takes a second as a rule; a service that has not answered by then will not.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(60);
-/// How often the user's wishes are looked at while an answer is waited for.
+/// Interval at which requests of the user are checked during a wait.
 const LOOK: Nanoseconds = Nanoseconds::from_millis(50);
 
-/// Why a service did not carry out what was asked of its process.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectError {
     #[error(transparent)]
     Talk(#[from] TalkError),
     #[error("it did not answer `{asked}` within {PATIENCE}")]
-    Silent {
-        /// The line.
-        asked: String,
-    },
+    Silent { asked: String },
     #[error("asked `{asked}`: {source}; services/README.md says what a service has to answer")]
-    Answer {
-        /// The line.
-        asked: String,
-        /// What is wrong with it.
-        source: AnswerError,
-    },
+    Answer { asked: String, source: AnswerError },
     #[error("called off")]
-    CalledOff,
+    Cancelled,
 }
 
-/// A service that is up and waits for lines.
 #[derive(Debug)]
 pub(crate) struct Direct {
     talk: Talk,
@@ -52,13 +41,12 @@ impl Direct {
         Self { talk, windows: 0, cpu: Nanoseconds::ZERO }
     }
 
-    /// CPU time of all windows so far, by the service's own account: what it takes to read a line and to write its
-    /// answer is no operation's.
+    /// CPU time of all windows so far, as the service reports it: without the time for its input and output.
     pub const fn cpu(&self) -> Nanoseconds {
         self.cpu
     }
 
-    /// Carries out a window of so many requests with these sizes, which are drawn from `seed`.
+    /// Carries out a window of so many requests, whose sizes are drawn from `sizes` by `seed`.
     pub fn window(
         &mut self,
         requests: u64,
@@ -88,7 +76,6 @@ impl Direct {
         Ok((figures, answer))
     }
 
-    /// Its reply to a request of this size.
     pub fn reply(&mut self, size: Bytes, control: &Control) -> Result<Vec<u8>, DirectError> {
         self.ask(&format!("reply {}", size.get()), control)
     }
@@ -100,8 +87,8 @@ impl Direct {
             if let Some(answer) = self.talk.line(LOOK)? {
                 return Ok(answer);
             }
-            if !control.goes_on() {
-                return Err(DirectError::CalledOff);
+            if control.is_cancelled() {
+                return Err(DirectError::Cancelled);
             }
             if monotonic_now().since(since) > PATIENCE {
                 return Err(DirectError::Silent { asked: line.to_owned() });
@@ -110,7 +97,7 @@ impl Direct {
     }
 }
 
-/// The requests of a window. Experiments with other loads are refused before anything is started.
+/// Experiments with other loads were refused before anything was started.
 pub(crate) fn requests(load: &Load) -> u64 {
     match load {
         Load::Closed(Stop::Count(requests)) => *requests,

@@ -1,4 +1,4 @@
-//! Starts a variant for one block: its place and layers, its peer, its service; and waits until it is ready.
+//! Starts a variant for one block: its site and layers, its peer, its service.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,6 @@ use crate::variant::readiness::ready;
 use crate::variant::roles::Roles;
 use crate::variant::running::{OwnProcesses, RunningVariant, allowed_cores};
 
-/// A batch of a block, by its numbers in the run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Numbering<'a> {
     pub batch: u32,
@@ -42,9 +41,8 @@ pub(crate) struct Numbering<'a> {
     pub members: &'a [VariantId],
 }
 
-/// Which variant is started, in which block and on which cores.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Start<'a> {
+pub(crate) struct VariantStart<'a> {
     pub block: u32,
     pub lane: Lane,
     /// Its number in the batch.
@@ -52,43 +50,40 @@ pub(crate) struct Start<'a> {
     pub variant: &'a Variant,
 }
 
-/// What every start needs.
 pub(crate) struct VariantLauncher<'a> {
     pub lab: &'a Lab,
     pub placement: &'a CorePlacement,
     pub logs: &'a Path,
-    /// What the workload made for services to read.
+    /// The workload's files for services.
     pub data: Option<&'a DataFolder>,
-    /// What is hidden in whatever is kept or said of a service.
+    /// Hidden in logs and messages.
     pub secrets: &'a Secrets,
     pub freeze: bool,
-    /// Most connections that a client holds to a variant at a time.
+    /// Of one client, at most.
     pub connections: u32,
-    /// The batch that is started, where there are several.
+    /// Present where there are several batches.
     pub numbering: Option<Numbering<'a>>,
-    /// Watches memory in the run's first block.
+    /// Present in the run's first block.
     pub watch: Option<MemoryWatch>,
 }
 
-/// The processes of a variant, ready to be asked.
 struct Launched {
     service: Running,
     peer: Option<StartedPeer>,
     site: Site,
-    /// Where the client goes.
+    /// Where the client connects.
     address: SocketAddr,
     logs: [OutputCapture; 2],
     runtime: PathBuf,
-    /// What the service keeps, where it is of the catalogue.
+    /// The state of a service of the catalogue.
     state: Option<StateFolder>,
     secured: Secured,
 }
 
 impl VariantLauncher<'_> {
-    /// Starts a variant and waits until it is ready.
     pub fn start(
         &self,
-        start: Start<'_>,
+        start: VariantStart<'_>,
         launch_spec: &LaunchSpec,
         workload: &WorkloadSpec,
     ) -> Result<RunningVariant, VariantError> {
@@ -96,7 +91,7 @@ impl VariantLauncher<'_> {
         let captures = || self.captures(start, ["err", "out"]);
         let (launch, logs) = match launch_spec {
             LaunchSpec::Url { address, addresses } => {
-                return Ok(RunningVariant::elsewhere(start, address.clone(), addresses.clone(), secured));
+                return Ok(RunningVariant::external(start, address.clone(), addresses.clone(), secured));
             }
             LaunchSpec::Service { service, .. } => {
                 let logs = captures()?;
@@ -109,18 +104,16 @@ impl VariantLauncher<'_> {
             }
         };
         let launched = self.launch(start, launch_spec, launch, logs, secured)?;
-        self.admitted(start.block, self.running(start, launch_spec, launched))
+        self.check_memory(start.block, self.running(start, launch_spec, launched))
     }
 
-    /// The cores on which a variant may run.
-    pub(crate) fn cores(&self, start: Start<'_>) -> &[CoreId] {
+    pub(crate) fn cores(&self, start: VariantStart<'_>) -> &[CoreId] {
         allowed_cores(self.placement.at(start.lane).service(), start.variant.limits)
     }
 
-    /// Starts its peer, then the service itself, in its place.
     fn launch(
         &self,
-        start: Start<'_>,
+        start: VariantStart<'_>,
         launch_spec: &LaunchSpec,
         mut launch: Launch,
         logs: [OutputCapture; 2],
@@ -131,7 +124,7 @@ impl VariantLauncher<'_> {
         launch.name.clone_from(&variant.name);
         launch.cores = Some(self.cores(start).to_vec());
         launch.environment.extend(secured.environment());
-        // Made before its place, so that it goes after whatever runs there.
+        // Made before the site, so that it is removed after whatever runs there.
         let state = match launch_spec {
             LaunchSpec::Service { .. } => Some(self.state_folder(start, "")?),
             _ => None,
@@ -153,8 +146,12 @@ impl VariantLauncher<'_> {
         Ok(Launched { service, peer, site, address, logs, runtime, state, secured })
     }
 
-    /// The variant whose processes are ready.
-    fn running(&self, start: Start<'_>, launch_spec: &LaunchSpec, launched: Launched) -> RunningVariant {
+    fn running(
+        &self,
+        start: VariantStart<'_>,
+        launch_spec: &LaunchSpec,
+        launched: Launched,
+    ) -> RunningVariant {
         let Launched { mut service, peer, mut site, address, logs, runtime, state, secured } = launched;
         let (version, hash) = launch_spec.identity();
         let quota = service.quota();
@@ -205,8 +202,8 @@ impl VariantLauncher<'_> {
         }
     }
 
-    /// The variant, unless memory shows in the first block that fewer may live at once.
-    fn admitted(&self, block: u32, mut running: RunningVariant) -> Result<RunningVariant, VariantError> {
+    /// Stops the variant again where the first block shows that memory holds fewer at once.
+    fn check_memory(&self, block: u32, mut running: RunningVariant) -> Result<RunningVariant, VariantError> {
         if let (0, Some(watch), Some(available)) = (block, &self.watch, memory_available()) {
             let peak = running.memory_peaks().into_iter().map(|(_, peak)| peak).sum();
             if let Err(crowded) = watch.started(peak, available) {
@@ -217,7 +214,6 @@ impl VariantLauncher<'_> {
         Ok(running)
     }
 
-    /// The longest time constant of a variant: its service's own, or that of a quota.
     fn period(
         &self,
         launch_spec: &LaunchSpec,
@@ -228,15 +224,14 @@ impl VariantLauncher<'_> {
         launch_spec.period_of(variant).max(found)
     }
 
-    /// Whether a quota can hold a variant up. One of somebody else's may hold the generator too, so that only one that
-    /// leaves every core free does nothing.
+    /// Whether a quota can slow a variant down. A quota set by somebody else may also apply to the generator,
+    /// so it is harmless only if it leaves every core free.
     fn binds(&self, facts: &QuotaFacts) -> bool {
         let cores = self.placement.usual().service().len() + 1;
         facts.origin == QuotaOrigin::Experiment || facts.quota.cores().get() < cores as f64
     }
 }
 
-/// How a service of the catalogue is started.
 fn service_launch(
     service: &Service,
     variant: &Variant,
@@ -244,14 +239,13 @@ fn service_launch(
     logs: &[OutputCapture; 2],
 ) -> Launch {
     let protocol = variant.protocol.name();
-    // Where nothing is offered over the protocol, preparing said so before.
+    // Preparation has already refused a service that offers nothing over the protocol.
     let first = || service.first_over(protocol).map_or("pingpong", |offer| &offer.name);
     let workload = workload.offered_as(variant).unwrap_or_else(first);
     let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
     service.launch(workload, protocol, &stdout, &stderr)
 }
 
-/// How a program of the user's own is started.
 fn command_launch(
     program: &Program,
     source: &ProgramSource,

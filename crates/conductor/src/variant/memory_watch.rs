@@ -1,4 +1,4 @@
-//! Whether memory holds as many variants at once as are started.
+//! Checks whether memory holds as many variants at once as are started.
 
 use std::cell::Cell;
 
@@ -7,7 +7,6 @@ use weighbridge_model::quantity::Bytes;
 
 use crate::variant::VariantError;
 
-/// Watches memory while the variants of the run's first block are started.
 #[derive(Debug)]
 pub(crate) struct MemoryWatch {
     rule: CrowdRule,
@@ -16,12 +15,11 @@ pub(crate) struct MemoryWatch {
 }
 
 impl MemoryWatch {
-    /// Over a batch of so many variants.
     pub fn new(of: usize) -> Self {
         Self { rule: CrowdRule { of }, started: Cell::new(0), largest: Cell::new(Bytes::new(0)) }
     }
 
-    /// One more is ready and holds `peak`; so much can still be had.
+    /// Notes that one more variant is ready and holds `peak`, while `available` remains.
     pub fn started(&self, peak: Bytes, available: Bytes) -> Result<(), VariantError> {
         self.started.set(self.started.get() + 1);
         self.largest.set(self.largest.get().max(peak));

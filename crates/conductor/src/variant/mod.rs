@@ -1,4 +1,4 @@
-//! A variant for one block: its processes, network, layers and output, from the start to the end.
+//! A variant during one block, from start to end: its processes, network, layers and output.
 
 pub(crate) mod cpu_usage;
 pub(crate) mod data;
@@ -20,33 +20,32 @@ use weighbridge_lab::process::launch::LaunchError;
 use weighbridge_lab::service::state::StateError;
 use weighbridge_model::quantity::Bytes;
 
-use crate::of_variant::OfVariant;
 use crate::prepare::launch_spec::LaunchSpecError;
+use crate::with_variant::WithVariant;
 
-/// Why a variant cannot be prepared or started.
 #[derive(Debug, thiserror::Error)]
 pub enum VariantError {
     #[error("{0}")]
     Launch(#[source] LaunchError),
     #[error(transparent)]
-    State(#[from] OfVariant<StateError>),
+    State(#[from] WithVariant<StateError>),
     #[error(transparent)]
     LaunchSpec(#[from] LaunchSpecError),
     #[error(
         "{largest} of memory for a variant and {available} to be had leave room for {together} variants at once"
     )]
     Crowded {
-        /// Variants that may live at once.
+        /// How many variants may run at once.
         together: usize,
-        /// What the largest that was started holds.
+        /// Memory of the largest started variant.
         largest: Bytes,
-        /// What could still be had.
+        /// Memory still available.
         available: Bytes,
     },
     #[error(transparent)]
-    Move(#[from] OfVariant<CoreError>),
+    Move(#[from] WithVariant<CoreError>),
     #[error(transparent)]
-    Layer(#[from] OfVariant<Box<LayerError>>),
+    Layer(#[from] WithVariant<Box<LayerError>>),
     #[error(transparent)]
-    Freeze(#[from] OfVariant<FreezeError>),
+    Freeze(#[from] WithVariant<FreezeError>),
 }

@@ -1,7 +1,5 @@
-//! A variant's place and its layers, as the conductor sees them: made before its programs start, entered wherever something
-//! is asked of them, read at the end.
-//!
-//! What a layer is and does is the lab's; the peer of a variant stands on the server's host, beside its service.
+//! A variant's site and layers, which the lab implements: made before its programs start, entered for
+//! requests from the client's side, read at the end.
 
 use std::net::SocketAddr;
 
@@ -13,13 +11,13 @@ use weighbridge_model::experiment::{CpuLimit, Variant};
 use weighbridge_model::id::PointId;
 use weighbridge_model::network::{Crossed, LinkCounters, NetworkFacts};
 
-use crate::of_variant::OfVariant;
 use crate::variant::VariantError;
-use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::output::OutputCapture;
 use crate::variant::running::RunningVariant;
+use crate::with_variant::WithVariant;
 
-/// Has a program listen where the client will look for it.
+/// Makes a program listen on the address that the client will use.
 pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
     let host = site.service_address();
     if launch.host != host {
@@ -28,13 +26,12 @@ pub(crate) fn listen_at(launch: &mut Launch, site: &Site) {
     }
 }
 
-fn of_variant(variant: &str, source: impl Into<LayerError>) -> VariantError {
-    OfVariant { variant: variant.to_owned(), source: Box::new(source.into()) }.into()
+fn layer_error(variant: &str, source: impl Into<LayerError>) -> VariantError {
+    WithVariant { variant: variant.to_owned(), source: Box::new(source.into()) }.into()
 }
 
 impl VariantLauncher<'_> {
-    /// The place of a variant for one trial, with its layers in it.
-    pub(super) fn site(&self, start: Start<'_>) -> Result<Site, VariantError> {
+    pub(super) fn site(&self, start: VariantStart<'_>) -> Result<Site, VariantError> {
         let variant = start.variant;
         let given = SiteConfig {
             variant: self.number_in_run(start.id).index(),
@@ -47,12 +44,12 @@ impl VariantLauncher<'_> {
             connections: self.connections,
         };
         let mut site = Site::make(self.lab, given, &variant.layers)
-            .map_err(|source| of_variant(&variant.name, source))?;
+            .map_err(|source| layer_error(&variant.name, source))?;
         site.set_variant(facts);
         Ok(site)
     }
 
-    /// Starts a variant's service in its place, behind what its layers put in front of it; returns where the client goes.
+    /// Starts a service behind the proxies of its layers, and returns the address for the client.
     pub(super) fn launch_at(
         &self,
         site: &mut Site,
@@ -60,7 +57,7 @@ impl VariantLauncher<'_> {
         mut launch: Launch,
         logs: &[OutputCapture],
     ) -> Result<(Running, SocketAddr), VariantError> {
-        let failed = |source| of_variant(&variant.name, source);
+        let failed = |source| layer_error(&variant.name, source);
         site.configure(self.lab, &mut launch).map_err(failed)?;
         let quota = variant.limits.cpu.map(CpuLimit::quota);
         let allowed = Allowed { quota, memory: variant.limits.memory };
@@ -70,7 +67,7 @@ impl VariantLauncher<'_> {
         Ok((running, at))
     }
 
-    /// Starts a program of a variant inside its network, and waits there until it is ready.
+    /// Starts a program of a variant inside its network and waits until it is ready.
     pub(super) fn launch_in(
         &self,
         site: &Site,
@@ -82,7 +79,7 @@ impl VariantLauncher<'_> {
         let launched: Result<Result<Running, LaunchError>, NamespaceError> =
             site.in_service(|| self.lab.launch_within(launch, allowed));
         launched
-            .map_err(|source| of_variant(&variant.name, source))?
+            .map_err(|source| layer_error(&variant.name, source))?
             .map_err(|source| self.launch_failed(source, logs))
     }
 }
@@ -92,36 +89,35 @@ impl RunningVariant {
         self.own.as_ref().map(|own| &own.site)
     }
 
-    /// Does something where its client is: what connects there meets its layers.
+    /// Runs `job` in the network namespace of the client, so that its connections pass the layers.
     pub(crate) fn as_client<R: Send>(&self, job: impl FnOnce() -> R + Send) -> Result<R, VariantError> {
         match self.site() {
-            Some(site) => site.in_client(job).map_err(|source| of_variant(&self.name, source)),
+            Some(site) => site.in_client(job).map_err(|source| layer_error(&self.name, source)),
             None => Ok(job()),
         }
     }
 
-    /// What makes the sockets of its client; `None` where they are made here.
+    /// Makes the sockets of its client; `None` where no other namespace is involved.
     pub(crate) fn connector(&self) -> Option<Connector> {
         self.site()?.connector()
     }
 
-    /// What the link of its client has carried so far; `None` where it has no link of its own.
-    pub(crate) fn crossing(&self) -> Option<LinkCounters> {
+    /// Counters of its client's link; `None` where it has no link of its own.
+    pub(crate) fn link_counters(&self) -> Option<LinkCounters> {
         self.site()?.crossing()
     }
 
-    /// Takes down what crossed the client's link at a point since `before`, while so many requests were answered.
-    pub(crate) fn note_crossing(&mut self, before: &LinkCounters, point: PointId, requests: u64) {
-        let Some(now) = self.crossing() else { return };
+    /// Records the traffic of a point since `before`, during which `requests` were answered.
+    pub(crate) fn record_traffic(&mut self, before: &LinkCounters, point: PointId, requests: u64) {
+        let Some(now) = self.link_counters() else { return };
         let passed = now.since(before);
         let crossed = Crossed { point, requests, packets: passed.packets(), bytes: passed.bytes() };
         self.facts.network.get_or_insert_default().crossed.push(crossed);
     }
 
-    /// Takes down what its layers are, and what passed there while that was answered.
-    pub(crate) fn look_at_network(&mut self, answered: Answered) -> Result<(), VariantError> {
+    pub(crate) fn record_network(&mut self, answered: Answered) -> Result<(), VariantError> {
         if self.site().is_some_and(Site::has_layers) {
-            // A program of a layer answers only while it runs.
+            // A layer's program answers only while it runs.
             self.thaw()?;
             let crossed = self.facts.network.take().map(|network| network.crossed).unwrap_or_default();
             let site = self.site();

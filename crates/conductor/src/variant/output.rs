@@ -1,8 +1,8 @@
-//! What a service or a hook prints, until it has been looked through for secrets.
+//! Captures the output of services and hooks until it is scrubbed of secrets.
 //!
-//! Where there are secrets to hide it goes into a file that has no name: a run that is killed before it could look leaves
-//! nothing, and whoever writes there goes on unhindered. What is kept is written without secrets. Where there is nothing
-//! to hide it is written where it is kept, and a run that is killed leaves it too.
+//! Where there are secrets, the output goes into an unnamed file: a run that is killed before scrubbing
+//! leaves nothing, and the writers are not slowed down. The scrubbed copy is kept. Without secrets the output
+//! is written directly where it is kept, and a run that is killed leaves it there.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -11,16 +11,15 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_store::scrub::Secrets;
 
-/// One stream's file.
 #[derive(Debug)]
 pub(crate) struct OutputCapture {
     kept: PathBuf,
-    /// The file without a name.
+    /// The unnamed file; `None` where there are no secrets.
     nameless: Option<File>,
 }
 
 impl OutputCapture {
-    /// A file for what is to be kept as `kept`, on the same disk.
+    /// `kept` names where the output is kept at last, on the same disk.
     pub fn new(kept: PathBuf, secrets: &Secrets) -> io::Result<Self> {
         let nameless = if secrets.is_empty() {
             None
@@ -30,7 +29,7 @@ impl OutputCapture {
         Ok(Self { kept, nameless })
     }
 
-    /// Where this process can open it, to write and to read.
+    /// A path by which this process can open the file.
     pub fn path(&self) -> PathBuf {
         match &self.nameless {
             Some(file) => PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
@@ -38,8 +37,8 @@ impl OutputCapture {
         }
     }
 
-    /// Keeps what was printed, without secrets, added to what is kept already. Nobody may write any more. What cannot be
-    /// written anew is not kept.
+    /// Appends the scrubbed output to what is kept already. Nobody may write any more. Output that cannot be
+    /// rewritten is removed.
     pub fn keep(&self, secrets: &Secrets) -> io::Result<()> {
         let kept = match &self.nameless {
             None => secrets.hide_file(&self.kept),
@@ -49,7 +48,7 @@ impl OutputCapture {
             }),
         };
         if kept.is_err() && self.nameless.is_none() {
-            // It is as it was printed.
+            // It still contains secrets.
             let _ = fs::remove_file(&self.kept);
         }
         kept

@@ -1,8 +1,8 @@
-//! The peer of a variant: how it is found, identified and started, before the service that passes requests on to it.
+//! The peer of a variant, started before the service that passes requests on to it.
 //!
-//! It stands on the server's host, where the variant has one: what a relay asks of its peer does not pass the layers.
-//! A peer is a service of the catalogue that runs the workload `pingpong` over `http1-json`, whatever its variant is. It
-//! is nobody's to ask but its variant's service.
+//! It runs on the server's host, where the variant has one: requests from a relay to its peer do not pass the
+//! layers. A peer is a service of the catalogue that runs the workload `pingpong` over `http1-json`, whatever
+//! its variant runs. Only its variant's service sends requests to it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,35 +17,31 @@ use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
 use crate::prepare::launch_spec::{self, PeerLaunchSpec};
 use crate::variant::VariantError;
-use crate::variant::launcher::{Start, VariantLauncher};
+use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::network::listen_at;
 use crate::variant::output::OutputCapture;
 
-/// A peer that is up.
 #[derive(Debug)]
 pub(crate) struct StartedPeer {
     pub running: Running,
     pub facts: PeerFacts,
-    /// Where its output goes, stderr first.
+    /// stderr first.
     pub logs: [OutputCapture; 2],
-    /// Where it writes what its run-time saw.
     pub runtime: PathBuf,
-    /// What it keeps.
     pub state: StateFolder,
 }
 
 impl StartedPeer {
-    /// Where it is asked, for `PEER`.
+    /// For `PEER`.
     pub fn address(&self, site: &Site) -> String {
         SocketAddr::new(site.server_address(), self.running.port()).to_string()
     }
 }
 
 impl VariantLauncher<'_> {
-    /// Starts a variant's peer on the cores of its lane and waits until it is ready.
     pub(super) fn start_peer(
         &self,
-        start: Start<'_>,
+        start: VariantStart<'_>,
         peer: &Peer,
         launch_spec: &PeerLaunchSpec,
         site: &Site,
@@ -75,8 +71,11 @@ impl VariantLauncher<'_> {
     }
 }
 
-/// What a peer's run-time shows at the end of its last window.
-pub(crate) fn seen(running: &mut Running, said: std::collections::BTreeMap<String, String>) -> RuntimeFacts {
+/// Run-time facts of a process at the end of its last window; `said` is what it wrote itself.
+pub(crate) fn runtime_facts(
+    running: &mut Running,
+    said: std::collections::BTreeMap<String, String>,
+) -> RuntimeFacts {
     let cores = running.cores().unwrap_or_default();
     RuntimeFacts {
         threads: running.threads(),

@@ -1,8 +1,7 @@
-//! How a program of the user's own tells that it is ready, as the lab looks for it; and the request that asks, where an
-//! address is to answer.
+//! How the lab detects that a user's program is ready.
 //!
-//! The certificate behind `https://` is not verified here: it is our own or none of our business, and every connection
-//! that is measured is verified as the variant says.
+//! The certificate behind `https://` is not verified here: either we made it or it does not concern us, and
+//! every measured connection is verified as the variant says.
 
 use std::net::SocketAddr;
 
@@ -17,16 +16,14 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 use weighbridge_workload::UrlScheme;
 
-use crate::of_variant::of_variant;
 use crate::prepare::launch_spec::{LaunchSpecError, endpoints};
 use crate::tls::{self, Secured};
+use crate::with_variant::with_variant;
 
-/// Longest wait for one answer; then it is asked again.
+/// Longest wait for one answer; then the request is repeated.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(1);
-/// Longest answer that is read.
 const LONGEST: Bytes = Bytes::new(1 << 20);
 
-/// What the lab looks for.
 pub(crate) fn ready(
     program: &Program,
     variant: &Variant,
@@ -36,19 +33,18 @@ pub(crate) fn ready(
         Readiness::Line => Ready::Line,
         Readiness::Port => Ready::AnyPort,
         Readiness::Fixed(port) => Ready::Port(*port),
-        // It was compiled when it was read.
+        // It was compiled when the experiment was read.
         Readiness::Log(pattern) => {
             pattern.compiled().map_or(Ready::Line, |pattern| Ready::Log(LinePattern::new(pattern)))
         }
         Readiness::Asked(address) => {
             let scheme = if secured.client.is_some() { Scheme::Https } else { Scheme::Http };
             let asked = asking(address.clone(), scheme, variant.protocol);
-            Ready::Asked(asked.map_err(of_variant(&variant.name))?)
+            Ready::Asked(asked.map_err(with_variant(&variant.name))?)
         }
     })
 }
 
-/// Asks an address; a path of the service itself in the variant's own protocol.
 fn asking(address: ReadyAddress, scheme: Scheme, protocol: Protocol) -> Result<Asking, tls::TlsError> {
     let secured = address.url(1, scheme).is_ok_and(|url| url.scheme.is_secured());
     let any = TlsSpec { insecure: true, ..TlsSpec::default() };

@@ -1,4 +1,4 @@
-//! A variant that is up: its processes where they are ours, its addresses, what it says of itself.
+//! A variant that is up, with its processes where they are ours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,18 +20,17 @@ use weighbridge_model::record::{MemoryFacts, ServiceFacts, Void};
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::Address;
 
-use crate::of_variant::of_variant;
 use crate::tls::Secured;
 use crate::variant::direct::Direct;
-use crate::variant::launcher::Start;
+use crate::variant::launcher::VariantStart;
 use crate::variant::output::OutputCapture;
 use crate::variant::roles::{Clocks, Role, Roles};
 use crate::variant::{VariantError, peer};
+use crate::with_variant::with_variant;
 
-/// A connection breaks a moment before the death of the process behind it can be seen.
+/// A connection breaks a moment before the death of its process is visible.
 const DEATH_SHOWS: Nanoseconds = Nanoseconds::from_millis(200);
 
-/// A variant that is up.
 #[derive(Debug)]
 pub(crate) struct RunningVariant {
     pub variant: VariantId,
@@ -40,41 +39,39 @@ pub(crate) struct RunningVariant {
     pub addresses: Vec<Endpoint>,
     pub facts: ServiceFacts,
     pub secured: Secured,
-    /// The longest time constant of its behaviour: what its service declares, or the period of a quota of CPU time.
+    /// The longest time constant of its behaviour: declared by its service, or the period of a CPU quota.
     pub period: Option<Nanoseconds>,
-    /// The time for which its service says that it must be warmed.
+    /// The shortest warm-up, as its service declares.
     pub warmup: Option<Nanoseconds>,
-    /// Where its operations run in its own process.
+    /// Present where its operations run in its own process.
     pub direct: Option<Direct>,
-    /// Its processes; `None` where somebody else runs them.
+    /// `None` where somebody else runs them.
     pub own: Option<OwnProcesses>,
 }
 
-/// The processes of a variant that we started, and what is kept of them.
+/// The processes of a variant that we started, and their files.
 #[derive(Debug)]
 pub(crate) struct OwnProcesses {
     pub roles: Roles,
-    /// Where it lives, with its layers.
     pub site: Site,
     pub may_freeze: bool,
-    /// Whose cores it is on, where there are two sets.
+    /// Its current lane in a duet.
     pub lane: Lane,
-    /// What it may have at most.
     pub limits: Limits,
-    /// Where its output goes, stderr first, its peer's last.
+    /// Its output, stderr first; its peer's last.
     pub logs: Vec<OutputCapture>,
-    /// Where a service writes what its run-time saw, and where its peer does.
+    /// Files of the run-time facts of the service and of its peer.
     pub runtime: PathBuf,
     pub peer_runtime: Option<PathBuf>,
-    /// What it and its peer keep during the trial, removed when they have ended.
+    /// State of the service and its peer during the trial, removed when they have ended.
     pub states: Vec<StateFolder>,
     pub secrets: Secrets,
 }
 
 impl RunningVariant {
-    /// A server that somebody else runs: it is up, as far as can be told before it is asked.
-    pub(super) fn elsewhere(
-        start: Start<'_>,
+    /// A server that somebody else runs. Whether it is up is unknown until it is sent a request.
+    pub(super) fn external(
+        start: VariantStart<'_>,
         address: Address,
         addresses: Vec<Endpoint>,
         secured: Secured,
@@ -93,12 +90,12 @@ impl RunningVariant {
         }
     }
 
-    /// Stops the process in its tracks where that is ours to do. Idempotent.
+    /// Freezes its processes where that is allowed. Idempotent.
     pub fn freeze(&mut self) -> Result<(), VariantError> {
         self.change(Roles::freeze)
     }
 
-    /// Lets it run again. Idempotent.
+    /// Thaws its processes. Idempotent.
     pub fn thaw(&mut self) -> Result<(), VariantError> {
         self.change(Roles::thaw)
     }
@@ -108,37 +105,34 @@ impl RunningVariant {
         how: impl FnOnce(&mut Roles) -> Result<(), FreezeError>,
     ) -> Result<(), VariantError> {
         match &mut self.own {
-            Some(own) if own.may_freeze => Ok(how(&mut own.roles).map_err(of_variant(&self.name))?),
+            Some(own) if own.may_freeze => Ok(how(&mut own.roles).map_err(with_variant(&self.name))?),
             _ => Ok(()),
         }
     }
 
-    /// Moves it to the cores of another lane, where it is ours and not there already.
+    /// Moves its processes to the cores of another lane, if they are ours and not there already.
     pub fn take_lane(&mut self, lane: Lane, cores: &[CoreId]) -> Result<(), VariantError> {
         if let Some(own) = self.own.as_mut().filter(|own| own.lane != lane) {
-            own.roles.pin(allowed_cores(cores, own.limits)).map_err(of_variant(&self.name))?;
+            own.roles.pin(allowed_cores(cores, own.limits)).map_err(with_variant(&self.name))?;
             own.lane = lane;
         }
         Ok(())
     }
 
-    /// CPU time so far that its operations took, where the process is ours: that of all its processes, or, where they run in
-    /// it, of the windows by its own account.
+    /// CPU time of its operations so far, where its processes are ours: that of all its processes or, with
+    /// protocol `direct`, what it reports for its windows.
     pub fn cpu(&mut self) -> Option<Nanoseconds> {
         self.clocks().total()
     }
 
-    /// Whether its processes are ours.
     pub fn is_ours(&self) -> bool {
         self.own.is_some()
     }
 
-    /// CPU time of its processes so far, where they are ours.
     pub fn process_cpu(&mut self) -> Option<Nanoseconds> {
         self.own.as_mut().and_then(|own| own.roles.clocks().total())
     }
 
-    /// [`RunningVariant::cpu`] by role.
     pub fn clocks(&mut self) -> Clocks {
         match &self.direct {
             Some(direct) => Clocks::of_service(direct.cpu()),
@@ -146,14 +140,12 @@ impl RunningVariant {
         }
     }
 
-    /// Peaks of resident memory by role since the last call of [`RunningVariant::forget_memory_peak`], or since the start; none
-    /// where the process is not ours.
+    /// Peaks of resident memory since the start or the last [`RunningVariant::forget_memory_peak`].
     pub fn memory_peaks(&mut self) -> Vec<(Role, Bytes)> {
         self.own.as_mut().map(|own| own.roles.memory_peaks()).unwrap_or_default()
     }
 
-    /// Notes threads, cores, quota and what the run-time says of itself, where the process is ours and still there.
-    pub fn look_at_processes(&mut self) {
+    pub fn record_processes(&mut self) {
         let Some(own) = &mut self.own else { return };
         let OwnProcesses { roles, runtime, peer_runtime, secrets, .. } = own;
         self.facts.quota = roles.quota().or(self.facts.quota);
@@ -162,26 +154,25 @@ impl RunningVariant {
             let said = runtime::said(file).into_iter();
             said.map(|(key, value)| (key, secrets.hide(&value).into_owned())).collect()
         };
-        self.facts.runtime = Some(peer::seen(&mut roles.service, said(runtime)));
+        self.facts.runtime = Some(peer::runtime_facts(&mut roles.service, said(runtime)));
         if let (Some(facts), Some(peer), Some(file)) = (&mut self.facts.peer, &mut roles.peer, peer_runtime) {
-            facts.runtime = Some(peer::seen(peer, said(file)));
+            facts.runtime = Some(peer::runtime_facts(peer, said(file)));
         }
     }
 
-    /// Starts the measure of peak memory anew.
     pub fn forget_memory_peak(&mut self) {
         if let Some(own) = &mut self.own {
             for pid in own.roles.members() {
-                // 5 resets the peak to what is resident now (proc(5)). Where the kernel refuses, the peak is the
-                // trial's, which is an upper bound of the point's.
+                // 5 resets the peak to what is resident now (proc(5)). Where the kernel refuses, the peak is
+                // the trial's, which is an upper bound of the point's.
                 let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
             }
         }
     }
 
-    /// [`RunningVariant::death`] of a process that has ended or is just about to.
+    /// [`RunningVariant::death`], after waiting briefly for a process that is about to end.
     pub fn death_soon(&mut self) -> Option<Void> {
-        // One that stands still in the middle of its end would seem alive.
+        // A frozen process that is about to end would seem alive.
         let _ = self.thaw();
         let start = monotonic_now();
         while self.own.as_mut()?.roles.exit().is_none() && monotonic_now().since(start) < DEATH_SHOWS {
@@ -190,11 +181,11 @@ impl RunningVariant {
         self.death()
     }
 
-    /// How the process ended and what it said last, where it is ours and has ended.
+    /// How a process of ours ended and its last output; `None` while all run.
     pub fn death(&mut self) -> Option<Void> {
         let own = self.own.as_mut()?;
         let (role, exit) = own.roles.exit()?;
-        // Of a variant with a peer the last two files are the peer's.
+        // With a peer, the last two files are the peer's.
         let (services, peers) = own.logs.split_at(own.logs.len().min(2));
         let (logs, whose): (&[OutputCapture], _) = match role {
             Role::Service => (services, ""),
@@ -205,15 +196,15 @@ impl RunningVariant {
             logs.iter().map(|log| last_lines(&log.path(), LINES_QUOTED)).find(|lines| !lines.is_empty());
         let said = excerpt(&last.unwrap_or_default());
         let text = format!("{whose}`{}` ended with {exit}{}", self.name, own.secrets.hide(&said));
-        // The limit of memory at which something of it was killed.
+        // Whether a memory limit killed one of its processes.
         let starved = own.roles.service.memory_limit().filter(|facts| facts.killed > 0);
         Some(match starved {
-            Some(facts) => Void::OutOfMemory(format!("{text}; {}", in_words(facts))),
+            Some(facts) => Void::OutOfMemory(format!("{text}; {}", limit_in_words(facts))),
             None => Void::ServiceDied(text),
         })
     }
 
-    /// Ends the process as the contract says, and then the network that it was in.
+    /// Stops its processes as the contract of services says, then removes their network.
     pub fn stop(self) {
         if let Some(own) = self.own {
             own.stop();
@@ -229,7 +220,7 @@ impl OwnProcesses {
         drop(site);
         drop(states);
         for log in &logs {
-            // What cannot be written anew is not kept.
+            // A log that cannot be rewritten is removed.
             let _ = log.keep(&secrets);
         }
         let said = [Some(runtime), peer_runtime].into_iter().flatten().filter(|said| said.exists());
@@ -241,19 +232,18 @@ impl OwnProcesses {
     }
 }
 
-/// Of the cores of services those that a variant may use, with its peer and the programs of its layers: the first so many.
+/// The first service cores, as many as the variant may use with its peer and the programs of its layers.
 pub(super) fn allowed_cores(cores: &[CoreId], limits: Limits) -> &[CoreId] {
     limits.cores.and_then(|count| cores.get(..count as usize)).unwrap_or(cores)
 }
 
-/// A limit of memory that killed.
-fn in_words(facts: MemoryFacts) -> String {
+fn limit_in_words(facts: MemoryFacts) -> String {
     let peak = facts.peak.map(|peak| format!(", and it held {peak} at most")).unwrap_or_default();
     format!("its limit is {} of memory{peak}", facts.limit)
 }
 
-/// Configurations and logs of the programs of a variant's layers, each of which has a folder in this one. A container's
-/// configuration holds its environment.
+/// Configurations and logs of layers' programs, each in its own folder. A container's contains its
+/// environment.
 fn layer_files(folder: &Path) -> Vec<PathBuf> {
     let within = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = within(folder).flat_map(|program| within(&program.path()).collect::<Vec<_>>());

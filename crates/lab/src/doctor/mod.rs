@@ -131,7 +131,7 @@ pub enum Subject {
 
 impl Subject {
     /// Whether the finding is printed even where all is as it should be.
-    pub const fn is_told_when_fine(self) -> bool {
+    pub const fn is_shown_when_fine(self) -> bool {
         !matches!(self, Self::Interrupts | Self::PacketSteering | Self::HugePages | Self::AddressLayout)
     }
 }

@@ -250,7 +250,7 @@ fn only_what_is_usual_to_ask_is_told_where_it_is_fine() {
     let silent: Vec<Subject> = diagnose(&healthy())
         .iter()
         .map(|finding| finding.subject)
-        .filter(|subject| !subject.is_told_when_fine())
+        .filter(|subject| !subject.is_shown_when_fine())
         .collect();
     let settings = [Subject::Interrupts, Subject::PacketSteering, Subject::HugePages, Subject::AddressLayout];
     assert_eq!(silent, settings);

@@ -150,10 +150,10 @@ impl Cgroup {
     }
 
     /// Requests that all members be frozen or thawed. [`Cgroup::is_frozen`] confirms it.
-    pub fn request(&self, state: Wanted) -> io::Result<()> {
+    pub fn request(&self, state: FreezerState) -> io::Result<()> {
         let text: &[u8] = match state {
-            Wanted::Frozen => b"1",
-            Wanted::Running => b"0",
+            FreezerState::Frozen => b"1",
+            FreezerState::Running => b"0",
         };
         self.freeze.write_all_at(text, 0)
     }
@@ -163,12 +163,6 @@ impl Cgroup {
         let mut buffer = [0; 128];
         let length = self.events.read_at(&mut buffer, 0)?;
         Ok(buffer[..length].split(|byte| *byte == b'\n').any(|line| line == b"frozen 1"))
-    }
-
-    /// CPU time of all processes that ever were in the group, ended ones included, in whole microseconds;
-    /// `None` if the kernel does not count it.
-    pub fn cpu_time(&self) -> Option<Nanoseconds> {
-        parse_cpu_stat(&fs::read_to_string(self.path.join("cpu.stat")).ok()?)
     }
 
     /// Kills every member, frozen or not.
@@ -184,7 +178,7 @@ impl Cgroup {
 
 /// State requested of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum FreezerState {
     /// All members are frozen.
     Frozen,
     /// All members run.
@@ -245,11 +239,6 @@ fn read_from_start(file: &File) -> io::Result<String> {
         }
         bytes.extend_from_slice(&chunk[..length]);
     }
-}
-
-fn parse_cpu_stat(text: &str) -> Option<Nanoseconds> {
-    let micros: u64 = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.trim().parse().ok()?;
-    micros.checked_mul(1_000).map(Nanoseconds::from_nanos)
 }
 
 #[cfg(test)]
@@ -313,12 +302,5 @@ mod tests {
         let first = "25 24 0:22 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n";
         assert_eq!(Hierarchy::locate(first, "3:freezer:/\n"), None);
         assert_eq!(Hierarchy::locate(first, "0::/\n"), None);
-    }
-
-    #[test]
-    fn cpu_stat_is_in_microseconds() {
-        let text = "usage_usec 1234567\nuser_usec 1000000\nsystem_usec 234567\n";
-        assert_eq!(parse_cpu_stat(text), Some(Nanoseconds::from_nanos(1_234_567_000)));
-        assert_eq!(parse_cpu_stat("user_usec 1\n"), None);
     }
 }

@@ -27,12 +27,12 @@ pub enum CommandOutcome {
     /// By itself.
     Ended(ExitStatus),
     /// It was cancelled; nothing of its process group runs.
-    CalledOff,
+    Cancelled,
 }
 
-/// Runs `command` to its end, or until `called_off` returns true (it is called every few milliseconds).
-pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
-    run_tracked(&CleanupTracker::default(), command, called_off)
+/// Runs `command` to its end, or until `is_cancelled` returns true (it is called every few milliseconds).
+pub fn run(command: Command, is_cancelled: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
+    run_tracked(&CleanupTracker::default(), command, is_cancelled)
 }
 
 /// Like [`run`], but tracked for clean-up: if we are killed meanwhile, the guardian also ends the command's
@@ -40,10 +40,10 @@ pub fn run(command: Command, called_off: &dyn Fn() -> bool) -> io::Result<Comman
 pub fn run_tracked(
     tracker: &CleanupTracker,
     command: Command,
-    called_off: &dyn Fn() -> bool,
+    is_cancelled: &dyn Fn() -> bool,
 ) -> io::Result<CommandOutcome> {
     let (mut child, resource) = spawn(tracker, command)?;
-    let ended = wait(&mut child, called_off);
+    let ended = wait(&mut child, is_cancelled);
     if ended.is_err() {
         end(&mut child)?;
     }
@@ -95,14 +95,14 @@ fn spawn(tracker: &CleanupTracker, mut command: Command) -> io::Result<(Child, O
     })
 }
 
-fn wait(child: &mut Child, called_off: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
+fn wait(child: &mut Child, is_cancelled: &dyn Fn() -> bool) -> io::Result<CommandOutcome> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(CommandOutcome::Ended(status));
         }
-        if called_off() {
+        if is_cancelled() {
             end(child)?;
-            return Ok(CommandOutcome::CalledOff);
+            return Ok(CommandOutcome::Cancelled);
         }
         std::thread::sleep(PAUSE);
     }
@@ -150,7 +150,7 @@ mod tests {
         let script = format!("sleep 600 & echo $! > {0}.part; mv {0}.part {0}; wait", note.display());
         // Cancelled once the child is known.
         let end = run(shell(&script), &|| note.exists()).expect("it can be run");
-        assert_eq!(end, CommandOutcome::CalledOff);
+        assert_eq!(end, CommandOutcome::Cancelled);
         let child = std::fs::read_to_string(&note).expect("a note");
         let gone = || {
             let stat = std::fs::read_to_string(Path::new("/proc").join(child.trim()).join("stat"));

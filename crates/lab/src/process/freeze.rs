@@ -34,7 +34,7 @@ use weighbridge_model::record::MemoryFacts;
 
 use crate::host::procfs::{self, Pid};
 use crate::host::sys::{self, Signal, SignalTarget};
-use crate::process::cgroup::{Cgroup, Hierarchy, Wanted};
+use crate::process::cgroup::{Cgroup, FreezerState, Hierarchy};
 use crate::process::memory;
 use crate::process::quota::Limited;
 
@@ -124,10 +124,6 @@ impl Unit {
         if self.cgroup.is_some() { FreezeMethod::Cgroup } else { FreezeMethod::Stop }
     }
 
-    pub(crate) const fn cgroup(&self) -> Option<&Cgroup> {
-        self.cgroup.as_ref()
-    }
-
     /// The unit's processes. Without a control group all of `/proc` must be searched, so the search is
     /// repeated only if a process or thread has started since.
     pub(crate) fn members(&mut self) -> Vec<Pid> {
@@ -163,7 +159,7 @@ impl Unit {
     /// Thaws all members.
     pub(crate) fn thaw(&mut self) -> Result<(), FreezeError> {
         if let Some(group) = &self.cgroup {
-            return group.request(Wanted::Running).map_err(|source| cgroup_error(group, source));
+            return group.request(FreezerState::Running).map_err(|source| cgroup_error(group, source));
         }
         self.signal_all(Signal::CONT);
         Ok(())
@@ -229,7 +225,7 @@ impl Unit {
 }
 
 fn freeze_cgroup(group: &Cgroup, leader: Pid) -> Result<(), FreezeError> {
-    group.request(Wanted::Frozen).map_err(|source| cgroup_error(group, source))?;
+    group.request(FreezerState::Frozen).map_err(|source| cgroup_error(group, source))?;
     let frozen = wait_until(|| group.is_frozen()).map_err(|source| cgroup_error(group, source))?;
     if frozen { Ok(()) } else { Err(still_running(leader, FreezeMethod::Cgroup)) }
 }

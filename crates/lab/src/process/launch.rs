@@ -129,7 +129,7 @@ pub struct Lab {
     hierarchy: Option<Hierarchy>,
     prefix: String,
     units: AtomicU32,
-    called_off: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
     /// Our own executable, for work that needs its own process.
     program: Option<PathBuf>,
 }
@@ -160,20 +160,20 @@ impl Lab {
             hierarchy,
             prefix: format!("{PREFIX}{digits}"),
             units: AtomicU32::new(0),
-            called_off: Arc::default(),
+            cancelled: Arc::default(),
             program: None,
         }
     }
 
-    /// Makes starts end early with [`LaunchError::CalledOff`] while `flag` is set.
+    /// Makes starts end early with [`LaunchError::Cancelled`] while `flag` is set.
     #[must_use]
-    pub fn called_off_by(self, flag: Arc<AtomicBool>) -> Self {
-        Self { called_off: flag, ..self }
+    pub fn cancelled_by(self, flag: Arc<AtomicBool>) -> Self {
+        Self { cancelled: flag, ..self }
     }
 
     /// Whether waits should be given up.
-    pub(crate) fn is_called_off(&self) -> bool {
-        self.called_off.load(Ordering::SeqCst)
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::SeqCst)
     }
 
     /// Sets our own executable, which layers start for work that needs its own process.
@@ -248,7 +248,7 @@ impl Lab {
         let mut running = Running::new(child, identity, unit, started, Arc::clone(&self.tracker));
         running.set_wrapping(launch.wrapping);
         // On an error `running` is dropped, which kills and untracks the role.
-        let (port, ready) = await_ready(&mut running, launch, port, started, &self.called_off)?;
+        let (port, ready) = await_ready(&mut running, launch, port, started, &self.cancelled)?;
         running.set_ready(port, ready);
         if let (Some(cores), true) = (&launch.cores, launch.wrapping != Wrapping::None) {
             // Some container runtimes reset the affinity of what they start to all cores of its control
@@ -512,7 +512,7 @@ fn await_ready(
     launch: &Launch,
     port: Option<u16>,
     started: Timestamp,
-    called_off: &AtomicBool,
+    cancelled: &AtomicBool,
 ) -> Result<(u16, Nanoseconds), LaunchError> {
     let mut watch = Watch::new(launch, port);
     loop {
@@ -534,8 +534,8 @@ fn await_ready(
         if let Some(port) = found {
             return Ok((port, waited));
         }
-        if called_off.load(Ordering::SeqCst) {
-            return Err(LaunchError::CalledOff { name: launch.name.clone() });
+        if cancelled.load(Ordering::SeqCst) {
+            return Err(LaunchError::Cancelled { name: launch.name.clone() });
         }
         if waited > launch.ready_timeout {
             let output = last_words(launch);

@@ -252,12 +252,6 @@ impl Running {
         self.account.observe(&clocks)
     }
 
-    /// CPU time that its control group counted, ended processes included, in whole microseconds. Checks
-    /// [`Running::cpu_time`] where processes come and go. `None` without a control group.
-    pub fn group_cpu_time(&self) -> Option<Nanoseconds> {
-        self.unit.as_ref()?.cgroup()?.cpu_time()
-    }
-
     /// Threads of all its processes without wrappers.
     pub fn threads(&mut self) -> u32 {
         self.workers().into_iter().map(|pid| procfs::threads(pid).len() as u32).sum()

@@ -117,7 +117,7 @@ fn clean_resource(listed: &Listed, resource: &OwnedResource, mode: CleanMode) ->
 fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
     let unless = |ours: bool, why: &str| (!ours).then(|| why.to_owned());
     match resource {
-        OwnedResource::Process(process) => foreign_processes(listed, *process),
+        OwnedResource::Process(process) => foreign_session(listed, *process),
         OwnedResource::Cgroup { path } => {
             (!is_ours(path)).then(|| format!("its name does not begin with `{}`", PREFIX))
         }
@@ -139,7 +139,7 @@ fn not_ours(listed: &Listed, resource: &OwnedResource) -> Option<String> {
 /// Why processes with a dead leader's session id may be another's. Once no process had the id, the kernel may
 /// have given it to another session, whose leader then ended as daemons' do. A process that existed when the
 /// run last wrote is ours, and so is its session; if all started later, that cannot be known.
-fn foreign_processes(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
+fn foreign_session(listed: &Listed, leader: ProcessIdentity) -> Option<String> {
     if ProcessStat::read(leader.pid).is_some_and(|stat| stat.start_time == leader.start_time) {
         return None;
     }

@@ -1,7 +1,7 @@
-//! The catalogue of services: where `services/` is found, what is in it, and what of that can be used here.
+//! The catalogue of services: where `services/` is found, what it contains, and what can be used here.
 //!
-//! It is sought from the experiment's folder upward, then from the current folder upward, then at
-//! `$WEIGH_SERVICES`; never from where the executable lies, so that the same files give the same services
+//! The search goes upward from the experiment's folder, then upward from the current folder, then to
+//! `$WEIGH_SERVICES`. It ignores where the executable is, so that the same files give the same services
 //! wherever `weigh` is installed.
 
 use std::collections::BTreeMap;
@@ -16,34 +16,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::service::{FILE, Service, ServiceError, Tls};
 
-/// The folder that is sought.
 const FOLDER: &str = "services";
 
-/// The services of one `services/` folder.
 #[derive(Debug)]
 pub struct Catalog {
     folder: PathBuf,
-    /// By folder name, ascending; a file that is wrong is kept as its error.
+    /// By folder name, ascending; an invalid file is kept as its error.
     services: Vec<(String, Result<Service, ServiceError>)>,
 }
 
-/// Why there is no catalogue, or no such service in it.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     #[error("found no `{FOLDER}` folder with a `*/{FILE}` in or above {}; set `WEIGH_SERVICES` to one", places(.sought))]
     NotFound {
-        /// The folders from which it was sought.
+        /// Where the search began.
         sought: Vec<PathBuf>,
     },
     #[error("there is no service `{name}` in `{}`{}; there are {}", folder.display(), meant(.nearest), known.join(", "))]
     Unknown {
-        /// What was asked for.
         name: String,
-        /// Where it was sought.
         folder: PathBuf,
-        /// The name that comes closest, where one does.
+        /// The closest name, if one is close.
         nearest: Option<String>,
-        /// All names.
         known: Vec<String>,
     },
     #[error(transparent)]
@@ -102,13 +96,11 @@ pub enum Asked {
     Program,
 }
 
-/// A version, and who told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionAnswer {
     pub version: String,
-    /// Who said so.
     pub asked: Asked,
-    /// Why it was not the running service, where that was wanted.
+    /// Why the running service was not asked, where that was wanted.
     pub reason: Option<String>,
 }
 
@@ -119,7 +111,7 @@ pub fn by_program(service: &Service) -> Result<VersionAnswer, String> {
 }
 
 impl Catalog {
-    /// Finds the services for an experiment in `experiment` (its folder; `None` without a file) and the
+    /// Finds the services for an experiment in the folder `experiment` (`None` without a file) and the
     /// current folder `current`; `variable` is the value of `WEIGH_SERVICES`.
     pub fn find(
         experiment: Option<&Path>,
@@ -129,7 +121,7 @@ impl Catalog {
         let starts: Vec<PathBuf> = experiment
             .into_iter()
             .chain([current])
-            // Upward of a relative path means upward of where it really is.
+            // A relative path would lack the ancestors of the current folder.
             .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
             .collect();
         let above = starts.iter().flat_map(|start| start.ancestors().map(|folder| folder.join(FOLDER)));
@@ -143,7 +135,6 @@ impl Catalog {
         })
     }
 
-    /// The services in `folder`; `None` where there is none.
     fn read(folder: &Path) -> Option<Self> {
         let mut names: Vec<String> = fs::read_dir(folder)
             .ok()?
@@ -156,21 +147,20 @@ impl Catalog {
         (!services.is_empty()).then(|| Self { folder: folder.to_owned(), services })
     }
 
-    /// The folder in which the services are.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// All names, ascending.
+    /// In ascending order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.services.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The service called `name`.
     pub fn get(&self, name: &str) -> Result<Service, CatalogError> {
         match self.services.iter().find(|(known, _)| known == name) {
             Some((_, Ok(service))) => Ok(service.clone()),
-            // Reading again gives the error anew, which cannot be copied; or the service, mended meanwhile.
+            // Errors cannot be cloned: reading again returns the same error, or the service if it was
+            // corrected meanwhile.
             Some((known, Err(_))) => Ok(Service::read(&self.folder.join(known))?),
             None => Err(CatalogError::Unknown {
                 name: name.to_owned(),
@@ -181,8 +171,7 @@ impl Catalog {
         }
     }
 
-    /// Asks each service whether its toolchain is there and, by `ask`, which version it is: as many at once
-    /// as there are cores.
+    /// Checks each service's toolchain and asks its version by `ask`, as many at once as there are cores.
     pub fn list(&self, ask: &(dyn Fn(&Service) -> Result<VersionAnswer, String> + Sync)) -> Vec<Listing> {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let next = AtomicUsize::new(0);
@@ -192,7 +181,6 @@ impl Catalog {
         };
         let mut rows: Vec<Listing> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.min(self.services.len())).map(|_| scope.spawn(work)).collect();
-            // A worker that panicked has nothing to join; the panic is what there is to tell.
             let rows = workers.into_iter().map(|worker| worker.join());
             rows.flat_map(|rows| rows.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });

@@ -1,9 +1,8 @@
-//! Revisions of a repository of git, each checked out into a folder of its own (a worktree) for as long as it
-//! is needed.
+//! Revisions of a git repository, each checked out into a folder of its own (a worktree) while it is needed.
 //!
-//! It uses the `git` that the user has, without hooks. A worktree is written down before it is made, and
-//! taken away at the end, also by the guardian or by cleaning up. Only folders below the cache of ours are
-//! ever removed, and the user's own working tree is never touched.
+//! It uses the user's `git`, without hooks. A worktree is registered before it is made, and removed at the
+//! end, by the guardian or by clean-up if need be. Only folders below our cache are ever removed, and the
+//! user's own working tree is never touched.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,13 +21,14 @@ use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::process::command::{self, CommandOutcome};
 use crate::service::folder::remove_with_contents;
 
-/// Below the cache folder: where worktrees lie.
+/// Path of the worktrees below the cache folder.
 const PLACE: [&str; 2] = ["weighbridge", "revisions"];
-/// Digits of a hash that name a folder.
+/// Digits of a hash in a folder's name.
 const SHORT: usize = 12;
-/// Names that are offered where a revision is not known.
+/// Most names suggested for an unknown revision.
 const OFFERED: usize = 8;
-/// What git would take for its repository, whatever the folder, as it is set while a hook of git runs.
+/// Variables that redirect git to another repository, whatever the folder; they are set while a git hook
+/// runs.
 const OF_GIT: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -41,49 +41,29 @@ const OF_GIT: [&str; 9] = [
     "GIT_INTERNAL_SUPER_PREFIX",
 ];
 
-/// Why a revision is not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckoutError {
     #[error("revisions need `git`, which could not be executed: {source}; install it")]
-    NoGit {
-        /// The system's reason.
-        source: io::Error,
-    },
+    NoGit { source: io::Error },
     #[error("`{}` is in no git repository: {said}; go into the one whose revisions are to be weighed", folder.display())]
-    NoRepository {
-        folder: PathBuf,
-        /// What git says.
-        said: String,
-    },
+    NoRepository { folder: PathBuf, said: String },
     #[error("`{revision}` is no revision of `{}`{hint}", repository.display())]
     Unknown {
-        /// As it was given.
         revision: String,
-        /// The repository's root.
         repository: PathBuf,
-        /// What could be meant.
+        /// A suggestion, to follow the message.
         hint: String,
     },
     #[error("git could not {step}: {said}")]
-    Git {
-        /// What it should have done.
-        step: String,
-        /// What it says.
-        said: String,
-    },
+    Git { step: String, said: String },
     #[error("there is no home folder to check revisions out in; set `XDG_CACHE_HOME`")]
     NoCache,
     #[error("could not make `{}` for a revision: {source}; set `XDG_CACHE_HOME` to a folder on a disk with room", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Tracker(#[from] CleanupTrackerError),
     #[error("checking out `{0}` was called off")]
-    CalledOff(String),
+    Cancelled(String),
 }
 
 /// A commit by its full hash.
@@ -91,27 +71,25 @@ pub enum CheckoutError {
 pub struct Commit(String);
 
 impl Commit {
-    /// All digits.
     pub fn hash(&self) -> &str {
         &self.0
     }
 
-    /// The first seven digits, for people.
+    /// The first seven digits, for display.
     pub fn short(&self) -> &str {
         &self.0[..7]
     }
 }
 
-/// The repository around a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
     root: PathBuf,
-    /// The folder from the root.
+    /// The starting folder, relative to the root.
     within: PathBuf,
 }
 
 impl Repository {
-    /// The repository that `folder` lies in.
+    /// The repository that contains `folder`.
     pub fn around(folder: &Path) -> Result<Self, CheckoutError> {
         let ask = |what: &str| {
             let output = run(git(folder).args(["rev-parse", what]))?;
@@ -127,7 +105,7 @@ impl Repository {
         &self.root
     }
 
-    /// The commit that a revision (branch, tag, hash, `HEAD~1` …) means now.
+    /// The commit that a revision (branch, tag, hash, `HEAD~1` …) currently means.
     pub fn commit(&self, revision: &str) -> Result<Commit, CheckoutError> {
         let as_commit = format!("{revision}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &as_commit];
@@ -161,7 +139,7 @@ impl Repository {
         })
     }
 
-    /// How many files of the working tree differ from what is committed.
+    /// How many files of the working tree have uncommitted changes.
     pub fn changes(&self) -> Result<usize, CheckoutError> {
         let output = run(git(&self.root).args(["status", "--porcelain"]))?;
         match output.status.success() {
@@ -173,7 +151,7 @@ impl Repository {
     }
 }
 
-/// The worktrees of one run. Dropped, it takes them away.
+/// The worktrees of one run, removed when dropped.
 #[derive(Debug)]
 pub struct Checkouts {
     repository: Repository,
@@ -183,7 +161,8 @@ pub struct Checkouts {
 }
 
 impl Checkouts {
-    /// None yet. What is made is told to `tracker`, and lies below `cache` (see [`cache_folder`]).
+    /// Makes no worktree yet. They will be registered with `tracker` and lie below `cache` (see
+    /// [`cache_folder`]).
     pub fn new(repository: Repository, cache: &Path, tracker: Arc<CleanupTracker>) -> Self {
         let digest = Sha256::digest(repository.root.as_os_str().as_encoded_bytes());
         let name = hex::encode(&digest[..4]);
@@ -191,20 +170,18 @@ impl Checkouts {
         Self { repository, base, tracker, made: Vec::new() }
     }
 
-    /// The counterpart, in a worktree of `commit`, of the folder that the repository was sought from. A
-    /// commit is checked out once.
-    ///
-    /// Errors: [`CheckoutError`]; nothing is left of a worktree that could not be made.
+    /// The folder in a worktree of `commit` that corresponds to the one from which the repository was found.
+    /// Each commit is checked out once. After an error nothing is left of the worktree.
     pub fn folder(
         &mut self,
         commit: &Commit,
-        called_off: &dyn Fn() -> bool,
+        is_cancelled: &dyn Fn() -> bool,
     ) -> Result<PathBuf, CheckoutError> {
         if let Some((_, path)) = self.made.iter().find(|(made, _)| made == commit) {
             return Ok(path.join(&self.repository.within));
         }
         let path = self.claim(commit)?;
-        // From here on dropping takes it away.
+        // From here on it is removed when dropped.
         self.made.push((commit.clone(), path.clone()));
         let mut command = git(&self.repository.root);
         command.args(["worktree", "add", "--detach", "--force"]).arg(&path).arg(commit.hash());
@@ -212,7 +189,7 @@ impl Checkouts {
         let failed = |source| CheckoutError::Folder { path: log.clone(), source };
         let output = fs::File::create(&log).map_err(failed)?;
         command.stdout(Stdio::null()).stderr(output);
-        let ended = command::run_tracked(&self.tracker, command, called_off)
+        let ended = command::run_tracked(&self.tracker, command, is_cancelled)
             .map_err(|source| CheckoutError::NoGit { source })?;
         let words = crate::process::logs::last_lines(&log, 5).join(" | ");
         let _ = fs::remove_file(&log);
@@ -221,11 +198,11 @@ impl Checkouts {
             CommandOutcome::Ended(_) => {
                 Err(CheckoutError::Git { step: format!("check out `{}`", commit.hash()), said: words })
             }
-            CommandOutcome::CalledOff => Err(CheckoutError::CalledOff(commit.short().to_owned())),
+            CommandOutcome::Cancelled => Err(CheckoutError::Cancelled(commit.short().to_owned())),
         }
     }
 
-    /// Makes an empty folder that nobody else has, written down before it is there.
+    /// Makes an empty folder that nobody else uses, registered before it exists.
     fn claim(&self, commit: &Commit) -> Result<PathBuf, CheckoutError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -261,12 +238,12 @@ impl Checkouts {
 impl Drop for Checkouts {
     fn drop(&mut self) {
         for (_, path) in std::mem::take(&mut self.made) {
-            // What cannot be taken away stays written down, and cleaning up tries again.
+            // What cannot be removed stays registered, and clean-up tries again.
             if remove(&path, &self.repository.root).is_ok() {
                 let _ = self.tracker.release(self.resource(&path));
             }
         }
-        // Only when it is empty: others may have theirs there.
+        // Only if it is empty: other runs may have worktrees there.
         let _ = fs::remove_dir(&self.base);
     }
 }
@@ -277,48 +254,45 @@ pub fn cache_folder() -> Option<PathBuf> {
     absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
 }
 
-/// Takes from the environment of `command` what would lead git to another repository than that of its folder.
+/// Removes the variables that would redirect git to another repository.
 pub fn without_git_environment(command: &mut Command) {
     for name in OF_GIT {
         command.env_remove(name);
     }
 }
 
-/// Whether a path is a worktree that we may have made: directly in a folder of one repository below the
-/// cache.
+/// Whether a path is a worktree that we may have made: directly in a repository's folder below the cache.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let straight = path.is_absolute() && path.components().all(|part| !matches!(part, Component::ParentDir));
     let mut above = path.ancestors().skip(2).filter_map(Path::file_name);
     let placed = PLACE.iter().rev().all(|part| above.next() == Some(OsStr::new(part)));
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let named = name.len() >= SHORT && name.bytes().take(SHORT).all(|byte| byte.is_ascii_hexdigit());
-    // A worktree says where it belongs in a file; a repository of its own has a folder of that name.
+    // A worktree has a file `.git`; a repository of its own has a folder of that name.
     straight && placed && named && !path.join(".git").is_dir()
 }
 
-/// Takes a worktree away, and strikes it out of its repository's list.
-///
-/// Errors: where the folder is none of ours or stays.
+/// Removes a worktree, also from its repository's list. Fails where the folder is none of ours or remains.
 pub(crate) fn remove(path: &Path, repository: &Path) -> io::Result<()> {
     if !is_ours(path) {
         return Err(io::Error::other("its name is not one that we give"));
     }
     remove_with_contents(path)?;
-    // The list is put in order at the latest when git does so by itself.
+    // If this fails, git prunes the list later by itself.
     let _ = run(git(repository).args(["worktree", "prune"]));
     Ok(())
 }
 
 fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
-    // Hooks of the repository are none of ours; its answers are read by us.
+    // No hooks of the repository; output that we can parse.
     command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]);
     command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
     without_git_environment(&mut command);
     command
 }
 
-/// In a group of its own, so that Ctrl-C does not cut it off half way.
+/// In a process group of its own, so that Ctrl-C does not interrupt it.
 fn run(command: &mut Command) -> Result<Output, CheckoutError> {
     command.process_group(0).output().map_err(|source| CheckoutError::NoGit { source })
 }
@@ -337,7 +311,7 @@ fn said(output: &Output) -> String {
 mod tests {
     use super::*;
 
-    /// A repository with a commit for each text of `value`, and the folder `api` in it.
+    /// A repository with a commit for each text of `value`, and the folder `api`.
     fn repository(texts: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("mine");
@@ -377,7 +351,7 @@ mod tests {
             folders[0],
             "a commit is checked out once"
         );
-        // A build may leave what cannot be removed at once.
+        // A build may leave read-only folders.
         let stubborn = folders[0].join("cache/deep");
         fs::create_dir_all(&stubborn).expect("folders");
         fs::write(stubborn.join("file"), "x").expect("a file");

@@ -1,14 +1,14 @@
-//! Removing a folder in which a program of somebody else's wrote.
+//! Removes a folder into which a foreign program wrote.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Removes a folder with all that is in it; nothing where none is there. Links are removed, not followed.
+/// Removes a folder with its contents, if it exists. Links are removed, not followed.
 pub(super) fn remove_with_contents(path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok_and(|facts| facts.is_dir()) && fs::remove_dir_all(path).is_err() {
-        // Some programs leave folders that may not be written to.
+        // Some programs leave read-only folders.
         make_writable(path)?;
         fs::remove_dir_all(path)?;
     }

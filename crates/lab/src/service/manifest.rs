@@ -1,8 +1,7 @@
-//! A service: what its `service.toml` says, whether its toolchain is there, building it, identifying what was
-//! built.
+//! A service: its `service.toml`, the probe of its toolchain, its build, and the identity of what was built.
 //!
-//! The file's form is fixed by `services/README.md`; unknown keys are errors. Nothing here knows a language:
-//! each is asked through the commands that its file names.
+//! `services/README.md` fixes the file's format; unknown keys are errors. Nothing here depends on a language:
+//! every question is asked with the commands in the file.
 
 use std::fs::{self, File};
 use std::io;
@@ -24,20 +23,19 @@ use crate::process::launch::{Launch, Ready, Wrapping};
 use crate::process::logs::last_lines;
 use crate::service::offer::{self, WorkloadOffer};
 
-/// The file that makes a folder a service.
 pub const FILE: &str = "service.toml";
 
 /// A version question starts a run-time at most; the slowest take seconds on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Services start in well under a second, virtual machines in a few.
+/// Most services start in well under a second, virtual machines in a few.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
-/// What the contract lets a service read. Set to the empty text, which counts as unset there, so that a
-/// variable of the user's shell (some set `HOST`) configures nothing.
+/// The variables that the contract lets a service read. They are set to the empty text, which counts as unset
+/// there, so that variables of the user's shell (some set `HOST`) configure nothing.
 const CONTRACT_VARIABLES: [&str; 7] = ["DATA", "DIRECT", "NAGLE", "PEER", "STATE", "TLS_CERT", "TLS_KEY"];
 
-/// Among the protocols of a workload: the service carries out operations in its own process.
+/// In a workload's protocols: the service carries out operations in its own process.
 const DIRECT: &str = "direct";
 
 #[derive(Debug, Deserialize)]
@@ -76,25 +74,23 @@ struct WireCommand {
     command: Vec<String>,
 }
 
-/// Whether stopping a service for a while leaves its behaviour afterwards unchanged.
+/// Whether stopping a service for a while leaves its later behaviour unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freezing {
-    /// It does.
     Safe,
-    /// It does not (timers, a collector that works while idle): only long windows, or none frozen.
+    /// Behaviour changes (timers, a collector that works while idle): only long windows, or no freezing.
     Unsafe,
 }
 
-/// Whether a service speaks TLS where it is given a certificate and a key.
+/// Whether a service speaks TLS when given a certificate and a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
-    /// It does, over each of its protocols.
+    /// Over each of its protocols.
     Offered,
     /// It refuses both.
     Absent,
 }
 
-/// A program under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     folder: PathBuf,
@@ -111,20 +107,16 @@ pub struct Service {
     start: Vec<String>,
 }
 
-/// Why a service cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     #[error("could not read `{}`; check that it is there and may be read", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// The system's reason.
         #[source]
         source: io::Error,
     },
     #[error("`{}`{place}: {message}", path.display())]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// Line and key, where they are known, to follow the file.
         place: String,
@@ -132,27 +124,11 @@ pub enum ServiceError {
         message: String,
     },
     #[error("`{}`: `{key}` is `{value}`, allowed is {allowed}", path.display())]
-    BadValue {
-        /// The file.
-        path: PathBuf,
-        key: String,
-        value: String,
-        allowed: String,
-    },
+    BadValue { path: PathBuf, key: String, value: String, allowed: String },
     #[error("{reason}; {remedy}")]
-    Unavailable {
-        /// What the probe found.
-        reason: AskError,
-        /// What to do.
-        remedy: String,
-    },
+    Unavailable { reason: AskError, remedy: String },
     #[error("service `{service}` has no workload `{workload}`; it has {}", listed(.offered))]
-    NoWorkload {
-        service: String,
-        workload: String,
-        /// Those that it offers.
-        offered: Vec<String>,
-    },
+    NoWorkload { service: String, workload: String, offered: Vec<String> },
     #[error(
         "service `{service}` has no protocol `{protocol}` for the workload `{workload}`; it has {}",
         listed(.offered)
@@ -161,26 +137,15 @@ pub enum ServiceError {
         service: String,
         workload: String,
         protocol: String,
-        /// Those over which it offers the workload.
+        /// The protocols over which it offers the workload.
         offered: Vec<String>,
     },
     #[error("service `{service}` has no protocol `{protocol}`; it has {}", listed(.offered))]
-    NotSpoken {
-        service: String,
-        protocol: String,
-        /// Those that it speaks.
-        offered: Vec<String>,
-    },
+    NotSpoken { service: String, protocol: String, offered: Vec<String> },
     #[error("service `{service}` does not offer TLS; take `tls` away from its variant, or another service")]
     NoTls { service: String },
     #[error("could not run `{command}` to build `{service}` with the log `{}`: {source}", log.display())]
-    BuildNotRun {
-        service: String,
-        command: String,
-        log: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    BuildNotRun { service: String, command: String, log: PathBuf, source: io::Error },
     #[error(
         "building `{service}` ended with {status}; see `{}`: {}; if its toolchain is the cause, {remedy}",
         log.display(),
@@ -188,35 +153,27 @@ pub enum ServiceError {
     )]
     BuildFailed {
         service: String,
-        /// How the command ended.
         status: ExitStatus,
-        /// Where all of its output is.
         log: PathBuf,
-        /// Its last lines.
+        /// The last lines.
         output: Vec<String>,
-        /// What to do about a toolchain that is there and yet does not serve.
+        /// What to do about a toolchain that exists but does not work.
         remedy: String,
     },
     #[error("building `{service}` was called off")]
-    BuildCalledOff { service: String },
+    BuildCancelled { service: String },
     #[error(
         "service `{service}` does not tell its version: {source}; build it with `weigh services build {service}`"
     )]
-    NoVersion {
-        service: String,
-        /// What happened.
-        source: AskError,
-    },
+    NoVersion { service: String, source: AskError },
 }
 
 fn listed(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A finished build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Built {
-    /// How long the command took.
     pub took: Nanoseconds,
     /// See [`Service::binary_sha256`].
     pub binary_sha256: Option<String>,
@@ -291,22 +248,20 @@ impl Service {
         })
     }
 
-    /// The word by which experiments name it.
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// Its language, for people.
     pub fn language(&self) -> &str {
         &self.language
     }
     pub fn folder(&self) -> &Path {
         &self.folder
     }
-    /// The workloads it offers, never none, in the order of its file.
+    /// At least one, in the order of its file.
     pub fn workloads(&self) -> &[WorkloadOffer] {
         &self.workloads
     }
-    /// The protocols over which it offers a workload or another, in the order of its file.
+    /// The protocols of all its workloads, in the order of its file.
     pub fn protocols(&self) -> Vec<&str> {
         let mut protocols: Vec<&str> = Vec::new();
         for protocol in self.workloads.iter().flat_map(|offer| &offer.protocols) {
@@ -316,25 +271,22 @@ impl Service {
         }
         protocols
     }
-    /// Whether it offers TLS.
     pub const fn tls(&self) -> Tls {
         self.tls
     }
-    /// Whether it may be frozen.
     pub const fn freezing(&self) -> Freezing {
         self.freezing
     }
-    /// Its longest time constant, where it declares one.
+    /// The longest time constant that it declares.
     pub const fn period(&self) -> Option<Nanoseconds> {
         self.period
     }
 
-    /// The time for which it is warmed at least, where it declares one.
+    /// The shortest warm-up that it declares.
     pub const fn warmup(&self) -> Option<Nanoseconds> {
         self.warmup
     }
 
-    /// Whether it offers a workload over a protocol.
     pub fn offers(&self, workload: &str, protocol: &str) -> Result<(), ServiceError> {
         let service = || self.name.clone();
         match self.workloads.iter().find(|offer| offer.name == workload) {
@@ -353,7 +305,7 @@ impl Service {
         }
     }
 
-    /// The first workload that it offers over a protocol: what runs where requests are the user's own.
+    /// The first workload that it offers over a protocol, which runs where the requests are the user's own.
     pub fn first_over(&self, protocol: &str) -> Result<&WorkloadOffer, ServiceError> {
         self.workloads.iter().find(|offer| offer.is_over(protocol)).ok_or_else(|| ServiceError::NotSpoken {
             service: self.name.clone(),
@@ -362,7 +314,6 @@ impl Service {
         })
     }
 
-    /// Whether it speaks TLS.
     pub fn offers_tls(&self) -> Result<(), ServiceError> {
         match self.tls {
             Tls::Offered => Ok(()),
@@ -370,7 +321,7 @@ impl Service {
         }
     }
 
-    /// Asks its toolchain whether it is there.
+    /// Runs the probe of its toolchain.
     pub fn probe(&self) -> Result<(), ServiceError> {
         let asked = ask::ask(&self.resolve(&self.probe), Some(&self.folder), PATIENCE);
         asked.map(drop).map_err(|reason| ServiceError::Unavailable { reason, remedy: self.remedy.clone() })
@@ -384,17 +335,17 @@ impl Service {
             .map_err(|source| ServiceError::NoVersion { service: self.name.clone(), source })
     }
 
-    /// Whether there is something to start: the program where it is a path, and one at least of the relative
-    /// paths that the start command names. Whether that is up to date, only its build knows.
+    /// Whether there is something to start: the program, if it is a path, and at least one of the relative
+    /// paths in the start command. Only its build knows whether that is up to date.
     pub fn is_built(&self) -> bool {
         let is_there = |word: &String| Path::new(word).is_relative() && self.folder.join(word).exists();
         let program = self.start.first().is_none_or(|program| !program.contains('/') || is_there(program));
         program && self.start.iter().any(is_there)
     }
 
-    /// Builds it by its own command, which itself decides what is to do; all output goes to `log`, which is
-    /// kept only where the build failed. It ends early once `called_off` says so.
-    pub fn build(&self, log: &Path, called_off: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
+    /// Builds it with its own command. All output goes to `log`, which is kept only if the build fails. It
+    /// ends early once `is_cancelled` returns true.
+    pub fn build(&self, log: &Path, is_cancelled: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
         self.probe()?;
         let not_run = |source| ServiceError::BuildNotRun {
             service: self.name.clone(),
@@ -408,11 +359,11 @@ impl Service {
         command.args(&words[1..]).current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(output.try_clone().map_err(not_run)?).stderr(output);
         let start = sys::monotonic();
-        let status = match command::run(command, called_off).map_err(not_run)? {
+        let status = match command::run(command, is_cancelled).map_err(not_run)? {
             CommandOutcome::Ended(status) => status,
-            CommandOutcome::CalledOff => {
+            CommandOutcome::Cancelled => {
                 let _ = fs::remove_file(log);
-                return Err(ServiceError::BuildCalledOff { service: self.name.clone() });
+                return Err(ServiceError::BuildCancelled { service: self.name.clone() });
             }
         };
         if !status.success() {
@@ -429,8 +380,8 @@ impl Service {
     }
 
     /// SHA-256, hexadecimal, of what is executed: of the one file that the start command names, or of the
-    /// digests of several (an interpreter's script, an archive) in their order. Words that name no file
-    /// within the service's folder do not count; `None` where none does, or it is not built.
+    /// digests of several (an interpreter's script, an archive) in their order. Only files in the service's
+    /// folder count; `None` where there is none, or it is not built.
     pub fn binary_sha256(&self) -> Option<String> {
         let files = self.start.iter().filter(|word| Path::new(word).is_relative());
         let mut digests = files
@@ -447,8 +398,7 @@ impl Service {
         Some(hex::encode(&all.finalize()))
     }
 
-    /// How to start it for a workload and a protocol, with its output in `stdout` and `stderr`. Cores, and
-    /// settings of the variant added to `environment`, are the caller's.
+    /// How to start it for a workload and a protocol. The caller adds cores and the variant's settings.
     pub fn launch(&self, workload: &str, protocol: &str, stdout: &Path, stderr: &Path) -> Launch {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let mut environment: Vec<(String, String)> =
@@ -476,11 +426,11 @@ impl Service {
         }
     }
 
-    /// A command with its first word as the contract has it: with a slash it is a path from the folder.
+    /// A program with a slash is a path from the service's folder, as the contract says.
     fn resolve(&self, command: &[String]) -> Vec<String> {
         let mut words = command.to_vec();
         if let Some(program) = words.first_mut().filter(|program| program.contains('/')) {
-            // Absolute, since a relative program would be sought from our own folder.
+            // A relative program would be searched from our own folder.
             let path = std::path::absolute(self.folder.join(&*program));
             *program = path.map_or_else(|_| program.clone(), |path| path.to_string_lossy().into_owned());
         }
@@ -579,7 +529,7 @@ command = ["bin/weigh-go"]
         let old =
             old.replace("[workloads]\npingpong = [\"http1-json\", \"grpc\"]\nping = [\"http1-json\"]\n", "");
         let half = GO.replace("freeze", "protocols = [\"grpc\"]\nfreeze");
-        // What else is wrong does not hide it.
+        // Other mistakes do not hide it.
         let slip = old.replace("language", "langauge");
         for (text, key) in [(&old, "workloads"), (&half, "protocols"), (&slip, "workloads")] {
             let message = complaint(text);
@@ -716,8 +666,7 @@ command = ["bin/weigh-go"]
         assert!(built.binary_sha256.is_some());
         assert_eq!(service.version().expect("built now"), "Go 1 lib 2");
         assert!(service.is_built());
-        // Neither of an interpreter that lies in the folder nor of classes in one is there more than is
-        // needed.
+        // An interpreter or a folder of classes that exists is not enough, nor is more needed.
         for (start, built) in
             [("'bin/python', 'bin/weigh-go'", false), ("'java', '-cp', 'bin', 'Pong'", true)]
         {

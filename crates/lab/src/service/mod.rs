@@ -1,5 +1,5 @@
-//! Services and where their programs come from: the catalogue, one service's `service.toml`, revisions that
-//! are checked out, the folder for a service's state, and what its run-time says of itself.
+//! Services and where their programs come from: the catalogue, `service.toml`, checked-out revisions, the
+//! folder for a service's state, and run-time facts.
 
 pub mod catalog;
 pub mod checkout;

@@ -1,32 +1,30 @@
-//! What a service offers: the table `[workloads]` of its `service.toml`, which names the protocols of each workload.
+//! A service's offers: the table `[workloads]` of its `service.toml`, with the protocols of each workload.
 
 use std::ops::Range;
 
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
-/// What replaces the two lists that a `service.toml` had before it named the protocols of each workload.
+/// The answer to the two lists of the older format.
 pub(super) const INSTEAD_OF_LISTS: &str = "`workloads` and `protocols` are no lists any more; write a table \
     `[workloads]` behind the keys without a table, with a line `pingpong = [\"http1-json\"]` for each \
     workload: the protocols over which it is offered";
 
-/// A workload that a service offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadOffer {
     /// The value of `WORKLOAD`.
     pub name: String,
-    /// The values that `PROTOCOL` may take with it, never none; `direct` stands for `DIRECT=1`.
+    /// The possible values of `PROTOCOL`, at least one; `direct` stands for `DIRECT=1`.
     pub protocols: Vec<String>,
 }
 
 impl WorkloadOffer {
-    /// Whether it is offered over a protocol.
     pub fn is_over(&self, protocol: &str) -> bool {
         self.protocols.iter().any(|name| name == protocol)
     }
 }
 
-/// A key of the table with a value that it may not have.
+/// A key of the table with an invalid value.
 #[derive(Debug)]
 pub(super) struct BadOffer {
     pub key: String,
@@ -56,14 +54,14 @@ fn offer(name: String, protocols: Value) -> Result<WorkloadOffer, BadOffer> {
     }
 }
 
-/// The keys of the old form, whatever else a file holds.
+/// The keys of the old format, whatever else a file contains.
 #[derive(Deserialize)]
 struct Lists {
     workloads: Option<Spanned<Value>>,
     protocols: Option<Spanned<Value>>,
 }
 
-/// Where a file has a list of workloads or one of protocols.
+/// Where a file of the old format has such a list.
 pub(super) fn place_of_lists(text: &str) -> Option<Range<usize>> {
     let Lists { workloads, protocols } = toml::from_str(text).ok()?;
     let list = workloads.filter(|workloads| workloads.get_ref().is_array()).or(protocols)?;

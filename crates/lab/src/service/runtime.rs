@@ -1,33 +1,30 @@
-//! What a service's run-time says it saw of the machine: the line that it writes, before it is ready, into
-//! the file which the contract's variable `RUNTIME_FACTS` names.
+//! Run-time facts: what a service's run-time saw of the machine, in a line that it writes before it is ready
+//! into the file named by the contract's variable `RUNTIME_FACTS`.
 //!
-//! The line is a foreign text: what does not keep the contract is left out, and nothing of it decides
-//! anything.
+//! The line is foreign text: whatever breaks the contract is ignored, and nothing depends on it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The variable that names the file.
 pub const VARIABLE: &str = "RUNTIME_FACTS";
-/// So much of the file is looked at.
+/// Bytes of the file that are read.
 const HEAD: u64 = 4096;
-/// Most pairs that are kept.
 const PAIRS: usize = 16;
 /// Longest key or value, in bytes.
 const LENGTH: usize = 64;
 
-/// The pairs of the file's first line; none where the service has not written it.
+/// The pairs of the file's first line; empty where the service has not written it.
 pub fn said(file: &Path) -> BTreeMap<String, String> {
     let mut bytes = Vec::new();
-    // A service need not say anything.
+    // Writing it is optional.
     let _ = File::open(file).map(|file| file.take(HEAD).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).lines().next().map(parse).unwrap_or_default()
 }
 
-/// Words `key=value`: keys of small letters, digits and `_`, values of visible ASCII, each at most 64 bytes;
-/// at most 16 pairs, of two with the same key the first.
+/// Parses words `key=value`: keys of small letters, digits and `_`, values of visible ASCII, each at most 64
+/// bytes; at most 16 pairs, the first of each key.
 pub fn parse(words: &str) -> BTreeMap<String, String> {
     let mut pairs = BTreeMap::new();
     for (key, value) in words.split(' ').filter_map(|word| word.split_once('=')) {

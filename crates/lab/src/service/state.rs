@@ -1,7 +1,6 @@
-//! The folder in which a service may keep what it writes during one trial: the contract's variable `STATE`.
+//! The folder for what a service stores during one trial: the contract's variable `STATE`.
 //!
-//! It is made empty before the service starts and removed once the service has ended. What a service keeps
-//! there is its own affair.
+//! It is made empty before the service starts and removed once the service has ended.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -14,30 +13,23 @@ use crate::cleanup::tracker::{CleanupTracker, CleanupTrackerError};
 use crate::process::launch::Lab;
 use crate::service::folder::remove_with_contents;
 
-/// The variable that names the folder.
 pub const VARIABLE: &str = "STATE";
 
-/// What the name of such a folder ends with; it begins with [`PREFIX`].
+/// The end of such a folder's name, which begins with [`PREFIX`].
 const ENDING: &str = "-state";
 
-/// Why a service gets no folder for its state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     #[error(
         "could not make the folder `{}` for a service's state: {source}; see that there is room and that its parent may be written to",
         path.display()
     )]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
     CleanupTracker(#[from] CleanupTrackerError),
 }
 
-/// The folder of one service for one trial. Dropping it removes it: the service has ended then.
+/// The folder of one service for one trial. Drop it only when the service has ended: that removes it.
 #[derive(Debug)]
 pub struct StateFolder {
     path: PathBuf,
@@ -45,29 +37,26 @@ pub struct StateFolder {
 }
 
 impl StateFolder {
-    /// Makes an empty folder in `parent`, written down for clean-up before it is there. `name` tells services
-    /// of one lab apart.
-    ///
-    /// Errors: [`StateError`]; nothing is left then.
+    /// Makes an empty folder in `parent`, registered for clean-up before it exists. `name` distinguishes
+    /// services of one lab. After an error nothing is left.
     pub fn make(lab: &Lab, parent: &Path, name: &str) -> Result<Self, StateError> {
         let path = parent.join(format!("{}-{name}{ENDING}", lab.prefix()));
         let failed = |source| StateError::Folder { path: path.clone(), source };
-        // A service runs in its own folder, to which a relative path would lead elsewhere.
+        // A service runs in its own folder, where a relative path would lead elsewhere.
         let path = std::path::absolute(&path).map_err(failed)?;
         let state = Self { path, tracker: lab.tracker_handle() };
         state.tracker.track(state.resource())?;
-        // One of an earlier trial that could not be removed is tried again: none is ever used twice.
+        // A folder left from an earlier trial is removed now: none is used twice.
         let made = remove(&state.path).and_then(|()| DirBuilder::new().mode(0o700).create(&state.path));
         made.map_err(|source| StateError::Folder { path: state.path.clone(), source })?;
         Ok(state)
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The variable with its value, for the environment of the service.
+    /// The variable for the environment of the service.
     pub fn variable(&self) -> (String, String) {
         (VARIABLE.to_owned(), self.path.display().to_string())
     }
@@ -79,7 +68,7 @@ impl StateFolder {
 
 impl Drop for StateFolder {
     fn drop(&mut self) {
-        // What cannot be removed stays written down, and cleaning up tries again.
+        // What cannot be removed stays registered, and clean-up tries again.
         if remove(&self.path).is_ok() {
             let _ = self.tracker.release(self.resource());
         }
@@ -93,9 +82,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
     straight && name.starts_with(PREFIX) && name.ends_with(ENDING)
 }
 
-/// Removes such a folder with what the service wrote; nothing where it is gone.
-///
-/// Errors: where the folder is none of ours or stays.
+/// Removes such a folder with its contents, if it exists. Fails where it is none of ours or remains.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if is_ours(path) {
         remove_with_contents(path)
@@ -127,7 +114,7 @@ mod tests {
         fs::set_permissions(path.join("locked"), fs::Permissions::from_mode(0o500)).expect("it is ours");
         drop(state);
         assert!(!path.exists());
-        // What an earlier trial left behind is not handed on.
+        // The contents left by an earlier trial are not passed on.
         fs::create_dir(&path).expect("a folder");
         fs::write(path.join("old"), "").expect("a file");
         let state = StateFolder::make(&lab, parent.path(), "000-0").expect("a folder");

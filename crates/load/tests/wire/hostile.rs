@@ -5,16 +5,18 @@ use crate::support;
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use support::{
     Fixed, HELLO, Server, VARIANT, closed, generator, millis, read_head, run, send, settings, wait_for_close,
 };
-use weighbridge_load::generator::{ConnectError, WindowSpec};
+use weighbridge_load::dial::SocketDial;
+use weighbridge_load::generator::{ConnectError, LoopOptions, WindowSpec};
 use weighbridge_load::pace::Flow;
 use weighbridge_load::window::{Load, OpenEnd, QUEUE, Stop};
-use weighbridge_load::{Recording, Settings};
+use weighbridge_load::{Framing, Generator, Recording, Settings};
 use weighbridge_model::experiment::Arrivals;
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
@@ -218,9 +220,12 @@ fn bytes_after_a_reply_are_charged_to_the_next_request() {
 #[test]
 fn a_slow_window_can_be_stopped() {
     let server = Server::start(|mut stream| wait_for_close(&mut stream));
-    let mut generator = generator(server.address, settings(2), Fixed::get());
+    let stop = Arc::new(AtomicBool::new(false));
+    let options = LoopOptions { stop: Arc::clone(&stop), ..LoopOptions::default() };
+    let dial = Box::new(SocketDial::to(VARIANT, vec![server.address]));
+    let mut generator = Generator::new(dial, options).expect("a generator");
+    generator.attach(VARIANT, settings(2), Framing::Http1, Box::new(Fixed::get()));
     generator.connect(VARIANT).expect("connects");
-    let stop = generator.stop_flag();
     let stopper = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
         stop.store(true, Ordering::SeqCst);

@@ -45,7 +45,7 @@ pub struct Hostile {
 /// A case and where it listens.
 struct CaseListener {
     case: &'static Case,
-    socket: TcpListener,
+    listener: TcpListener,
 }
 
 /// State shared by the threads.
@@ -53,7 +53,7 @@ struct Shared {
     authority: Authority,
     handshakes: Mutex<HashMap<Certificate, Arc<ServerConfig>>>,
     connections: Mutex<OpenConnections>,
-    one_closed: Condvar,
+    closed: Condvar,
 }
 
 /// The open connections.
@@ -74,25 +74,25 @@ pub fn serve(
     let mut listeners = Vec::new();
     for (case, offset) in cases.into_iter().zip(0..) {
         let port = if port == 0 { 0 } else { port.saturating_add(offset) };
-        let listener = CaseListener { case, socket: listen(SocketAddr::new(host.address(), port))? };
-        let descriptor = listener.socket.as_raw_fd();
+        let case_listener = CaseListener { case, listener: listen(SocketAddr::new(host.address(), port))? };
+        let descriptor = case_listener.listener.as_raw_fd();
         epoll.add(descriptor, Trigger::ReadableLevel, u64::from(offset)).map_err(ServeError::EventLoop)?;
-        listeners.push(listener);
+        listeners.push(case_listener);
     }
     for descriptor in stop.descriptors() {
         epoll.add(descriptor, Trigger::ReadableLevel, STOP).map_err(ServeError::EventLoop)?;
     }
-    for listener in &listeners {
-        ready(listener.case, listener.socket.local_addr().map_err(ServeError::EventLoop)?.port());
+    for case_listener in &listeners {
+        ready(case_listener.case, case_listener.listener.local_addr().map_err(ServeError::EventLoop)?.port());
     }
     let shared = Arc::new(Shared {
         authority,
         handshakes: Mutex::default(),
         connections: Mutex::default(),
-        one_closed: Condvar::new(),
+        closed: Condvar::new(),
     });
-    let served = receive(&epoll, &listeners, &shared);
-    shared.clear();
+    let served = accept_until_stop(&epoll, &listeners, &shared);
+    shared.close_all();
     served.map_err(ServeError::EventLoop)
 }
 
@@ -108,7 +108,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ServeError> {
 }
 
 /// Accepts connections until a stop is requested.
-fn receive(epoll: &Epoll, listeners: &[CaseListener], shared: &Arc<Shared>) -> io::Result<()> {
+fn accept_until_stop(epoll: &Epoll, listeners: &[CaseListener], shared: &Arc<Shared>) -> io::Result<()> {
     let mut events = Events::new();
     loop {
         let found = epoll.wait(&mut events, Wait::Forever)?;
@@ -124,7 +124,7 @@ fn receive(epoll: &Epoll, listeners: &[CaseListener], shared: &Arc<Shared>) -> i
                     return Ok(());
                 }
             }
-            admit(&listeners[token as usize], shared)?;
+            accept(&listeners[token as usize], shared)?;
         }
     }
 }
@@ -137,8 +137,8 @@ fn stopped(epoll: &Epoll) -> io::Result<bool> {
 }
 
 /// Accepts one connection and starts its thread.
-fn admit(listener: &CaseListener, shared: &Arc<Shared>) -> io::Result<()> {
-    let socket = match listener.socket.accept() {
+fn accept(case_listener: &CaseListener, shared: &Arc<Shared>) -> io::Result<()> {
+    let socket = match case_listener.listener.accept() {
         Ok((socket, _)) => socket,
         Err(error) if error.kind() == io::ErrorKind::WouldBlock || sys::is_of_one_connection(&error) => {
             return Ok(());
@@ -146,14 +146,14 @@ fn admit(listener: &CaseListener, shared: &Arc<Shared>) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let socket = Arc::new(socket);
-    let number = shared.enter(&socket);
-    let (case, theirs) = (listener.case, Arc::clone(shared));
+    let number = shared.register(&socket);
+    let (case, own) = (case_listener.case, Arc::clone(shared));
     let thread = std::thread::Builder::new().name(case.name.to_owned()).stack_size(STACK);
     let begun = thread.spawn(move || {
-        let handshakes = |certificate| theirs.handshake(certificate);
+        let handshakes = |certificate| own.handshake(certificate);
         // An error here means that the client left.
         let _ = peer::play(&(case.script)(), case.protocol, &socket, &handshakes);
-        theirs.leave(number, socket);
+        own.unregister(number, socket);
     });
     if begun.is_err() {
         shared.connections().by_number.remove(&number);
@@ -171,10 +171,10 @@ impl Shared {
     }
 
     fn wait_for_room(&self) {
-        drop(self.one_closed.wait_timeout(self.connections(), FULL_NAP.as_duration()));
+        drop(self.closed.wait_timeout(self.connections(), FULL_NAP.as_duration()));
     }
 
-    fn enter(&self, socket: &Arc<TcpStream>) -> u64 {
+    fn register(&self, socket: &Arc<TcpStream>) -> u64 {
         let mut connections = self.connections();
         let number = connections.next;
         connections.next += 1;
@@ -183,22 +183,22 @@ impl Shared {
     }
 
     /// Closes a connection: the list's reference to the socket goes first, so that dropping `socket` closes it.
-    fn leave(&self, number: u64, socket: Arc<TcpStream>) {
+    fn unregister(&self, number: u64, socket: Arc<TcpStream>) {
         let mut connections = self.connections();
         connections.by_number.remove(&number);
         drop(socket);
         drop(connections);
-        self.one_closed.notify_all();
+        self.closed.notify_all();
     }
 
     /// Shuts every connection down, which wakes its thread from any wait, and waits until all have ended.
-    fn clear(&self) {
+    fn close_all(&self) {
         let mut connections = self.connections();
         for socket in connections.by_number.values() {
             let _ = socket.shutdown(Shutdown::Both);
         }
         while !connections.by_number.is_empty() {
-            connections = self.one_closed.wait(connections).unwrap_or_else(PoisonError::into_inner);
+            connections = self.closed.wait(connections).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

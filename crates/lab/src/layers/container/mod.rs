@@ -35,12 +35,12 @@ pub(super) struct ContainerPart {
     /// What publishes its port without an engine, if the port is to be published.
     forwarder: Option<Result<Forwarder, Unavailable>>,
     by: OnceLock<String>,
-    up: Mutex<Up>,
+    started: Mutex<Started>,
 }
 
 /// What exists in a trial until the part is dropped: a container, and the network of an engine's daemon,
 /// which is not its containers' network.
-type Up = (Option<Container>, Option<Namespace>);
+type Started = (Option<Container>, Option<Namespace>);
 
 impl ContainerPart {
     pub fn new(layer: experiment::Container) -> Self {
@@ -63,7 +63,7 @@ impl ContainerPart {
             network: layer.network,
             forwarder: by_forwarder.then(|| Forwarder::find(layer.publish)),
             by: OnceLock::new(),
-            up: Mutex::default(),
+            started: Mutex::default(),
         }
     }
 
@@ -94,7 +94,7 @@ impl ContainerPart {
         site: &mut Site,
         folder: PathBuf,
         launch: &mut Launch,
-    ) -> Result<Up, LayerError> {
+    ) -> Result<Started, LayerError> {
         let published = self.is_published_by_engine().then(|| site.server_address());
         // The thread is in another network namespace here, while the process is in the host's.
         let here = PathBuf::from(format!("/proc/{}/ns/net", Pid::own()));
@@ -174,13 +174,13 @@ impl Part for ContainerPart {
 
     fn configure(&self, lab: &Lab, site: &mut Site, launch: &mut Launch) -> Result<(), LayerError> {
         let folder = site.variant().folder.join(CONTAINER);
-        let up = match self.engine {
+        let started = match self.engine {
             None => {
                 (Some(Container::around(lab, site.name_of(CONTAINER), folder, self.settings, launch)?), None)
             }
             Some(engine) => self.configure_engine(engine, lab, site, folder, launch)?,
         };
-        *self.up.lock().unwrap_or_else(PoisonError::into_inner) = up;
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = started;
         Ok(())
     }
 

@@ -231,7 +231,7 @@ struct DirectionState {
     schedule: Schedule<Frame>,
     sent: u64,
     sent_bytes: u64,
-    came: u64,
+    arrived: u64,
     whole: u64,
     lost: u64,
     full: u64,
@@ -250,7 +250,7 @@ impl DirectionState {
             schedule: Schedule::new(impairment, seed, direction),
             sent: 0,
             sent_bytes: 0,
-            came: 0,
+            arrived: 0,
             whole: 0,
             lost: 0,
             full: 0,
@@ -266,7 +266,7 @@ impl DirectionState {
     fn report(&self) -> RelayedWay {
         RelayedWay {
             way: self.impairment.to_string(),
-            came: self.came,
+            came: self.arrived,
             sent: self.sent,
             sent_bytes: Bytes::new(self.sent_bytes),
             whole: self.whole,
@@ -291,7 +291,7 @@ impl FramePool {
     fn get(&mut self) -> Frame {
         self.0.pop().unwrap_or_else(Frame::new)
     }
-    fn give_back(&mut self, frame: Frame) {
+    fn put(&mut self, frame: Frame) {
         self.0.push(frame);
     }
 }
@@ -301,7 +301,7 @@ impl FramePool {
 struct PacketRelay {
     ports: [Port; 2],
     directions: [DirectionState; 2],
-    pool: FramePool,
+    frames: FramePool,
     /// [`BATCH`] buffers to receive into.
     incoming: Vec<Frame>,
     /// The frames that the next call sends.
@@ -337,7 +337,7 @@ impl PacketRelay {
                 state(&settings.forward, Direction::Forward),
                 state(&settings.reverse, Direction::Reverse),
             ],
-            pool: FramePool::default(),
+            frames: FramePool::default(),
             incoming: Vec::with_capacity(BATCH),
             outgoing: Vec::with_capacity(BATCH),
             spin: settings.spin,
@@ -379,50 +379,50 @@ impl PacketRelay {
     /// How long to wait for events: until shortly before the next frame is due, zero if that is near, without
     /// limit if no frame waits.
     fn patience(&self, now: Timestamp) -> Option<Nanoseconds> {
-        let due = self.directions.iter().filter_map(|direction| direction.schedule.next_due()).min()?;
+        let due = self.directions.iter().filter_map(|state| state.schedule.next_due()).min()?;
         Some(due.since(now).saturating_sub(self.spin))
     }
 
     /// Receives the frames that are ready at a port and schedules each.
     fn take(&mut self, from: usize) -> Result<(), FramesError> {
         while self.incoming.len() < BATCH {
-            self.incoming.push(self.pool.get());
+            self.incoming.push(self.frames.get());
         }
-        let (port, direction) = (&self.ports[from], &mut self.directions[from]);
+        let (port, state) = (&self.ports[from], &mut self.directions[from]);
         let mut taken = [Taken::Whole; BATCH];
         let received = match sys::receive(&port.socket, &mut self.incoming, &mut taken) {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
                 // The kernel could not describe the frame's pending offloads and dropped it.
-                direction.came += 1;
-                direction.cut += 1;
+                state.arrived += 1;
+                state.cut += 1;
                 return Ok(());
             }
             Err(error) => return Err(port.failed("take frames", error)),
         };
         let now = monotonic();
         for (frame, taken) in self.incoming.drain(..received).zip(taken) {
-            direction.came += 1;
-            direction.whole += u64::from(frame.is_super());
+            state.arrived += 1;
+            state.whole += u64::from(frame.is_super());
             if taken == Taken::Cut {
-                direction.cut += 1;
-                self.pool.give_back(frame);
+                state.cut += 1;
+                self.frames.put(frame);
                 continue;
             }
-            match direction.schedule.admit(now, frame) {
+            match state.schedule.admit(now, frame) {
                 Admission::Waits => {}
                 Admission::Lost(frame) => {
-                    direction.lost += 1;
-                    self.pool.give_back(frame);
+                    state.lost += 1;
+                    self.frames.put(frame);
                 }
                 Admission::Full(frame) => {
-                    direction.full += 1;
-                    self.pool.give_back(frame);
+                    state.full += 1;
+                    self.frames.put(frame);
                 }
             }
         }
-        direction.waiting_max = direction.waiting_max.max(direction.schedule.waiting());
+        state.waiting_max = state.waiting_max.max(state.schedule.waiting());
         Ok(())
     }
 
@@ -430,12 +430,12 @@ impl PacketRelay {
     fn release(&mut self, from: usize) -> Result<(), FramesError> {
         while self.directions[from].schedule.next_due().is_some() {
             let now = monotonic();
-            let direction = &mut self.directions[from];
+            let state = &mut self.directions[from];
             while self.outgoing.len() < BATCH
-                && let Some(released) = direction.schedule.release(now)
+                && let Some(released) = state.schedule.release(now)
             {
-                direction.delay.add(released.due.since(released.came));
-                direction.lateness.add(now.since(released.due));
+                state.delay.add(released.due.since(released.arrived));
+                state.lateness.add(now.since(released.due));
                 self.outgoing.push(released.frame);
             }
             if self.outgoing.is_empty() {
@@ -448,19 +448,18 @@ impl PacketRelay {
 
     /// Sends the outgoing frames. Those that the interface refuses are lost, as on a wire.
     fn send(&mut self, from: usize) -> Result<(), FramesError> {
-        let (port, direction) = (&self.ports[1 - from], &mut self.directions[from]);
+        let (port, state) = (&self.ports[1 - from], &mut self.directions[from]);
         let mut rest = &self.outgoing[..];
         while !rest.is_empty() {
             let passed = match sys::send(&port.socket, rest) {
                 Ok(count) => {
-                    direction.sent += count as u64;
-                    direction.sent_bytes +=
-                        rest[..count].iter().map(|frame| frame.length() as u64).sum::<u64>();
+                    state.sent += count as u64;
+                    state.sent_bytes += rest[..count].iter().map(|frame| frame.length() as u64).sum::<u64>();
                     count
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) if is_of_one_frame(&error) => {
-                    direction.refused += 1;
+                    state.refused += 1;
                     1
                 }
                 Err(error) => return Err(port.failed("send frames", error)),
@@ -468,14 +467,14 @@ impl PacketRelay {
             rest = &rest[passed..];
         }
         for frame in self.outgoing.drain(..) {
-            self.pool.give_back(frame);
+            self.frames.put(frame);
         }
         Ok(())
     }
 
     fn report(&mut self) -> Result<Relayed, FramesError> {
-        for (port, direction) in self.ports.iter().zip(&mut self.directions) {
-            direction.overflowed +=
+        for (port, state) in self.ports.iter().zip(&mut self.directions) {
+            state.overflowed +=
                 sys::overflowed(&port.socket).map_err(|error| port.failed("ask for lost frames", error))?;
         }
         Ok(Relayed {

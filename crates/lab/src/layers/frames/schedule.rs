@@ -145,7 +145,7 @@ pub enum Admission<T> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Released<T> {
     /// When it arrived.
-    pub came: Timestamp,
+    pub arrived: Timestamp,
     /// When it should leave.
     pub due: Timestamp,
     pub frame: T,
@@ -189,7 +189,7 @@ impl<T> Schedule<T> {
             Order::Free => now + held,
         };
         self.last = due;
-        self.waiting.push(Waiting { due, number: self.admitted, came: now, frame });
+        self.waiting.push(Waiting { due, number: self.admitted, arrived: now, frame });
         self.admitted += 1;
         Admission::Waits
     }
@@ -204,8 +204,8 @@ impl<T> Schedule<T> {
         if self.next_due()? > now {
             return None;
         }
-        let Waiting { due, came, frame, .. } = self.waiting.pop()?;
-        Some(Released { came, due, frame })
+        let Waiting { due, arrived, frame, .. } = self.waiting.pop()?;
+        Some(Released { arrived, due, frame })
     }
 
     /// Number of waiting frames.
@@ -218,7 +218,7 @@ impl<T> Schedule<T> {
 struct Waiting<T> {
     due: Timestamp,
     number: u64,
-    came: Timestamp,
+    arrived: Timestamp,
     frame: T,
 }
 
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(schedule.admit(at(101), 'b'), Admission::Waits);
         assert_eq!(schedule.admit(at(102), 'c'), Admission::Full('c'));
         assert_eq!(schedule.release(at(109)), None);
-        assert_eq!(schedule.release(at(115)), Some(Released { came: at(100), due: at(110), frame: 'a' }));
+        assert_eq!(schedule.release(at(115)), Some(Released { arrived: at(100), due: at(110), frame: 'a' }));
         assert_eq!(schedule.admit(at(115), 'd'), Admission::Waits);
         assert_eq!((schedule.waiting(), schedule.next_due()), (2, Some(at(111))));
     }
@@ -424,14 +424,14 @@ mod tests {
             prop_assert_eq!(schedule.waiting(), 0);
             if free {
                 expected.sort_by_key(|(number, _, due)| (*due, *number));
-                let exact: Vec<_> = left.iter().map(|one| (one.frame, one.came, one.due)).collect();
+                let exact: Vec<_> = left.iter().map(|one| (one.frame, one.arrived, one.due)).collect();
                 prop_assert_eq!(exact, expected);
             } else {
                 let order: Vec<i32> = left.iter().map(|one| one.frame).collect();
                 prop_assert_eq!(order, expected.iter().map(|(number, ..)| *number).collect::<Vec<_>>());
                 let mut last = at(0);
-                for (one, (_, came, earliest)) in left.iter().zip(&expected) {
-                    prop_assert_eq!((one.came, one.due), (*came, (*earliest).max(last)));
+                for (one, (_, arrived, earliest)) in left.iter().zip(&expected) {
+                    prop_assert_eq!((one.arrived, one.due), (*arrived, (*earliest).max(last)));
                     last = one.due;
                 }
             }

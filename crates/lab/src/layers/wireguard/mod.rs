@@ -43,7 +43,7 @@ struct Choice {
 
 /// An end of the tunnel that is up.
 #[derive(Debug)]
-struct Up {
+struct TunnelEnd {
     host: &'static str,
     /// The file of its network namespace.
     network: PathBuf,
@@ -58,7 +58,7 @@ pub(super) struct WireguardPart {
     wireguard: Wireguard,
     choice: OnceLock<Result<Choice, Unavailable>>,
     /// The server's end and the client's, while they are up.
-    up: Mutex<Vec<Up>>,
+    ends: Mutex<Vec<TunnelEnd>>,
 }
 
 /// One end of the tunnel: its host's name and number, and the other end's address.
@@ -83,7 +83,7 @@ const fn address(number: u8) -> Ipv4Addr {
 
 impl WireguardPart {
     pub const fn new(wireguard: Wireguard) -> Self {
-        Self { wireguard, choice: OnceLock::new(), up: Mutex::new(Vec::new()) }
+        Self { wireguard, choice: OnceLock::new(), ends: Mutex::new(Vec::new()) }
     }
 
     fn choice(&self) -> Result<&Choice, Unavailable> {
@@ -94,8 +94,8 @@ impl WireguardPart {
         self.choice.get_or_init(choose).as_ref().map_err(Clone::clone)
     }
 
-    fn up(&self) -> MutexGuard<'_, Vec<Up>> {
-        self.up.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ends(&self) -> MutexGuard<'_, Vec<TunnelEnd>> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes one end of the tunnel.
@@ -118,7 +118,7 @@ impl WireguardPart {
             .with(format!("link set {DEVICE} up"));
         run_on(host, &commands)?;
         let network = host.path().to_owned();
-        self.up().push(Up { host: side.name, network, end, before: Transfer::default() });
+        self.ends().push(TunnelEnd { host: side.name, network, end, before: Transfer::default() });
         Ok(())
     }
 
@@ -143,8 +143,8 @@ impl WireguardPart {
     }
 
     fn has_agreed(&self) -> Result<bool, WireguardError> {
-        for up in self.up().iter() {
-            if up.transfer()?.handshake == 0 {
+        for end in self.ends().iter() {
+            if end.transfer()?.handshake == 0 {
                 return Ok(false);
             }
         }
@@ -163,8 +163,8 @@ impl WireguardPart {
             if self.has_agreed()? {
                 return Ok(());
             }
-            if lab.is_called_off() {
-                return Err(LaunchError::CalledOff { name: "wireguard".to_owned() }.into());
+            if lab.is_cancelled() {
+                return Err(LaunchError::Cancelled { name: "wireguard".to_owned() }.into());
             }
             if monotonic().since(start) > HANDSHAKE_PATIENCE {
                 return Err(WireguardError::NoHandshake { waited: HANDSHAKE_PATIENCE }.into());
@@ -173,7 +173,7 @@ impl WireguardPart {
     }
 }
 
-impl Up {
+impl TunnelEnd {
     fn transfer(&self) -> Result<Transfer, WireguardError> {
         match self.end {
             tunnel::End::Kernel => namespace::run_in(&self.network, || self.end.transfer())?,
@@ -303,17 +303,17 @@ impl Part for WireguardPart {
         _site: &mut Site,
         service: SocketAddr,
     ) -> Result<SocketAddr, LayerError> {
-        for up in self.up().iter_mut() {
-            up.before = up.transfer()?;
+        for end in self.ends().iter_mut() {
+            end.before = end.transfer()?;
         }
         Ok(service)
     }
 
     fn tunnels(&self, _passed: &[LinkCounters], _least: Answered) -> Result<Vec<TunnelCounts>, String> {
-        self.up().iter().map(|up| up.counts().map_err(|error| error.to_string())).collect()
+        self.ends().iter().map(|end| end.counts().map_err(|error| error.to_string())).collect()
     }
 
     fn prove(&self, passed: &[LinkCounters], answered: Answered) -> Result<(), String> {
-        self.up().iter().try_for_each(|up| up.prove(passed, answered))
+        self.ends().iter().try_for_each(|end| end.prove(passed, answered))
     }
 }

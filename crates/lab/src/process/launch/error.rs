@@ -119,7 +119,7 @@ pub enum LaunchError {
         output: Vec<String>,
     },
     #[error("the start of `{name}` was called off")]
-    CalledOff {
+    Cancelled {
         /// The role.
         name: String,
     },

@@ -1,4 +1,4 @@
-//! What a run will take, as far as it is known before anything is measured.
+//! The time a run will take, as far as it is known before anything is measured.
 
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_judge::thresholds::ROUNDS_LEAST;
@@ -15,9 +15,9 @@ pub fn period_of(variant: &Variant) -> Option<Nanoseconds> {
     limit.max(layers::period(&variant.layers))
 }
 
-/// Why a run will take longer than its budget, where that is known before anything is measured: windows are as long as was asked
-/// for and hold 20 of the longest period, and there are at least ten rounds of them. `period` tells each variant's.
-pub fn foreseen(
+/// Why a run will exceed its budget, where windows of the length asked for, or of 20 of the longest period,
+/// in at least ten rounds already do. `period` gives each variant's longest time constant.
+pub fn over_budget(
     experiment: &Experiment,
     batches: &Batches,
     period: impl Fn(&Variant) -> Option<Nanoseconds>,
@@ -65,8 +65,7 @@ mod tests {
 
     #[test]
     fn what_declared_periods_make_longer_than_the_budget_is_foreseen() {
-        let of = |experiment: &Experiment| foreseen(experiment, &Batches::even(2, 5), period_of);
-        // 4 blocks of 10 rounds of 2 windows of 2 s.
+        let of = |experiment: &Experiment| over_budget(experiment, &Batches::even(2, 5), period_of);
         let text = of(&limited("60 s", "")).expect("longer");
         assert!(
             text.contains("about 160 s, not 60.0 s") && text.contains("windows are 2.00 s long"),
