@@ -21,38 +21,34 @@ pub struct TimedEvent {
 /// The headline so far, for one variant and point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interim {
-    /// The variant's name.
     pub variant: String,
-    /// The point.
     pub point: PointLabel,
-    /// Ratio minus 1, in parts of 1.
+    /// Ratio minus 1: 0.02 for 2 % more.
     pub change: f64,
     /// Half-width of its interval, relative to the ratio; absent below 4 blocks.
     pub half_width: Option<f64>,
-    /// Lower bound of its interval, as `change` is; absent below 4 blocks and in older records.
+    /// Lower bound of the interval of `change`; absent below 4 blocks and in older records.
     #[serde(default)]
     pub lower: Option<f64>,
-    /// Upper bound.
     #[serde(default)]
     pub upper: Option<f64>,
 }
 
-/// What a block is busy with.
+/// What a block is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// A variant is started.
     Starting,
-    /// Answers are asked for and compared.
+    /// Answers of the variants are fetched and compared.
     Verifying,
-    /// A variant is warmed.
+    /// A variant is warmed up.
     Warming,
     /// Windows are measured.
     Measuring,
 }
 
 impl Phase {
-    /// Its name, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -63,37 +59,32 @@ impl Phase {
     }
 }
 
-/// What one variant's measured windows showed since the last such event. It is for watching, and rests on no estimate:
-/// the figures of the result are made of all windows.
+/// What one variant's measured windows showed since the last such event. It is for watching only; the figures
+/// of the result come from all windows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recent {
-    /// The variant's name.
     pub variant: String,
-    /// Requests that were sent.
+    /// Sent requests.
     pub requests: u64,
     /// Failures among them.
     pub errors: u64,
-    /// The time of those windows.
+    /// Total time of those windows.
     #[serde(rename = "time_ns")]
     pub time: Nanoseconds,
-    /// Median response time of the last of them; absent where nothing was answered well.
+    /// Median response time of the last window; absent if it has no good reply.
     #[serde(rename = "p50_ns")]
     pub p50: Option<Nanoseconds>,
 }
 
-/// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The run began.
     RunStarted {
-        /// The experiment's title.
         title: String,
-        /// The run folder.
         folder: String,
         /// Variants that take part.
         variants: Vec<String>,
-        /// Points.
         points: usize,
         /// Fewest and most blocks.
         blocks: (u32, u32),
@@ -104,23 +95,18 @@ pub enum Event {
         #[serde(default)]
         headline: Option<Quantity>,
     },
-    /// The budget is divided into so many blocks, not the plan's fewest.
+    /// An earlier run advises another number of blocks than the plan's fewest.
     Divided {
-        /// Blocks.
         blocks: u32,
-        /// The earlier run of the same experiment that advises it.
+        /// The earlier run of the same experiment.
         run: String,
     },
     /// A service is being built.
-    Building {
-        /// The service.
-        service: String,
-    },
+    Building { service: String },
     /// A variant cannot take part.
     Unavailable {
-        /// The variant.
         variant: String,
-        /// Why and what to do.
+        /// Why, and what to do.
         reason: String,
     },
     /// Answers of all variants agree.
@@ -135,14 +121,15 @@ pub enum Event {
         /// Blocks planned by now.
         of: u32,
     },
-    /// More variants than live at once: they are measured in batches, or in other batches from now on.
+    /// There are more variants than can live at once: they are measured in batches, or in other batches from
+    /// now on.
     Batches {
         /// The variants of each batch, the baseline first.
         batches: Vec<Vec<String>>,
-        /// Why so many at once.
+        /// Why the batches have this size.
         reason: String,
     },
-    /// A batch of a block began; only where there are several.
+    /// A batch of a block began; only if there are several.
     BatchStarted {
         /// Block, from 0.
         block: u32,
@@ -153,39 +140,34 @@ pub enum Event {
         /// Its variants, the baseline first.
         variants: Vec<String>,
     },
-    /// A block begins with something that takes a while.
+    /// A block begins a phase that takes a while.
     Phase {
         /// Block, from 0.
         block: u32,
-        /// With what.
         phase: Phase,
-        /// The variant; absent where it is all of them.
+        /// The variant; absent if it is all of them.
         variant: Option<String>,
         /// The point; absent while variants are started.
         point: Option<PointLabel>,
     },
-    /// A variant is running, its connections are open.
+    /// A variant is running and its connections are open.
     Started {
-        /// The variant.
         variant: String,
-        /// Start to ready.
+        /// From start to ready.
         #[serde(rename = "took_ns")]
         took: Option<Nanoseconds>,
     },
     /// A variant is warm at a point.
     Warm {
-        /// The variant.
         variant: String,
-        /// The point.
         point: PointLabel,
-        /// Windows it took.
+        /// Windows of the warm-up.
         windows: u32,
     },
-    /// A round ended; not each one is told.
+    /// A round ended; not every round is reported.
     Round {
         /// Block, from 0.
         block: u32,
-        /// The point.
         point: PointLabel,
         /// From 0.
         round: u32,
@@ -208,24 +190,16 @@ pub enum Event {
     BlockVoid {
         /// From 0.
         block: u32,
-        /// Why.
         reason: String,
     },
-    /// Something a reader of the result must know.
-    Warning {
-        /// What.
-        text: String,
-    },
+    /// A warning about the result.
+    Warning { text: String },
     /// The run ended and its summary is written.
-    RunEnded {
-        /// The run folder.
-        folder: String,
-    },
-    /// The run was stopped by the user; `--resume` goes on.
+    RunEnded { folder: String },
+    /// The user stopped the run; `--resume` continues it.
     Interrupted {
-        /// The run folder.
         folder: String,
-        /// Whole blocks kept.
+        /// Complete blocks that are kept.
         blocks: u32,
     },
 }

@@ -1,5 +1,5 @@
-//! `events.jsonl`: what happened, line by line, while it happens. Lines are only ever added; they are not part of
-//! the evidence, so a line torn by a kill is dropped without complaint.
+//! `events.jsonl`: events, appended line by line as they happen. They are not part of the evidence, so a line
+//! torn by a kill is dropped silently.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,22 +10,21 @@ use weighbridge_model::event::TimedEvent;
 use crate::durable::{Durable, read_file};
 use crate::error::{Problem, ReadError, WriteError};
 
-/// An open event log.
 #[derive(Debug)]
 pub(crate) struct EventLog {
     file: File,
     path: PathBuf,
-    /// Length of the whole lines in the file.
+    /// Length of the complete lines in the file.
     length: u64,
 }
 
 impl EventLog {
-    /// Opens the log, empty or after its last whole line.
+    /// Opens or creates the log and cuts off an incomplete last line.
     pub(crate) fn open(path: PathBuf, durable: &Durable) -> Result<Self, WriteError> {
         let open = || -> std::io::Result<(File, u64)> {
             let file = OpenOptions::new().append(true).create(true).open(&path)?;
             let whole = whole_lines(&std::fs::read(&path)?).len() as u64;
-            // Devices have no length to cut; a file is cut only where a line is torn.
+            // Only if a line is torn, because a device such as `/dev/full` cannot be cut.
             if file.metadata()?.len() > whole {
                 file.set_len(whole)?;
             }
@@ -35,7 +34,7 @@ impl EventLog {
         Ok(Self { file, path, length })
     }
 
-    /// Adds one line. It is visible to followers on return; a kill loses nothing, a power cut may.
+    /// Appends a line, which followers see at once. A kill loses nothing; a power cut may.
     pub(crate) fn append(&mut self, event: &TimedEvent, durable: &Durable) -> Result<(), WriteError> {
         let mut line = serde_json::to_vec(event).map_err(|error| WriteError::NotStorable {
             what: "an event".to_owned(),
@@ -51,7 +50,6 @@ impl EventLog {
     }
 }
 
-/// All whole lines of a log.
 pub(crate) fn read_events(path: &Path) -> Result<Vec<TimedEvent>, ReadError> {
     let bytes = read_file(path)?;
     let lines = whole_lines(&bytes).split_inclusive(|byte| *byte == b'\n');
@@ -65,26 +63,26 @@ pub(crate) fn read_events(path: &Path) -> Result<Vec<TimedEvent>, ReadError> {
         .map_err(|problem| problem.at(path))
 }
 
-/// Reads a log on while it is written: whole lines only, each once.
+/// Reads a log while it is written: complete lines only, each once.
 #[derive(Debug)]
 pub struct EventFollower {
     path: PathBuf,
-    /// Bytes of the whole lines that were read.
+    /// Bytes of the lines that were read.
     offset: u64,
     /// Lines that were read.
     lines: u64,
 }
 
-/// What a look at a log found.
+/// The events of one poll.
 #[derive(Debug, Default)]
 pub struct Followed {
-    /// Whether the log was cut, so that everything before is to be forgotten: these are the events from its beginning.
+    /// Whether the log was truncated. The events are then from its beginning, and earlier ones are obsolete.
     pub begun_anew: bool,
-    /// New events, in order; of a line that is none, why.
+    /// New events in order; an error for each line that is not an event.
     pub events: Vec<Result<TimedEvent, ReadError>>,
 }
 
-/// Most bytes of one look; a longer line is passed over piece by piece.
+/// Most bytes of one poll; a longer line is skipped in pieces.
 const LOOK: u64 = 1 << 20;
 
 impl EventFollower {
@@ -92,8 +90,8 @@ impl EventFollower {
         Self { path, offset: 0, lines: 0 }
     }
 
-    /// What was added since the last look, as far as its lines are whole; at most 1 MiB of it, so look again where
-    /// something came. A log that is not there yet is empty.
+    /// The complete lines that were added since the last poll, from at most 1 MiB; so poll again after any
+    /// result. A missing log is empty.
     pub fn look(&mut self) -> Result<Followed, ReadError> {
         let mut followed = Followed::default();
         let bytes = match self.read(&mut followed) {

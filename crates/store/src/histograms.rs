@@ -1,12 +1,14 @@
-//! `total.hlog`: a trial's histograms in the HdrHistogram interval-log format, version 1.3, V2 compressed, base64, as
-//! its Java, JavaScript, Python and Rust implementations read it.
+//! `total.hlog`: a trial's histograms in the HdrHistogram interval-log format, version 1.3, V2 compressed,
+//! base64, which its Java, JavaScript, Python and Rust implementations read. Values are nanoseconds.
 //!
-//! A tag says what a line counts: `point=0;operation=0;outcome=ok;time=response`, then the same of `service`, for each
-//! operation and outcome; then `point=0;operation=1;outcome=ok;time=message` for each operation of messages, and where
-//! there were any `point=0;time=handshake_full` and `point=0;time=handshake_resumed`, and `point=0;time=client_send`,
-//! `point=0;time=outside` and `point=0;time=client_receive`; `point=0;time=lag` and `point=0;time=loop_delay` close the
-//! point. Values are nanoseconds.
-//! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
+//! A tag says what a line counts. For each point: `point=0;operation=0;outcome=ok;time=response`, then the
+//! same of `service`, for each operation and outcome; `point=0;operation=1;outcome=ok;time=message` for each
+//! operation of messages; if there were any, `point=0;time=handshake_full`, `point=0;time=handshake_resumed`,
+//! `point=0;time=client_send`, `point=0;time=outside` and `point=0;time=client_receive`; last
+//! `point=0;time=lag` and `point=0;time=loop_delay`.
+//!
+//! All lines have the trial's measured time as their interval, because readers skip lines that begin before
+//! the first one.
 
 use std::io::Read;
 use std::time::Duration;
@@ -27,18 +29,17 @@ use weighbridge_model::record::{
 
 use crate::error::Problem;
 
-/// Lines that every reader of the format expects before the first histogram.
+/// The header that readers of the format expect.
 const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
-/// What a V2 compressed histogram begins with.
+/// First bytes of a V2 compressed histogram.
 const V2_COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 
-/// Most bytes of one number in the V2 encoding (LEB128, the ninth byte taken whole).
+/// Longest number in the V2 encoding: LEB128 with a whole ninth byte.
 const LONGEST_NUMBER: usize = 9;
 
-/// Which time a histogram is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Time {
     Response,
@@ -50,7 +51,7 @@ enum Time {
     LoopDelay,
 }
 
-/// What a line counts. Lag and loop delay are of no operation.
+/// What a line counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Label {
     point: usize,
@@ -58,7 +59,9 @@ struct Label {
     time: Time,
 }
 
-/// Writes the log of a trial; the windows give the interval. The error says which histogram cannot be stored, and why.
+/// Writes the log of a trial; the windows give the interval.
+///
+/// Errors: which histogram cannot be stored, and why.
 pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) -> Result<Vec<u8>, String> {
     let (start, length) = measured_interval(windows);
     let mut bytes = Vec::new();
@@ -81,7 +84,7 @@ pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) ->
     Ok(bytes)
 }
 
-/// Reads the log back, one element a point.
+/// Reads the log, one element per point.
 pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
     let mut points = Vec::new();
     let mut open = Tallies::default();
@@ -172,7 +175,7 @@ fn write_line(
     log.write_histogram(histogram, start, length, Tag::new(&text)).map_err(|error| error.to_string())
 }
 
-/// The label and histogram of one line; `None` for a comment or the legend.
+/// The label and histogram of a line; `None` for a comment or the legend.
 fn read_line(line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
     let interval = match IntervalLogIterator::new(line).next() {
         None | Some(Ok(LogEntry::StartTime(_) | LogEntry::BaseTime(_))) => return Ok(None),
@@ -190,12 +193,12 @@ fn read_line(line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
     Ok(Some((label, histogram)))
 }
 
-/// The V2 encoding within a V2 compressed one, fit for the decoder: that believes whatever length it is told (up to
-/// 4 GiB), inflates without bound, and negates any number.
+/// Decompresses to the V2 encoding and checks it, because the decoder does not: it allocates any length that
+/// the data claims (up to 4 GiB), inflates without limit, and negates any number.
 fn inflate(encoded: &[u8]) -> Result<Vec<u8>, String> {
     /// Cookie and length.
     const ENVELOPE: usize = 8;
-    /// The same, then offset, digits, lowest, highest value and ratio.
+    /// Envelope, offset, digits, lowest and highest value, ratio.
     const HEADER: usize = 40;
     let most = HEADER + LONGEST_NUMBER * time_histogram().distinct_values();
     let compressed = encoded.get(ENVELOPE..).ok_or("it is cut short")?;
@@ -217,7 +220,7 @@ fn inflate(encoded: &[u8]) -> Result<Vec<u8>, String> {
     Ok(plain)
 }
 
-/// Refuses the one number that cannot be negated. Zigzag encodes it as the largest: nine bytes of ones.
+/// Refuses the one number that cannot be negated; in zigzag encoding it is the largest, nine bytes of ones.
 fn check_numbers(mut counts: &[u8]) -> Result<(), String> {
     while !counts.is_empty() {
         let most = counts.len().min(LONGEST_NUMBER);
@@ -231,7 +234,7 @@ fn check_numbers(mut counts: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Histograms are merged by addition, for which all must have the same bounds.
+/// Histograms are merged by addition, which needs equal bounds.
 fn check_bounds(histogram: &TimeHistogram) -> Result<(), String> {
     let bounds = |h: &TimeHistogram| (h.low(), h.high(), h.sigfig());
     let (found, expected) = (bounds(histogram), bounds(&time_histogram()));
@@ -241,8 +244,8 @@ fn check_bounds(histogram: &TimeHistogram) -> Result<(), String> {
     Err(format!("histogram bounds (lowest, highest, digits) are {found:?}, expected {expected:?}"))
 }
 
-/// Start of the first measured window on the monotonic clock, and the time to the end of the last; of all windows
-/// where none is measured.
+/// Start of the first measured window on the monotonic clock, and the time to the end of the last; of all
+/// windows if none is measured.
 fn measured_interval(windows: &[WindowRecord]) -> (Duration, Duration) {
     let span = |measured_only: bool| {
         let taken = windows.iter().filter(|w| !measured_only || w.kind == WindowKind::Measured);
@@ -282,7 +285,7 @@ impl Time {
 }
 
 impl Label {
-    /// The tag; it has neither commas nor spaces, which the format forbids.
+    /// The tag. The format forbids commas and spaces.
     fn text(self) -> String {
         let (point, time) = (self.point, self.time.name());
         match self.of {

@@ -1,5 +1,5 @@
-//! Moments of the calendar, in UTC: when a run began. For names and headings only; it refuses to measure anything,
-//! which is the monotonic clock's work.
+//! Calendar times in UTC: when a run began. For names and headings only; measurements use the monotonic
+//! clock.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,5 @@
-//! The tables of a trial: `windows.csv`, `operations.csv` and `resources.csv`. Together they hold every window whole,
-//! in columns that any data-frame library reads. No figure is computed here.
+//! The tables of a trial: `windows.csv`, `operations.csv` and `resources.csv`. Together they hold every
+//! window completely, in columns that any data-frame library reads. No figure is computed here.
 
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
@@ -11,7 +11,7 @@ use weighbridge_model::record::{
 use crate::error::Problem;
 use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 
-/// Columns of `windows.csv`: one row a window, in the order they ran.
+/// `windows.csv`: one row a window, in order of time.
 pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
     "window",
     "kind",
@@ -60,16 +60,16 @@ pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
     "core_latency_ns",
 ];
 
-/// The column of `windows.csv` that records of before there were batches lack.
+/// Absent in records from before there were batches.
 const BATCH_COLUMN: &str = "batch";
 
-/// The one that records lack of before replies that stood still were counted.
+/// Absent in records from before stalled replies were counted.
 const HELD_UP_COLUMN: &str = "held_up";
 
-/// The one that records lack of before the distance of cores was measured.
+/// Absent in records from before core latency was measured.
 const CORE_LATENCY_COLUMN: &str = "core_latency_ns";
 
-/// Columns of `operations.csv`: one row a window and operation.
+/// `operations.csv`: one row a window and operation.
 pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
     "window",
     "operation",
@@ -83,11 +83,11 @@ pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
     "response_max_ns",
 ];
 
-/// Columns of `resources.csv`: one row a window and role (CPU), then one row a role (memory).
+/// `resources.csv`: one row a window and role (CPU), then one row a role and point (memory).
 pub(crate) const RESOURCE_COLUMNS: [&str; 7] =
     ["resource", "window", "role", "cpu_ns", "requests", "peak_bytes", "point"];
 
-/// Cells that [`OperationFigures`] fill.
+/// Cells of [`OperationFigures`], without the operation.
 const FIGURE_CELLS: usize = OPERATION_COLUMNS.len() - 1;
 
 const CPU: &str = "cpu";
@@ -136,10 +136,10 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
     write_table(&RESOURCE_COLUMNS, cpu.chain(memory))
 }
 
-/// The kind of windows in which earlier versions asked for further sizes: their rows are read and left out.
+/// The kind of windows in which earlier versions asked for additional sizes: its rows are read and dropped.
 pub(crate) const REMOVED_KIND: &str = "extra";
 
-/// Windows of a trial of this batch, without their operations and CPU, which lie in the other tables; and of each
+/// Windows of a trial of this batch, without operations and CPU, which are in the other tables; and for each
 /// whether it is of [`REMOVED_KIND`].
 pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord>, Vec<bool>), Problem> {
     let later = Later {
@@ -168,10 +168,10 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord
     Ok(rows.into_iter().unzip())
 }
 
-/// What a table has of the columns that came later.
+/// Which of the columns that older records lack a table has.
 #[derive(Debug, Clone, Copy)]
 struct Later {
-    /// The batch that every row must be of.
+    /// The batch of every row; `None` without the column.
     batch: Option<u32>,
     held_up: bool,
     core_latency: bool,
@@ -264,7 +264,7 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
     row
 }
 
-// Fields of a struct literal are evaluated in the order they are written, which here is the order of the columns.
+// Fields of a struct literal are evaluated in written order, which is the order of the columns.
 fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<WindowRecord, String> {
     let block = cells.number()?;
     if let Some(batch) = later.batch {

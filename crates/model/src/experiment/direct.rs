@@ -1,12 +1,12 @@
-//! What `protocol = "direct"` cannot stand beside. Such a variant carries out its operations in its own process, one after
-//! another: there is no listener, no connection and no schedule.
+//! Which settings `protocol = "direct"` excludes. Such a variant carries out its operations in its own
+//! process, one after another: there is no listener, no connection and no schedule.
 
 use super::node::ExperimentError;
 use super::{LoadModel, PlanRules, Point, Protocol, Target, Think, Variant};
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
 
-/// Refuses what a variant of that protocol has no way to do; `line` is the variant's.
+/// Refuses settings that a variant of that protocol cannot have; `line` is the variant's.
 pub(super) fn check(
     file: &str,
     variant: &Variant,

@@ -1,4 +1,4 @@
-//! The table `[load]`: from the tree to the checked load, and back.
+//! The table `[load]`, read and written.
 
 use std::num::NonZeroU32;
 
@@ -11,10 +11,10 @@ use super::{LoadSpec, Point};
 use crate::legs::Stamps;
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
-/// Most requests that a connection serves where that is bounded.
+/// Largest `churn`.
 const CHURN_MOST: u64 = 1_000_000;
 
-/// The model's kind, as its key says it.
+/// The value of the key `model`.
 #[derive(Clone, Copy, PartialEq)]
 enum LoadKind {
     Closed,
@@ -22,7 +22,6 @@ enum LoadKind {
     PartlyOpen,
 }
 
-/// What the key `arrivals` may hold.
 enum Law {
     Arrivals(Arrivals),
     Trace(TraceSpec),
@@ -119,7 +118,7 @@ fn model(reader: &Reader<'_>, kind: LoadKind) -> Read<LoadModel> {
     }
 }
 
-/// A rate, a profile or a trace: exactly one of them says how much arrives.
+/// Exactly one of a rate, a profile and a trace says how much arrives.
 fn flow(
     reader: &Reader<'_>,
     rate: Option<PerSecond>,
@@ -151,7 +150,7 @@ fn flow(
     }
 }
 
-/// The entries of a table whose keys are exactly `keys`, in their order.
+/// The values of a table if its keys are exactly `keys`, in that order.
 fn fields<'a, const N: usize>(node: &'a Node, keys: [&str; N]) -> Option<[&'a Node; N]> {
     let Value::Table(entries) = &node.value else { return None };
     let find = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, node)| node);
@@ -231,9 +230,9 @@ fn arrivals(node: &Node) -> Result<Law, String> {
     Ok(Law::Trace(trace))
 }
 
-/// How much faster a trace is played than it was recorded.
+/// Speed of a trace relative to its recording.
 ///
-/// Errors: where it is not from 0.001 to 1,000,000, in words.
+/// Errors: in words, if it is not from 0.001 to 1,000,000.
 pub fn speed(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(speed) if (0.001..=1e6).contains(&speed) => Ok(speed),
@@ -288,7 +287,7 @@ fn stamps(reader: &Reader<'_>) -> Read<Stamps> {
     })
 }
 
-/// The table from which the first point's load is read, without the keys that the matrix gives and others exclude.
+/// The table of the first point's load, without the keys that the matrix sets and those that exclude them.
 pub(super) fn write(point: &Point) -> Table {
     let spec = &point.load;
     let mut table = Table::new();

@@ -3,7 +3,7 @@
 use super::node::{ExperimentError, Node, Value};
 use crate::id::PointLabel;
 
-/// Most combinations that one file may ask for.
+/// Most combinations of one file.
 const MOST: usize = 10_000;
 
 /// One point's trees.
@@ -13,10 +13,10 @@ pub(super) struct PointNode {
     pub load: Option<Node>,
 }
 
-/// The tree without its matrix, expanded.
+/// The expanded matrix.
 pub(super) struct Expanded {
     pub points: Vec<PointNode>,
-    /// `[[variant]]` tables, written or made.
+    /// `[[variant]]` tables, from the file or from the matrix.
     pub variants: Vec<Node>,
 }
 
@@ -25,7 +25,7 @@ struct Factor {
     values: Vec<Node>,
 }
 
-/// Takes `workload`, `load`, `variant` and `matrix` out of `root` and expands them.
+/// Removes `workload`, `load`, `variant` and `matrix` from `root` and expands them.
 pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, ExperimentError> {
     let error = |line, message| ExperimentError { file: file.to_owned(), line, message };
     let (workload, load) = (root.remove("workload"), root.remove("load"));
@@ -111,7 +111,7 @@ fn collect(prefix: &str, node: &Node, found: &mut Vec<Factor>) -> Result<(), (us
     Ok(())
 }
 
-/// Values must differ in what a label shows of them, and a point's must be showable as a whole.
+/// Refuses values that labels would show alike, and tables in a point's value, which a label cannot show.
 fn check_values(key: &str, values: &[Node]) -> Result<(), String> {
     let shown: Vec<_> = values.iter().map(Node::show).collect();
     if let Some(at) = (1..shown.len()).find(|at| shown[..*at].contains(&shown[*at])) {
@@ -131,7 +131,7 @@ fn holds_table(node: &Node) -> bool {
     }
 }
 
-/// Every combination, the last factor running fastest; one empty combination where there is no factor.
+/// Every combination; the last factor varies fastest. One empty combination if there is no factor.
 fn combinations(factors: &[Factor]) -> Vec<Vec<(&str, &Node)>> {
     factors.iter().fold(vec![Vec::new()], |done, factor| {
         done.iter()

@@ -1,9 +1,9 @@
-//! Keys that stand in another table than their name makes one think, or are called otherwise here than in other programs:
-//! where an unknown key is one of them, its error names the right place.
+//! Hints for unknown keys that exist in another table, or that other programs call differently: the error
+//! names the right place.
 //!
-//! Only hints. No key is ever read in a second place or by a second name: an experiment says one thing in one way.
+//! Only hints. No key is read in a second place or by a second name: an experiment says one thing in one way.
 
-/// Tables with keys of theirs that are looked for elsewhere.
+/// Tables, with those of their keys that users put elsewhere.
 const HOMES: [(&str, &[&str]); 2] = [
     (
         "load",
@@ -24,7 +24,7 @@ const HOMES: [(&str, &[&str]); 2] = [
     ("plan", &["blocks", "budget", "headline", "margin", "pairing", "seed", "together", "until", "window"]),
 ];
 
-/// What other programs call a key of ours: their word, our table, our key.
+/// Names that other programs use: their name, our table, our key.
 const OTHER_WORDS: [(&str, &str, &str); 7] = [
     ("concurrency", "load", "connections"),
     ("clients", "load", "connections"),
@@ -35,7 +35,7 @@ const OTHER_WORDS: [(&str, &str, &str); 7] = [
     ("coverage", "workload", "sizes"),
 ];
 
-/// `; …` for a key that nobody asked for in `[path]`, where it is known under another name or in another table.
+/// `; …` for an unknown key in `[path]` that is known by another name or in another table.
 pub(super) fn elsewhere(path: &str, key: &str) -> Option<String> {
     if !["", "workload", "load", "plan", "variant"].contains(&path) {
         return None;
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(points.iter().map(|point| point.load.connections).collect::<Vec<_>>(), [1, 4]);
     }
 
-    /// What is called a key of a table is one.
+    /// Every key in the list exists in its table.
     #[test]
     fn every_home_knows_its_keys() {
         for (home, keys) in super::HOMES {

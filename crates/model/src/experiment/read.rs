@@ -1,4 +1,4 @@
-//! From the tree to the checked experiment: every key read once, every default in one place.
+//! Reads the checked experiment from the tree: every key once, every default in one place.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::pairing::PairingChoice;
 use crate::quantity::{Nanoseconds, Ratio};
 use crate::secret::shown_path;
 
-/// Every default of the experiment file, with its reason.
+/// Defaults of the experiment file, with reasons.
 pub(super) mod default {
     use super::{Nanoseconds, Quantity, Ratio};
 
@@ -49,7 +49,7 @@ pub(super) mod default {
 
 pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let mut root = Node::parse(file, text)?;
-    // What the expansion takes out of the tree is still allowed at the top.
+    // These keys are allowed, though the expansion has removed them from the tree.
     let expanded = matrix::expand(file, &mut root)?;
     let reader = Reader::new(file, "", &root)?;
     for key in ["workload", "load", "variant", "matrix"] {
@@ -62,7 +62,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let run_tags = tags::read(&reader)?;
     reader.finish()?;
 
-    // Said of the file as a whole.
+    // An error of the whole file.
     let refused = |message: String| ExperimentError { file: file.to_owned(), line: 0, message };
     let mut points = Vec::new();
     for point in expanded.points {
@@ -157,7 +157,7 @@ fn quick(reader: &Reader<'_>) -> Read<Option<Vec<String>>> {
     })
 }
 
-/// What a quick run keeps must be there, each once.
+/// Each name in `quick` must be a variant, and occur once.
 fn check_quick(plan: &Reader<'_>, quick: &[String], variants: &[Variant]) -> Read<()> {
     let line = plan.node("quick").map_or(plan.line(), |node| node.line);
     let refuse = |message: String| Err(plan.error(line, format!("`plan.quick`: {message}")));
@@ -173,7 +173,7 @@ fn check_quick(plan: &Reader<'_>, quick: &[String], variants: &[Variant]) -> Rea
     Ok(())
 }
 
-/// Variants that are measured at the same time, or in turn request by request, share one state of the host.
+/// Variants that are measured at the same time, or request by request in turn, share one state of the host.
 fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Read<()> {
     let own = variants.iter().find(|variant| variant.idle.is_some_and(|idle| idle != rules.idle));
     let (Some(variant), PairingChoice::Duet | PairingChoice::Requests) = (own, rules.pairing) else {
@@ -188,7 +188,8 @@ fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Rea
     Err(plan.error(line, message))
 }
 
-/// A duet is of two variants, both started here: a server that somebody else runs stays on the cores that it has.
+/// A duet needs two variants that are started here: a server that somebody else runs cannot be moved to other
+/// cores.
 fn duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
     let Some(node) = plan.node("pairing").filter(|node| node.show() == PairingChoice::Duet.name()) else {
         return Ok(());
@@ -248,7 +249,7 @@ fn hooks(reader: Option<Reader<'_>>) -> Read<Hooks> {
     Ok(hooks)
 }
 
-/// The share of the mix.
+/// Reads `weight`, the share of the mix; 1 by default.
 pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
     let weight = reader.value("weight", |node| match node.show().parse::<f64>() {
         Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
@@ -257,7 +258,7 @@ pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
     Ok(weight.unwrap_or(1.0))
 }
 
-/// A table of the user's own names, each with text.
+/// Reads a table of free names with text values.
 pub(super) fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String, String)>> {
     let Some(table) = reader.table(key)? else { return Ok(Vec::new()) };
     let pair = |(name, node): &(String, Node)| match &node.value {
@@ -269,7 +270,7 @@ pub(super) fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String,
     table.free_entries().iter().map(pair).collect()
 }
 
-/// Refuses an empty table of conditions: it reads like a check and could never fail.
+/// Refuses an empty table of conditions, which looks like a check and can never fail.
 pub(super) fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()> {
     match reader.table(key)?.filter(|table| table.free_entries().is_empty()) {
         Some(table) => {
@@ -283,7 +284,7 @@ pub(super) fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()
     }
 }
 
-/// The table `json` of a check: pointers and the values found there.
+/// The table `json` of a check: pointers with the expected values.
 pub(super) fn json_conditions(reader: &Reader<'_>) -> Read<Vec<(String, serde_json::Value)>> {
     holds_something(reader, "json")?;
     let Some(table) = reader.table("json")? else { return Ok(Vec::new()) };
@@ -350,7 +351,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let limits = Limits::read(&reader)?;
     let idle = idle(&reader)?;
     let peer = peer::read(&reader)?;
-    // Kept by name beside the variants.
+    // The values are read later, by `tags::read_variants`; this marks the key as known.
     tags::read(&reader)?;
     let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
@@ -399,13 +400,13 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     Ok(variant)
 }
 
-/// What a command is called: its revision where it has one, else its program.
+/// Default name of a command: its revision if it has one, else its program.
 fn program_name(program: &Program) -> String {
     let file = program.argv[0].rsplit('/').next().unwrap_or_default();
     program.revision.clone().unwrap_or_else(|| file.to_owned())
 }
 
-/// What `tls` comes to beside the target: an address says by its scheme whether there is TLS.
+/// The effective `tls` of a target: the scheme of an address decides whether there is TLS.
 fn secured(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<TlsSpec>, String> {
     match (target, given) {
         (Target::Url(url), Some(None)) if url.scheme.is_secured() => {
@@ -419,7 +420,7 @@ fn secured(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<Tls
     }
 }
 
-/// A command as a list of words, or as text split at blanks outside quotes.
+/// A command as a list of words, or as text that is split at blanks outside quotes.
 fn command_words(node: &Node) -> Result<Vec<String>, String> {
     let words = match &node.value {
         Value::List(items) => items.iter().map(Node::show).collect(),

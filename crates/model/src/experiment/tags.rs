@@ -7,7 +7,7 @@ use super::node::{ExperimentError, Node, Reader};
 use super::read::pairs;
 use crate::tags::{TagSet, Tags, check};
 
-/// Reads a table of tags; none where there is none.
+/// Reads a table of tags, if there is one.
 pub(super) fn read(reader: &Reader<'_>) -> Result<TagSet, ExperimentError> {
     let Some(node) = reader.node("tags") else { return Ok(TagSet::new()) };
     let tags = pairs(reader, "tags")?;
@@ -18,7 +18,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<TagSet, ExperimentError> {
     Ok(tags.into_iter().collect())
 }
 
-/// The tags of variants, by name, from the nodes that they were read from.
+/// Adds the tags of single variants, read from `nodes`, to those of the run.
 pub(super) fn of_variants(
     file: &str,
     run: TagSet,
@@ -35,7 +35,7 @@ pub(super) fn of_variants(
     Ok(tags)
 }
 
-/// A table of tags; none of none.
+/// A table of tags; `None` if there are none.
 pub(super) fn write(tags: Option<&TagSet>) -> Option<Table> {
     let tags = tags.filter(|tags| !tags.is_empty())?;
     Some(tags.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect())

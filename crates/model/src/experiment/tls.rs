@@ -1,4 +1,4 @@
-//! How a variant's connections are secured: the key `tls`, read and written. It names files and never opens them.
+//! TLS of a variant's connections: the key `tls`, read and written. Files are named here and never opened.
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
@@ -19,7 +19,7 @@ impl TlsVersion {
     /// Every version, the oldest first.
     pub const ALL: [Self; 2] = [Self::V12, Self::V13];
 
-    /// Its number as in TOML and on the command line.
+    /// As in TOML and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::V12 => "1.2",
@@ -28,20 +28,20 @@ impl TlsVersion {
     }
 }
 
-/// How a variant's connections are secured. Files are named, never kept.
+/// TLS of a variant's connections. Files are named; their content is never stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsSpec {
     /// File of certificates (PEM) to trust instead of the system's.
     pub ca: Option<String>,
-    /// Whether any certificate will do.
+    /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// File of the client's certificate chain (PEM); comes with `key`.
+    /// File of the client's certificate chain (PEM); needs `key`.
     pub cert: Option<String>,
     /// File of the client's private key (PEM).
     pub key: Option<String>,
-    /// The name that the certificate must hold, and that is sent (SNI), where it is not the host.
+    /// The name that the certificate must contain and that is sent (SNI), if it is not the host.
     pub server_name: Option<String>,
-    /// Whether a connection may take up the session of an earlier one.
+    /// Whether a connection may resume the session of an earlier one.
     pub resumption: bool,
     /// Oldest version.
     pub min: TlsVersion,
@@ -97,7 +97,7 @@ fn table(outer: &Reader<'_>, node: &Node) -> Result<TlsSpec, ExperimentError> {
 }
 
 impl TlsSpec {
-    /// Whether its parts go together.
+    /// Errors: in words, which settings contradict each other.
     pub fn check(&self) -> Result<(), String> {
         match (&self.cert, &self.key) {
             (Some(_), None) => return Err("`cert` needs its `key`".to_owned()),
@@ -115,7 +115,7 @@ impl TlsSpec {
     }
 }
 
-/// The value of the key `tls`: `true` where everything is as it is without a table.
+/// The value of the key `tls`; `true` if every setting has its default.
 pub(super) fn write(spec: &TlsSpec) -> Toml {
     let default = TlsSpec::default();
     if *spec == default {

@@ -1,4 +1,4 @@
-//! The workload `pingpong`: which sizes are asked for, and by which path. Its keys, read and written.
+//! The workload `pingpong`: requested sizes and path. Its keys, read and written.
 
 use std::borrow::Cow;
 
@@ -11,15 +11,14 @@ use crate::experiment::Target;
 use crate::experiment::node::{ExperimentError, Node, Reader, Value};
 use crate::quantity::Bytes;
 
-/// Where no size is given: the body of a small reply.
+/// The default size: the body of a small reply.
 const SIZE: Bytes = Bytes::new(64);
 
 /// `GET /pong/{n}`, or the same through a relay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PingpongSpec {
-    /// How many bytes.
+    /// Requested sizes.
     pub sizes: Sizes,
-    /// What is asked.
     #[serde(default)]
     pub operation: PingpongOperation,
 }
@@ -28,20 +27,18 @@ pub struct PingpongSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PingpongOperation {
-    /// `/pong/{n}`, and `/ping/{n}` of a variant with a peer: the same bytes, fetched or passed on.
+    /// `/pong/{n}`, or `/ping/{n}` for a variant with a peer: the same bytes, fetched or passed on.
     #[default]
     Pong,
     /// `/ping/{n}`.
     Ping,
-    /// `/mping/{n}`: what the relay measured of its own request; `/pong/{n}` of a service without a peer.
+    /// `/mping/{n}`: what the relay measured for its own request; `/pong/{n}` for a service without a peer.
     Mping,
 }
 
 impl PingpongOperation {
-    /// Every operation.
     pub const ALL: [Self; 3] = [Self::Pong, Self::Ping, Self::Mping];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pong => "pong",
@@ -50,12 +47,12 @@ impl PingpongOperation {
         }
     }
 
-    /// The first segment of its path.
     pub const fn path(self) -> &'static str {
         self.name()
     }
 
-    /// What it is called in results: a body is a body, whoever passes it on, so that both can be compared.
+    /// The operation's name in results. `pong` and `ping` share one, so that fetched and relayed bodies can
+    /// be compared.
     pub const fn operation(self) -> &'static str {
         match self {
             Self::Pong | Self::Ping => "pong",
@@ -65,7 +62,7 @@ impl PingpongOperation {
 }
 
 impl PingpongSpec {
-    /// Bodies of these sizes.
+    /// Asks for bodies of these sizes.
     pub const fn of(sizes: Vec<Bytes>) -> Self {
         Self { sizes: Sizes::List(sizes), operation: PingpongOperation::Pong }
     }
@@ -112,7 +109,7 @@ impl Spec for PingpongSpec {
         format!("pingpong{asked} {sizes}")
     }
 
-    /// One with a peer passes bodies on, a service without one has no call of its own to tell of.
+    /// A variant with a peer passes bodies on; a service without one has no own call to report.
     fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
         let operation = match (self.operation, &variant.peer) {
             (PingpongOperation::Pong, Some(_)) => PingpongOperation::Ping,
@@ -150,9 +147,9 @@ impl Spec for PingpongSpec {
         }
     }
 
-    /// Refuses what is asked of a relay where a variant is none.
+    /// Refuses operations of a relay if a variant is not one.
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
-        // Beside one that tells, those that have nothing to tell of are asked directly.
+        // Together with a relay, services without a peer are asked directly.
         let is_told = self.operation == PingpongOperation::Mping && !variants.iter().all(is_alone);
         if self.operation == PingpongOperation::Pong || is_told {
             return Ok(());
@@ -178,7 +175,7 @@ impl Spec for PingpongSpec {
     }
 }
 
-/// Whether it is a service that passes nothing on. What a `command` or a `url` is, its owner knows.
+/// Whether it is a service without a peer. Whether a `command` or a `url` passes requests on is not known.
 fn is_alone(variant: &Variant) -> bool {
     matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
 }

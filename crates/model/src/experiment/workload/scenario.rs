@@ -1,7 +1,7 @@
-//! What the user's own requests have beyond single requests: values taken from replies, sessions, rows of data.
+//! Sessions, rows of data, and values taken from replies, for the user's own requests.
 //!
-//! Types, and the way from the file and back. Names of values are checked here as far as the file alone tells them; columns
-//! of data files are only known to whoever reads those.
+//! Types, read from the file and written. Names of values are checked as far as the file alone allows;
+//! whoever reads the data files knows their columns.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use crate::experiment::template::{Template, is_value_name};
 /// Most requests of a session.
 pub const SESSION_LONGEST: usize = 1_000;
 
-/// Longest value, in bytes: of a row, or taken from a reply.
+/// Longest value of a row or from a reply, in bytes.
 pub const VALUE_LONGEST: usize = 8 * 1024;
 
-/// What requests have in common beyond themselves.
+/// What relates the requests to each other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Ordered requests; a request that is in none is a session of its own.
+    /// Sessions; a request in none of them is a session of its own.
     #[serde(default)]
     pub sessions: Vec<SessionSpec>,
-    /// Files of rows; every session takes a row of each.
+    /// Data files; every session takes a row of each.
     #[serde(default)]
     pub data: Vec<DataSpec>,
-    /// Where JSON answers may differ between variants.
+    /// JSON pointers at which answers of variants may differ.
     #[serde(default)]
     pub ignore: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSpec {
     pub name: String,
-    /// Names of its requests in order; at least one, each may stand several times.
+    /// Names of its requests in order; at least one. A name may occur several times.
     pub requests: Vec<String>,
     /// Share of the mix, above zero.
     pub weight: f64,
@@ -47,22 +47,20 @@ pub struct SessionSpec {
 /// A value taken from a reply, for later requests of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extract {
-    /// Under which name it can be put in.
     pub name: String,
-    /// Where it is sought.
     pub from: ExtractFrom,
-    /// What of it is taken: the first group, or the whole match where there is no group.
+    /// Selects a part: the first group, or the whole match if there is no group.
     pub regex: Option<String>,
 }
 
-/// Where a value is sought in a reply.
+/// The source of a value in a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractFrom {
     Body,
     /// The value at a JSON pointer (RFC 6901).
     Json(String),
-    /// The first field of that name, letter case ignored; with a regular expression the first that it is found in.
+    /// The first field of that name, case-insensitive; with a regular expression the first that matches.
     Header(String),
 }
 
@@ -73,11 +71,10 @@ pub struct DataSpec {
     pub file: String,
     /// Which row a session takes.
     pub order: RowOrder,
-    /// Names of the columns where the file's first line does not hold them.
+    /// Names of the columns, if the file's first line does not hold them.
     pub columns: Option<Vec<String>>,
-    /// What stands between fields.
     pub delimiter: char,
-    /// The file's SHA-256, once it was read.
+    /// SHA-256 of the file, once read.
     pub sha256: Option<String>,
 }
 
@@ -85,12 +82,12 @@ pub struct DataSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
-    /// One after the other, from the top again after the last.
+    /// In order; after the last row the first follows.
     #[default]
     Sequential,
-    /// The same in an order drawn once: no row comes again before all have come.
+    /// In a random order that is drawn once: no row repeats before all were used.
     Shuffled,
-    /// Any, each as likely as the other.
+    /// Drawn at random with equal probability.
     Random,
 }
 
@@ -98,7 +95,6 @@ impl RowOrder {
     const NAMED: [(&str, Self); 3] =
         [("sequential", Self::Sequential), ("shuffled", Self::Shuffled), ("random", Self::Random)];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -108,18 +104,18 @@ impl RowOrder {
     }
 }
 
-/// One kind of session: its requests by their place, and its share.
+/// One kind of session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionPlan {
-    /// Its name: of a request that is in no session, that request's.
+    /// For a request that is in no session, the request's name.
     pub name: String,
-    /// Places in the list of requests.
+    /// Indices into the list of requests.
     pub requests: Vec<usize>,
     /// Share of the mix.
     pub weight: f64,
 }
 
-/// Why a request cannot be put together when its turn comes.
+/// Why the text of a request cannot be made from its template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     #[error(
@@ -128,7 +124,7 @@ pub enum ValueError {
     Unknown {
         name: String,
         session: String,
-        /// What there is, to follow the message.
+        /// The available names, to follow the message.
         hint: String,
     },
     #[error("`{0}` is a column of a data file and is extracted too; give one of them another name")]
@@ -136,7 +132,7 @@ pub enum ValueError {
 }
 
 impl Scenario {
-    /// All kinds of session: those that are written, then each request that is in none of them.
+    /// All kinds of session: those in the file, then each request that is in none of them.
     pub fn plans(&self, requests: &[RequestSpec]) -> Vec<SessionPlan> {
         let place = |name: &String| requests.iter().position(|request| request.name == *name);
         let written = self.sessions.iter().map(|session| SessionPlan {
@@ -153,20 +149,19 @@ impl Scenario {
         written.chain(single).collect()
     }
 
-    /// Whether a request stands in a session.
+    /// Whether a request is in a session.
     pub fn holds(&self, request: &str) -> bool {
         self.sessions.iter().any(|session| session.requests.iter().any(|name| name == request))
     }
 
-    /// Mean number of requests of a session.
     pub fn mean_length(&self, requests: &[RequestSpec]) -> f64 {
         let plans = self.plans(requests);
         let total: f64 = plans.iter().map(|plan| plan.weight).sum();
         plans.iter().map(|plan| plan.weight / total * plan.requests.len() as f64).sum()
     }
 
-    /// Checks that every value has been there before it is put in, in every session. `columns` are those of all data
-    /// files. The error comes with the place of its request.
+    /// Checks, in every session, that each value is known before a request uses it. `columns` are those of
+    /// all data files. The error contains the index of its request.
     pub fn check_values(
         &self,
         requests: &[RequestSpec],
@@ -196,22 +191,22 @@ impl Scenario {
 }
 
 impl RequestSpec {
-    /// Its texts with places for values: path, header fields, body.
+    /// Its texts with placeholders: path, header fields, body.
     fn templates(&self) -> impl Iterator<Item = Template> {
         let body = std::str::from_utf8(&self.body).unwrap_or_default();
         let values = self.headers.iter().map(|(_, value)| value.as_str()).chain([body]);
-        // What was read once is read again.
+        // The texts were parsed before, so errors cannot occur.
         Template::parse(&self.path).into_iter().chain(values.flat_map(Template::of_value))
     }
 
-    /// Names of the session's values that it needs.
+    /// Names of the session's values that it uses.
     pub fn values(&self) -> Vec<String> {
         self.templates()
             .flat_map(|template| template.values().map(str::to_owned).collect::<Vec<_>>())
             .collect()
     }
 
-    /// Variables of the environment that it needs.
+    /// Variables of the environment that it uses.
     pub fn variables(&self) -> Vec<String> {
         self.templates()
             .flat_map(|template| template.variables().map(str::to_owned).collect::<Vec<_>>())
@@ -219,7 +214,8 @@ impl RequestSpec {
     }
 }
 
-/// Reads sessions, data and what may differ. `requests` come with their lines and whether they have a weight.
+/// Reads sessions, data files and `ignore`. `places` holds the line of each request, and whether it has a
+/// weight.
 pub(super) fn read(
     reader: &Reader<'_>,
     requests: &[RequestSpec],
@@ -399,7 +395,7 @@ fn extract(table: &Reader<'_>, name: &str, node: &Node) -> Read<Extract> {
     Ok(Extract { name: name.to_owned(), from, regex })
 }
 
-/// Adds sessions, data and what may differ to the table of `[workload]`.
+/// Adds sessions, data files and `ignore` to the table of `[workload]`.
 pub(super) fn write(table: &mut Table, scenario: &Scenario) {
     let session = |session: &SessionSpec| -> Toml {
         let mut table = Table::new();

@@ -1,4 +1,4 @@
-//! The workload `commands` in a file: keys to commands, and the way back.
+//! The workload `commands` in a file: its keys, read and written.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::experiment::node::{Node, Read, Reader, Value};
 use crate::experiment::workload::{Spec, TextVisitor};
 use crate::quantity::Bytes;
 
-/// Longest value that may be asked for: what Redis takes by default.
+/// Longest value: the default limit of Redis.
 const VALUE_LIMIT: u64 = 512 << 20;
 
 impl Spec for CommandsSpec {
@@ -39,7 +39,7 @@ impl Spec for CommandsSpec {
         let equal = match self.equal {
             Equality::Length => "length",
             Equality::Bytes => "bytes",
-            // A reply is not JSON; no file asks for that.
+            // No file has `json`, since replies are not JSON.
             Equality::Status | Equality::Json => "status",
         };
         table.insert("equal".into(), equal.into());
