@@ -30,7 +30,6 @@ pub struct ErrorCurve {
     /// The probe's law, in its own words.
     pub law: String,
     pub shape: String,
-    /// Compared requests.
     pub requests: u64,
     /// Median of the replayed truth.
     #[serde(rename = "truth_p50_ns")]
@@ -66,7 +65,6 @@ pub struct Pacing {
     #[serde(rename = "rate_per_s")]
     pub rate: PerSecond,
     pub waiting: Waiting,
-    /// Requests due.
     pub due: u64,
     /// Answered requests as a share of those due.
     pub achieved: Ratio,
@@ -100,10 +98,8 @@ pub struct HostGaps {
     pub watched: Nanoseconds,
     /// Share of that time that lies in gaps.
     pub share: Ratio,
-    /// Gaps per second.
     #[serde(rename = "per_s")]
     pub rate: PerSecond,
-    /// The longest gap.
     #[serde(rename = "longest_ns")]
     pub longest: Nanoseconds,
 }
@@ -111,7 +107,6 @@ pub struct HostGaps {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeneratorCalibration {
     pub schema: u32,
-    /// How idle cores waited.
     #[serde(default)]
     pub idle: IdleWait,
     /// Interruptions of the client's core; absent if it could not be observed.

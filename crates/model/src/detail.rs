@@ -15,9 +15,7 @@ use crate::sizes::{SizeCurve, SizeRatios, SizeSamples};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeKind {
-    /// Done minus due.
     Response,
-    /// Done minus sent.
     Service,
 }
 
@@ -79,7 +77,6 @@ pub struct Span {
     /// End of the span's last window.
     #[serde(rename = "to_ns")]
     pub to: Nanoseconds,
-    /// Number of windows.
     pub windows: u32,
     #[serde(rename = "lower_ns")]
     pub lower: Nanoseconds,
@@ -89,7 +86,6 @@ pub struct Span {
     pub upper: Nanoseconds,
 }
 
-/// What a dot stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DotKind {
@@ -103,18 +99,17 @@ pub enum DotKind {
     Request,
 }
 
-/// Times of one variant over the time of the run, one dot for each window or request; columns of equal length.
+/// Times of one variant over the time of the run, one dot for each window or request; columns of equal
+/// length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
     pub variant: String,
     pub point: PointLabel,
     /// The operation's name, or `all`.
     pub operation: String,
-    /// What a dot stands for.
     pub kind: DotKind,
     /// Start of each, since the run's first window, ascending.
     pub at_ns: Vec<u64>,
-    /// The time of each dot.
     pub time_ns: Vec<u64>,
 }
 
@@ -133,7 +128,6 @@ pub enum Scale {
 pub struct Axis {
     /// The key: `workload.size`, `load.rate` …
     pub key: String,
-    /// The unit of its values.
     pub scale: Scale,
     /// Each value as in points and as a number, ascending.
     pub values: Vec<(String, f64)>,
@@ -169,13 +163,11 @@ pub struct Capacity {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Requests due per second.
     pub offered_per_s: f64,
     /// Good replies per second.
     pub answered_per_s: f64,
     /// The objective's quantity; absent if the step was cut short.
     pub figure: Option<Estimate>,
-    /// Whether the objective was met.
     pub kept: Kept,
 }
 
@@ -183,9 +175,7 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kept {
-    /// Yes.
     Yes,
-    /// No.
     No,
     /// The interval contains the limit.
     Undecided,
@@ -206,7 +196,6 @@ pub struct Waterfall {
     pub from: Level,
     /// Each layer's own cost, in the order in which they are added.
     pub layers: Vec<Level>,
-    /// The variant with all of them.
     pub to: Level,
 }
 
@@ -226,11 +215,8 @@ pub struct Detail {
     pub densities: Vec<Density>,
     /// Times over the run, in spans of windows.
     pub courses: Vec<Course>,
-    /// Times over the run, as dots.
     pub samples: Vec<Samples>,
-    /// Factors with numeric values.
     pub axes: Vec<Axis>,
-    /// CPU and memory by role.
     pub roles: Vec<RoleUse>,
     /// Times over size, if the workload's sizes vary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -238,7 +224,6 @@ pub struct Detail {
     /// Medians over size relative to other variants than the baseline; for at most 12 variants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub size_ratios: Vec<SizeRatios>,
-    /// Single requests over size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub size_samples: Vec<SizeSamples>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -13,7 +13,6 @@ pub struct TimedEvent {
     /// Time since the run began.
     #[serde(rename = "at_ns")]
     pub at: Nanoseconds,
-    /// What happened.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -30,21 +29,17 @@ pub struct Interim {
     /// Lower bound of the interval of `change`; absent below 4 blocks and in older records.
     #[serde(default)]
     pub lower: Option<f64>,
+    /// Upper bound, likewise.
     #[serde(default)]
     pub upper: Option<f64>,
 }
 
-/// What a block is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// A variant is started.
     Starting,
-    /// Answers of the variants are fetched and compared.
     Verifying,
-    /// A variant is warmed up.
     Warming,
-    /// Windows are measured.
     Measuring,
 }
 
@@ -64,7 +59,6 @@ impl Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recent {
     pub variant: String,
-    /// Sent requests.
     pub requests: u64,
     /// Failures among them.
     pub errors: u64,
@@ -79,16 +73,13 @@ pub struct Recent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
-    /// The run began.
     RunStarted {
         title: String,
         folder: String,
-        /// Variants that take part.
         variants: Vec<String>,
         points: usize,
         /// Fewest and most blocks.
         blocks: (u32, u32),
-        /// Time allowed.
         #[serde(rename = "budget_ns")]
         budget: Nanoseconds,
         /// The headline's quantity; absent in older records.
@@ -101,8 +92,9 @@ pub enum Event {
         /// The earlier run of the same experiment.
         run: String,
     },
-    /// A service is being built.
-    Building { service: String },
+    Building {
+        service: String,
+    },
     /// A variant cannot take part.
     Unavailable {
         variant: String,
@@ -114,7 +106,6 @@ pub enum Event {
         /// Requests compared.
         requests: usize,
     },
-    /// A block began.
     BlockStarted {
         /// From 0.
         block: u32,
@@ -177,7 +168,6 @@ pub enum Event {
         #[serde(default)]
         recent: Vec<Recent>,
     },
-    /// A block ended.
     BlockEnded {
         /// From 0.
         block: u32,
@@ -193,9 +183,13 @@ pub enum Event {
         reason: String,
     },
     /// A warning about the result.
-    Warning { text: String },
+    Warning {
+        text: String,
+    },
     /// The run ended and its summary is written.
-    RunEnded { folder: String },
+    RunEnded {
+        folder: String,
+    },
     /// The user stopped the run; `--resume` continues it.
     Interrupted {
         folder: String,

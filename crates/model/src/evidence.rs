@@ -51,9 +51,7 @@ pub enum Extent {
 pub struct OutcomeTimes {
     /// Times of timeouts are lower bounds.
     pub outcome: Outcome,
-    /// Done minus due.
     pub response: TimeHistogram,
-    /// Done minus sent.
     pub service: TimeHistogram,
 }
 
@@ -65,13 +63,11 @@ pub struct Percentile {
     pub time: Option<Nanoseconds>,
 }
 
-/// A block estimate of one quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockValue {
     pub quantity: Quantity,
     /// From 0.
     pub block: u32,
-    /// In the quantity's unit.
     pub value: f64,
 }
 

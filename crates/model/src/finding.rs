@@ -23,7 +23,6 @@ pub fn variant_reason(name: &str, variant: &str, evidence: &str) -> String {
 pub struct FindingHead<'r> {
     /// The finding's name, with the variant's if the reason has it.
     pub text: &'r str,
-    /// The finding's name alone.
     pub name: &'r str,
 }
 

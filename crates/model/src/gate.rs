@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::{Quantity, Unit, UnknownQuantity};
 use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
-/// How a gate decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateKind {
@@ -18,7 +17,6 @@ pub enum GateKind {
     Require,
 }
 
-/// The direction of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Comparison {
@@ -28,7 +26,6 @@ pub enum Comparison {
     Below,
 }
 
-/// What a gate checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {

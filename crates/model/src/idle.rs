@@ -45,11 +45,9 @@ impl Idle {
     }
 }
 
-/// What a run asked of its idle cores, and what it got.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleWait {
     pub asked: Idle,
-    /// How the cores waited.
     pub was: Idle,
     /// Why they could not be kept awake; `null` if they could, or if it was not asked for.
     pub refused: Option<String>,

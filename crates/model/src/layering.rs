@@ -35,7 +35,7 @@ impl Layering {
 /// Variants of which each has everything that the one before has and something more, at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Chain {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,
     /// What all of its variants have in common: `rust`.
@@ -53,9 +53,7 @@ pub struct Chain {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     pub variant: String,
-    /// The variant of the stage above it.
     pub below: String,
-    /// Why it could not be measured.
     pub reason: String,
 }
 
@@ -70,7 +68,6 @@ pub struct Stage {
     pub costs: Vec<StageCost>,
 }
 
-/// One quantity of a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageCost {
     pub quantity: Quantity,
@@ -91,7 +88,6 @@ pub struct StageCost {
     pub reason: Option<String>,
 }
 
-/// Whether effects add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Additivity {
@@ -116,7 +112,7 @@ impl Additivity {
 /// The costs of single layers, each added alone to the same variant, compared with the cost of all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SumCheck {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,
     /// What all of its variants have in common: `rust`.
@@ -125,16 +121,13 @@ pub struct SumCheck {
     pub base: String,
     /// Variants that add one of the layers to `base`.
     pub singles: Vec<Single>,
-    /// The variant with all of them.
     pub whole: String,
     /// One row per quantity that all of these variants have.
     pub rows: Vec<SumRow>,
-    /// What was not checked, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unchecked: Vec<Unchecked>,
 }
 
-/// A sum that was not checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unchecked {
     /// The quantity; absent if the reason applies to all.
@@ -142,10 +135,8 @@ pub struct Unchecked {
     pub reason: String,
 }
 
-/// A layer on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Single {
-    /// The layer.
     pub name: String,
     /// The variant that adds only this layer to the base.
     pub variant: String,
@@ -189,7 +180,6 @@ pub struct Interaction {
     pub factor: String,
     /// The point that is compared with.
     pub from: PointLabel,
-    /// The other point.
     pub to: PointLabel,
     pub quantity: Quantity,
     pub unit: Unit,
@@ -215,7 +205,7 @@ pub struct Slope {
     /// The variant that it is compared with: the one below.
     #[serde(default)]
     pub above: String,
-    /// The other factors of the points.
+    /// The other factors of the points. Left out if the experiment has one point.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,
     /// The sizes that the line is fitted to, in bytes.
@@ -225,6 +215,5 @@ pub struct Slope {
     pub unit: Unit,
     /// The line at size 0.
     pub per_operation: Estimate,
-    /// Slope of the line.
     pub per_byte: Estimate,
 }

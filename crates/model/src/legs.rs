@@ -68,19 +68,19 @@ impl Legs {
     }
 
     /// Allocates the histograms, so that [`record`](Self::record) does not.
-    pub fn set_aside(&mut self) {
-        self.all();
+    pub fn allocate(&mut self) {
+        self.times_mut();
     }
 
     /// Adds one request's legs, in the order of [`Leg::ALL`].
     pub fn record(&mut self, legs: [Nanoseconds; 3]) {
-        for (times, leg) in self.all().iter_mut().zip(legs) {
+        for (times, leg) in self.times_mut().iter_mut().zip(legs) {
             times.saturating_record(leg.as_nanos().max(1));
         }
     }
 
     pub fn add(&mut self, leg: Leg, times: &TimeHistogram) {
-        self.all()[leg as usize].add(times).expect("same bounds");
+        self.times_mut()[leg as usize].add(times).expect("same bounds");
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -95,7 +95,7 @@ impl Legs {
         self.times.iter_mut().flat_map(|times| times.iter_mut()).for_each(Histogram::reset);
     }
 
-    fn all(&mut self) -> &mut [TimeHistogram; 3] {
+    fn times_mut(&mut self) -> &mut [TimeHistogram; 3] {
         self.times.get_or_insert_with(|| Box::new([time_histogram(), time_histogram(), time_histogram()]))
     }
 }
@@ -103,7 +103,6 @@ impl Legs {
 /// One leg of a window's good replies. Quantiles have the histograms' 3 digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LegFigures {
-    /// Sum over the requests.
     pub sum: Nanoseconds,
     pub p50: Nanoseconds,
     pub p90: Nanoseconds,
@@ -136,7 +135,8 @@ pub enum KernelStamps {
     Unavailable(String),
 }
 
-/// Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
+/// Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond
+/// it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LegTimes {
     #[serde(rename = "mean_ns")]
@@ -152,9 +152,7 @@ pub struct LegTimes {
 /// The legs of all good replies of a load, or of a variant at a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StampSummary {
-    /// Good replies with both stamps.
     pub requests: u64,
-    /// Good replies without.
     pub unmatched: u64,
     /// Why there are no stamps, in all windows or in some.
     #[serde(skip_serializing_if = "Option::is_none", default)]

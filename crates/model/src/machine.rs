@@ -9,7 +9,6 @@ use crate::quantity::Nanoseconds;
 /// cover the same time, so that generator, service and the rest sum up to the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineCpu {
-    /// Length of that time.
     pub span: Nanoseconds,
     /// Busy time of all cores, by the kernel's ticks: everything but idle, waiting for disks, and stolen.
     pub busy: Nanoseconds,

@@ -7,7 +7,6 @@ use crate::id::PointId;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::relayed::Relayed;
 
-/// The network of a variant in one trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkFacts {
     /// The layers from the client's end inward.
@@ -39,7 +38,6 @@ pub struct NetworkFacts {
     pub relayed: Option<Box<Relayed>>,
 }
 
-/// One layer as it was set up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerFacts {
     /// Its kind, as an experiment file names it: `rate`.
@@ -94,12 +92,10 @@ pub struct ProgramFacts {
     pub layer: String,
     /// The role to which its CPU time and memory are attributed.
     pub role: String,
-    /// The version that it reports.
     pub version: String,
     /// From start to ready.
     #[serde(rename = "start_ns")]
     pub start: Nanoseconds,
-    /// Accepted connections.
     pub connections: u64,
     /// Requests that it read; `null` if it passes on bytes without reading requests.
     pub requests: Option<u64>,

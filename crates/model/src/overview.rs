@@ -57,8 +57,12 @@ impl OverviewFigure {
     }
 
     /// Applies an increasing function to the value and its bounds.
-    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
-        Self { point: of(self.point), lower: self.lower.map(&of), upper: self.upper.map(&of) }
+    pub fn map(self, function: impl Fn(f64) -> f64) -> Self {
+        Self {
+            point: function(self.point),
+            lower: self.lower.map(&function),
+            upper: self.upper.map(&function),
+        }
     }
 }
 
@@ -68,7 +72,7 @@ pub struct OverviewRow {
     pub run: String,
     /// The variant or imported series, as named in the run.
     pub variant: String,
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,
     /// The tag `machine`; `null` if not given.

@@ -36,10 +36,6 @@ impl PairingChoice {
             Self::Sequential => "sequential",
         }
     }
-
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|choice| choice.name() == name)
-    }
 }
 
 /// How the variants of a block were paired at one point.
@@ -152,12 +148,10 @@ mod tests {
     #[test]
     fn names_are_those_of_the_files() {
         for choice in PairingChoice::ALL {
-            assert_eq!(PairingChoice::named(choice.name()), Some(choice));
             assert_eq!(serde_json::to_value(choice).expect("serialises"), choice.name());
         }
         for pairing in [Pairing::Duet, Pairing::Windows, Pairing::Requests, Pairing::Sequential] {
             assert_eq!(serde_json::to_value(pairing).expect("serialises"), pairing.name());
         }
-        assert_eq!(PairingChoice::named("trio"), None);
     }
 }

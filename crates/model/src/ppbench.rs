@@ -130,7 +130,7 @@ pub struct Measured<'a> {
 
 impl Row {
     /// The row of one measured request, with the figures that ppbench derives.
-    pub fn of(measured: &Measured<'_>) -> Self {
+    pub fn from_request(measured: &Measured<'_>) -> Self {
         let time_ms = measured.time_ns as f64 / 1e6;
         let per_ms = |value: f64| if time_ms > 0.0 { (value / time_ms).to_string() } else { "0".to_owned() };
         Self {

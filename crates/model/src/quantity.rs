@@ -122,7 +122,7 @@ impl BitsPerSecond {
         self.0
     }
     /// Time to carry `bytes` at this rate; the longest `Nanoseconds` at rate zero.
-    pub fn time_of(self, bytes: Bytes) -> Nanoseconds {
+    pub fn transfer_time(self, bytes: Bytes) -> Nanoseconds {
         let nanos = (u128::from(bytes.0) * 8_000_000_000).checked_div(u128::from(self.0));
         Nanoseconds(nanos.and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or(u64::MAX))
     }
@@ -219,6 +219,10 @@ fn three_digits(value: f64) -> String {
     }
 }
 
+fn whole_or_three_digits(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { three_digits(value) }
+}
+
 /// A signed time in nanoseconds, in a unit of its size: `15.3 µs`, `-1.20 ms`.
 pub fn display_nanos(nanos: f64) -> String {
     match nanos.abs() {
@@ -231,15 +235,13 @@ pub fn display_nanos(nanos: f64) -> String {
 
 /// A signed amount of data in bytes, in a unit of its size (powers of 1024): `64 KiB`, `1.50 MiB`.
 pub fn display_bytes(bytes: f64) -> String {
-    let whole = |v: f64, unit: &str| {
-        if v.fract() == 0.0 { format!("{v:.0} {unit}") } else { format!("{} {unit}", three_digits(v)) }
+    let (scaled, unit) = match bytes.abs() {
+        b if b >= 1073741824.0 => (bytes / 1073741824.0, "GiB"),
+        b if b >= 1048576.0 => (bytes / 1048576.0, "MiB"),
+        b if b >= 1024.0 => (bytes / 1024.0, "KiB"),
+        _ => (bytes, "B"),
     };
-    match bytes.abs() {
-        b if b >= 1073741824.0 => whole(bytes / 1073741824.0, "GiB"),
-        b if b >= 1048576.0 => whole(bytes / 1048576.0, "MiB"),
-        b if b >= 1024.0 => whole(bytes / 1024.0, "KiB"),
-        _ => whole(bytes, "B"),
-    }
+    format!("{} {unit}", whole_or_three_digits(scaled))
 }
 
 /// A signed rate, in a unit of its size: `812/s`, `52.3k/s`.
@@ -259,15 +261,13 @@ pub fn display_count(count: f64) -> String {
 
 /// A bit rate, in a unit of its size (powers of 1000): `100 Mbit/s`, `2.50 Gbit/s`.
 fn display_bits(bits: f64) -> String {
-    let whole = |v: f64, unit: &str| {
-        if v.fract() == 0.0 { format!("{v:.0} {unit}") } else { format!("{} {unit}", three_digits(v)) }
+    let (scaled, unit) = match bits {
+        b if b >= 1e9 => (bits / 1e9, "Gbit/s"),
+        b if b >= 1e6 => (bits / 1e6, "Mbit/s"),
+        b if b >= 1e3 => (bits / 1e3, "kbit/s"),
+        _ => (bits, "bit/s"),
     };
-    match bits {
-        b if b >= 1e9 => whole(bits / 1e9, "Gbit/s"),
-        b if b >= 1e6 => whole(bits / 1e6, "Mbit/s"),
-        b if b >= 1e3 => whole(bits / 1e3, "kbit/s"),
-        _ => whole(bits, "bit/s"),
-    }
+    format!("{} {unit}", whole_or_three_digits(scaled))
 }
 
 impl fmt::Display for Nanoseconds {
@@ -306,11 +306,7 @@ impl fmt::Display for PerSecond {
 }
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = self.0 * 100.0;
-        f.pad(&format!(
-            "{} %",
-            if percent.fract() == 0.0 { format!("{percent:.0}") } else { three_digits(percent) }
-        ))
+        f.pad(&format!("{} %", whole_or_three_digits(self.0 * 100.0)))
     }
 }
 
@@ -485,10 +481,10 @@ mod tests {
     #[test]
     fn a_bit_rate_says_how_long_bytes_take() {
         let rate: BitsPerSecond = "100 Mbit/s".parse().expect("a bit rate");
-        assert_eq!(rate.time_of(Bytes::new(32_000)), Nanoseconds::from_micros(2_560));
+        assert_eq!(rate.transfer_time(Bytes::new(32_000)), Nanoseconds::from_micros(2_560));
         assert_eq!(rate.to_string(), "100 Mbit/s");
         assert_eq!(BitsPerSecond::new(2_500_000_000).to_string(), "2.50 Gbit/s");
-        assert_eq!(BitsPerSecond::new(0).time_of(Bytes::new(1)).as_nanos(), u64::MAX);
+        assert_eq!(BitsPerSecond::new(0).transfer_time(Bytes::new(1)).as_nanos(), u64::MAX);
         assert!("100 MB/s".parse::<BitsPerSecond>().is_err());
     }
 

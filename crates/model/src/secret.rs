@@ -16,8 +16,8 @@ pub const SECRET_PARTS: [&str; 11] = [
     "accesskey",
 ];
 
-/// Whether a key (a header's, a variable's, a setting's) names a secret: Authorization, Cookie, X-Api-Key, and
-/// anything like a password, secret, token, credential or private key. Case, `-` and `_` do not matter.
+/// Whether a key (a header's, a variable's, a setting's) names a secret: Authorization, Cookie, X-Api-Key,
+/// and anything like a password, secret, token, credential or private key. Case, `-` and `_` do not matter.
 pub fn is_secret(key: &str) -> bool {
     let plain: String =
         key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();

@@ -16,9 +16,7 @@ use crate::quantity::Bytes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeTime {
-    /// Done minus due.
     Response,
-    /// Done minus sent.
     Service,
     /// What a relay measured around its own request.
     Relayed,
@@ -126,7 +124,7 @@ pub enum CliffChange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeCliff {
     pub variant: String,
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     pub operation: String,
@@ -150,7 +148,7 @@ pub struct SizeCliff {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeJudged {
     pub variant: String,
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     pub operation: String,
@@ -173,7 +171,7 @@ pub struct SizeGuide {
 /// Which variant to take for messages of a size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeAdvice {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     pub operation: String,

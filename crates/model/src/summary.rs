@@ -29,7 +29,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Variant minus baseline in one quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     pub variant: String,
@@ -72,7 +72,7 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantSummary {
     pub name: String,
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     /// Whether it is the baseline.
@@ -199,7 +199,7 @@ pub enum Source {
 /// baseline), so they are approximately shares of the ratio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     pub variant: String,
@@ -222,7 +222,8 @@ pub struct Spread {
     pub dominates: Source,
     /// A division of the same time into blocks and rounds that would narrow the interval by a tenth or more.
     pub advice: Option<Advice>,
-    /// Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
+    /// Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no
+    /// carry-over).
     pub carry_over: Option<Estimate>,
     /// Cost at the end of a block over that at its beginning (1: no drift).
     pub drift: Option<Estimate>,
@@ -244,7 +245,7 @@ pub struct Advice {
 /// How the variants were paired at one point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PointPairing {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     /// What was done.

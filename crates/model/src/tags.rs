@@ -69,7 +69,7 @@ impl Tags {
         own.or_else(|| self.run.get(name)).map(String::as_str)
     }
 
-    pub fn of(&self, variant: &str) -> TagSet {
+    pub fn merged(&self, variant: &str) -> TagSet {
         let own = self.variants.get(variant).into_iter().flatten();
         self.run.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!((tags.machine("go"), tags.experiment("go").as_str()), (Some("m3.large"), "docker-go"));
         assert_eq!((tags.machine("rust"), tags.experiment("rust").as_str()), (Some("m3.large"), "bare/rust"));
         assert_eq!(
-            tags.of("go"),
+            tags.merged("go"),
             set(&[("machine", "m3.large"), ("experiment", "docker-go"), ("zone", "b")])
         );
         assert_eq!((Tags::default().machine("x"), Tags::default().experiment("x").as_str()), (None, "x"));

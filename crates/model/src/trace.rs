@@ -50,7 +50,7 @@ struct Names {
     /// Each name once, with the line on which it occurs first.
     list: Vec<(String, usize)>,
     /// For each arrival, the index of its name in the list. Empty if no line names any.
-    of: Vec<Option<u16>>,
+    by_arrival: Vec<Option<u16>>,
 }
 
 impl Trace {
@@ -67,10 +67,10 @@ impl Trace {
             last_line = line;
             let content = content.trim();
             if !content.is_empty() && !content.starts_with('#') {
-                rows.take(line, content).map_err(|message| error(line, message))?;
+                rows.add(line, content).map_err(|message| error(line, message))?;
             }
         }
-        rows.end().map_err(|message| error(last_line, message))
+        rows.finish().map_err(|message| error(last_line, message))
     }
 
     /// Looks up the operation of each name.
@@ -105,7 +105,7 @@ impl Trace {
     }
 
     fn place(&self, at: usize) -> Option<usize> {
-        self.names.of.get(at).copied().flatten().map(usize::from)
+        self.names.by_arrival.get(at).copied().flatten().map(usize::from)
     }
 
     /// After this time the trace starts again: the time from the first arrival to the last, and one mean gap.
@@ -131,7 +131,7 @@ struct Rows {
 
 impl Rows {
     /// Parses one line that is neither empty nor a comment.
-    fn take(&mut self, line: usize, content: &str) -> Result<(), String> {
+    fn add(&mut self, line: usize, content: &str) -> Result<(), String> {
         let (first, second) = cells(content)?;
         let unit = match self.unit {
             Some(unit) => unit,
@@ -153,17 +153,17 @@ impl Rows {
         }
         self.times.push(time);
         match second.filter(|name| !name.is_empty()) {
-            Some(name) => self.name(line, &name),
-            None if self.names.of.is_empty() => Ok(()),
+            Some(name) => self.add_name(line, &name),
+            None if self.names.by_arrival.is_empty() => Ok(()),
             None => {
-                self.names.of.push(None);
+                self.names.by_arrival.push(None);
                 Ok(())
             }
         }
     }
 
     /// Gives the latest arrival this name.
-    fn name(&mut self, line: usize, name: &str) -> Result<(), String> {
+    fn add_name(&mut self, line: usize, name: &str) -> Result<(), String> {
         let place = match self.places.get(name) {
             Some(place) => *place,
             None if self.names.list.len() == NAMES_MOST => {
@@ -179,12 +179,12 @@ impl Rows {
             }
         };
         // Arrivals before the first that has a name have none.
-        self.names.of.resize(self.times.len() - 1, None);
-        self.names.of.push(Some(place));
+        self.names.by_arrival.resize(self.times.len() - 1, None);
+        self.names.by_arrival.push(Some(place));
         Ok(())
     }
 
-    fn end(self) -> Result<Trace, String> {
+    fn finish(self) -> Result<Trace, String> {
         let times = self.times;
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
             return Err("no arrival; write one time a line, in seconds".to_owned());

@@ -57,7 +57,7 @@ impl Calibrations {
 
     /// Calibrations of the host with this key, newest first; empty if there is no folder. Files of other
     /// formats and versions are skipped.
-    pub fn of_host(&self, key: &str) -> Result<Vec<HostCalibration>, ReadError> {
+    pub fn for_host(&self, key: &str) -> Result<Vec<HostCalibration>, ReadError> {
         if !is_key(key) {
             return Ok(Vec::new());
         }
@@ -74,7 +74,7 @@ impl Calibrations {
     /// The calibration that a run of `experiment` quotes: the newest of this experiment, else the newest of
     /// the host.
     pub fn for_run(&self, key: &str, experiment: &str) -> Result<Option<HostCalibration>, ReadError> {
-        let mut all = self.of_host(key)?;
+        let mut all = self.for_host(key)?;
         let own = all.iter().position(|calibration| calibration.experiment == experiment);
         Ok(match own {
             Some(at) => Some(all.swap_remove(at)),

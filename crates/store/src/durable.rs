@@ -70,7 +70,7 @@ impl Durable {
     }
 
     /// Removes temporary files and folders of killed writers from `folder`.
-    pub(crate) fn remove_debris(&self, folder: &Path) -> Result<(), WriteError> {
+    pub(crate) fn remove_temporary(&self, folder: &Path) -> Result<(), WriteError> {
         for (name, path) in entries(folder)? {
             if name.starts_with('.') && name.ends_with(TEMPORARY) {
                 let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -187,7 +187,7 @@ mod tests {
         for kept in ["plan.json", ".hidden", "notes.partial"] {
             fs::write(folder.path().join(kept), "x").unwrap();
         }
-        Durable::new(NextStep::Repeat).remove_debris(folder.path()).unwrap();
+        Durable::new(NextStep::Repeat).remove_temporary(folder.path()).unwrap();
         let names: Vec<_> = entries(folder.path()).unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".hidden", "notes.partial", "plan.json"]);
     }

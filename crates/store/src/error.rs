@@ -114,7 +114,7 @@ impl Problem {
         Self { line: None, what: what.into() }
     }
 
-    pub(crate) fn of_json(error: &serde_json::Error) -> Self {
+    pub(crate) fn from_json(error: &serde_json::Error) -> Self {
         // serde_json appends the position to its message; ours comes first.
         let message = error.to_string();
         let what = message.split(" at line ").next().unwrap_or(&message).to_owned();

@@ -57,7 +57,7 @@ pub(crate) fn read_events(path: &Path) -> Result<Vec<TimedEvent>, ReadError> {
         .zip(1..)
         .map(|(line, number)| {
             serde_json::from_slice(line)
-                .map_err(|error| Problem { line: Some(number), ..Problem::of_json(&error) })
+                .map_err(|error| Problem { line: Some(number), ..Problem::from_json(&error) })
         })
         .collect::<Result<_, _>>()
         .map_err(|problem| problem.at(path))
@@ -75,15 +75,15 @@ pub struct EventFollower {
 
 /// The events of one poll.
 #[derive(Debug, Default)]
-pub struct Followed {
+pub struct NewEvents {
     /// Whether the log was truncated. The events are then from its beginning, and earlier ones are obsolete.
-    pub begun_anew: bool,
+    pub truncated: bool,
     /// New events in order; an error for each line that is not an event.
     pub events: Vec<Result<TimedEvent, ReadError>>,
 }
 
 /// Most bytes of one poll; a longer line is skipped in pieces.
-const LOOK: u64 = 1 << 20;
+const POLL_BYTES: u64 = 1 << 20;
 
 impl EventFollower {
     pub(crate) fn new(path: PathBuf) -> Self {
@@ -92,35 +92,33 @@ impl EventFollower {
 
     /// The complete lines that were added since the last poll, from at most 1 MiB; so poll again after any
     /// result. A missing log is empty.
-    pub fn look(&mut self) -> Result<Followed, ReadError> {
-        let mut followed = Followed::default();
-        let bytes = match self.read(&mut followed) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(followed),
+    pub fn poll(&mut self) -> Result<NewEvents, ReadError> {
+        let mut found = NewEvents::default();
+        let bytes = match self.read(&mut found) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
             read => read.map_err(|source| ReadError::Io { path: self.path.clone(), source })?,
         };
         let whole = whole_lines(&bytes);
         for line in whole.split_inclusive(|byte| *byte == b'\n') {
             self.lines += 1;
             let number = self.lines;
-            followed.events.push(
-                serde_json::from_slice(line).map_err(|error| {
-                    Problem { line: Some(number), ..Problem::of_json(&error) }.at(&self.path)
-                }),
-            );
+            found.events.push(serde_json::from_slice(line).map_err(|error| {
+                Problem { line: Some(number), ..Problem::from_json(&error) }.at(&self.path)
+            }));
         }
-        let is_endless = whole.is_empty() && bytes.len() as u64 == LOOK;
-        self.offset += if is_endless { LOOK } else { whole.len() as u64 };
-        Ok(followed)
+        let is_endless = whole.is_empty() && bytes.len() as u64 == POLL_BYTES;
+        self.offset += if is_endless { POLL_BYTES } else { whole.len() as u64 };
+        Ok(found)
     }
 
-    fn read(&mut self, followed: &mut Followed) -> std::io::Result<Vec<u8>> {
+    fn read(&mut self, found: &mut NewEvents) -> std::io::Result<Vec<u8>> {
         let mut file = File::open(&self.path)?;
         if file.metadata()?.len() < self.offset {
-            (self.offset, self.lines, followed.begun_anew) = (0, 0, true);
+            (self.offset, self.lines, found.truncated) = (0, 0, true);
         }
         file.seek(SeekFrom::Start(self.offset))?;
         let mut bytes = Vec::new();
-        file.take(LOOK).read_to_end(&mut bytes)?;
+        file.take(POLL_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }
@@ -168,7 +166,7 @@ mod tests {
         let path = folder.path().join("events.jsonl");
         let mut follower = EventFollower::new(path.clone());
         let seen = |follower: &mut EventFollower| -> Vec<TimedEvent> {
-            follower.look().unwrap().events.into_iter().map(Result::unwrap).collect()
+            follower.poll().unwrap().events.into_iter().map(Result::unwrap).collect()
         };
         assert_eq!(seen(&mut follower), []);
         let line = |number| format!("{}\n", serde_json::to_string(&warning(number)).unwrap());
@@ -178,12 +176,12 @@ mod tests {
         assert_eq!(seen(&mut follower), [warning(1), warning(2)]);
         assert_eq!(seen(&mut follower), []);
         std::fs::write(&path, format!("{}{}{}not an event\n{}", line(0), line(1), line(2), line(3))).unwrap();
-        let events = follower.look().unwrap().events;
+        let events = follower.poll().unwrap().events;
         assert!(events[0].as_ref().unwrap_err().to_string().contains("line 4"), "{events:?}");
         assert_eq!(events[1].as_ref().unwrap(), &warning(3));
         std::fs::write(&path, line(7)).unwrap();
-        let anew = follower.look().unwrap();
-        assert!(anew.begun_anew && anew.events.len() == 1, "a log that was cut is read from its beginning");
+        let anew = follower.poll().unwrap();
+        assert!(anew.truncated && anew.events.len() == 1, "a log that was cut is read from its beginning");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A run folder as readers see it: which runs there are, what one holds. Reading takes no lock and changes nothing;
-//! only derived files may be written here, since they are no part of the record.
+//! A run folder as readers see it: which runs there are, what one holds. Reading takes no lock and changes
+//! nothing; only derived files may be written here, since they are no part of the record.
 
 use std::path::{Path, PathBuf};
 

@@ -55,7 +55,7 @@ enum Time {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Label {
     point: usize,
-    of: Option<(OperationId, Outcome)>,
+    request: Option<(OperationId, Outcome)>,
     time: Time,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) ->
         .begin_log_with(&mut bytes, &mut serializer)
         .map_err(|error| error.to_string())?;
     for (tallies, point) in tallies.iter().zip(0..) {
-        for (label, histogram) in lines_of(point, tallies) {
+        for (label, histogram) in labelled(point, tallies) {
             write_line(&mut log, label, histogram, start, length)
                 .map_err(|problem| format!("{}: {problem}", label.text()))?;
         }
@@ -100,9 +100,11 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
         if label.point != points.len() {
             return Err(expected(&format!("point {}", points.len())));
         }
-        waiting = match (waiting.take(), label.of, label.time) {
+        waiting = match (waiting.take(), label.request, label.time) {
             (None, Some(_), Time::Response) => Some((label, histogram)),
-            (Some((first, response)), Some((operation, outcome)), Time::Service) if first.of == label.of => {
+            (Some((first, response)), Some((operation, outcome)), Time::Service)
+                if first.request == label.request =>
+            {
                 open.entries.push(Tally { operation, outcome, response, service: histogram });
                 None
             }
@@ -138,28 +140,28 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
 }
 
 /// The histograms of a point in the order of the file.
-fn lines_of(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &TimeHistogram)> {
-    let of_requests = tallies.entries.iter().flat_map(move |tally| {
-        let of = Some((tally.operation, tally.outcome));
+fn labelled(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &TimeHistogram)> {
+    let requests = tallies.entries.iter().flat_map(move |tally| {
+        let request = Some((tally.operation, tally.outcome));
         [
-            (Label { point, of, time: Time::Response }, &tally.response),
-            (Label { point, of, time: Time::Service }, &tally.service),
+            (Label { point, request, time: Time::Response }, &tally.response),
+            (Label { point, request, time: Time::Service }, &tally.service),
         ]
     });
-    let of_handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
-        let label = Label { point, of: None, time: Time::Handshake(kind) };
+    let handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
+        let label = Label { point, request: None, time: Time::Handshake(kind) };
         tallies.handshakes.get(kind).map(|times| (label, times))
     });
-    let of_messages = tallies.messages.iter().map(move |tally| {
-        (Label { point, of: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
+    let messages = tallies.messages.iter().map(move |tally| {
+        (Label { point, request: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
     });
-    let of_legs = Leg::ALL.into_iter().filter_map(move |leg| {
-        let label = Label { point, of: None, time: Time::Leg(leg) };
+    let legs = Leg::ALL.into_iter().filter_map(move |leg| {
+        let label = Label { point, request: None, time: Time::Leg(leg) };
         tallies.legs.get(leg).map(|times| (label, times))
     });
-    of_requests.chain(of_messages).chain(of_handshakes).chain(of_legs).chain([
-        (Label { point, of: None, time: Time::Lag }, &tallies.lag),
-        (Label { point, of: None, time: Time::LoopDelay }, &tallies.loop_delay),
+    requests.chain(messages).chain(handshakes).chain(legs).chain([
+        (Label { point, request: None, time: Time::Lag }, &tallies.lag),
+        (Label { point, request: None, time: Time::LoopDelay }, &tallies.loop_delay),
     ])
 }
 
@@ -288,7 +290,7 @@ impl Label {
     /// The tag. The format forbids commas and spaces.
     fn text(self) -> String {
         let (point, time) = (self.point, self.time.name());
-        match self.of {
+        match self.request {
             Some((operation, outcome)) => {
                 format!("point={point};operation={};outcome={};time={time}", operation.0, outcome.name())
             }
@@ -300,7 +302,7 @@ impl Label {
         let mut fields = text.split(';');
         let mut field = |key: &str| fields.next()?.strip_prefix(key)?.strip_prefix('=');
         let point = field("point")?.parse().ok()?;
-        let of = if text.contains(";operation=") {
+        let request = if text.contains(";operation=") {
             let operation = OperationId(field("operation")?.parse().ok()?);
             Some((operation, outcome(field("outcome")?)?))
         } else {
@@ -308,7 +310,7 @@ impl Label {
         };
         let name = field("time")?;
         let time = Time::ALL.into_iter().find(|time| time.name() == name)?;
-        Some(Self { point, of, time })
+        Some(Self { point, request, time })
     }
 }
 
@@ -321,7 +323,7 @@ pub(crate) fn outcome(name: &str) -> Option<Outcome> {
 mod tests {
     use super::*;
 
-    fn log_of(values: &[u64]) -> String {
+    fn log_with(values: &[u64]) -> String {
         let mut tallies = Tallies::default();
         let tally = tallies.entry(OperationId(3), Outcome::Error(ErrorKind::Timeout));
         for value in values {
@@ -333,7 +335,7 @@ mod tests {
 
     #[test]
     fn the_head_is_what_other_implementations_expect() {
-        let log = log_of(&[1]);
+        let log = log_with(&[1]);
         assert!(
             log.starts_with(&format!("#{FORMAT}\n{LEGEND}Tag=point=0;operation=3;outcome=timeout;")),
             "{log}"
@@ -342,11 +344,11 @@ mod tests {
 
     #[test]
     fn tags_are_read_as_they_are_written() {
-        for of in
+        for request in
             [None, Some((OperationId(7), Outcome::Ok)), Some((OperationId(0), outcome("check").unwrap()))]
         {
             for time in Time::ALL {
-                let label = Label { point: 12, of, time };
+                let label = Label { point: 12, request, time };
                 assert_eq!(Label::parse(&label.text()), Some(label));
                 assert!(Tag::new(&label.text()).is_some());
             }
@@ -358,7 +360,7 @@ mod tests {
 
     #[test]
     fn damage_is_found_with_its_line() {
-        let log = log_of(&[1_000, 2_000_000]);
+        let log = log_with(&[1_000, 2_000_000]);
         let lines: Vec<&str> = log.lines().collect();
         assert_eq!(lines.len(), 6);
         let without = |dropped: usize| {

@@ -74,9 +74,9 @@ pub(crate) fn read_samples(
     let has_kind = has_column(bytes, KIND_COLUMN);
     let columns = if has_kind { &SAMPLE_COLUMNS[..] } else { &SAMPLE_COLUMNS[1..] };
     let rows = read_table(columns, bytes, |cells| {
-        let kind = if has_kind { cells.word_but(REMOVED_KIND)? } else { Some(WindowKind::Measured) };
+        let kind = if has_kind { cells.word_unless(REMOVED_KIND)? } else { Some(WindowKind::Measured) };
         let sample = sample(cells, kind.unwrap_or(WindowKind::Measured))?;
-        let is_removed = kind.is_none() || !has_kind && is_of_any(&sample, windows, removed);
+        let is_removed = kind.is_none() || !has_kind && is_of_removed_window(&sample, windows, removed);
         Ok((!is_removed).then_some(sample))
     })?;
     // A table without rows is never written.
@@ -88,7 +88,7 @@ pub(crate) fn read_samples(
 
 /// Whether a request belongs to a removed window. Its time decides: no request of another window ended while
 /// that one was open.
-fn is_of_any(sample: &Sample, windows: &[WindowRecord], removed: &[bool]) -> bool {
+fn is_of_removed_window(sample: &Sample, windows: &[WindowRecord], removed: &[bool]) -> bool {
     let Some(origin) = windows.first().map(|window| window.figures.started) else { return false };
     let done = origin + sample.done;
     windows.iter().zip(removed).filter(|(_, is_removed)| **is_removed).any(|(window, _)| {
@@ -100,8 +100,8 @@ fn is_of_any(sample: &Sample, windows: &[WindowRecord], removed: &[bool]) -> boo
 }
 
 fn sample(cells: &mut Cells<'_>, kind: WindowKind) -> Result<Sample, String> {
-    let nanos = |cells: &mut Cells<'_>| cells.wide().map(Nanoseconds::from_nanos);
-    let bytes = |cells: &mut Cells<'_>| cells.wide().map(Bytes::new);
+    let nanos = |cells: &mut Cells<'_>| cells.u64().map(Nanoseconds::from_nanos);
+    let bytes = |cells: &mut Cells<'_>| cells.u64().map(Bytes::new);
     Ok(Sample {
         kind,
         point: PointId(cells.number()?),
@@ -115,9 +115,9 @@ fn sample(cells: &mut Cells<'_>, kind: WindowKind) -> Result<Sample, String> {
             let name = cells.text();
             outcome(name).ok_or_else(|| format!("column `outcome`: `{name}` is not known"))?
         },
-        status: if cells.absent(1) { None } else { Some(cells.number()?) },
+        status: if cells.skip_empty(1) { None } else { Some(cells.number()?) },
         length: bytes(cells)?,
-        relayed: if cells.absent(4) {
+        relayed: if cells.skip_empty(4) {
             None
         } else {
             Some(Relayed {

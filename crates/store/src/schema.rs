@@ -26,7 +26,7 @@ pub(crate) fn parse_versioned<T: DeserializeOwned>(
 }
 
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ReadError> {
-    serde_json::from_slice(bytes).map_err(|error| Problem::of_json(&error).at(path))
+    serde_json::from_slice(bytes).map_err(|error| Problem::from_json(&error).at(path))
 }
 
 /// Reads a JSON file that a person may have edited: errors name the field.
@@ -36,7 +36,7 @@ pub(crate) fn parse_named<T>(
     read: impl FnOnce(&[u8]) -> serde_json::Result<T>,
 ) -> Result<T, ReadError> {
     read(bytes).map_err(|error| {
-        let mut problem = Problem::of_json(&error);
+        let mut problem = Problem::from_json(&error);
         let field = field_at(bytes, error.line(), error.column());
         if !field.is_empty() {
             problem.what = format!("field `{field}`: {}", problem.what);

@@ -119,7 +119,7 @@ impl Secrets {
     /// Appends `from` to `to`, with secrets hidden as in [`hide_file`](Self::hide_file).
     ///
     /// Errors: reading or writing failed. What was appended until then contains no secrets.
-    pub fn add_hidden(&self, from: impl Read, to: impl Write) -> io::Result<()> {
+    pub fn append_hidden(&self, from: impl Read, to: impl Write) -> io::Result<()> {
         self.copy(from, to).map(drop)
     }
 
@@ -130,7 +130,7 @@ impl Secrets {
         loop {
             let read = (&mut from).take(PIECE).read_until(b'\n', &mut piece)?;
             let whole = read == 0 || piece.ends_with(b"\n");
-            let ready = if whole { piece.len() } else { self.cut(&piece) };
+            let ready = if whole { piece.len() } else { self.complete_length(&piece) };
             let hidden = self.hide_bytes(&piece[..ready]);
             changed |= matches!(hidden, Cow::Owned(_));
             to.write_all(&hidden)?;
@@ -143,7 +143,7 @@ impl Secrets {
     }
 
     /// How much of an incomplete line can be processed: all but what may be the beginning of a secret.
-    fn cut(&self, piece: &[u8]) -> usize {
+    fn complete_length(&self, piece: &[u8]) -> usize {
         let ready = piece.len().saturating_sub(self.longest);
         let matches = self.finder.iter().flat_map(|finder| finder.find_iter(piece));
         matches.filter(|found| found.start() < ready).map(|found| found.end()).fold(ready, usize::max)
@@ -235,9 +235,9 @@ pub fn named_values(text: &str) -> Vec<String> {
 }
 
 fn parts<'a>(found: &'a Captures<'_>) -> (&'a [u8], &'a [u8]) {
-    let of =
+    let group =
         |names: [&str; 3]| names.iter().find_map(|name| found.name(name)).map_or(&b""[..], |m| m.as_bytes());
-    (of(["a", "b", "c"]), of(["x", "y", "z"]))
+    (group(["a", "b", "c"]), group(["x", "y", "z"]))
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

@@ -47,7 +47,7 @@ pub(crate) fn write_stamps(windows: &[WindowRecord]) -> Option<Vec<u8>> {
 pub(crate) fn read_stamps(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<(), Problem> {
     let mut rows = 0;
     read_table(&STAMP_COLUMNS, bytes, |cells| {
-        let index = cells.wide()?;
+        let index = cells.u64()?;
         let window = usize::try_from(index).ok().and_then(|at| windows.get_mut(at));
         let window = window.ok_or_else(|| format!("column `window`: the trial has no window {index}"))?;
         if window.figures.stamps.is_some() {
@@ -90,18 +90,18 @@ fn row(index: u64, stamps: &KernelStamps) -> RowWriter {
 // Fields of a struct literal are evaluated in written order, which is the order of the columns.
 fn read_row(cells: &mut Cells<'_>) -> Result<KernelStamps, String> {
     let reason = cells.text().to_owned();
-    if cells.absent(FIGURE_CELLS) {
+    if cells.skip_empty(FIGURE_CELLS) {
         return Ok(KernelStamps::Unavailable(reason));
     }
     if !reason.is_empty() {
         return Err(format!("column `unavailable`: `{reason}` beside figures"));
     }
-    let time = |cells: &mut Cells<'_>| cells.wide().map(Nanoseconds::from_nanos);
+    let time = |cells: &mut Cells<'_>| cells.u64().map(Nanoseconds::from_nanos);
     let figures = StampFigures {
-        requests: cells.wide()?,
-        unmatched: cells.wide()?,
+        requests: cells.u64()?,
+        unmatched: cells.u64()?,
         clock_error: time(cells)?,
-        round_trip: if cells.absent(1) { None } else { Some(time(cells)?) },
+        round_trip: if cells.skip_empty(1) { None } else { Some(time(cells)?) },
         legs: [LegFigures::default(); 3],
     };
     let mut legs = figures.legs;

@@ -1,6 +1,6 @@
-//! Flat tables as CSV ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), a header line, `\n` between rows). Cells
-//! are integers, words or text; an empty cell is an absent number. A table with an unexpected header is refused, so
-//! columns are never confused.
+//! Flat tables as CSV ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), a header line, `\n` between rows).
+//! Cells are integers, words or text; an empty cell is an absent number. A table with an unexpected header is
+//! refused, so columns are never confused.
 
 use std::fmt::Display;
 use std::num::TryFromIntError;
@@ -54,10 +54,10 @@ pub(crate) fn read_table<T>(
     mut read: impl FnMut(&mut Cells<'_>) -> Result<T, String>,
 ) -> Result<Vec<T>, Problem> {
     let mut reader = csv::Reader::from_reader(bytes);
-    check_header(columns, reader.headers().map_err(|error| problem_of_csv(&error))?)?;
+    check_header(columns, reader.headers().map_err(|error| csv_problem(&error))?)?;
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| problem_of_csv(&error))? {
+    while reader.read_record(&mut record).map_err(|error| csv_problem(&error))? {
         let mut cells = Cells { columns, record: &record, next: 0 };
         let row = read(&mut cells)
             .map_err(|what| Problem { line: record.position().map(csv::Position::line), what })?;
@@ -91,7 +91,7 @@ impl<'a> Cells<'a> {
         number.ok_or_else(|| self.wrong(text, "a whole number of this column's range"))
     }
 
-    pub(crate) fn wide(&mut self) -> Result<u64, String> {
+    pub(crate) fn u64(&mut self) -> Result<u64, String> {
         let text = self.text();
         text.parse().map_err(|_| self.wrong(text, "a whole number below 2^64"))
     }
@@ -102,7 +102,7 @@ impl<'a> Cells<'a> {
     }
 
     /// The same, or `None` for `removed`, an obsolete word of older records.
-    pub(crate) fn word_but<W: DeserializeOwned>(&mut self, removed: &str) -> Result<Option<W>, String> {
+    pub(crate) fn word_unless<W: DeserializeOwned>(&mut self, removed: &str) -> Result<Option<W>, String> {
         if self.record.get(self.next) == Some(removed) {
             self.next += 1;
             return Ok(None);
@@ -111,7 +111,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Skips the next `cells` cells if all are empty; returns whether they were.
-    pub(crate) fn absent(&mut self, cells: usize) -> bool {
+    pub(crate) fn skip_empty(&mut self, cells: usize) -> bool {
         let empty = (self.next..self.next + cells).all(|at| self.record.get(at) == Some(""));
         if empty {
             self.next += cells;
@@ -141,7 +141,7 @@ fn check_header(columns: &[&str], header: &csv::StringRecord) -> Result<(), Prob
     Err(Problem::on_line(1, what))
 }
 
-fn problem_of_csv(error: &csv::Error) -> Problem {
+fn csv_problem(error: &csv::Error) -> Problem {
     let line = error.position().map(csv::Position::line);
     let what = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {

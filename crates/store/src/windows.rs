@@ -142,27 +142,27 @@ pub(crate) const REMOVED_KIND: &str = "extra";
 /// Windows of a trial of this batch, without operations and CPU, which are in the other tables; and for each
 /// whether it is of [`REMOVED_KIND`].
 pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord>, Vec<bool>), Problem> {
-    let later = Later {
+    let optional = OptionalColumns {
         batch: has_column(bytes, BATCH_COLUMN).then_some(batch),
         held_up: has_column(bytes, HELD_UP_COLUMN),
         core_latency: has_column(bytes, CORE_LATENCY_COLUMN),
     };
     let is_read = |column: &&str| match *column {
-        BATCH_COLUMN => later.batch.is_some(),
-        HELD_UP_COLUMN => later.held_up,
-        CORE_LATENCY_COLUMN => later.core_latency,
+        BATCH_COLUMN => optional.batch.is_some(),
+        HELD_UP_COLUMN => optional.held_up,
+        CORE_LATENCY_COLUMN => optional.core_latency,
         _ => true,
     };
     let columns: Vec<_> = WINDOW_COLUMNS.into_iter().filter(is_read).collect();
     let mut expected = 0;
     let rows = read_table(&columns, bytes, |cells| {
-        let index = cells.wide()?;
+        let index = cells.u64()?;
         if index != expected {
             return Err(format!("column `window`: `{index}` where `{expected}` is next"));
         }
         expected += 1;
-        let kind = cells.word_but(REMOVED_KIND)?;
-        let window = read_window(cells, kind.unwrap_or(WindowKind::LeadIn), later)?;
+        let kind = cells.word_unless(REMOVED_KIND)?;
+        let window = read_window(cells, kind.unwrap_or(WindowKind::LeadIn), optional)?;
         Ok((window, kind.is_none()))
     })?;
     Ok(rows.into_iter().unzip())
@@ -170,7 +170,7 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord
 
 /// Which of the columns that older records lack a table has.
 #[derive(Debug, Clone, Copy)]
-struct Later {
+struct OptionalColumns {
     /// The batch of every row; `None` without the column.
     batch: Option<u32>,
     held_up: bool,
@@ -193,14 +193,14 @@ pub(crate) fn read_resources(bytes: &[u8], windows: &mut [WindowRecord]) -> Resu
             CPU => {
                 let window = window_of(cells, windows)?;
                 let role = cells.text().to_owned();
-                let cpu = Nanoseconds::from_nanos(cells.wide()?);
-                window.cpu.push(RoleCpu { role, cpu, requests: cells.wide()? });
+                let cpu = Nanoseconds::from_nanos(cells.u64()?);
+                window.cpu.push(RoleCpu { role, cpu, requests: cells.u64()? });
             }
             MEMORY => {
-                cells.absent(1);
+                cells.skip_empty(1);
                 let role = cells.text().to_owned();
-                cells.absent(2);
-                let peak = Bytes::new(cells.wide()?);
+                cells.skip_empty(2);
+                let peak = Bytes::new(cells.u64()?);
                 memory.push(RoleMemory { role, point: PointId(cells.number()?), peak });
             }
             other => return Err(format!("column `resource`: `{other}` is neither `{CPU}` nor `{MEMORY}`")),
@@ -214,7 +214,7 @@ fn window_of<'w>(
     cells: &mut Cells<'_>,
     windows: &'w mut [WindowRecord],
 ) -> Result<&'w mut WindowRecord, String> {
-    let index = cells.wide()?;
+    let index = cells.u64()?;
     let found = usize::try_from(index).ok().and_then(|at| windows.get_mut(at));
     found.ok_or_else(|| format!("column `window`: the trial has no window {index}"))
 }
@@ -265,9 +265,13 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
 }
 
 // Fields of a struct literal are evaluated in written order, which is the order of the columns.
-fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<WindowRecord, String> {
+fn read_window(
+    cells: &mut Cells<'_>,
+    kind: WindowKind,
+    optional: OptionalColumns,
+) -> Result<WindowRecord, String> {
     let block = cells.number()?;
-    if let Some(batch) = later.batch {
+    if let Some(batch) = optional.batch {
         let found: u32 = cells.number()?;
         if found != batch {
             return Err(format!("column `{BATCH_COLUMN}`: {found} in a trial of batch {batch}"));
@@ -281,38 +285,38 @@ fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<
         position: cells.number()?,
         variant: VariantId(cells.number()?),
         figures: WindowFigures {
-            started: Timestamp::from_nanos(cells.wide()?),
-            ended: Timestamp::from_nanos(cells.wide()?),
+            started: Timestamp::from_nanos(cells.u64()?),
+            ended: Timestamp::from_nanos(cells.u64()?),
             end: cells.word()?,
-            offered: cells.wide()?,
-            requests: cells.wide()?,
-            not_sent: cells.wide()?,
+            offered: cells.u64()?,
+            requests: cells.u64()?,
+            not_sent: cells.u64()?,
             errors: read_errors(cells)?,
-            held_up: if later.held_up { cells.wide()? } else { 0 },
-            connects: cells.wide()?,
-            handshakes: cells.wide()?,
-            resumed: cells.wide()?,
-            all: if cells.absent(FIGURE_CELLS) { None } else { Some(read_operation(cells)?) },
+            held_up: if optional.held_up { cells.u64()? } else { 0 },
+            connects: cells.u64()?,
+            handshakes: cells.u64()?,
+            resumed: cells.u64()?,
+            all: if cells.skip_empty(FIGURE_CELLS) { None } else { Some(read_operation(cells)?) },
             traffic: Traffic {
-                sent: Bytes::new(cells.wide()?),
-                received: Bytes::new(cells.wide()?),
-                segments_out: cells.wide()?,
-                segments_in: cells.wide()?,
-                retransmits: cells.wide()?,
+                sent: Bytes::new(cells.u64()?),
+                received: Bytes::new(cells.u64()?),
+                segments_out: cells.u64()?,
+                segments_in: cells.u64()?,
+                retransmits: cells.u64()?,
             },
             health: LoopHealth {
-                busy: Nanoseconds::from_nanos(cells.wide()?),
-                wall: Nanoseconds::from_nanos(cells.wide()?),
-                cpu: Nanoseconds::from_nanos(cells.wide()?),
-                loop_delay_p50: Nanoseconds::from_nanos(cells.wide()?),
-                lag_p99: Nanoseconds::from_nanos(cells.wide()?),
+                busy: Nanoseconds::from_nanos(cells.u64()?),
+                wall: Nanoseconds::from_nanos(cells.u64()?),
+                cpu: Nanoseconds::from_nanos(cells.u64()?),
+                loop_delay_p50: Nanoseconds::from_nanos(cells.u64()?),
+                lag_p99: Nanoseconds::from_nanos(cells.u64()?),
             },
             operations: Vec::new(),
             stamps: None,
         },
         cpu: Vec::new(),
-        core_latency: match later.core_latency && !cells.absent(1) {
-            true => Some(Nanoseconds::from_nanos(cells.wide()?)),
+        core_latency: match optional.core_latency && !cells.skip_empty(1) {
+            true => Some(Nanoseconds::from_nanos(cells.u64()?)),
             false => None,
         },
     })
@@ -321,7 +325,7 @@ fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<
 fn read_errors(cells: &mut Cells<'_>) -> Result<ErrorCounts, String> {
     let mut errors = ErrorCounts::default();
     for kind in ErrorKind::ALL {
-        *errors.get_mut(kind) = cells.wide()?;
+        *errors.get_mut(kind) = cells.u64()?;
     }
     Ok(errors)
 }
@@ -341,14 +345,14 @@ fn push_operation(row: &mut RowWriter, figures: &OperationFigures) {
 fn read_operation(cells: &mut Cells<'_>) -> Result<OperationFigures, String> {
     Ok(OperationFigures {
         operation: OperationId(cells.number()?),
-        ok: cells.wide()?,
-        response_sum: Nanoseconds::from_nanos(cells.wide()?),
-        service_sum: Nanoseconds::from_nanos(cells.wide()?),
-        response_p50: Nanoseconds::from_nanos(cells.wide()?),
-        service_p50: Nanoseconds::from_nanos(cells.wide()?),
-        response_p90: Nanoseconds::from_nanos(cells.wide()?),
-        service_p90: Nanoseconds::from_nanos(cells.wide()?),
-        response_max: Nanoseconds::from_nanos(cells.wide()?),
+        ok: cells.u64()?,
+        response_sum: Nanoseconds::from_nanos(cells.u64()?),
+        service_sum: Nanoseconds::from_nanos(cells.u64()?),
+        response_p50: Nanoseconds::from_nanos(cells.u64()?),
+        service_p50: Nanoseconds::from_nanos(cells.u64()?),
+        response_p90: Nanoseconds::from_nanos(cells.u64()?),
+        service_p90: Nanoseconds::from_nanos(cells.u64()?),
+        response_max: Nanoseconds::from_nanos(cells.u64()?),
     })
 }
 

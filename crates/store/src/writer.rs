@@ -52,7 +52,7 @@ impl RunWriter {
         let durable = Durable::new(NextStep::StartAgain);
         durable.make_folder(out_dir.as_ref())?;
         let name = slug(name);
-        let path = free_folder(out_dir.as_ref(), &format!("{}-{name}", started.stamp()), &durable)?;
+        let path = create_unused_folder(out_dir.as_ref(), &format!("{}-{name}", started.stamp()), &durable)?;
         Self::fill(&path, name, started, &durable).inspect_err(|_| {
             let _ = fs::remove_dir_all(&path); // not a run yet; the first error is the one to report
         })
@@ -65,7 +65,7 @@ impl RunWriter {
         let durable = Durable::new(NextStep::Resume(folder.path().to_owned()));
         let lock = Lock::take(folder.path(), &durable)?;
         for part in [folder.path().to_owned(), folder.path().join(TRIALS), folder.path().join(BLOCKS)] {
-            durable.remove_debris(&part)?;
+            durable.remove_temporary(&part)?;
         }
         let events = EventLog::open(folder.path().join(EVENTS), &durable)?;
         Self::begin(folder, events, lock)
@@ -113,7 +113,7 @@ impl RunWriter {
             let marker = WireBlock { schema: RECORD_SCHEMA_VERSION, block, trials: listed };
             self.write(&marker_name(block), &pretty("the block", &marker)?)
         });
-        written.inspect_err(|_| self.withdraw(block, first))
+        written.inspect_err(|_| self.roll_back(block, first))
     }
 
     /// Removes trials of incomplete blocks; returns how many.
@@ -209,7 +209,7 @@ impl RunWriter {
     /// Removes what a failed [`RunWriter::write_block`] wrote, to free its space. The marker is removed
     /// first: while it exists, its trials must stay. Trials that cannot be removed are not listed and do no
     /// harm.
-    fn withdraw(&self, block: u32, first_trial: u32) {
+    fn roll_back(&self, block: u32, first_trial: u32) {
         let marker = self.folder.path().join(marker_name(block));
         let _ = fs::remove_file(&marker);
         if !marker.exists() {
@@ -270,7 +270,7 @@ fn marker_name(block: u32) -> String {
 }
 
 /// Creates a folder of that name, with the first free suffix if it exists.
-fn free_folder(out_dir: &Path, name: &str, durable: &Durable) -> Result<PathBuf, WriteError> {
+fn create_unused_folder(out_dir: &Path, name: &str, durable: &Durable) -> Result<PathBuf, WriteError> {
     let mut path = out_dir.join(name);
     for suffix in 2u32.. {
         match fs::create_dir(&path) {

@@ -432,7 +432,7 @@ impl<'a, 'b> Block<'a, 'b> {
         let point = &self.context.experiment.points[id.index()];
         let running = &mut self.variants[variant.index()];
         let of = &self.context.experiment.variants[variant.index()];
-        let asked = point.workload.asked_of(of);
+        let asked = point.workload.for_variant(of);
         let environment = |name: &str| std::env::var(name).ok();
         running.thaw()?;
         let server = DescribedServer {

@@ -64,7 +64,7 @@ impl Block<'_, '_> {
     /// Where the requests of a window of about so many go one by one, with room for them; `None` where they are not kept.
     pub(super) fn sheet(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
         let workload = &self.context.experiment.points[place.point.index()].workload;
-        let kept = place.kind == WindowKind::Measured && workload.keeps_requests();
+        let kept = place.kind == WindowKind::Measured && workload.keeps_samples();
         // Where a window is as long as a time, as many again may come before it ends.
         kept.then(|| Vec::with_capacity(2 * requests as usize + 64))
     }

@@ -23,13 +23,10 @@ pub struct HostFacts {
     pub cores: Option<Vec<CoreId>>,
     /// Cores by physical core: those in one list are SMT siblings.
     pub siblings: Option<Vec<Vec<CoreId>>>,
-    /// How the cores' frequency is governed.
     pub frequency: Option<Frequency>,
-    /// How idle cores wait.
     pub idle: IdleFacts,
     /// Name, release and build of the kernel.
     pub kernel: Option<String>,
-    /// Memory in all.
     pub memory: Option<Bytes>,
     /// Whether the host is a virtual machine.
     pub hypervisor: Option<Hypervisor>,
@@ -70,7 +67,6 @@ pub struct HostFacts {
     pub revision: Option<GitRevision>,
 }
 
-/// Whether a hypervisor is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hypervisor {
@@ -80,7 +76,6 @@ pub enum Hypervisor {
     Absent,
 }
 
-/// Sizes of a socket's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BufferSizes {
     /// Guaranteed under memory pressure.
@@ -109,7 +104,6 @@ impl PortRange {
     }
 }
 
-/// A resource limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     pub soft: u64,
@@ -117,7 +111,6 @@ pub struct Limit {
     pub hard: u64,
 }
 
-/// Control groups on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CgroupFacts {
     pub version: CgroupVersion,

@@ -37,7 +37,6 @@ impl IdleFacts {
     }
 }
 
-/// One idle state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleState {
     /// Its name, such as `C6`.

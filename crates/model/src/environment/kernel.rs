@@ -13,14 +13,12 @@ use super::host::CoreId;
 pub struct KernelSettings {
     /// Whether SMT is used: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     pub smt: Option<String>,
-    /// Transparent huge pages.
     pub huge_pages: Option<HugePages>,
     /// Address space layout of the programs that we start.
     pub address_layout: Option<AddressLayout>,
     pub numa: Option<Numa>,
     /// Whether each session of processes gets an equal share of a core (autogroup).
     pub autogroup: Option<Switch>,
-    /// Receive packet steering (RPS).
     pub packet_steering: Option<PacketSteering>,
     /// Which cores handle interrupts of devices.
     pub interrupts: Option<Interrupts>,
@@ -54,7 +52,6 @@ impl Switch {
     }
 }
 
-/// Transparent huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HugePages {
     /// Which memory gets them: `always`, `madvise`, `never`.
@@ -102,7 +99,6 @@ pub struct PacketSteering {
     pub new_interfaces: Option<Vec<CoreId>>,
 }
 
-/// How the cores' frequency is governed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Frequency {
     /// The governors in use, each once.

@@ -30,7 +30,6 @@ pub struct Environment {
     pub weigh: Option<WeighBuild>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFacts>,
-    /// How idle cores waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleWait>,
     /// Versions of the programs that set up layers; empty if no variant has layers.
@@ -44,17 +43,14 @@ pub struct Environment {
     pub imported: Option<ImportSource>,
 }
 
-/// The build of this program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WeighBuild {
-    /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// SHA-256 of its executable.
     pub executable_sha256: Option<String>,
 }
 
-/// The program of a variant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantBuild {
     pub name: String,
@@ -62,19 +58,15 @@ pub struct VariantBuild {
     pub version: Option<String>,
     /// SHA-256 of its executable, or of the files that a command names; `null` if unknown and for URLs.
     pub binary_sha256: Option<String>,
-    /// The service that a relay asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<PeerBuild>,
-    /// The revision that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<BuiltRevision>,
 }
 
-/// The service that a relay asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerBuild {
     pub service: String,
-    /// The version that it reports.
     pub version: Option<String>,
     /// SHA-256 of its executable.
     pub binary_sha256: Option<String>,

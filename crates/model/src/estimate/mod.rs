@@ -34,7 +34,8 @@ pub enum Quantity {
     CpuPerOperation,
     /// Payload bytes both ways per request answered.
     BytesPerOperation,
-    /// Bytes of packets both ways on the link of the variant's client, Ethernet headers included, per request answered.
+    /// Bytes of packets both ways on the link of the variant's client, Ethernet headers included, per request
+    /// answered.
     WireBytesPerOperation,
     /// TCP segments both ways on the generator's connections per request answered.
     SegmentsPerOperation,
@@ -52,13 +53,10 @@ pub enum Unit {
     Count,
 }
 
-/// Whether a difference is an improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// The variant is better than the baseline.
     Better,
-    /// The variant is worse than the baseline.
     Worse,
 }
 
@@ -184,7 +182,6 @@ pub struct Estimate {
     pub bootstrap: Option<Bounds>,
 }
 
-/// The ends of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
     pub lower: f64,
@@ -197,7 +194,6 @@ impl Estimate {
     }
 }
 
-/// What a comparison concludes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Verdict {
     /// The whole interval of the ratio lies within the margin.

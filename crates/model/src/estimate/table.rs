@@ -10,27 +10,21 @@ use super::{Effect, Quantity, Statistic, Unit};
 pub struct Phrase {
     pub subject: &'static str,
     pub verb: &'static str,
-    /// For a higher figure.
     pub more: &'static str,
-    /// For a lower one.
     pub less: &'static str,
     /// As a noun: `the time of a typical request`.
     pub thing: &'static str,
 }
 
-/// Which interval of a request is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interval {
-    /// Done minus due.
     Response,
-    /// Done minus sent.
     Service,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QuantityRow {
     pub quantity: Quantity,
-    /// In JSON.
     pub name: &'static str,
     pub unit: Unit,
     pub statistic: Statistic,

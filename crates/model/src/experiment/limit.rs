@@ -47,7 +47,6 @@ impl fmt::Display for CpuLimit {
 /// The limits of a variant; `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// CPU time.
     #[serde(default)]
     pub cpu: Option<CpuLimit>,
     /// Memory of its processes, including the page cache of files that they read.

@@ -5,16 +5,15 @@ use std::num::NonZeroU32;
 use toml::{Table, Value as Toml};
 
 use super::node::{Node, Read, Reader, Value};
-use super::read::{above_zero, default};
+use super::read::{default, positive_time};
 use super::shape::{Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec};
+use super::write::time;
 use super::{LoadSpec, Point};
 use crate::legs::Stamps;
-use crate::quantity::{Nanoseconds, PerSecond, Ratio};
+use crate::quantity::{PerSecond, Ratio};
 
-/// Largest `churn`.
 const CHURN_MOST: u64 = 1_000_000;
 
-/// The value of the key `model`.
 #[derive(Clone, Copy, PartialEq)]
 enum LoadKind {
     Closed,
@@ -58,7 +57,7 @@ pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
         model,
         connections: reader.integer("connections", 1, 60_000)?.map_or(connections, |n| n as u32),
         in_flight: reader.integer("in_flight", 1, 1_000)?.map_or(default::IN_FLIGHT, |n| n as u32),
-        timeout: above_zero(&reader, "timeout")?.unwrap_or(default::TIMEOUT),
+        timeout: positive_time(&reader, "timeout")?.unwrap_or(default::TIMEOUT),
         warmup: reader.quantity("warmup")?.unwrap_or(default::WARMUP),
         think,
         churn: churn(&reader)?,
@@ -271,7 +270,7 @@ fn churn(reader: &Reader<'_>) -> Read<Option<NonZeroU32>> {
     let keep_alive = reader.boolean("keep_alive")?;
     let churn = reader.integer("churn", 1, CHURN_MOST)?.and_then(|n| NonZeroU32::new(n as u32));
     match (keep_alive, churn) {
-        (Some(true), Some(_)) | (Some(false), Some(_)) => Err(reader.error(
+        (Some(_), Some(_)) => Err(reader.error(
             reader.line(),
             "`load.keep_alive` and `load.churn` cannot stand together; `keep_alive = false` is `churn = 1`",
         )),
@@ -347,8 +346,4 @@ fn write_flow(table: &mut Table, flow: &Flow, key: &str) {
             table.insert("arrivals".into(), Toml::Table(trace));
         }
     }
-}
-
-fn time(time: Nanoseconds) -> Toml {
-    format!("{} ns", time.as_nanos()).into()
 }

@@ -3,17 +3,14 @@
 use super::node::{ExperimentError, Node, Value};
 use crate::id::PointLabel;
 
-/// Most combinations of one file.
 const MOST: usize = 10_000;
 
-/// One point's trees.
 pub(super) struct PointNode {
     pub label: PointLabel,
     pub workload: Option<Node>,
     pub load: Option<Node>,
 }
 
-/// The expanded matrix.
 pub(super) struct Expanded {
     pub points: Vec<PointNode>,
     /// `[[variant]]` tables, from the file or from the matrix.
@@ -33,17 +30,17 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
     let matrix = root.remove("matrix");
     let factors =
         matrix.as_ref().map_or(Ok(Vec::new()), factors).map_err(|(line, message)| error(line, message))?;
-    let (of_point, of_variant): (Vec<_>, Vec<_>) =
+    let (point_factors, variant_factors): (Vec<_>, Vec<_>) =
         factors.into_iter().partition(|f| f.key.starts_with("workload.") || f.key.starts_with("load."));
     let size = |factors: &[Factor]| factors.iter().map(|f| f.values.len()).fold(1, usize::saturating_mul);
-    if size(&of_point).saturating_mul(size(&of_variant)) > MOST {
+    if size(&point_factors).saturating_mul(size(&variant_factors)) > MOST {
         return Err(error(
             matrix.map_or(0, |m| m.line),
             format!("`[matrix]` makes more than {MOST} combinations"),
         ));
     }
 
-    let points = combinations(&of_point).into_iter().map(|chosen| {
+    let points = combinations(&point_factors).into_iter().map(|chosen| {
         let mut tree = Node { line: 0, value: Value::Table(Vec::new()) };
         for (key, node) in [("workload", &workload), ("load", &load)] {
             if let Some(node) = node {
@@ -58,7 +55,7 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
     });
     let points = points.collect();
 
-    let variants = match (variant, of_variant.is_empty()) {
+    let variants = match (variant, variant_factors.is_empty()) {
         (Some(node), true) => match node.value {
             Value::List(items) => items,
             _ => {
@@ -69,7 +66,7 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
             }
         },
         (Some(node), false) => {
-            let keys: Vec<_> = of_variant.iter().map(|f| format!("`{}`", f.key)).collect();
+            let keys: Vec<_> = variant_factors.iter().map(|f| format!("`{}`", f.key)).collect();
             let message = format!(
                 "`[[variant]]` and the matrix keys {} cannot stand together; keep one (a matrix beside `[[variant]]` may only vary `workload.*` and `load.*`)",
                 keys.join(", ")
@@ -77,12 +74,13 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
             return Err(error(node.line, message));
         }
         (None, true) => Vec::new(),
-        (None, false) => combinations(&of_variant).iter().map(|chosen| variant_of(chosen)).collect(),
+        (None, false) => combinations(&variant_factors).iter().map(|chosen| variant_table(chosen)).collect(),
     };
     Ok(Expanded { points, variants })
 }
 
-/// Factors in the order of the file; a nested table (`workload.size = …` or `[matrix.workload]`) gives dotted keys.
+/// Factors in the order of the file; a nested table (`workload.size = …` or `[matrix.workload]`) gives dotted
+/// keys.
 fn factors(matrix: &Node) -> Result<Vec<Factor>, (usize, String)> {
     let mut found = Vec::new();
     collect("", matrix, &mut found)?;
@@ -147,7 +145,7 @@ fn combinations(factors: &[Factor]) -> Vec<Vec<(&str, &Node)>> {
 }
 
 /// A `[[variant]]` table with the chosen values, named after them.
-fn variant_of(chosen: &[(&str, &Node)]) -> Node {
+fn variant_table(chosen: &[(&str, &Node)]) -> Node {
     let line = chosen.first().map_or(0, |(_, value)| value.line);
     let mut table = Node { line, value: Value::Table(Vec::new()) };
     let name = |(key, value): &(&str, &Node)| match *key {

@@ -4,7 +4,7 @@
 //! Only hints. No key is read in a second place or by a second name: an experiment says one thing in one way.
 
 /// Tables, with those of their keys that users put elsewhere.
-const HOMES: [(&str, &[&str]); 2] = [
+const TABLE_KEYS: [(&str, &[&str]); 2] = [
     (
         "load",
         &[
@@ -25,7 +25,7 @@ const HOMES: [(&str, &[&str]); 2] = [
 ];
 
 /// Names that other programs use: their name, our table, our key.
-const OTHER_WORDS: [(&str, &str, &str); 7] = [
+const SYNONYMS: [(&str, &str, &str); 7] = [
     ("concurrency", "load", "connections"),
     ("clients", "load", "connections"),
     ("threads", "load", "connections"),
@@ -36,19 +36,19 @@ const OTHER_WORDS: [(&str, &str, &str); 7] = [
 ];
 
 /// `; …` for an unknown key in `[path]` that is known by another name or in another table.
-pub(super) fn elsewhere(path: &str, key: &str) -> Option<String> {
+pub(super) fn misplaced_hint(path: &str, key: &str) -> Option<String> {
     if !["", "workload", "load", "plan", "variant"].contains(&path) {
         return None;
     }
-    if let Some((word, home, ours)) = OTHER_WORDS.iter().find(|(word, _, _)| *word == key) {
+    if let Some((word, table, ours)) = SYNONYMS.iter().find(|(word, _, _)| *word == key) {
         return Some(match *word {
             "coverage" => "; it stands in `sizes = { min = …, max = …, coverage = … }`".to_owned(),
-            _ if path == *home => format!("; it is called `{ours}` here"),
-            _ => format!("; it is `{ours}` in `[{home}]`"),
+            _ if path == *table => format!("; it is called `{ours}` here"),
+            _ => format!("; it is `{ours}` in `[{table}]`"),
         });
     }
-    let (home, _) = HOMES.iter().find(|(home, keys)| *home != path && keys.contains(&key))?;
-    Some(format!("; it belongs to `[{home}]`"))
+    let (table, _) = TABLE_KEYS.iter().find(|(table, keys)| *table != path && keys.contains(&key))?;
+    Some(format!("; it belongs to `[{table}]`"))
 }
 
 #[cfg(test)]
@@ -99,11 +99,11 @@ mod tests {
 
     /// Every key in the list exists in its table.
     #[test]
-    fn every_home_knows_its_keys() {
-        for (home, keys) in super::HOMES {
+    fn every_listed_key_exists_in_its_table() {
+        for (table, keys) in super::TABLE_KEYS {
             for key in keys {
-                let text = format!("[workload]\nname='pingpong'\n[{home}]\n{key}={{ no = 'such' }}");
-                assert!(!error(&text).contains(&format!("unknown key `{key}`")), "{home}.{key}");
+                let text = format!("[workload]\nname='pingpong'\n[{table}]\n{key}={{ no = 'such' }}");
+                assert!(!error(&text).contains(&format!("unknown key `{key}`")), "{table}.{key}");
             }
         }
     }

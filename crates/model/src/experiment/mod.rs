@@ -42,8 +42,8 @@ use crate::tags::Tags;
 
 pub use layers::{
     Bursts, CongestionControl, Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Delay, Layer,
-    Layers, Loss, Mtu, Ovs, OvsTunnel, Place, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode,
-    SidecarProgram, SidecarSide, Towards, Veth, Vxlan, VxlanLayout, Wireguard, WireguardImplementation,
+    Layers, Loss, Mtu, Ovs, OvsTunnel, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode, SidecarProgram,
+    SidecarSide, Towards, Veth, Vxlan, VxlanLayout, Wireguard, WireguardImplementation,
 };
 pub use limit::{CpuLimit, Limits};
 pub use load::speed;
@@ -72,13 +72,9 @@ pub struct Experiment {
     pub points: Vec<Point>,
     /// At least one; two or more give costs.
     pub variants: Vec<Variant>,
-    /// How much to measure, and when to stop.
     pub plan: PlanRules,
-    /// Conditions on the result.
     pub gates: Vec<Gate>,
-    /// Commands run around the measurement.
     pub hooks: Hooks,
-    /// Tags of the run and of variants.
     #[serde(default)]
     pub tags: Tags,
 }
@@ -94,7 +90,6 @@ pub struct Point {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
-    /// Closed, open or partly open.
     pub model: LoadModel,
     /// Connections, 1 to 60,000.
     pub connections: u32,
@@ -114,7 +109,6 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
-    /// Requests that can be outstanding at once.
     pub fn slots(&self) -> u64 {
         u64::from(self.connections) * u64::from(self.in_flight)
     }
@@ -136,14 +130,11 @@ impl LoadSpec {
     }
 }
 
-/// How much to measure, and when to stop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRules {
     /// The quantity that decides when to stop.
     pub headline: Quantity,
-    /// Fewest blocks.
     pub blocks_min: u32,
-    /// Most blocks.
     pub blocks_max: u32,
     /// Wanted half-width of the headline's ratio.
     pub until: Option<Ratio>,
@@ -151,7 +142,6 @@ pub struct PlanRules {
     pub budget: Nanoseconds,
     /// Differences within this share are not relevant.
     pub margin: Ratio,
-    /// Seed of everything random.
     pub seed: u64,
     /// Length of a window; `null` lets the tool choose.
     pub window: Option<Nanoseconds>,
@@ -159,10 +149,8 @@ pub struct PlanRules {
     pub together: u32,
     /// Whether variants that do not take part in a window are frozen.
     pub freeze: bool,
-    /// How idle cores wait.
     #[serde(default)]
     pub idle: Idle,
-    /// How variants are paired.
     #[serde(default)]
     pub pairing: PairingChoice,
     /// The variants that `--quick` keeps; empty keeps all. For experiments with too many variants for a few
@@ -197,7 +185,6 @@ pub struct Variant {
     /// Unique.
     pub name: String,
     pub target: Target,
-    /// How operations travel.
     pub protocol: Protocol,
     /// TLS of its connections; `None` for plain text.
     #[serde(default)]
@@ -224,8 +211,9 @@ pub struct Variant {
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Target {
     /// A service of the catalogue.
-    Service { name: String },
-    /// A program of the user's own.
+    Service {
+        name: String,
+    },
     Command(Program),
     /// A server that somebody else runs.
     Url(Url),
@@ -234,32 +222,24 @@ pub enum Target {
 /// An `http://`, `https://`, `memcached://`, `redis://` or `rediss://` address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
-    /// The scheme of the address.
     #[serde(default)]
     pub scheme: Scheme,
     /// Host name or address, without brackets.
     pub host: String,
-    /// TCP port.
     pub port: u16,
     /// Path and query, starting with `/`; for `redis://` the number of the database, for `memcached://`
     /// nothing more.
     pub path: String,
 }
 
-/// What is spoken at an address.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
-    /// HTTP in plain text.
     #[default]
     Http,
-    /// HTTP over TLS.
     Https,
-    /// memcached's text protocol.
     Memcached,
-    /// Redis' protocol.
     Redis,
-    /// Redis' protocol over TLS.
     Rediss,
 }
 

@@ -9,10 +9,9 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
-use super::misplaced::elsewhere;
+use super::misplaced::misplaced_hint;
 use crate::secret::is_unprintable;
 
-/// An error in an experiment file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ExperimentError {
     /// As the caller gave it.
@@ -34,7 +33,6 @@ impl fmt::Display for ExperimentError {
     }
 }
 
-/// A value with its line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub line: usize,
@@ -53,13 +51,13 @@ pub(super) enum Value {
 
 impl Node {
     pub fn parse(file: &str, text: &str) -> Result<Self, ExperimentError> {
-        let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let error = |line, message| ExperimentError { file: file.to_owned(), line, message };
         let table = DeTable::parse(text).map_err(|e| {
-            error(e.span().map_or(0, |span| line_of(span.start)), e.message().replace('\n', ", "))
+            error(e.span().map_or(0, |span| line_at(span.start)), e.message().replace('\n', ", "))
         })?;
-        let line = line_of(table.span().start);
-        convert_table(table.get_ref(), line, &line_of).map_err(|(line, message)| error(line, message))
+        let line = line_at(table.span().start);
+        convert_table(table.get_ref(), line, &line_at).map_err(|(line, message)| error(line, message))
     }
 
     /// The value as errors and labels show it: text without quotes.
@@ -97,7 +95,6 @@ impl Node {
         }
     }
 
-    /// Removes the entry `key` of a table.
     pub fn remove(&mut self, key: &str) -> Option<Self> {
         let Value::Table(entries) = &mut self.value else { return None };
         let at = entries.iter().position(|(name, _)| name == key)?;
@@ -107,7 +104,7 @@ impl Node {
 
 type LineError = (usize, String);
 
-fn convert(value: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -> Result<Node, LineError> {
+fn convert(value: &DeValue<'_>, line: usize, line_at: &dyn Fn(usize) -> usize) -> Result<Node, LineError> {
     let value = match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Boolean(b) => Value::Boolean(*b),
@@ -124,10 +121,10 @@ fn convert(value: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -
             return Err((line, format!("`{d}`: dates have no use here; write text in quotes")));
         }
         DeValue::Array(items) => {
-            let items = items.iter().map(|item| convert(item.get_ref(), line_of(item.span().start), line_of));
+            let items = items.iter().map(|item| convert(item.get_ref(), line_at(item.span().start), line_at));
             Value::List(items.collect::<Result<_, _>>()?)
         }
-        DeValue::Table(table) => return convert_table(table, line, line_of),
+        DeValue::Table(table) => return convert_table(table, line, line_at),
     };
     Ok(Node { line, value })
 }
@@ -135,15 +132,15 @@ fn convert(value: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -
 fn convert_table(
     table: &DeTable<'_>,
     line: usize,
-    line_of: &dyn Fn(usize) -> usize,
+    line_at: &dyn Fn(usize) -> usize,
 ) -> Result<Node, LineError> {
     let mut entries = Vec::new();
     for (key, value) in table.iter() {
-        let key_line = line_of(key.span().start);
+        let key_line = line_at(key.span().start);
         entries.push((
             key.span().start,
             key.get_ref().to_string(),
-            convert(value.get_ref(), key_line, line_of)?,
+            convert(value.get_ref(), key_line, line_at)?,
         ));
     }
     // The parser sorts keys. The file's order matters: it is the order of variants' settings and of the
@@ -152,7 +149,6 @@ fn convert_table(
     Ok(Node { line, value: Value::Table(entries.into_iter().map(|(_, key, node)| (key, node)).collect()) })
 }
 
-/// A table being read.
 pub(super) struct Reader<'a> {
     file: &'a str,
     path: String,
@@ -171,7 +167,6 @@ impl<'a> Reader<'a> {
         Ok(Self { file, path: path.to_owned(), line: node.line, entries, asked: RefCell::default() })
     }
 
-    /// An error at `line` of this file.
     pub fn error(&self, line: usize, message: impl Into<String>) -> ExperimentError {
         ExperimentError { file: self.file.to_owned(), line, message: message.into() }
     }
@@ -181,7 +176,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `key` after the table's path.
-    pub fn full(&self, key: &str) -> String {
+    pub fn full_key(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
@@ -195,22 +190,22 @@ impl<'a> Reader<'a> {
     }
 
     pub fn table(&self, key: &'static str) -> Result<Option<Reader<'a>>, ExperimentError> {
-        self.node(key).map(|node| Reader::new(self.file, &self.full(key), node)).transpose()
+        self.node(key).map(|node| Reader::new(self.file, &self.full_key(key), node)).transpose()
     }
 
-    /// The array of tables at `key`.
     pub fn tables(&self, key: &'static str) -> Result<Vec<Reader<'a>>, ExperimentError> {
         let Some(node) = self.node(key) else { return Ok(Vec::new()) };
         let Value::List(items) = &node.value else {
-            return Err(self
-                .error(node.line, format!("`{}` must be written `[[{0}]]`, once for each", self.full(key))));
+            return Err(self.error(
+                node.line,
+                format!("`{}` must be written `[[{0}]]`, once for each", self.full_key(key)),
+            ));
         };
-        items.iter().map(|item| Reader::new(self.file, &self.full(key), item)).collect()
+        items.iter().map(|item| Reader::new(self.file, &self.full_key(key), item)).collect()
     }
 
-    /// The table of an entry with a free key.
-    pub fn under(&self, name: &str, node: &'a Node) -> Result<Reader<'a>, ExperimentError> {
-        Reader::new(self.file, &self.full(name), node)
+    pub fn entry_table(&self, name: &str, node: &'a Node) -> Result<Reader<'a>, ExperimentError> {
+        Reader::new(self.file, &self.full_key(name), node)
     }
 
     /// All entries of a table with free keys.
@@ -227,7 +222,7 @@ impl<'a> Reader<'a> {
         let Some(node) = self.node(key) else { return Ok(None) };
         read(node)
             .map(Some)
-            .map_err(|message| self.error(node.line, format!("`{}`: {message}", self.full(key))))
+            .map_err(|message| self.error(node.line, format!("`{}`: {message}", self.full_key(key))))
     }
 
     pub fn text(&self, key: &'static str) -> Result<Option<String>, ExperimentError> {
@@ -249,7 +244,7 @@ impl<'a> Reader<'a> {
                     line,
                     format!(
                         "`{}` holds the character `{shown}`, which cannot be shown; leave it out",
-                        self.full(key)
+                        self.full_key(key)
                     ),
                 ))
             }
@@ -300,7 +295,7 @@ impl<'a> Reader<'a> {
             if !asked.contains(&key.as_str()) {
                 let place =
                     if self.path.is_empty() { "the file".to_owned() } else { format!("`[{}]`", self.path) };
-                let hint = elsewhere(&self.path, key).unwrap_or_else(|| suggestion(key, &asked));
+                let hint = misplaced_hint(&self.path, key).unwrap_or_else(|| suggestion(key, &asked));
                 let message = format!("unknown key `{key}` in {place}{hint}");
                 return Err(self.error(node.line, message));
             }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     fn asked(experiment: &Experiment, variant: usize) -> PingpongOperation {
-        let asked = experiment.points[0].workload.asked_of(&experiment.variants[variant]);
+        let asked = experiment.points[0].workload.for_variant(&experiment.variants[variant]);
         let WorkloadSpec::Pingpong(spec) = &*asked else { panic!("pingpong") };
         spec.operation
     }

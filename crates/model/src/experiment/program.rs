@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::node::{ExperimentError, Node, Reader, Value as NodeValue};
-use super::read::above_zero;
+use super::read::positive_time;
 use super::{Scheme, Target, Url, Variant};
 use crate::quantity::Nanoseconds;
 
@@ -20,12 +20,10 @@ pub const WORKING_TREE: [&str; 2] = ["worktree", "."];
 /// A program that is not ready after this time will not become ready.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
-/// A program of the user's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Program and arguments; `{port}` is replaced by the chosen port.
     pub argv: Vec<String>,
-    /// How it reports that it accepts connections.
     pub ready: Readiness,
     /// If it is not ready after this time, its start has failed.
     pub ready_timeout: Nanoseconds,
@@ -90,7 +88,6 @@ impl ReadyAddress {
         }
     }
 
-    /// The whole address, with `{port}` for the port.
     pub fn shown(&self, scheme: Scheme) -> String {
         if self.is_path() {
             format!("{}://127.0.0.1:{{port}}{}", scheme.name(), self.text)
@@ -147,14 +144,13 @@ impl Program {
         Self { argv, ready, ready_timeout: READY_TIMEOUT, folder: None, revision: None, build: None }
     }
 
-    /// Whether its revision is the working tree.
     pub fn is_working_tree(&self) -> bool {
         self.revision.as_deref().is_some_and(|revision| WORKING_TREE.contains(&revision))
     }
 }
 
 /// The keys that belong to `command`; they are read whether there is a command or not.
-pub(super) struct Given {
+pub(super) struct CommandKeys {
     line: usize,
     ready: Option<Readiness>,
     ready_timeout: Option<Nanoseconds>,
@@ -163,24 +159,24 @@ pub(super) struct Given {
     build: Option<String>,
 }
 
-pub(super) fn read(reader: &Reader<'_>) -> Result<Given, ExperimentError> {
+pub(super) fn read(reader: &Reader<'_>) -> Result<CommandKeys, ExperimentError> {
     let filled = |key: &'static str| {
         reader.value(key, |node| match &node.value {
             NodeValue::Text(text) if !text.trim().is_empty() => Ok(text.clone()),
             _ => Err(format!("`{}` must be text in quotes, and not empty", node.show())),
         })
     };
-    Ok(Given {
+    Ok(CommandKeys {
         line: reader.line(),
         ready: ready(reader)?,
-        ready_timeout: above_zero(reader, "ready_timeout")?,
+        ready_timeout: positive_time(reader, "ready_timeout")?,
         folder: filled("folder")?.map(PathBuf::from),
         revision: filled("revision")?,
         build: filled("build")?,
     })
 }
 
-impl Given {
+impl CommandKeys {
     /// The program. Without a command, none of the keys is allowed.
     pub(super) fn program(
         self,
@@ -326,21 +322,23 @@ mod tests {
 
     #[test]
     fn readiness_is_a_word_a_path_an_address_a_line_or_a_port() {
-        let of = |ready: &str| parse(&format!("command = 's'\nready = {ready}")).map(|program| program.ready);
-        assert_eq!(of("'port'"), Ok(Readiness::Port));
-        assert_eq!(of("{ port = 9000 }"), Ok(Readiness::Fixed(9000)));
-        let Ok(Readiness::Asked(path)) = of("'/health'") else { panic!() };
+        let readiness =
+            |ready: &str| parse(&format!("command = 's'\nready = {ready}")).map(|program| program.ready);
+        assert_eq!(readiness("'port'"), Ok(Readiness::Port));
+        assert_eq!(readiness("{ port = 9000 }"), Ok(Readiness::Fixed(9000)));
+        let Ok(Readiness::Asked(path)) = readiness("'/health'") else { panic!() };
         let url = path.url(81, Scheme::Https).expect("a path");
         assert_eq!(url.to_string(), "https://127.0.0.1:81/health");
         assert!(path.accepts(204) && !path.accepts(503) && !path.accepts(302));
-        let Ok(Readiness::Asked(whole)) = of("{ url = 'http://localhost:{port}/up', status = 401 }") else {
+        let Ok(Readiness::Asked(whole)) = readiness("{ url = 'http://localhost:{port}/up', status = 401 }")
+        else {
             panic!()
         };
         assert_eq!(whole.url(81, Scheme::Https).expect("an address").to_string(), "http://localhost:81/up");
         assert!(whole.accepts(401) && !whole.accepts(200));
-        let Ok(Readiness::Log(pattern)) = of(r"{ log = 'on port (?<port>\d+)$' }") else { panic!() };
+        let Ok(Readiness::Log(pattern)) = readiness(r"{ log = 'on port (?<port>\d+)$' }") else { panic!() };
         assert!(pattern.finds_port());
-        let Ok(Readiness::Log(pattern)) = of("{ log = 'started' }") else { panic!() };
+        let Ok(Readiness::Log(pattern)) = readiness("{ log = 'started' }") else { panic!() };
         assert!(!pattern.finds_port());
     }
 

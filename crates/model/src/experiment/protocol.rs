@@ -11,7 +11,6 @@ pub struct Protocol {
     codec: Option<CodecName>,
 }
 
-/// How messages are delimited on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FramingName {
     Http1,
@@ -26,7 +25,6 @@ pub enum FramingName {
     Direct,
 }
 
-/// How the content of a message is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodecName {
     Json,
@@ -76,9 +74,9 @@ impl CodecName {
 }
 
 impl Protocol {
-    pub const HTTP1_JSON: Self = Self::of(FramingName::Http1, CodecName::Json);
-    pub const HTTP2_JSON: Self = Self::of(FramingName::Http2, CodecName::Json);
-    pub const GRPC: Self = Self::of(FramingName::Grpc, CodecName::Protobuf);
+    pub const HTTP1_JSON: Self = Self::with_codec(FramingName::Http1, CodecName::Json);
+    pub const HTTP2_JSON: Self = Self::with_codec(FramingName::Http2, CodecName::Json);
+    pub const GRPC: Self = Self::with_codec(FramingName::Grpc, CodecName::Protobuf);
     pub const MEMCACHED: Self = Self { framing: FramingName::Memcached, codec: None };
     pub const RESP: Self = Self { framing: FramingName::Resp, codec: None };
     pub const DIRECT: Self = Self { framing: FramingName::Direct, codec: None };
@@ -93,7 +91,7 @@ impl Protocol {
         NamedProtocol { name: "direct", protocol: Self::DIRECT },
     ];
 
-    const fn of(framing: FramingName, codec: CodecName) -> Self {
+    const fn with_codec(framing: FramingName, codec: CodecName) -> Self {
         Self { framing, codec: Some(codec) }
     }
 

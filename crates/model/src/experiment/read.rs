@@ -68,7 +68,7 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     for point in expanded.points {
         let Some(tree) = &point.workload else {
             let message = "no `[workload]`; write one with `name = \"pingpong\"` or `name = \"http\"`";
-            return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
+            return Err(refused(message.to_owned()));
         };
         let mut workload = WorkloadSpec::read(Reader::new(file, "workload", tree)?)?;
         workload.set_seed(plan.seed);
@@ -85,18 +85,18 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         point.workload.check_variants(&variants).map_err(refused)?;
     }
     if let Some(asked) = asked {
-        duet(&asked, &variants)?;
+        check_duet(&asked, &variants)?;
         check_idle(&asked, &plan, &variants)?;
         check_quick(&asked, &plan.quick, &variants)?;
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
         super::direct::check(file, variant, node.line, &points, &plan)?;
     }
-    let tags = tags::of_variants(file, run_tags, &variants, &expanded.variants)?;
+    let tags = tags::read_variants(file, run_tags, &variants, &expanded.variants)?;
     Ok(Experiment { title, points, variants, plan, gates, hooks, tags })
 }
 
-pub(super) fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
+pub(super) fn positive_time(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
     reader.value(key, |node| match node.show().parse::<Nanoseconds>() {
         Ok(Nanoseconds::ZERO) => Err("must be above zero".to_owned()),
         Ok(time) => Ok(time),
@@ -124,10 +124,10 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
         blocks.finish()?;
     }
     rules.until = share(&reader, "until")?;
-    rules.budget = above_zero(&reader, "budget")?.unwrap_or(rules.budget);
+    rules.budget = positive_time(&reader, "budget")?.unwrap_or(rules.budget);
     rules.margin = share(&reader, "margin")?.unwrap_or(rules.margin);
     rules.seed = reader.integer("seed", 0, i64::MAX as u64)?.unwrap_or(rules.seed);
-    rules.window = above_zero(&reader, "window")?;
+    rules.window = positive_time(&reader, "window")?;
     rules.together = reader.integer("together", 2, 64)?.map_or(rules.together, |n| n as u32);
     rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
     rules.idle = idle(&reader)?.unwrap_or(rules.idle);
@@ -142,12 +142,7 @@ fn idle(reader: &Reader<'_>) -> Read<Option<Idle>> {
 }
 
 fn pairing(reader: &Reader<'_>) -> Read<Option<PairingChoice>> {
-    reader.value("pairing", |node| {
-        let text = node.show();
-        let names = PairingChoice::ALL.map(PairingChoice::name);
-        PairingChoice::named(&text)
-            .ok_or_else(|| format!("`{text}` is not known{}", suggestion(&text, &names)))
-    })
+    reader.choice("pairing", &PairingChoice::ALL.map(|choice| (choice.name(), choice)))
 }
 
 fn quick(reader: &Reader<'_>) -> Read<Option<Vec<String>>> {
@@ -190,7 +185,7 @@ fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Rea
 
 /// A duet needs two variants that are started here: a server that somebody else runs cannot be moved to other
 /// cores.
-fn duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
+fn check_duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
     let Some(node) = plan.node("pairing").filter(|node| node.show() == PairingChoice::Duet.name()) else {
         return Ok(());
     };
@@ -263,7 +258,7 @@ pub(super) fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String,
     let Some(table) = reader.table(key)? else { return Ok(Vec::new()) };
     let pair = |(name, node): &(String, Node)| match &node.value {
         Value::List(_) | Value::Table(_) => {
-            Err(table.error(node.line, format!("`{}` must be text in quotes", table.full(name))))
+            Err(table.error(node.line, format!("`{}` must be text in quotes", table.full_key(name))))
         }
         _ => Ok((name.clone(), node.show())),
     };
@@ -271,12 +266,12 @@ pub(super) fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String,
 }
 
 /// Refuses an empty table of conditions, which looks like a check and can never fail.
-pub(super) fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()> {
+pub(super) fn refuse_empty(reader: &Reader<'_>, key: &'static str) -> Read<()> {
     match reader.table(key)?.filter(|table| table.free_entries().is_empty()) {
         Some(table) => {
             let message = format!(
                 "`{}` is empty and would check nothing; say what it wants or leave it out",
-                reader.full(key)
+                reader.full_key(key)
             );
             Err(table.error(table.line(), message))
         }
@@ -286,7 +281,7 @@ pub(super) fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()
 
 /// The table `json` of a check: pointers with the expected values.
 pub(super) fn json_conditions(reader: &Reader<'_>) -> Read<Vec<(String, serde_json::Value)>> {
-    holds_something(reader, "json")?;
+    refuse_empty(reader, "json")?;
     let Some(table) = reader.table("json")? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for (pointer, node) in table.free_entries() {
@@ -344,8 +339,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let url = reader.value("url", |node| Url::parse(&node.show()))?;
     let program = program::read(&reader)?.program(&reader, command)?;
     let name = reader.name("name")?;
-    let by_url = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
-    let protocol = protocol::read(&reader)?.unwrap_or(by_url);
+    let url_protocol = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
+    let protocol = protocol::read(&reader)?.unwrap_or(url_protocol);
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
     let limits = Limits::read(&reader)?;
@@ -353,9 +348,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let peer = peer::read(&reader)?;
     // The values are read later, by `tags::read_variants`; this marks the key as known.
     tags::read(&reader)?;
-    let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
+    let tls_line = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
-    let line_of_layers = reader.node("layers").map_or(line, |node| node.line);
+    let layers_line = reader.node("layers").map_or(line, |node| node.line);
     let layers = layers::read(&reader)?;
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
@@ -384,7 +379,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
             return Err(reader.error(line, "a variant needs exactly one of `service`, `command` and `url`"));
         }
     };
-    let tls = secured(&target, tls).map_err(|message| reader.error(line_of_tls, message))?;
+    let tls = effective_tls(&target, tls).map_err(|message| reader.error(tls_line, message))?;
     let name = name.unwrap_or_else(|| match &target {
         Target::Service { name } => match &peer {
             Some(peer) => format!("{name} to {}", peer.service),
@@ -395,7 +390,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     });
     let variant = Variant { name, target, protocol, tls, unix, env, limits, idle, peer, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
-    layers::check(&variant).map_err(|message| reader.error(line_of_layers, message))?;
+    layers::check(&variant).map_err(|message| reader.error(layers_line, message))?;
     reader.finish()?;
     Ok(variant)
 }
@@ -407,7 +402,7 @@ fn program_name(program: &Program) -> String {
 }
 
 /// The effective `tls` of a target: the scheme of an address decides whether there is TLS.
-fn secured(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<TlsSpec>, String> {
+fn effective_tls(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<TlsSpec>, String> {
     match (target, given) {
         (Target::Url(url), Some(None)) if url.scheme.is_secured() => {
             Err(format!("`tls = false` beside `{url}`; leave it out, or write `http://`"))

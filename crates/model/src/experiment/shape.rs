@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
-/// Longest profile.
 pub const PROFILE_LONGEST: Nanoseconds = Nanoseconds::from_secs(24 * 3600);
 
 pub const STEPS_MOST: usize = 1_000;
@@ -23,24 +22,17 @@ pub enum LoadModel {
     Open { flow: Flow },
     /// Sessions begin by a schedule; inside a session the next operation is due after the reply and the think
     /// time.
-    PartlyOpen {
-        flow: Flow,
-        /// Operations of a session.
-        length: SessionLength,
-    },
+    PartlyOpen { flow: Flow, length: SessionLength },
 }
 
-/// When requests or sessions arrive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Flow {
     /// By a profile of the rate and a law of the gaps.
     Law {
-        /// Arrivals per second over time.
         profile: Profile,
         arrivals: Arrivals,
     },
-    /// At recorded times.
     Trace(TraceSpec),
 }
 
@@ -48,13 +40,11 @@ pub enum Flow {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// Equal gaps.
     Constant,
     /// Equal gaps, but each arrival is moved by up to this share of a gap in either direction, uniformly.
     /// Above 0, at most one half, which keeps the order. The grid itself does not move, so deviations do not
     /// add up.
     Jitter(Ratio),
-    /// Exponential gaps.
     #[default]
     Poisson,
 }
@@ -79,19 +69,16 @@ pub struct TraceSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Profile {
-    /// Always the same.
     Constant {
         /// Above zero.
         rate: PerSecond,
     },
-    /// One rate after another.
     Steps {
         /// At least one, at most [`STEPS_MOST`]; not all at rate zero.
         steps: Vec<RateStep>,
     },
     /// A linear change from one rate to another.
     Ramp {
-        /// At the beginning.
         from: PerSecond,
         /// At the end; `from` and `to` are not both zero.
         to: PerSecond,
@@ -144,7 +131,6 @@ pub enum Think {
     Uniform {
         /// Below `high`.
         low: Nanoseconds,
-        /// The longest.
         high: Nanoseconds,
     },
 }
@@ -166,7 +152,6 @@ pub enum SessionLength {
 }
 
 impl LoadModel {
-    /// Open load at a constant rate.
     pub const fn open(rate: PerSecond, arrivals: Arrivals) -> Self {
         Self::Open { flow: Flow::Law { profile: Profile::Constant { rate }, arrivals } }
     }

@@ -14,17 +14,13 @@ use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 #[error("{0}")]
 pub struct ShapeError(String);
 
-/// The forms of profiles, for messages.
 const PROFILES: &str = "`steps:1000/s for 10s, 2000/s for 10s`, `ramp:1000/s..5000/s over 30s`, \
     `sine:3000/s +- 1000/s every 10s` or `burst:1000/s..5000/s for 200ms every 2s`";
 
-/// The forms of laws of arrivals, for messages.
 const ARRIVALS: &str = "`poisson`, `constant`, `jitter` or `jitter:20%`";
 
-/// The forms of think times, for messages.
 const THINKS: &str = "`10ms`, `exponential:mean=10ms` or `uniform:low=5ms,high=15ms`";
 
-/// The forms of session lengths, for messages.
 const LENGTHS: &str = "`10`, `geometric:mean=10` or `workload`";
 
 type Parsed<T> = Result<T, ShapeError>;
@@ -247,7 +243,6 @@ impl Think {
     }
 }
 
-/// `key=value,…` as pairs.
 fn pairs(text: &str) -> Vec<(&str, &str)> {
     text.split(',')
         .map(|part| part.split_once('=').unwrap_or((part, "")))

@@ -7,19 +7,18 @@ use super::node::{ExperimentError, Node, Reader};
 use super::read::pairs;
 use crate::tags::{TagSet, Tags, check};
 
-/// Reads a table of tags, if there is one.
 pub(super) fn read(reader: &Reader<'_>) -> Result<TagSet, ExperimentError> {
     let Some(node) = reader.node("tags") else { return Ok(TagSet::new()) };
     let tags = pairs(reader, "tags")?;
     for (name, value) in &tags {
         check(name, value)
-            .map_err(|error| reader.error(node.line, format!("`{}`: {error}", reader.full("tags"))))?;
+            .map_err(|error| reader.error(node.line, format!("`{}`: {error}", reader.full_key("tags"))))?;
     }
     Ok(tags.into_iter().collect())
 }
 
 /// Adds the tags of single variants, read from `nodes`, to those of the run.
-pub(super) fn of_variants(
+pub(super) fn read_variants(
     file: &str,
     run: TagSet,
     variants: &[Variant],

@@ -12,13 +12,11 @@ pub const NAME_LONGEST: usize = 64;
 /// What [`ValueForm::Url`] encodes: all but the unreserved characters of RFC 3986, section 2.3.
 pub const URL_ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Text and placeholders, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
     pieces: Vec<TemplatePiece>,
 }
 
-/// A part of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplatePiece {
     /// Plain text; never empty.
@@ -29,7 +27,6 @@ pub enum TemplatePiece {
     Environment { name: String, form: ValueForm },
 }
 
-/// How a value is inserted into the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValueForm {
     /// As it is; in a path, characters that a request target cannot contain are percent-encoded.
@@ -71,7 +68,7 @@ impl Template {
     }
 
     /// Parses a header field or a whole body, which may also be `env:NAME`.
-    pub fn of_value(text: &str) -> Result<Self, TemplateError> {
+    pub fn parse_value(text: &str) -> Result<Self, TemplateError> {
         match whole_environment(text) {
             Some(name) => {
                 let name = name.to_owned();
@@ -90,7 +87,6 @@ impl Template {
         &self.pieces
     }
 
-    /// Names of the session's values.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             TemplatePiece::Value { name, .. } => Some(name.as_str()),
@@ -98,7 +94,6 @@ impl Template {
         })
     }
 
-    /// Names of the environment's variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             TemplatePiece::Environment { name, .. } => Some(name.as_str()),
@@ -120,7 +115,7 @@ impl Template {
             return Ok(());
         }
         let unknown = || TemplateError::Name(inside.to_owned());
-        let (of_environment, named) = match inside.strip_prefix("env:") {
+        let (is_environment, named) = match inside.strip_prefix("env:") {
             Some(named) => (true, named),
             None => (false, inside),
         };
@@ -131,12 +126,12 @@ impl Template {
                 (name, known.ok_or_else(unknown)?.1)
             }
         };
-        let good = if of_environment { is_variable(name) } else { is_value_name(name) };
+        let good = if is_environment { is_variable(name) } else { is_value_name(name) };
         if !good {
             return Err(unknown());
         }
         let name = name.to_owned();
-        self.pieces.push(match of_environment {
+        self.pieces.push(match is_environment {
             true => TemplatePiece::Environment { name, form },
             false => TemplatePiece::Value { name, form },
         });
@@ -300,8 +295,8 @@ mod tests {
             assert_eq!(template.pieces(), pieces, "{written}");
             assert_eq!(Template::parse(&template.to_string()), Ok(template), "{written}");
         }
-        assert_eq!(Template::of_value("env:A").expect("whole").pieces(), [variable("A", Plain)]);
-        assert_eq!(Template::of_value("env: A").expect("text").pieces(), [text("env: A")]);
+        assert_eq!(Template::parse_value("env:A").expect("whole").pieces(), [variable("A", Plain)]);
+        assert_eq!(Template::parse_value("env: A").expect("text").pieces(), [text("env: A")]);
     }
 
     #[test]

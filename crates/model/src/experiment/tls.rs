@@ -7,10 +7,8 @@ use super::node::{ExperimentError, Node, Reader, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TlsVersion {
-    /// TLS 1.2.
     #[serde(rename = "1.2")]
     V12,
-    /// TLS 1.3.
     #[serde(rename = "1.3")]
     V13,
 }
@@ -43,9 +41,7 @@ pub struct TlsSpec {
     pub server_name: Option<String>,
     /// Whether a connection may resume the session of an earlier one.
     pub resumption: bool,
-    /// Oldest version.
     pub min: TlsVersion,
-    /// Newest version.
     pub max: TlsVersion,
 }
 
@@ -71,7 +67,8 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Option<TlsSpec>>, Exper
         Value::Boolean(on) => Ok(Some(on.then(TlsSpec::default))),
         Value::Table(_) => table(reader, node).map(|spec| Some(Some(spec))),
         _ => {
-            let message = format!("`{}`: `{}` must be `true` or a table", reader.full("tls"), node.show());
+            let message =
+                format!("`{}`: `{}` must be `true` or a table", reader.full_key("tls"), node.show());
             Err(reader.error(node.line, message))
         }
     }
@@ -92,7 +89,8 @@ fn table(outer: &Reader<'_>, node: &Node) -> Result<TlsSpec, ExperimentError> {
         max: reader.choice("max", &versions)?.unwrap_or(default.max),
     };
     reader.finish()?;
-    spec.check().map_err(|message| outer.error(node.line, format!("`{}`: {message}", outer.full("tls"))))?;
+    spec.check()
+        .map_err(|message| outer.error(node.line, format!("`{}`: {message}", outer.full_key("tls"))))?;
     Ok(spec)
 }
 

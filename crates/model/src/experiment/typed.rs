@@ -6,15 +6,13 @@
 use super::{Protocol, Scheme, Url};
 
 /// Aliases of a scheme together with a protocol.
-const CALLS: [(&str, Scheme, Protocol); 2] =
+const ALIASES: [(&str, Scheme, Protocol); 2] =
     [("grpc", Scheme::Http, Protocol::GRPC), ("grpcs", Scheme::Https, Protocol::GRPC)];
 
 /// An address, and the protocol if the scheme is an alias.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedUrl {
-    /// As in an experiment file.
     pub url: Url,
-    /// The protocol that an alias names.
     pub protocol: Option<Protocol>,
 }
 
@@ -27,7 +25,7 @@ impl TypedUrl {
         let Some((name, rest)) = text.split_once("://") else {
             return Url::parse(text).map(|url| Self { url, protocol: None });
         };
-        if let Some((_, scheme, protocol)) = CALLS.into_iter().find(|(call, ..)| *call == name) {
+        if let Some((_, scheme, protocol)) = ALIASES.into_iter().find(|(alias, ..)| *alias == name) {
             let url = Url::read(text, scheme, rest)?;
             return Ok(Self { url, protocol: Some(protocol) });
         }
@@ -42,13 +40,13 @@ impl TypedUrl {
 /// `grpc://` ``.
 pub fn typed_schemes(wanted: impl Fn(Scheme) -> bool) -> String {
     let plain = Scheme::ALL.into_iter().map(|scheme| (scheme.name(), scheme));
-    let all = plain.chain(CALLS.into_iter().map(|(name, scheme, _)| (name, scheme)));
+    let all = plain.chain(ALIASES.into_iter().map(|(name, scheme, _)| (name, scheme)));
     listed(all.filter(|(_, scheme)| wanted(*scheme)).map(|(name, _)| name))
 }
 
 /// The error for an address with this scheme in a file.
 pub(super) fn unknown_scheme(text: &str, name: &str) -> String {
-    if let Some((_, scheme, protocol)) = CALLS.into_iter().find(|(call, ..)| *call == name) {
+    if let Some((_, scheme, protocol)) = ALIASES.into_iter().find(|(alias, ..)| *alias == name) {
         let (scheme, protocol) = (scheme.name(), protocol.name());
         return format!("`{text}`: write `{scheme}://`, and `protocol = \"{protocol}\"` beside it");
     }
@@ -70,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_http_with_a_protocol() {
+    fn aliases_are_http_with_a_protocol() {
         for (text, plain, protocol) in [
             ("grpc://h:50051/a.B/C", "http://h:50051/a.B/C", Some(Protocol::GRPC)),
             ("grpcs://h/", "https://h/", Some(Protocol::GRPC)),

@@ -55,7 +55,6 @@ fn common_workload(points: &[Point]) -> Table {
     table
 }
 
-/// Conditions of a check, by pointer.
 pub(super) fn json_conditions(conditions: &[(String, serde_json::Value)]) -> Table {
     let conditions = conditions.iter();
     conditions.filter_map(|(pointer, value)| Some((pointer.clone(), Value::try_from(value).ok()?))).collect()
@@ -94,7 +93,7 @@ fn plan(experiment: &Experiment) -> Table {
 }
 
 fn gates(experiment: &Experiment) -> Option<Table> {
-    let of = |kind: GateKind| -> Vec<Value> {
+    let texts_of_kind = |kind: GateKind| -> Vec<Value> {
         experiment
             .gates
             .iter()
@@ -104,7 +103,7 @@ fn gates(experiment: &Experiment) -> Option<Table> {
     };
     let mut table = Table::new();
     for (key, kind) in [("fail_if", GateKind::FailIf), ("require", GateKind::Require)] {
-        let texts = of(kind);
+        let texts = texts_of_kind(kind);
         if !texts.is_empty() {
             table.insert(key.into(), texts.into());
         }
@@ -120,7 +119,6 @@ fn hooks(experiment: &Experiment) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-/// A variant with its own tags.
 fn tagged(one: &super::Variant, experiment: &Experiment) -> Value {
     let mut table = variant(one);
     if let Some(tags) = tags::write(experiment.tags.variants.get(&one.name)) {

@@ -45,7 +45,7 @@ impl Plan {
 
     /// The plan of a batch of so many variants: its own orders, but the request streams of every other batch,
     /// so that all variants of a block do the same work.
-    pub fn of_batch(&self, batch: u32, variants: usize) -> Self {
+    pub fn for_batch(&self, batch: u32, variants: usize) -> Self {
         Self { orders: mix(self.seed, &[5, u64::from(batch)]), variants: variants as u16, ..*self }
     }
 
@@ -131,8 +131,8 @@ impl Plan {
     }
 }
 
-/// Folds numbers into one seed by SplitMix64's finaliser (Steele, Lea & Flood 2014): equal contexts give equal seeds,
-/// neighbouring ones unrelated seeds.
+/// Folds numbers into one seed by SplitMix64's finaliser (Steele, Lea & Flood 2014): equal contexts give
+/// equal seeds, neighbouring ones unrelated seeds.
 fn mix(seed: u64, context: &[u64]) -> u64 {
     context.iter().fold(seed, |state, value| {
         let mut z = (state ^ value.wrapping_mul(0xff51_afd7_ed55_8ccd)).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -236,13 +236,13 @@ mod tests {
     #[test]
     fn batches_have_orders_of_their_own_and_the_same_work() {
         let plan = Plan::new(9, 8, 2);
-        let (one, two) = (plan.of_batch(0, 5), plan.of_batch(1, 5));
+        let (one, two) = (plan.for_batch(0, 5), plan.for_batch(1, 5));
         let orders = |plan: &Plan| (0..20).map(|r| plan.round(3, PointId(1), r)).collect::<Vec<_>>();
         assert_ne!(orders(&one), orders(&two));
         let work = |plan: &Plan| (0..20).map(|r| plan.substream(3, PointId(1), r)).collect::<Vec<_>>();
         assert_eq!((work(&one), work(&two)), (work(&plan), work(&plan)));
         // Two variants of a batch are balanced like those of an experiment of two.
-        let pair = plan.of_batch(1, 2);
+        let pair = plan.for_batch(1, 2);
         let [a, b] = [0, 1].map(|half| pair.round(0, PointId(0), 6 + half));
         assert_eq!(a, vec![b[1], b[0]]);
     }

@@ -104,7 +104,7 @@ impl Cells {
         let time_ms = self.time_ms(5)?;
         let retries = Some(self.finite(6)?);
         let status = Some(self.status(7)?);
-        let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
+        let per_time = |value: f64| format_number(if time_ms > 0.0 { value / time_ms } else { 0.0 });
         let text = |at: usize| self.fields[at].clone();
         let fields = [
             String::new(),
@@ -139,7 +139,7 @@ impl Cells {
         if time_ms.abs() > LONGEST_MS {
             return Err(self.wrong(10, "a time of at most 1e12 ms, times the concurrency"));
         }
-        let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
+        let per_time = |value: f64| format_number(if time_ms > 0.0 { value / time_ms } else { 0.0 });
         let [tag, path, body] = [0, 1, 2].map(|at| self.fields[at].clone());
         let fields = [
             String::new(),
@@ -164,7 +164,7 @@ impl Cells {
 }
 
 /// A number as ppbench writes it.
-fn spelled(value: f64) -> String {
+fn format_number(value: f64) -> String {
     match value {
         _ if value.is_nan() => "NaN".to_owned(),
         f64::INFINITY => "Infinity".to_owned(),

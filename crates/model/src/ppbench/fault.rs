@@ -39,7 +39,7 @@ impl Fault {
         }
     }
 
-    fn is_of(self, row: &Row) -> bool {
+    fn affects(self, row: &Row) -> bool {
         match self {
             Self::Failed => row.failed > 0,
             Self::Status => row.status.is_some_and(|status| status != 200),
@@ -52,7 +52,7 @@ impl Fault {
 impl Row {
     /// `None` if its time may be used.
     pub fn fault(&self) -> Option<Fault> {
-        Fault::ALL.into_iter().find(|fault| fault.is_of(self))
+        Fault::ALL.into_iter().find(|fault| fault.affects(self))
     }
 
     pub fn is_good(&self) -> bool {

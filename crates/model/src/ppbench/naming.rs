@@ -11,9 +11,9 @@ use crate::tags::{EXPERIMENT, MACHINE, TagSet};
 const UNTAGGED: &str = "untagged";
 
 /// The expected content, for errors.
-const SHAPE: &str = "a naming file is {\"machines\": {tag: name}, \"experiments\": {tag: name}}";
+const EXPECTED: &str = "a naming file is {\"machines\": {tag: name}, \"experiments\": {tag: name}}";
 /// Most characters of the parser's message in an error; the message quotes the file.
-const WORDS: usize = 100;
+const MESSAGE_LENGTH: usize = 100;
 
 /// Readable names for the tags of machines and experiments: ppbench's naming file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -52,13 +52,13 @@ impl Naming {
             let (line, column) = (error.line(), error.column());
             let words = error.to_string();
             let words = words.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&words);
-            let dots = if words.chars().nth(WORDS).is_some() { "…" } else { "" };
-            let words: String = words.chars().take(WORDS).collect();
-            format!("line {line}, column {column}: {words}{dots}; {SHAPE}")
+            let dots = if words.chars().nth(MESSAGE_LENGTH).is_some() { "…" } else { "" };
+            let words: String = words.chars().take(MESSAGE_LENGTH).collect();
+            format!("line {line}, column {column}: {words}{dots}; {EXPECTED}")
         })?;
         let is_empty = naming.machines.is_empty() && naming.experiments.is_empty();
         match naming.others.keys().next().filter(|_| is_empty) {
-            Some(_) => Err(format!("line 1: it names no machine and no experiment; {SHAPE}")),
+            Some(_) => Err(format!("line 1: it names no machine and no experiment; {EXPECTED}")),
             None => Ok(naming),
         }
     }
@@ -89,8 +89,9 @@ impl Naming {
         }
         let mut taken = BTreeMap::new();
         let named = all.iter().zip(&plain).map(|(one, name)| {
-            let told = one.apart(&alike[name.as_str()]).map(|tags| format!("{name} ({tags})"));
-            let wanted = told.unwrap_or_else(|| name.clone());
+            let qualified =
+                one.distinguishing_tags(&alike[name.as_str()]).map(|tags| format!("{name} ({tags})"));
+            let wanted = qualified.unwrap_or_else(|| name.clone());
             // The file may contain a name that another one gets by appending its tags.
             let numbered = (2..).map(|number| format!("{wanted} {number}"));
             let mut offered = std::iter::once(wanted.clone()).chain(numbered);
@@ -130,7 +131,7 @@ impl Tagged<'_> {
     }
 
     /// The tags by which it differs from others of its name; `None` if all have its tags.
-    fn apart(&self, like: &[&Self]) -> Option<String> {
+    fn distinguishing_tags(&self, like: &[&Self]) -> Option<String> {
         let experiment = if self.experiment.is_empty() { UNTAGGED } else { self.experiment };
         let experiments_differ = like.iter().any(|other| other.experiment != self.experiment);
         let machines_differ = like.iter().any(|other| other.machine != self.machine);

@@ -59,8 +59,8 @@ impl<'a> Series<'a> {
 
     /// How many rows report retries, good or not; `None` if no row reports whether there were any.
     pub fn retried(&self) -> Option<u64> {
-        let told: Vec<f64> = self.rows().filter_map(Row::retries).collect();
-        (!told.is_empty()).then(|| told.iter().filter(|retries| **retries > 0.0).count() as u64)
+        let reported: Vec<f64> = self.rows().filter_map(Row::retries).collect();
+        (!reported.is_empty()).then(|| reported.iter().filter(|retries| **retries > 0.0).count() as u64)
     }
 
     pub fn good(&self) -> impl Iterator<Item = &'a Row> + '_ {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::super::node::{ExperimentError, Reader};
-use super::super::read::above_zero;
+use super::super::read::positive_time;
 use super::super::write::time;
 use super::Towards;
 use crate::quantity::Nanoseconds;
@@ -26,8 +26,8 @@ const LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<Delay, ExperimentError> {
     let refused =
-        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full(key)));
-    let Some(held) = above_zero(reader, "time")? else {
+        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full_key(key)));
+    let Some(held) = positive_time(reader, "time")? else {
         return Err(refused("time", "`delay` needs its `time`, such as \"1 ms\"".to_owned()));
     };
     if held > LONGEST {

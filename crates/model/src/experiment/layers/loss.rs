@@ -17,7 +17,6 @@ const MOST: f64 = 0.5;
 pub struct Loss {
     /// Share of packets lost in the long run, above 0 and at most one half.
     pub share: Ratio,
-    /// Which packets are dropped.
     pub towards: Towards,
     /// The law of bursts; `None` for independent losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +70,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Loss, ExperimentError> {
     })?;
     let bursts = read_bursts(reader)?;
     let refused =
-        |message: &str| reader.error(reader.line(), format!("`{}`: {message}", reader.full("share")));
+        |message: &str| reader.error(reader.line(), format!("`{}`: {message}", reader.full_key("share")));
     let share = match (share, &bursts) {
         (Some(share), None) => share,
         (None, Some(bursts)) if bursts.share().get() <= MOST => bursts.share(),
@@ -95,7 +94,7 @@ fn read_bursts(reader: &Reader<'_>) -> Result<Option<Bursts>, ExperimentError> {
     let share =
         |key| reader.value(key, |node| node.show().parse::<Ratio>().map_err(|error| error.to_string()));
     let refused =
-        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full(key)));
+        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full_key(key)));
     let (bad, good) = (share("bad")?, share("good")?);
     match (share("p")?, share("r")?) {
         (None, None) if bad.is_none() && good.is_none() => Ok(None),

@@ -35,19 +35,15 @@ pub use veth::{CongestionControl, Mtu, Veth};
 pub use vxlan::{Vxlan, VxlanLayout};
 pub use wireguard::{Wireguard, WireguardImplementation};
 
-/// One layer with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "layer")]
 pub enum Layer {
     /// Two hosts joined by a switch, each a network namespace of its own.
     Veth(Veth),
-    /// A limit of the link's speed.
     Rate(Rate),
     /// Our packet relay carries packets across the switch, unchanged.
     Relay(Relay),
-    /// Packets are delayed.
     Delay(Delay),
-    /// Packets are dropped.
     Loss(Loss),
     /// An overlay of Ethernet frames in UDP packets.
     Vxlan(Vxlan),
@@ -55,15 +51,13 @@ pub enum Layer {
     Ovs(Ovs),
     /// An overlay of encrypted packets in UDP packets.
     Wireguard(Wireguard),
-    /// A proxy beside the client or the service.
     Sidecar(Sidecar),
-    /// A container around the service.
     Container(Container),
 }
 
 /// The class of a layer; the list of a variant is in the order of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+enum LayerClass {
     /// The hosts and the link between them.
     Hosts,
     /// What the link does to packets.
@@ -80,11 +74,8 @@ pub enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Towards {
-    /// Packets on their way to the service.
     Server,
-    /// Packets on their way to the client.
     Client,
-    /// All packets.
     Both,
 }
 
@@ -117,7 +108,6 @@ impl Towards {
     }
 }
 
-/// A kind of layer in the file.
 struct LayerKind {
     /// The name, or the part before the colon (`sidecar:haproxy`).
     name: &'static str,
@@ -161,13 +151,13 @@ impl Layer {
         }
     }
 
-    pub const fn place(&self) -> Place {
+    const fn class(&self) -> LayerClass {
         match self {
-            Self::Veth(_) => Place::Hosts,
-            Self::Rate(_) | Self::Relay(_) | Self::Delay(_) | Self::Loss(_) => Place::Link,
-            Self::Vxlan(_) | Self::Ovs(_) | Self::Wireguard(_) => Place::Overlay,
-            Self::Sidecar(_) => Place::Sidecar,
-            Self::Container(_) => Place::Container,
+            Self::Veth(_) => LayerClass::Hosts,
+            Self::Rate(_) | Self::Relay(_) | Self::Delay(_) | Self::Loss(_) => LayerClass::Link,
+            Self::Vxlan(_) | Self::Ovs(_) | Self::Wireguard(_) => LayerClass::Overlay,
+            Self::Sidecar(_) => LayerClass::Sidecar,
+            Self::Container(_) => LayerClass::Container,
         }
     }
 
@@ -221,7 +211,6 @@ impl Layers {
         Ok(Self(layers))
     }
 
-    /// Whether there are no layers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -271,7 +260,7 @@ impl fmt::Display for Layers {
 }
 
 fn has_hosts(layers: &[Layer]) -> bool {
-    layers.iter().any(|layer| layer.place() == Place::Hosts)
+    layers.iter().any(|layer| layer.class() == LayerClass::Hosts)
 }
 
 /// Refuses two layers of one kind that would do the same thing in the same place. Those for one direction or
@@ -296,7 +285,7 @@ fn check_beside(other: &Layer, layer: &Layer) -> Result<(), String> {
 fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
     let name = layer.name();
     before.iter().try_for_each(|other| check_beside(other, layer))?;
-    if matches!(layer.place(), Place::Link | Place::Overlay) && !has_hosts(before) {
+    if matches!(layer.class(), LayerClass::Link | LayerClass::Overlay) && !has_hosts(before) {
         return Err(format!(
             "`{name}` needs two hosts to stand between, which `veth` makes; write `veth` before it"
         ));
@@ -312,11 +301,11 @@ fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
             rate.check(veth.mtu)?;
         }
     }
-    if let Some(other) = before.iter().find(|other| other.place() > layer.place()) {
+    if let Some(other) = before.iter().find(|other| other.class() > layer.class()) {
         return Err(format!(
             "`{name}` stands inside of `{}`, where it cannot be: {}; write `{name}` before `{0}`",
             other.name(),
-            why_before(layer.place())
+            why_before(layer.class())
         ));
     }
     Ok(())
@@ -344,20 +333,20 @@ fn check_below_switch(below: &Layer) -> Result<(), String> {
 }
 
 /// Why layers of this class come before the later classes, to follow a colon.
-const fn why_before(place: Place) -> &'static str {
-    match place {
-        Place::Hosts => "everything else stands on the hosts that it makes",
-        Place::Link => "it works on the packets of the link, which an overlay's are too",
-        Place::Overlay => "it leads from host to host, and the rest lies on one of them",
-        Place::Sidecar => "it is beside the container and not in it",
-        Place::Container => "it is around the service alone",
+const fn why_before(class: LayerClass) -> &'static str {
+    match class {
+        LayerClass::Hosts => "everything else stands on the hosts that it makes",
+        LayerClass::Link => "it works on the packets of the link, which an overlay's are too",
+        LayerClass::Overlay => "it leads from host to host, and the rest lies on one of them",
+        LayerClass::Sidecar => "it is beside the container and not in it",
+        LayerClass::Container => "it is around the service alone",
     }
 }
 
 /// Reads `layers = ["veth", { layer = "rate", rate = "100 Mbit/s" }]`.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Layers, ExperimentError> {
     let Some(node) = reader.node("layers") else { return Ok(Layers::default()) };
-    let path = reader.full("layers");
+    let path = reader.full_key("layers");
     let Value::List(items) = &node.value else {
         let message = format!("`{path}`: `{}` must be a list such as [\"veth\", \"vxlan\"]", node.show());
         return Err(reader.error(node.line, message));
@@ -371,7 +360,6 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Layers, ExperimentError> {
     Ok(Layers(layers))
 }
 
-/// Reads one item: a name, or a table whose key `layer` is the name.
 fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, ExperimentError> {
     let spelled = match &item.value {
         Value::Text(_) => {
@@ -381,16 +369,16 @@ fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, Exp
         _ => {
             let message = format!(
                 "`{}`: `{}` is no layer; write a name such as \"veth\", or a table such as {{ layer = \"rate\", rate = \"1 Gbit/s\" }}",
-                outer.full("layers"),
+                outer.full_key("layers"),
                 item.show()
             );
             return Err(outer.error(item.line, message));
         }
     };
-    let reader = outer.under("layers", &spelled)?;
+    let reader = outer.entry_table("layers", &spelled)?;
     let Some(name) = reader.text("layer")? else {
         let message =
-            format!("`{}`: `{}` does not say which `layer` it is", outer.full("layers"), item.show());
+            format!("`{}`: `{}` does not say which `layer` it is", outer.full_key("layers"), item.show());
         return Err(outer.error(item.line, message));
     };
     let family = name.split(':').next().unwrap_or_default();
@@ -404,14 +392,15 @@ fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, Exp
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let message = format!(
             "`{}`: `{name}` is no layer{}",
-            outer.full("layers"),
+            outer.full_key("layers"),
             suggestion(&name.to_lowercase(), &names)
         );
         return Err(outer.error(item.line, message));
     };
     let layer = (kind.read)(&reader, before)?;
     if layer.name() != name {
-        let message = format!("`{}`: `{name}` is no layer; write `{}`", outer.full("layers"), layer.name());
+        let message =
+            format!("`{}`: `{name}` is no layer; write `{}`", outer.full_key("layers"), layer.name());
         return Err(outer.error(item.line, message));
     }
     reader.finish()?;

@@ -22,7 +22,6 @@ pub enum OvsTunnel {
 }
 
 impl Ovs {
-    /// The switch alone.
     pub const PLAIN: Self = Self { tunnel: None };
     pub const fn with(tunnel: OvsTunnel) -> Self {
         Self { tunnel: Some(tunnel) }

@@ -43,7 +43,8 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
         }
     })?;
     let Some(rate) = rate else {
-        let message = format!("`{}`: `rate` needs its `rate`, such as \"100 Mbit/s\"", reader.full("layer"));
+        let message =
+            format!("`{}`: `rate` needs its `rate`, such as \"100 Mbit/s\"", reader.full_key("layer"));
         return Err(reader.error(reader.line(), message));
     };
     let burst = reader.value("burst", |node| {
@@ -55,14 +56,14 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
             }
         }
     })?;
-    let queue = super::super::read::above_zero(reader, "queue")?;
+    let queue = super::super::read::positive_time(reader, "queue")?;
     let rate = Rate { rate, burst: burst.unwrap_or(BURST), queue: queue.unwrap_or(QUEUE) };
     match rate.waiting() <= WAITING_MOST {
         true => Ok(rate),
         false => {
             let message = format!(
                 "`{}`: at {} more than 4 GiB could wait for {}, which the kernel does not count; give it less",
-                reader.full("queue"),
+                reader.full_key("queue"),
                 rate.rate,
                 rate.queue
             );
@@ -75,7 +76,6 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
 const WAITING_MOST: f64 = u32::MAX as f64;
 
 impl Rate {
-    /// Bytes that may wait in the queue.
     fn waiting(&self) -> f64 {
         self.rate.get() as f64 / 8.0 * self.queue.as_secs_f64() + self.burst.get() as f64
     }
@@ -95,7 +95,7 @@ impl Rate {
 
     /// Time to fill an empty bucket: the longest time in which more than the rate may pass.
     pub fn period(&self) -> Nanoseconds {
-        self.rate.time_of(self.burst)
+        self.rate.transfer_time(self.burst)
     }
 
     pub(super) fn write(&self, table: &mut Table) {

@@ -1,4 +1,5 @@
-//! Proxies beside the client or the service: the layers `sidecar:haproxy`, `sidecar:nginx` and `sidecar:envoy`.
+//! Proxies beside the client or the service: the layers `sidecar:haproxy`, `sidecar:nginx` and
+//! `sidecar:envoy`.
 
 use std::fmt;
 
@@ -19,7 +20,6 @@ pub struct Sidecar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SidecarProgram {
-    /// HAProxy.
     Haproxy,
     Nginx,
     Envoy,
@@ -33,7 +33,6 @@ pub enum SidecarSide {
     Client,
     /// Beside the service: requests pass it after the network.
     Server,
-    /// One beside each.
     Both,
 }
 
@@ -71,12 +70,10 @@ impl SidecarSide {
         }
     }
 
-    /// Whether one runs beside the client.
     pub const fn is_at_client(self) -> bool {
         matches!(self, Self::Client | Self::Both)
     }
 
-    /// Whether one runs beside the service.
     pub const fn is_at_server(self) -> bool {
         matches!(self, Self::Server | Self::Both)
     }
@@ -106,7 +103,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Sidecar, ExperimentError> {
         let names = SidecarProgram::ALL.map(|program| format!("`sidecar:{}`", program.name()));
         let message = format!(
             "`{}`: `{name}` is no layer; allowed of this kind: {}",
-            reader.full("layer"),
+            reader.full_key("layer"),
             names.join(", ")
         );
         return Err(reader.error(reader.line(), message));

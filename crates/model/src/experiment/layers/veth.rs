@@ -25,7 +25,6 @@ impl Mtu {
     /// The least that every host must take (RFC 791).
     pub const LEAST: u16 = 576;
 
-    /// `None` outside of the range.
     pub fn new(bytes: u64) -> Option<Self> {
         u16::try_from(bytes).ok().filter(|bytes| *bytes >= Self::LEAST).map(Self)
     }

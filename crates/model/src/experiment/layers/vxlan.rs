@@ -10,7 +10,6 @@ use super::super::node::{ExperimentError, Reader};
 /// Frames travel in UDP packets between the hosts; each packet is 50 bytes longer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vxlan {
-    /// How the two ends find each other.
     pub layout: VxlanLayout,
 }
 

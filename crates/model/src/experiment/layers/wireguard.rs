@@ -17,7 +17,6 @@ pub struct Wireguard {
     pub implementation: Option<WireguardImplementation>,
 }
 
-/// What implements WireGuard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WireguardImplementation {

@@ -37,11 +37,9 @@ pub enum DescriptorSource {
 /// The user's own calls over gRPC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrpcSpec {
-    /// Where descriptors come from.
     pub source: DescriptorSource,
     /// At least one.
     pub calls: Vec<CallSpec>,
-    /// What must agree between variants before timing.
     pub equal: Equality,
 }
 
@@ -59,24 +57,18 @@ pub struct CallSpec {
     pub metadata: Vec<(String, String)>,
     /// The deadline that is sent to the server, if any.
     pub deadline: Option<Nanoseconds>,
-    /// When the messages of a stream are sent.
     pub sending: MessageSending,
     /// Share of the mix, above zero.
     pub weight: f64,
     pub check: CallCheck,
 }
 
-/// Which sides of a method send a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallKind {
-    /// One message each way.
     Unary,
-    /// One message sent, a stream returned.
     ServerStream,
-    /// A stream sent, one message returned.
     ClientStream,
-    /// A stream each way.
     BidiStream,
 }
 
@@ -94,7 +86,6 @@ pub enum MessageSending {
 /// Conditions for a good reply to a call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallCheck {
-    /// Exactly this status.
     pub status: GrpcStatus,
     /// Exactly this many messages. `None`: one for a single reply, any number for a stream.
     pub messages: Option<u64>,
@@ -106,17 +97,14 @@ pub struct CallCheck {
 /// A call with a stream in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallStream {
-    /// The call.
     pub operation: OperationId,
     /// The operation for the messages of its reply, if that is a stream.
     pub replies: Option<OperationId>,
-    /// Messages that each call sends.
     pub sent: u64,
 }
 
 impl CallStream {
-    /// Selects the calls that have a stream.
-    pub(super) fn of(calls: &[CallSpec]) -> Vec<Self> {
+    pub(super) fn from_calls(calls: &[CallSpec]) -> Vec<Self> {
         let mut operation = 0;
         let mut streams = Vec::new();
         for call in calls {
@@ -193,7 +181,7 @@ impl CallKind {
     pub const ALL: [Self; 4] = [Self::Unary, Self::ServerStream, Self::ClientStream, Self::BidiStream];
 
     /// The kind of a method, from how many messages each side sends.
-    pub const fn of(client: Side, server: Side) -> Self {
+    pub const fn from_sides(client: Side, server: Side) -> Self {
         match (client, server) {
             (Side::One, Side::One) => Self::Unary,
             (Side::One, Side::Stream) => Self::ServerStream,
@@ -226,12 +214,9 @@ impl CallKind {
     }
 }
 
-/// How many messages one side of a method sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Exactly one.
     One,
-    /// Any number.
     Stream,
 }
 
@@ -335,7 +320,7 @@ impl Spec for GrpcSpec {
         self.calls.iter().flat_map(CallSpec::operations).collect()
     }
 
-    fn requested(&self) -> Vec<(OperationId, String)> {
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
         let messages: Vec<String> = self.calls.iter().filter_map(CallSpec::message_operation).collect();
         let numbered = (0..).map(OperationId).zip(self.operations());
         numbered.filter(|(_, name)| !messages.contains(name)).collect()
@@ -349,7 +334,7 @@ impl Spec for GrpcSpec {
     }
 
     fn streams(&self) -> Vec<CallStream> {
-        CallStream::of(&self.calls)
+        CallStream::from_calls(&self.calls)
     }
 
     fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {
@@ -407,7 +392,7 @@ fn call(reader: Reader<'_>) -> Read<CallSpec> {
         kind: reader.choice("kind", &kinds)?,
         messages: messages(&reader)?,
         metadata: metadata(&reader)?,
-        deadline: read::above_zero(&reader, "deadline")?,
+        deadline: read::positive_time(&reader, "deadline")?,
         sending: reader.choice("sending", &sendings)?.unwrap_or_default(),
         weight: read::weight(&reader)?,
         check: match reader.table("check")? {
@@ -443,7 +428,7 @@ fn message(reader: &Reader<'_>, node: &Node, key: &str) -> Read<Json> {
         Value::Text(text) => serde_json::from_str(text).map_err(|e| (node.line, format!("is not JSON: {e}"))),
         _ => read::json_value(node),
     };
-    value.map_err(|(line, message)| reader.error(line, format!("`{}`: {message}", reader.full(key))))
+    value.map_err(|(line, message)| reader.error(line, format!("`{}`: {message}", reader.full_key(key))))
 }
 
 fn metadata(reader: &Reader<'_>) -> Read<Vec<(String, String)>> {

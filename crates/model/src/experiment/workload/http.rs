@@ -9,19 +9,17 @@ use toml::{Table, Value};
 use super::scenario::{self, DataSpec, Extract, Scenario};
 use super::{Equality, Spec, TextVisitor};
 use crate::experiment::node::{Read, Reader};
-use crate::experiment::read::{holds_something, json_conditions, pairs, weight};
+use crate::experiment::read::{json_conditions, pairs, refuse_empty, weight};
 use crate::experiment::template::{Template, TemplateError, TemplatePiece};
 use crate::experiment::write;
 use crate::id::OperationId;
 use crate::quantity::Bytes;
 use crate::secret::shown_path;
 
-/// The user's own requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpSpec {
     /// At least one.
     pub requests: Vec<RequestSpec>,
-    /// What must agree between variants before timing.
     pub equal: Equality,
     /// Sessions of several requests, rows of data, and allowed differences.
     #[serde(default)]
@@ -43,7 +41,6 @@ pub struct RequestSpec {
     /// Share of the mix, above zero.
     pub weight: f64,
     pub check: ReplyCheck,
-    /// Values for later requests of the session.
     #[serde(default)]
     pub extract: Vec<Extract>,
 }
@@ -51,7 +48,6 @@ pub struct RequestSpec {
 /// Conditions for a good reply. Without `status`, any 2xx is good.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplyCheck {
-    /// Exactly this status.
     pub status: Option<u16>,
     /// Exactly this many body bytes.
     pub length: Option<Bytes>,
@@ -107,7 +103,7 @@ impl Spec for HttpSpec {
         self.requests.iter().map(|request| request.name.clone()).collect()
     }
 
-    fn requested(&self) -> Vec<(OperationId, String)> {
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
         let plans = self.scenario.plans(&self.requests);
         let first: Vec<_> = plans.iter().map(|plan| plan.requests[0]).collect();
         let numbered = (0..).map(OperationId).zip(self.operations());
@@ -169,10 +165,10 @@ fn request(reader: Reader<'_>) -> Read<RequestSpec> {
     });
     let headers = pairs(&reader, "headers")?;
     for (_, value) in &headers {
-        template(&reader, "headers", Template::of_value(value))?;
+        template(&reader, "headers", Template::parse_value(value))?;
     }
     let body = reader.text("body")?.unwrap_or_default();
-    template(&reader, "body", Template::of_value(&body))?;
+    template(&reader, "body", Template::parse_value(&body))?;
     let weight = weight(&reader)?;
     let check = match reader.table("check")? {
         Some(table) => reply_check(table)?,
@@ -187,7 +183,7 @@ fn request(reader: Reader<'_>) -> Read<RequestSpec> {
 fn template(reader: &Reader<'_>, key: &'static str, read: Result<Template, TemplateError>) -> Read<Template> {
     read.map_err(|error| {
         let line = reader.node(key).map_or(reader.line(), |node| node.line);
-        reader.error(line, format!("`{}`: {error}", reader.full(key)))
+        reader.error(line, format!("`{}`: {error}", reader.full_key(key)))
     })
 }
 
@@ -203,7 +199,7 @@ fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
     let status = reader.integer("status", 100, 599)?.map(|n| n as u16);
     let length = reader.quantity("length")?;
     let headers = pairs(&reader, "headers")?;
-    holds_something(&reader, "headers")?;
+    refuse_empty(&reader, "headers")?;
     let json = json_conditions(&reader)?;
     reader.finish()?;
     Ok(ReplyCheck { status, length, headers, json })

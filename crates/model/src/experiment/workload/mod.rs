@@ -72,15 +72,12 @@ workloads! {
     $
     /// `GET /pong/{n}`: fetch n bytes, directly or through a relay.
     Pingpong(PingpongSpec),
-    /// The user's own requests.
     Http(HttpSpec),
-    /// Commands of memcached or Redis.
     Commands(CommandsSpec),
     /// The user's own calls over gRPC.
     Grpc(GrpcSpec),
 }
 
-/// Reads a workload from its table.
 type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
 
 /// What each workload provides. Default functions suit most workloads.
@@ -99,7 +96,7 @@ trait Spec: Sized + Clone {
     /// A short description: `pingpong 64 B`.
     fn words(&self) -> String;
 
-    fn requested(&self) -> Vec<(OperationId, String)> {
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
         (0..).map(OperationId).zip(self.operations()).collect()
     }
 
@@ -112,7 +109,7 @@ trait Spec: Sized + Clone {
         false
     }
 
-    fn asked_of(&self, _variant: &Variant) -> Cow<'_, Self> {
+    fn for_variant(&self, _variant: &Variant) -> Cow<'_, Self> {
         Cow::Borrowed(self)
     }
 
@@ -132,7 +129,7 @@ trait Spec: Sized + Clone {
         None
     }
 
-    fn keeps_requests(&self) -> bool {
+    fn keeps_samples(&self) -> bool {
         false
     }
 
@@ -142,7 +139,6 @@ trait Spec: Sized + Clone {
 
     fn visit_texts(&mut self, _visitor: &mut dyn TextVisitor) {}
 
-    /// Sets the seed of the plan.
     fn set_seed(&mut self, _seed: u64) {}
 
     /// Errors: in words, why a point with this label could not be read again once stored.
@@ -220,8 +216,8 @@ impl WorkloadSpec {
     }
 
     /// The workload as this variant is asked: with a peer, it passes bodies on.
-    pub fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
-        each_workload!(self, spec => match spec.asked_of(variant) {
+    pub fn for_variant(&self, variant: &Variant) -> Cow<'_, Self> {
+        each_workload!(self, spec => match spec.for_variant(variant) {
             Cow::Borrowed(_) => Cow::Borrowed(self),
             Cow::Owned(spec) => Cow::Owned(spec.into()),
         })
@@ -233,8 +229,8 @@ impl WorkloadSpec {
     }
 
     /// The operations with which a session can begin, without those for times between messages.
-    pub fn requested(&self) -> Vec<(OperationId, String)> {
-        each_workload!(self, spec => spec.requested())
+    pub fn first_operations(&self) -> Vec<(OperationId, String)> {
+        each_workload!(self, spec => spec.first_operations())
     }
 
     /// Mean number of requests in the workload's own sessions.
@@ -271,8 +267,8 @@ impl WorkloadSpec {
     }
 
     /// Whether samples are kept: for sizes over a range, and if a relay reports its own calls.
-    pub fn keeps_requests(&self) -> bool {
-        each_workload!(self, spec => spec.keeps_requests())
+    pub fn keeps_samples(&self) -> bool {
+        each_workload!(self, spec => spec.keeps_samples())
     }
 
     pub fn data_files(&mut self) -> &mut [DataSpec] {
@@ -337,7 +333,6 @@ impl Equality {
     }
 }
 
-/// What must agree between variants.
 fn equality(reader: &Reader<'_>) -> Read<Equality> {
     let words = Equality::ALL.map(|equal| (equal.name(), equal));
     Ok(reader.choice("equal", &words)?.unwrap_or_default())

@@ -17,7 +17,6 @@ const SIZE: Bytes = Bytes::new(64);
 /// `GET /pong/{n}`, or the same through a relay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PingpongSpec {
-    /// Requested sizes.
     pub sizes: Sizes,
     #[serde(default)]
     pub operation: PingpongOperation,
@@ -62,8 +61,7 @@ impl PingpongOperation {
 }
 
 impl PingpongSpec {
-    /// Asks for bodies of these sizes.
-    pub const fn of(sizes: Vec<Bytes>) -> Self {
+    pub const fn new(sizes: Vec<Bytes>) -> Self {
         Self { sizes: Sizes::List(sizes), operation: PingpongOperation::Pong }
     }
 }
@@ -110,10 +108,10 @@ impl Spec for PingpongSpec {
     }
 
     /// A variant with a peer passes bodies on; a service without one has no own call to report.
-    fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
+    fn for_variant(&self, variant: &Variant) -> Cow<'_, Self> {
         let operation = match (self.operation, &variant.peer) {
             (PingpongOperation::Pong, Some(_)) => PingpongOperation::Ping,
-            (PingpongOperation::Mping, None) if is_alone(variant) => PingpongOperation::Pong,
+            (PingpongOperation::Mping, None) if has_no_peer(variant) => PingpongOperation::Pong,
             (operation, _) => operation,
         };
         Cow::Owned(Self { operation, ..self.clone() })
@@ -137,7 +135,7 @@ impl Spec for PingpongSpec {
         }
     }
 
-    fn keeps_requests(&self) -> bool {
+    fn keeps_samples(&self) -> bool {
         self.spread().is_some() || self.operation == PingpongOperation::Mping
     }
 
@@ -150,11 +148,11 @@ impl Spec for PingpongSpec {
     /// Refuses operations of a relay if a variant is not one.
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
         // Together with a relay, services without a peer are asked directly.
-        let is_told = self.operation == PingpongOperation::Mping && !variants.iter().all(is_alone);
-        if self.operation == PingpongOperation::Pong || is_told {
+        let has_relay = self.operation == PingpongOperation::Mping && !variants.iter().all(has_no_peer);
+        if self.operation == PingpongOperation::Pong || has_relay {
             return Ok(());
         }
-        match variants.iter().find(|variant| is_alone(variant)) {
+        match variants.iter().find(|variant| has_no_peer(variant)) {
             None => Ok(()),
             Some(variant) => Err(format!(
                 "`workload.operation`: `{}` is asked of a service that passes requests on, and variant `{}` has no peer; give it `peer = \"<service>\"`",
@@ -176,7 +174,7 @@ impl Spec for PingpongSpec {
 }
 
 /// Whether it is a service without a peer. Whether a `command` or a `url` passes requests on is not known.
-fn is_alone(variant: &Variant) -> bool {
+fn has_no_peer(variant: &Variant) -> bool {
     matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
 }
 

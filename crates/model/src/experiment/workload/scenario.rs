@@ -64,12 +64,10 @@ pub enum ExtractFrom {
     Header(String),
 }
 
-/// A file of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataSpec {
     /// The CSV file, relative to the experiment's folder.
     pub file: String,
-    /// Which row a session takes.
     pub order: RowOrder,
     /// Names of the columns, if the file's first line does not hold them.
     pub columns: Option<Vec<String>>,
@@ -78,7 +76,6 @@ pub struct DataSpec {
     pub sha256: Option<String>,
 }
 
-/// Which row a session takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
@@ -104,14 +101,12 @@ impl RowOrder {
     }
 }
 
-/// One kind of session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionPlan {
     /// For a request that is in no session, the request's name.
     pub name: String,
     /// Indices into the list of requests.
     pub requests: Vec<usize>,
-    /// Share of the mix.
     pub weight: f64,
 }
 
@@ -149,7 +144,6 @@ impl Scenario {
         written.chain(single).collect()
     }
 
-    /// Whether a request is in a session.
     pub fn holds(&self, request: &str) -> bool {
         self.sessions.iter().any(|session| session.requests.iter().any(|name| name == request))
     }
@@ -196,7 +190,7 @@ impl RequestSpec {
         let body = std::str::from_utf8(&self.body).unwrap_or_default();
         let values = self.headers.iter().map(|(_, value)| value.as_str()).chain([body]);
         // The texts were parsed before, so errors cannot occur.
-        Template::parse(&self.path).into_iter().chain(values.flat_map(Template::of_value))
+        Template::parse(&self.path).into_iter().chain(values.flat_map(Template::parse_value))
     }
 
     /// Names of the session's values that it uses.
@@ -247,7 +241,6 @@ pub(super) fn read(
     Ok(scenario)
 }
 
-/// Refuses columns of the same name.
 pub fn check_columns(columns: &[String]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     match columns.iter().find(|name| !seen.insert(*name)) {
@@ -361,7 +354,6 @@ fn ignore(reader: &Reader<'_>, equal: Equality) -> Read<Vec<String>> {
     Ok(ignored.unwrap_or_default())
 }
 
-/// The table `extract` of a request.
 pub(super) fn extracts(reader: &Reader<'_>) -> Read<Vec<Extract>> {
     let Some(table) = reader.table("extract")? else { return Ok(Vec::new()) };
     table.free_entries().iter().map(|(name, node)| extract(&table, name, node)).collect()
@@ -372,7 +364,7 @@ fn extract(table: &Reader<'_>, name: &str, node: &Node) -> Read<Extract> {
         let message = format!("`{name}` is no name for a value; use letters, digits, `_`, `-` and `.`");
         return Err(table.error(node.line, message));
     }
-    let reader = table.under(name, node)?;
+    let reader = table.entry_table(name, node)?;
     let json = reader.value("json", |node| match node.show() {
         pointer if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer),
         other => Err(format!("`{other}` is not a JSON pointer; write `\"/{other}\"`")),
@@ -386,7 +378,7 @@ fn extract(table: &Reader<'_>, name: &str, node: &Node) -> Read<Extract> {
         _ => {
             let message = format!(
                 "`{}` needs `json = \"/pointer\"`, `header = \"Name\"` or `regex = '…'`; `regex` may stand beside either of the others",
-                table.full(name)
+                table.full_key(name)
             );
             return Err(reader.error(node.line, message));
         }
@@ -428,7 +420,6 @@ pub(super) fn write(table: &mut Table, scenario: &Scenario) {
     }
 }
 
-/// The table `extract` of a request.
 pub(super) fn write_extracts(extracts: &[Extract]) -> Table {
     let one = |extract: &Extract| {
         let mut table = Table::new();
@@ -450,7 +441,7 @@ mod tests {
     use super::*;
     use crate::experiment::{Experiment, HttpSpec, WorkloadSpec};
 
-    fn of(requests: &str) -> Result<Experiment, String> {
+    fn parse(requests: &str) -> Result<Experiment, String> {
         let text = format!("[workload]\nname = 'http'\n{requests}\n[[variant]]\nurl = 'h:1'\n");
         Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
     }
@@ -467,7 +458,7 @@ mod tests {
              [[workload.session]]\nname = 'both'\nrequests = ['login', 'read', 'read']\nweight = 3\n\
              [[workload.data]]\nfile = 'a.csv'\norder = 'random'\ndelimiter = ';'\ncolumns = ['x', 'y z']\n"
         );
-        let experiment = of(&text).expect("an experiment");
+        let experiment = parse(&text).expect("an experiment");
         assert_eq!(Experiment::parse("again", &experiment.to_toml()), Ok(experiment.clone()));
         let workload = &experiment.points[0].workload;
         let WorkloadSpec::Http(HttpSpec { requests, scenario, .. }) = workload else { panic!("http") };
@@ -476,10 +467,10 @@ mod tests {
             plans.iter().map(|plan| (plan.name.as_str(), &plan.requests[..], plan.weight)).collect();
         assert_eq!(told, [("both", &[0, 1, 1][..], 3.0), ("front", &[2][..], 2.0)]);
         assert!((workload.session_length() - (3.0 * 3.0 + 2.0) / 5.0).abs() < 1e-12);
-        let begin: Vec<String> = workload.requested().into_iter().map(|(_, name)| name).collect();
+        let begin: Vec<String> = workload.first_operations().into_iter().map(|(_, name)| name).collect();
         assert_eq!(begin, ["login", "front"]);
         assert_eq!((scenario.data[0].order, scenario.data[0].delimiter), (RowOrder::Random, ';'));
-        let plain = of(LOGIN).expect("an experiment");
+        let plain = parse(LOGIN).expect("an experiment");
         assert_eq!(Experiment::parse("again", &plain.to_toml()), Ok(plain));
     }
 
@@ -536,17 +527,17 @@ mod tests {
                 &["x.toml:4:", "`\\u{1b}`, which cannot be shown"],
             ),
         ] {
-            let message = of(&text).expect_err(&text);
+            let message = parse(&text).expect_err(&text);
             parts.iter().for_each(|part| assert!(message.contains(part), "{text}: {message}"));
         }
         let open = format!("{LOGIN}{READ}{}[load]\nmodel = 'open'\nrate = 5\n", session("['login', 'read']"));
-        assert!(of(&open).expect_err("refused").contains("partly-open"));
+        assert!(parse(&open).expect_err("refused").contains("partly-open"));
     }
 
     #[test]
     fn names_hold_no_secret_of_a_query() {
         let experiment =
-            of("[[workload.request]]\npath = '/a?token=swordfish&x=1'\n").expect("an experiment");
+            parse("[[workload.request]]\npath = '/a?token=swordfish&x=1'\n").expect("an experiment");
         assert_eq!(experiment.points[0].workload.operations(), ["GET /a?token=…&x=1"]);
     }
 }

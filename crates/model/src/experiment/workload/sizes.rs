@@ -41,13 +41,10 @@ pub struct SizeSpread {
     pub min: Bytes,
     /// Largest, not below `min`.
     pub max: Bytes,
-    /// How the range is divided.
     pub spacing: Spacing,
-    /// How many sizes there are.
     pub count: SizeCount,
     /// How often each is requested in a row, at least 1.
     pub repetitions: u32,
-    /// The experiment's seed.
     pub seed: u64,
 }
 
@@ -63,7 +60,6 @@ pub enum Spacing {
     Log,
 }
 
-/// How many sizes there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeCount {
@@ -87,7 +83,6 @@ impl SizeSpread {
         }
     }
 
-    /// Integers in the range.
     fn width(&self) -> u64 {
         self.max.get() - self.min.get() + 1
     }

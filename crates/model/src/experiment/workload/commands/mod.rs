@@ -11,14 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::Equality;
 use crate::quantity::Bytes;
 
-/// Commands of memcached or Redis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandsSpec {
     /// At least one.
     pub commands: Vec<CommandSpec>,
     /// What must agree between variants before timing; never JSON.
     pub equal: Equality,
-    /// Commands that set up connections to Redis.
     pub setup: RespSetup,
 }
 
@@ -49,11 +47,9 @@ pub enum ValueSpec {
 /// Conditions for a good reply to a command. An error reply is never good.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandCheck {
-    /// Exactly this value.
     pub value: Option<Vec<u8>>,
     /// A value of exactly this length.
     pub length: Option<Bytes>,
-    /// Whether there must be a value.
     pub presence: Presence,
 }
 
@@ -68,10 +64,8 @@ pub enum Presence {
     Miss,
 }
 
-/// The setup of a connection to Redis.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RespSetup {
-    /// The protocol's version.
     pub version: RespVersion,
     /// The user; needs a password.
     pub username: Option<String>,
@@ -81,7 +75,6 @@ pub struct RespSetup {
     pub database: u32,
 }
 
-/// A version of Redis' protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RespVersion {
     /// RESP2, which every server speaks.
