@@ -34,8 +34,7 @@ pub enum Quantity {
     CpuPerOperation,
     /// Payload bytes both ways per request answered.
     BytesPerOperation,
-    /// Bytes of packets both ways on the link of the variant's client, Ethernet headers included, per request
-    /// answered.
+    /// Bytes of packets both ways on the link of the variant's client, Ethernet headers included, per request answered.
     WireBytesPerOperation,
     /// TCP segments both ways on the generator's connections per request answered.
     SegmentsPerOperation,
