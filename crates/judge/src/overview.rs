@@ -165,7 +165,7 @@ fn variant_row(
         machine: summary.tags.machine(name).map(str::to_owned),
         experiment: summary.tags.experiment(name),
         name: name.clone(),
-        tags: summary.tags.of(name),
+        tags: summary.tags.merged(name),
         origin: Origin::Measured,
         validity: Some(variant.validity),
         requests: variant.requests,

@@ -179,7 +179,7 @@ impl StampBook {
     /// stamps, which takes milliseconds on an idle machine.
     pub fn new(in_flight: u32) -> Self {
         let mut legs = Legs::default();
-        legs.set_aside();
+        legs.allocate();
         let refusal = (in_flight > 1).then(|| {
             format!(
                 "{in_flight} requests in flight on a connection share packets; only one has stamps of its own"

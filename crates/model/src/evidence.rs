@@ -1,5 +1,5 @@
-//! What exports show beyond the summary: single windows, values of blocks, histograms of requests. Made by `judge` from
-//! the records of a run, since it alone knows which blocks count; written by `report`.
+//! Data for exports beyond the summary: single windows, values of blocks, histograms of requests. `judge`
+//! makes it from the records of a run, since only it knows which blocks count; `report` writes it.
 
 use crate::estimate::Quantity;
 use crate::histogram::TimeHistogram;
@@ -8,39 +8,36 @@ use crate::quantity::Nanoseconds;
 use crate::record::samples::Sample;
 use crate::record::{Outcome, WindowRecord};
 
-/// The evidence of one run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
-    /// Every variant at every point, operation by operation, the total of several operations first.
+    /// Every variant at every point, by operation; first the total if there are several operations.
     pub operations: Vec<OperationEvidence>,
     /// Every window, in the order of blocks and trials.
     pub windows: Vec<WindowEvidence>,
-    /// Single requests, trial by trial, where a workload keeps them.
+    /// Samples by trial, if the workload keeps them.
     pub samples: Vec<SampleEvidence>,
 }
 
 /// One operation of one variant at one point, over the blocks that count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationEvidence {
-    /// The variant's name.
     pub variant: String,
     pub point: PointLabel,
     /// The operation's name, or `all`.
     pub operation: String,
     /// Whether it is one operation or the sum of several.
     pub extent: Extent,
-    /// Histograms of measured windows, one entry per outcome that occurred, good replies first; of blocks that count,
-    /// merged.
+    /// Merged histograms of measured windows of the blocks that count, one entry per outcome that occurred,
+    /// good replies first.
     pub outcomes: Vec<OutcomeTimes>,
     /// Percentiles of response times of good replies and, as lower bounds, of timeouts.
     pub percentiles: Vec<Percentile>,
-    /// What single blocks say, of every quantity that was measured.
+    /// Block estimates of every quantity that was measured.
     pub blocks: Vec<BlockValue>,
     /// Measured time of all blocks.
     pub measured: Nanoseconds,
 }
 
-/// What a row of several operations covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// The sum of operations that have rows of their own.
@@ -49,14 +46,12 @@ pub enum Extent {
     Single,
 }
 
-/// Histograms of the requests that ended alike.
+/// Histograms of requests with the same outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutcomeTimes {
-    /// How they ended; times of timeouts are lower bounds.
+    /// Times of timeouts are lower bounds.
     pub outcome: Outcome,
-    /// Done minus due.
     pub response: TimeHistogram,
-    /// Done minus sent.
     pub service: TimeHistogram,
 }
 
@@ -64,46 +59,40 @@ pub struct OutcomeTimes {
 pub struct Percentile {
     /// 0 to 100.
     pub percent: f64,
-    /// The time; absent where too few requests lie beyond.
+    /// `None` if too few requests lie beyond.
     pub time: Option<Nanoseconds>,
 }
 
-/// What one block says of one quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockValue {
     pub quantity: Quantity,
-    /// The block, from 0.
+    /// From 0.
     pub block: u32,
-    /// The value in the quantity's unit.
     pub value: f64,
 }
 
-/// The single requests of one operation in one trial at one point, with the names of what they are of.
+/// The samples of one operation in one trial at one point, with names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleEvidence {
-    /// The variant's name.
     pub variant: String,
     pub point: PointLabel,
-    /// The operation's name.
     pub operation: String,
-    /// The block, from 0.
+    /// From 0.
     pub block: u32,
-    /// Why its block counts for nothing; absent where it counts.
+    /// Why its block does not count; `None` if it counts.
     pub void: Option<String>,
-    /// What was recorded, in its order.
+    /// In the order of the record.
     pub samples: Vec<Sample>,
 }
 
-/// One window with the names of what it is of.
+/// One window with the names of variant and point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowEvidence {
-    /// The variant's name.
     pub variant: String,
     pub point: PointLabel,
-    /// The batch of the block, from 0.
+    /// From 0.
     pub batch: u32,
-    /// Why its block counts for nothing; absent where it counts.
+    /// Why its block does not count; `None` if it counts.
     pub void: Option<String>,
-    /// What was recorded.
     pub record: WindowRecord,
 }

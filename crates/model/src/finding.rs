@@ -1,5 +1,5 @@
-//! What is known of findings on both sides: names that a report treats unlike the rest, and how a finding is quoted as the
-//! reason of a verdict. What findings say otherwise is the judge's alone.
+//! What judge and report must agree on about findings: names that a report treats specially, and how a
+//! verdict's reason quotes a finding. The other findings are private to the judge.
 
 /// A size at which times change at once.
 pub const CLIFF: &str = "cliff";
@@ -8,26 +8,25 @@ pub const BEST_BY_SIZE: &str = "best by size";
 /// Layers whose costs do not add up.
 pub const LAYERS_INTERACT: &str = "layers interact";
 
-/// A finding as a reason: its name, then what was seen.
+/// A finding as the reason of a verdict.
 pub fn reason(name: &str, evidence: &str) -> String {
     format!("{name}: {evidence}")
 }
 
-/// A finding as a reason where it may be of either of two variants.
+/// The same, for a finding that may be about either of two variants.
 pub fn variant_reason(name: &str, variant: &str, evidence: &str) -> String {
     reason(&format!("{name} (`{variant}`)"), evidence)
 }
 
-/// What stands before the evidence in a reason.
+/// The part of a reason before the evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FindingHead<'r> {
-    /// The finding's name, with that of the variant where it is told.
+    /// The finding's name, with the variant's if the reason has it.
     pub text: &'r str,
-    /// The finding's name alone.
     pub name: &'r str,
 }
 
-/// The head of a reason, which is that of a finding if there is one of its name.
+/// The head of a reason. It is a finding's only if there is a finding of that name.
 pub fn head(reason: &str) -> Option<FindingHead<'_>> {
     let (text, _) = reason.split_once(": ")?;
     Some(FindingHead { text, name: text.split_once(" (").map_or(text, |(name, _)| name) })

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::{Quantity, Unit, UnknownQuantity};
 use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 
-/// Which way a gate asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateKind {
@@ -18,7 +17,6 @@ pub enum GateKind {
     Require,
 }
 
-/// The direction of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Comparison {
@@ -28,7 +26,6 @@ pub enum Comparison {
     Below,
 }
 
-/// What a gate looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -37,31 +34,25 @@ pub enum Subject {
     Errors,
 }
 
-/// What it is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Change against the baseline, in parts of 1: 0.02 for `+2 %`.
+    /// Change relative to the baseline: 0.02 for `+2 %`.
     Change(f64),
     /// An absolute figure in the quantity's unit.
     Absolute(f64),
 }
 
-/// One condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// Which way it asks.
     pub kind: GateKind,
-    /// As written.
+    /// As written in the file.
     pub text: String,
-    /// What it looks at.
     pub subject: Subject,
-    /// The direction.
     pub comparison: Comparison,
     pub bound: Bound,
 }
 
-/// Text that is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     #[error("`{0}` is not a condition; write one such as `p50 > +2 %`, `p99 > 5 ms` or `errors > 0`")]
@@ -70,17 +61,18 @@ pub enum GateError {
     Quantity(#[from] UnknownQuantity),
     #[error("`{bound}` cannot bound {subject}; write a change such as `+2 %`{also}")]
     Bound {
-        /// As written.
+        /// As written in the file.
         bound: String,
-        /// The left side.
+        /// What it should bound.
         subject: String,
-        /// What else is allowed.
+        /// What else is allowed, to end the message.
         also: &'static str,
     },
 }
 
 impl Gate {
-    /// Reads `<quantity> <comparison> <bound>`; the bound is a change (`+2 %`, `-10%`) or an absolute figure (`5 ms`).
+    /// Parses `<quantity> <comparison> <bound>`; the bound is a change (`+2 %`, `-10%`) or an absolute figure
+    /// (`5 ms`).
     pub fn parse(kind: GateKind, text: &str) -> Result<Self, GateError> {
         let shape = || GateError::Shape(text.to_owned());
         let at = text.find(['<', '>']).ok_or_else(shape)?;
@@ -98,7 +90,7 @@ impl Gate {
         Ok(Self { kind, text: text.to_owned(), subject, comparison, bound })
     }
 
-    /// Whether an interval is shown to satisfy the condition: all of it lies on the asked side.
+    /// Whether the whole interval satisfies the condition.
     pub fn is_shown(&self, lower: f64, upper: f64, bound: f64) -> bool {
         match self.comparison {
             Comparison::Above => lower > bound,

@@ -1,6 +1,6 @@
 //! Bytes as hexadecimal text.
 
-/// Two small letters or digits for each byte, in order: how digests are written everywhere.
+/// Two lower-case digits for each byte, as all digests are written.
 pub fn encode(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Positions in an experiment, and what a point is called.
+//! Positions in an experiment, and the label of a point.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,6 @@ macro_rules! index {
         #[serde(transparent)]
         pub struct $name(pub u16);
         impl $name {
-            /// The position in the experiment's list.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }

@@ -1,8 +1,9 @@
-//! How the cores wait that have nothing to do: what an experiment asks for, and what its run could do.
+//! How idle cores wait: what an experiment asks for, and what its run could do.
 //!
-//! An idle core stops until something wakes it, and waking takes time: nanoseconds to hundreds of microseconds, by the
-//! state that the kernel chose, and on a virtual machine a way through the hypervisor. A service that answers one request
-//! at a time pays that for every request. Words only; who asks the kernel is the lab.
+//! An idle core stops until something wakes it. Waking takes from nanoseconds to hundreds of microseconds,
+//! depending on the idle state that the kernel chose, and on a virtual machine it may go through the
+//! hypervisor. A service that answers one request at a time pays that for every request. The lab sets the
+//! kernel up; here are only the values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,15 +15,13 @@ pub enum Idle {
     /// Kept awake: an idle core polls for work instead of stopping.
     #[default]
     Polled,
-    /// As the host has it: an idle core stops, as deeply as its kernel thinks best.
+    /// As the host is configured: an idle core stops, in the idle state that its kernel chooses.
     Host,
 }
 
 impl Idle {
-    /// Every way.
     pub const ALL: [Self; 2] = [Self::Polled, Self::Host];
 
-    /// Its name in TOML and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Polled => "polled",
@@ -30,7 +29,6 @@ impl Idle {
         }
     }
 
-    /// The other way.
     pub const fn other(self) -> Self {
         match self {
             Self::Polled => Self::Host,
@@ -38,7 +36,7 @@ impl Idle {
         }
     }
 
-    /// What such cores do, for a sentence.
+    /// What such cores do, to complete a sentence about idle cores.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Polled => "kept awake",
@@ -47,14 +45,11 @@ impl Idle {
     }
 }
 
-/// What a run asked of its idle cores, and whether it had it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleWait {
-    /// What the experiment asks for.
     pub asked: Idle,
-    /// How they waited.
     pub was: Idle,
-    /// Why they could not be kept awake; `None` where they could, or nobody asked for it.
+    /// Why they could not be kept awake; `null` if they could, or if it was not asked for.
     pub refused: Option<String>,
     /// What would let them be kept awake.
     pub remedy: Option<String>,

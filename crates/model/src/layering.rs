@@ -1,5 +1,6 @@
-//! What layers cost, one at a time and together: chains of variants of which each has one thing more than the one before,
-//! whether the costs of single layers add up, and whether they depend on a factor. Made by `judge`, shown by `report`.
+//! What layers cost, singly and together: chains of variants of which each has one thing more than the one
+//! before, whether the costs of single layers add up, and whether they depend on a factor. `judge` makes
+//! these values, `report` shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::{Estimate, Quantity, Unit, Validity};
 use crate::id::PointLabel;
 
-/// Costs of layers; empty where no variant is another one with something more.
+/// Costs of layers; empty if no variant extends another one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Layering {
-    /// Point by point: from the variant with the least to the one with the most.
+    /// By point: from the variant with the fewest layers to the one with the most.
     pub chains: Vec<Chain>,
-    /// Whether costs of single layers add up to that of all together.
+    /// Whether the costs of single layers add up to the cost of all together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sums: Vec<SumCheck>,
     /// Whether what a layer costs depends on a factor of the points.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interactions: Vec<Interaction>,
-    /// What layers cost per operation and per byte, where size is a factor.
+    /// What layers cost per operation and per byte, if size is a factor.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slopes: Vec<Slope>,
 }
 
 impl Layering {
-    /// Whether there is nothing to tell.
+    /// Whether there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.chains.is_empty() && self.sums.is_empty()
     }
@@ -34,80 +35,71 @@ impl Layering {
 /// Variants of which each has everything that the one before has and something more, at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Chain {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,
-    /// What all of its variants are: `rust`.
+    /// What all of its variants have in common: `rust`.
     pub of: String,
-    /// Its variants, the one with the least first.
+    /// Its variants, the one with the fewest layers first.
     pub stages: Vec<Stage>,
-    /// The last against the first: costs of the stages between add up to these.
+    /// Costs of the last stage relative to the first: the sum of the costs of the stages between.
     pub whole: Vec<StageCost>,
-    /// Variants that belong between or below the stages and could not be measured.
+    /// Variants that belong to the chain and could not be measured.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing: Vec<Missing>,
 }
 
-/// A variant of a chain that could not be measured: the stage above it is held against the one below it.
+/// A variant of a chain that could not be measured: the stage above it is compared with the one below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
-    /// Its name.
     pub variant: String,
-    /// The variant of the stage that stands above it.
     pub below: String,
-    /// Why it could not be measured.
     pub reason: String,
 }
 
 /// One variant of a chain, and what it costs more than the one before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
-    /// What it has more than the one before: `veth`, `vxlan + sidecar:haproxy`, `tls`; the first stage's is `bare` or what
-    /// it has itself.
+    /// What it adds to the one before: `veth`, `vxlan + sidecar:haproxy`, `tls`; for the first stage `bare`,
+    /// or what it has itself.
     pub name: String,
-    /// The variant's name.
     pub variant: String,
-    /// Whether its figures may be used.
     pub validity: Validity,
-    /// One for each quantity.
     pub costs: Vec<StageCost>,
 }
 
-/// One quantity of a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageCost {
-    /// The quantity.
     pub quantity: Quantity,
     /// The unit of figure and difference.
     pub unit: Unit,
-    /// The variant's own figure; absent where it has none or none that may be used, and for the whole.
+    /// The variant's own figure; absent if it has no usable one, and for the whole.
     pub figure: Option<Estimate>,
-    /// The variant minus `against`; absent for the first stage and where there is no such cost.
+    /// The variant minus the one before, or minus `against`; absent for the first stage and if there is no
+    /// such cost.
     pub difference: Option<Estimate>,
-    /// The variant over `against`; absent where `difference` is.
+    /// The ratio of the same two; absent if `difference` is.
     pub ratio: Option<Estimate>,
-    /// The variant that it is held against, where that is not the one before: what lies between has no figure that may be
-    /// used.
+    /// The variant that it is compared with, if that is not the one before, because those between have no
+    /// usable figure.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub against: Option<String>,
-    /// Why figure or cost is absent, or what the cost alone does not say.
+    /// Why the figure or the cost is absent, or a remark on the cost.
     pub reason: Option<String>,
 }
 
-/// Whether effects add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Additivity {
-    /// They do: the interval of the interaction lies within the margin.
+    /// The interval of the interaction lies within the margin.
     Agrees,
-    /// They do not: together they cost another thing than apart.
+    /// Together they cost something else than singly.
     Interaction,
-    /// The interval allows neither conclusion, there is none, or it is one row among many.
+    /// The interval allows neither conclusion, there is none, or too many rows are tested together.
     Undecided,
 }
 
 impl Additivity {
-    /// The verdict as in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
@@ -117,124 +109,111 @@ impl Additivity {
     }
 }
 
-/// Single layers, each alone above the same variant, against all of them together.
+/// The costs of single layers, each added alone to the same variant, compared with the cost of all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SumCheck {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,
-    /// What all of its variants are.
+    /// What all of its variants have in common: `rust`.
     pub of: String,
-    /// The variant below all of them.
+    /// The variant without any of them.
     pub base: String,
-    /// Variants with one of the layers each, above `base`.
+    /// Variants that add one of the layers to `base`.
     pub singles: Vec<Single>,
-    /// The variant with all of them.
     pub whole: String,
-    /// One for each quantity that all of these have.
+    /// One row per quantity that all of these variants have.
     pub rows: Vec<SumRow>,
-    /// What was not checked, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unchecked: Vec<Unchecked>,
 }
 
-/// A sum that was not checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unchecked {
-    /// The quantity; absent where it is so for all.
+    /// The quantity; absent if the reason applies to all.
     pub quantity: Option<Quantity>,
-    /// Why.
     pub reason: String,
 }
 
-/// A layer by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Single {
-    /// The layer.
     pub name: String,
-    /// The variant that has it and nothing else above the base.
+    /// The variant that adds only this layer to the base.
     pub variant: String,
 }
 
-/// One quantity of a sum check. All are means over blocks of what a block says, so that no independence is assumed.
+/// One quantity of a sum check. All figures are means over blocks of a block's value, so that no independence
+/// is assumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SumRow {
-    /// The quantity.
     pub quantity: Quantity,
-    /// The unit.
     pub unit: Unit,
-    /// What each single layer costs above the base, in the order of [`SumCheck::singles`].
+    /// What each single layer adds to the base, in the order of [`SumCheck::singles`].
     #[serde(default)]
     pub singles: Vec<Estimate>,
-    /// The same, added.
+    /// The sum of `singles`.
     pub sum: Estimate,
     /// The cost of all together.
     pub whole: Estimate,
     /// `whole` minus `sum`.
     pub interaction: Estimate,
-    /// Two-sided p of no interaction; absent where no interval is.
+    /// Two-sided p of no interaction; absent without an interval.
     pub p: Option<f64>,
-    /// The conclusion, Holm's correction over all rows of the run included.
+    /// The conclusion, with Holm's correction over all rows of the run.
     pub verdict: Additivity,
     /// What the verdict alone does not say.
     pub reason: Option<String>,
 }
 
-/// What a stage of a chain costs at one point against what it costs at another that differs in one factor.
+/// The cost of a stage at one point compared with its cost at another point that differs in one factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interaction {
-    /// What all variants of the chain are.
+    /// What all variants of the chain have in common.
     pub of: String,
     /// The stage; `whole` for a whole chain.
     pub stage: String,
-    /// Its variant.
     pub variant: String,
-    /// The variant that it is held against: the one below.
+    /// The variant that it is compared with: the one below.
     #[serde(default)]
     pub above: String,
     /// The factor: `workload.size`.
     pub factor: String,
-    /// The point that it is held against.
+    /// The point that is compared with.
     pub from: PointLabel,
-    /// The other point.
     pub to: PointLabel,
-    /// The quantity.
     pub quantity: Quantity,
-    /// The unit.
     pub unit: Unit,
     /// The cost at `to` minus the cost at `from`.
     pub difference: Estimate,
-    /// Two-sided p of no difference; absent where no interval is.
+    /// Two-sided p of no difference; absent without an interval.
     pub p: Option<f64>,
-    /// The conclusion, Holm's correction included: over all stages of the run, and over all whole chains by themselves.
+    /// The conclusion, with Holm's correction over all stages of the run, or over all whole chains.
     pub verdict: Additivity,
     /// What the verdict alone does not say.
     pub reason: Option<String>,
 }
 
-/// What a stage of a chain costs per operation and per byte of the size: the line through its costs at all sizes.
+/// What a stage of a chain costs per operation and per byte of the size: a line through its costs at all
+/// sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slope {
-    /// What all variants of the chain are.
+    /// What all variants of the chain have in common.
     pub of: String,
     /// The stage; `whole` for a whole chain.
     pub stage: String,
-    /// Its variant.
     pub variant: String,
-    /// The variant that it is held against: the one below.
+    /// The variant that it is compared with: the one below.
     #[serde(default)]
     pub above: String,
-    /// The other factors of the points.
+    /// The other factors of the points. Left out if the experiment has one point.
     #[serde(skip_serializing_if = "PointLabel::is_empty", default)]
     pub point: PointLabel,
-    /// The sizes that the line goes through, in bytes.
+    /// The sizes that the line is fitted to, in bytes.
     pub sizes: Vec<u64>,
-    /// The quantity.
     pub quantity: Quantity,
-    /// The unit of `per_operation`; `per_byte` is so much per byte.
+    /// The unit of `per_operation`; `per_byte` is in this unit per byte.
     pub unit: Unit,
     /// The line at size 0.
     pub per_operation: Estimate,
-    /// Its slope.
     pub per_byte: Estimate,
 }

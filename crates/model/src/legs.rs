@@ -1,5 +1,5 @@
-//! Where a request's service time went, cut at the kernel's time stamps into three *legs*: the wish for stamps, the
-//! histograms of legs, and what windows, runs and loads say of them.
+//! Service times split at the kernel's time stamps into three *legs*: the setting that asks for stamps, the
+//! histograms of legs, and what is recorded of them for windows, runs and loads.
 //!
 //! Facts and plain sums. Nothing here reads a clock, estimates or compares.
 
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::{TimeHistogram, time_histogram};
 use crate::quantity::Nanoseconds;
 
-/// Whether the kernel is asked to stamp what the generator's connections send and receive (SO_TIMESTAMPING).
+/// Whether the kernel stamps what the generator's connections send and receive (SO_TIMESTAMPING).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stamps {
-    /// No: nothing is asked and nothing is read.
+    /// No stamps are requested or read.
     #[default]
     Off,
-    /// Yes: two system calls more for each request, and its service time in three legs.
+    /// Two more system calls for each request; its service time is split into three legs.
     Kernel,
 }
 
-/// One part of a request's service time. The three follow one another and sum up to it.
+/// One part of a request's service time. The three are consecutive and sum up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Leg {
     /// From `sent` until the last byte of that write was handed to the network driver.
     ClientSend,
-    /// From there until the last packet of the reply came back from the driver: wire and server.
+    /// From there until the driver handed over the last packet of the reply: wire and server.
     Outside,
-    /// From there until `done`: in the kernel's receive queue, the generator's waking up, its way round the loop.
+    /// From there until `done`: the kernel's receive queue, waking the generator, its loop.
     ClientReceive,
 }
 
@@ -38,7 +38,7 @@ impl Leg {
     /// Every leg, in the order of time.
     pub const ALL: [Self; 3] = [Self::ClientSend, Self::Outside, Self::ClientReceive];
 
-    /// The leg's name as in JSON and columns: `client_send`.
+    /// As in JSON and columns: `client_send`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ClientSend => "client_send",
@@ -48,42 +48,41 @@ impl Leg {
     }
 }
 
-/// Histograms of the three legs of good replies. Empty, and then without memory of its own, where there are no stamps.
+/// Histograms of the three legs of good replies. Without stamps it is empty and allocates nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Legs {
     times: Option<Box<[TimeHistogram; 3]>>,
 }
 
 impl PartialEq for Legs {
-    /// Memory set aside makes no difference.
+    /// Allocated but empty histograms equal none.
     fn eq(&self, other: &Self) -> bool {
         Leg::ALL.into_iter().all(|leg| self.get(leg) == other.get(leg))
     }
 }
 
 impl Legs {
-    /// The times of one leg, if any were recorded.
+    /// The times of one leg; `None` if none were recorded.
     pub fn get(&self, leg: Leg) -> Option<&TimeHistogram> {
         self.times.as_ref().map(|times| &times[leg as usize]).filter(|times| !times.is_empty())
     }
 
-    /// Sets memory aside, so that [`record`](Self::record) takes none.
-    pub fn set_aside(&mut self) {
-        self.all();
+    /// Allocates the histograms, so that [`record`](Self::record) does not.
+    pub fn allocate(&mut self) {
+        self.times_mut();
     }
 
     /// Adds one request's legs, in the order of [`Leg::ALL`].
     pub fn record(&mut self, legs: [Nanoseconds; 3]) {
-        for (times, leg) in self.all().iter_mut().zip(legs) {
+        for (times, leg) in self.times_mut().iter_mut().zip(legs) {
             times.saturating_record(leg.as_nanos().max(1));
         }
     }
 
     pub fn add(&mut self, leg: Leg, times: &TimeHistogram) {
-        self.all()[leg as usize].add(times).expect("same bounds");
+        self.times_mut()[leg as usize].add(times).expect("same bounds");
     }
 
-    /// Adds everything in `other`.
     pub fn merge(&mut self, other: &Self) {
         for leg in Leg::ALL {
             if let Some(times) = other.get(leg) {
@@ -92,94 +91,83 @@ impl Legs {
         }
     }
 
-    /// Forgets all of them, keeping the memory.
     pub fn clear(&mut self) {
         self.times.iter_mut().flat_map(|times| times.iter_mut()).for_each(Histogram::reset);
     }
 
-    fn all(&mut self) -> &mut [TimeHistogram; 3] {
+    fn times_mut(&mut self) -> &mut [TimeHistogram; 3] {
         self.times.get_or_insert_with(|| Box::new([time_histogram(), time_histogram(), time_histogram()]))
     }
 }
 
-/// One leg of a window's good replies. Quantiles to the histograms' 3 digits.
+/// One leg of a window's good replies. Quantiles have the histograms' 3 digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LegFigures {
-    /// Sum over the requests.
     pub sum: Nanoseconds,
-    /// Median.
     pub p50: Nanoseconds,
-    /// 90th percentile.
     pub p90: Nanoseconds,
-    /// 99th percentile.
     pub p99: Nanoseconds,
 }
 
-/// What the kernel's stamps said in one window.
+/// What the kernel's stamps show for one window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StampFigures {
-    /// Good replies with both stamps: those the legs are of.
+    /// Good replies with both stamps; the legs are computed from these.
     pub requests: u64,
-    /// Good replies without: a stamp was missing, or the two do not lie between `sent` and `done`.
+    /// Good replies of which a stamp is missing, or lies outside of `sent` to `done`.
     pub unmatched: u64,
-    /// By how much the wall clock, on which the kernel stamps, may have been misread against ours. It moves time
-    /// between the two legs of the client and leaves the one outside as it is.
+    /// Possible error of converting the wall clock, on which the kernel stamps, to the monotonic clock. It
+    /// moves time between the client's two legs and leaves the one outside as it is.
     pub clock_error: Nanoseconds,
-    /// The shortest round trip that TCP ever saw on these connections, where it saw any: wire and both kernels, no
-    /// server process.
+    /// The shortest round trip that TCP measured on these connections, if any: wire and both kernels, without
+    /// the server's process.
     pub round_trip: Option<Nanoseconds>,
     /// The legs, in the order of [`Leg::ALL`].
     pub legs: [LegFigures; 3],
 }
 
-/// What came of asking for the kernel's stamps in one window.
+/// The result of requesting the kernel's stamps in one window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelStamps {
-    /// They were taken.
     Taken(StampFigures),
-    /// They were not to be had; why, in words.
+    /// There are none; the reason in words.
     Unavailable(String),
 }
 
-/// Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
+/// Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond
+/// it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LegTimes {
-    /// Arithmetic mean.
     #[serde(rename = "mean_ns")]
     pub mean: Nanoseconds,
-    /// Median.
     #[serde(rename = "p50_ns")]
     pub p50: Option<Nanoseconds>,
-    /// 90th percentile.
     #[serde(rename = "p90_ns")]
     pub p90: Option<Nanoseconds>,
-    /// 99th percentile.
     #[serde(rename = "p99_ns")]
     pub p99: Option<Nanoseconds>,
 }
 
-/// Where the time went: the legs of all good replies of a load, or of a variant at a point.
+/// The legs of all good replies of a load, or of a variant at a point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StampSummary {
-    /// Good replies with both stamps.
     pub requests: u64,
-    /// Good replies without.
     pub unmatched: u64,
     /// Why there are no stamps, in all windows or in some.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unavailable: Option<String>,
-    /// The largest error of any window's conversion of clocks.
+    /// The largest clock error of any window.
     #[serde(rename = "clock_error_ns")]
     pub clock_error: Nanoseconds,
-    /// The shortest round trip that TCP saw: wire and both kernels, no server process.
+    /// The shortest round trip that TCP measured: wire and both kernels, without the server's process.
     #[serde(rename = "round_trip_ns")]
     pub round_trip: Option<Nanoseconds>,
     /// From `sent` to the driver; absent without stamps.
     pub client_send: Option<LegTimes>,
     /// Wire and server; absent without stamps.
     pub outside: Option<LegTimes>,
-    /// The same less the shortest round trip: the server took at most this.
+    /// `outside` minus the shortest round trip: an upper bound for the server's time.
     pub server_at_most: Option<LegTimes>,
     /// From the driver to `done`; absent without stamps.
     pub client_receive: Option<LegTimes>,

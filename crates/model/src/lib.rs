@@ -1,7 +1,7 @@
-//! The words of Weighbridge as types: quantities, experiment, plan, records, summary.
+//! The vocabulary of Weighbridge as types: quantities, experiment, plan, records, summary.
 //!
-//! No clock, no input or output, no threads: everything here is a value. Other crates read and make these values;
-//! this crate refuses to measure, to estimate or to print.
+//! All plain values: no clock, no input or output, no threads. This crate does not measure, estimate or
+//! print.
 
 pub mod calibration;
 pub mod detail;

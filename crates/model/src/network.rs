@@ -1,4 +1,4 @@
-//! The words of a trial's network: which layers stood there and by what, and what passed over their links.
+//! The network of one trial: its layers, and what their links and tunnels carried.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,84 +7,81 @@ use crate::id::PointId;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::relayed::Relayed;
 
-/// What a variant's layers were in one trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkFacts {
     /// The layers from the client's end inward.
     pub layers: Vec<LayerFacts>,
-    /// Largest packet between the ends of the innermost link, in bytes; `None` where there are no hosts.
+    /// Largest packet between the ends of the innermost link, in bytes; `null` without hosts.
     pub mtu: Option<u32>,
-    /// How TCP adapts to the link, as both hosts have it; `None` where there are no hosts.
+    /// TCP congestion control of both hosts; `null` without hosts.
     pub congestion_control: Option<String>,
-    /// What passed over each link from the moment the service was ready to the trial's end.
+    /// Traffic of each link from the moment the service was ready to the trial's end.
     pub links: Vec<LinkCounters>,
-    /// What TCP of either host sent from the moment the service was ready to the trial's end.
+    /// Segments that each host's TCP sent from the moment the service was ready to the trial's end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<HostSegments>,
-    /// What the tunnels of overlays passed from the moment the service was ready to the trial's end, by their own account.
+    /// Traffic of the overlays' tunnels, as they count it, from the moment the service was ready to the
+    /// trial's end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tunnels: Vec<TunnelCounts>,
-    /// What crossed the client's link while each point was measured.
+    /// Traffic on the client's link while each point was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crossed: Vec<Crossed>,
-    /// The programs of layers, and what they counted themselves from the moment they were ready to the trial's end.
+    /// The programs of layers, with what they counted themselves from the moment they were ready to the
+    /// trial's end.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
-    /// Why links and programs do not show that the trial's packets took this way; `None` where they do.
+    /// Why the counters do not show that the trial's packets passed all layers; `null` if they do.
     pub unproved: Option<String>,
-    /// What the relay in user space carried, where one stood there.
+    /// What the packet relay carried, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relayed: Option<Box<Relayed>>,
 }
 
-/// One layer as it was put in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerFacts {
     /// Its kind, as an experiment file names it: `rate`.
     pub layer: String,
     /// Its name with its settings: `rate 100 Mbit/s`.
     pub name: String,
-    /// What it is made of: `tbf`, `netem`, a program with its version.
+    /// What implements it: `tbf`, `netem`, a program with its version.
     pub by: String,
 }
 
-/// What passed one end of an overlay's tunnel, by its own account: each packet of its kind on the link below, and no other.
+/// Traffic at one end of an overlay's tunnel, as the tunnel counts it: every packet of its kind on the link
+/// below, and no other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TunnelCounts {
     /// The layer's name: `ovs-gre`.
     pub layer: String,
-    /// Whose end: `client` or `server`.
+    /// Which end: `client` or `server`.
     pub host: String,
-    /// What its packets are on the link below: `UDP 4789`, `GRE`.
+    /// The kind of its packets on the link below: `UDP 4789`, `GRE`.
     pub kind: String,
-    /// Packets that came in; `None` where it counts bytes alone.
+    /// Received packets; `null` if the tunnel counts only bytes.
     pub received_packets: Option<u64>,
-    /// Their bytes.
     pub received_bytes: u64,
-    /// Packets that went out; `None` where it counts bytes alone.
+    /// Sent packets; `null` if the tunnel counts only bytes.
     pub sent_packets: Option<u64>,
-    /// Their bytes.
     pub sent_bytes: u64,
 }
 
 impl TunnelCounts {
-    /// Bytes in both directions.
     pub const fn bytes(&self) -> Bytes {
         Bytes::new(self.received_bytes + self.sent_bytes)
     }
 }
 
-/// What crossed the link of a variant's client while one point was measured: from before its first lead-in to after its
-/// last window, warm-up left out.
+/// Traffic on the link of a variant's client while one point was measured: from before its first lead-in to
+/// after its last window, without the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Crossed {
-    /// The point.
     pub point: PointId,
-    /// Requests answered in that time, well or not.
+    /// Requests answered in that time, good and failed ones.
     pub requests: u64,
-    /// Packets both ways; one that is handed over whole and cut later counts once.
+    /// Packets both ways; a packet that is segmented later (offload) counts once.
     pub packets: u64,
-    /// Their bytes, from the Ethernet header on.
+    /// Bytes, including the Ethernet header.
     pub bytes: Bytes,
 }
 
@@ -93,32 +90,30 @@ pub struct Crossed {
 pub struct ProgramFacts {
     /// The layer's name: `sidecar:haproxy`.
     pub layer: String,
-    /// Its role, under which its CPU time and memory are told apart.
+    /// The role to which its CPU time and memory are attributed.
     pub role: String,
-    /// Its version as it says itself.
     pub version: String,
-    /// Time from start to ready.
+    /// From start to ready.
     #[serde(rename = "start_ns")]
     pub start: Nanoseconds,
-    /// Connections that it accepted.
     pub connections: u64,
-    /// Requests that it read; `None` where it passes bytes on.
+    /// Requests that it read; `null` if it passes on bytes without reading requests.
     pub requests: Option<u64>,
 }
 
-/// What TCP of a host sent, over all its connections, as the kernel counts it.
+/// TCP segments that a host sent over all its connections, as the kernel counts them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostSegments {
-    /// Whose: `client` or `server`.
+    /// `client` or `server`.
     pub host: String,
-    /// Segments, those sent again left out.
+    /// Segments without retransmissions.
     pub sent: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub again: u64,
 }
 
 impl HostSegments {
-    /// What was sent since `before`, which is of the same host.
+    /// Counts since `before`, a reading of the same host.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -129,25 +124,23 @@ impl HostSegments {
     }
 }
 
-/// What passed over one link, as the kernel counts it: a packet that is handed over whole and cut later counts once.
+/// Traffic of one link, as the kernel counts it: a packet that is segmented later (offload) counts once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkCounters {
-    /// Whose end of the link: `client`, `switch`, `server`, or `container` for the service's own network.
+    /// Which end of the link: `client`, `switch`, `server`, or `container` for the service's own network.
     pub host: String,
-    /// The device there.
+    /// Name of the network device.
     pub device: String,
-    /// Packets that came in.
     pub received_packets: u64,
-    /// Their bytes, from the Ethernet header on.
+    /// Bytes, including the Ethernet header.
     pub received_bytes: u64,
-    /// Packets that went out.
     pub sent_packets: u64,
-    /// Their bytes, from the Ethernet header on.
+    /// Bytes, including the Ethernet header.
     pub sent_bytes: u64,
 }
 
 impl LinkCounters {
-    /// What passed since `before`, which is of the same device.
+    /// Counts since `before`, a reading of the same device.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -160,18 +153,16 @@ impl LinkCounters {
         }
     }
 
-    /// Packets in both directions.
     pub const fn packets(&self) -> u64 {
         self.received_packets + self.sent_packets
     }
 
-    /// Bytes in both directions.
     pub const fn bytes(&self) -> Bytes {
         Bytes::new(self.received_bytes + self.sent_bytes)
     }
 }
 
-/// What passed between two readings, device by device; one that is new counts from zero.
+/// Traffic between two readings, device by device; a new device counts from zero.
 pub fn passed(before: &[LinkCounters], after: &[LinkCounters]) -> Vec<LinkCounters> {
     let same = |a: &LinkCounters, b: &LinkCounters| a.host == b.host && a.device == b.device;
     let since = |now: &LinkCounters| match before.iter().find(|then| same(then, now)) {

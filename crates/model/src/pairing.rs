@@ -1,6 +1,6 @@
-//! How variants are put side by side: what an experiment asks for, and what was done.
+//! How variants are paired: what an experiment asks for, and what was done.
 //!
-//! Words only; who decides is `judge::steer`, who carries it out the conductor.
+//! `judge::steer` decides, the conductor carries it out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,12 @@ use crate::quantity::Nanoseconds;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PairingChoice {
-    /// Windows where they hold enough requests, else requests where variants are almost idle, else one after another.
+    /// Windows if they hold enough requests, else requests if variants are almost idle, else sequential.
     #[default]
     Auto,
-    /// [`Pairing::Windows`] or nothing.
+    /// [`Pairing::Windows`], without fallback.
     Windows,
-    /// [`Pairing::Duet`] or nothing.
+    /// [`Pairing::Duet`], without fallback.
     Duet,
     /// [`Pairing::Requests`].
     Requests,
@@ -25,10 +25,8 @@ pub enum PairingChoice {
 }
 
 impl PairingChoice {
-    /// Every choice.
     pub const ALL: [Self; 5] = [Self::Auto, Self::Windows, Self::Duet, Self::Requests, Self::Sequential];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -38,30 +36,25 @@ impl PairingChoice {
             Self::Sequential => "sequential",
         }
     }
-
-    /// The choice of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|choice| choice.name() == name)
-    }
 }
 
-/// How the variants of a block were put side by side at one point.
+/// How the variants of a block were paired at one point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
-    /// Two variants at the same time, each on cores of its own, swapped by round; nothing frozen: paired by round.
+    /// Two variants at the same time, each on its own cores, which they swap by round; nothing frozen. Paired
+    /// by round.
     Duet,
-    /// Short windows in turn, the others frozen: paired by round.
+    /// Short windows in turn, the other variants frozen. Paired by round.
     #[default]
     Windows,
-    /// All of them in the same windows, sent to in turn, request by request; nothing frozen.
+    /// All variants in the same windows, asked in turn, request by request; nothing frozen.
     Requests,
-    /// Each its whole share of the time at once, the others frozen: not paired.
+    /// Each variant for its whole share of the time, the others frozen. Not paired.
     Sequential,
 }
 
 impl Pairing {
-    /// Its name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Duet => "duet",
@@ -71,7 +64,6 @@ impl Pairing {
         }
     }
 
-    /// The pairing in words, for a reader of reports.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Duet => {
@@ -88,22 +80,22 @@ impl Pairing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WarmEnd {
-    /// The median response time was steady, and the variant idle when it was asked nothing.
+    /// The median response time was steady, and the variant idle without requests.
     Steady,
-    /// The time was up, and the median response time still varied, without becoming shorter.
+    /// The time was up; the median response time still varied, but was not falling.
     Varying,
-    /// The time was up, and the median response time still became shorter.
+    /// The time was up; the median response time was still falling.
     Faster,
-    /// The time was up, and the variant still worked when it was asked nothing, as a compiler beside the service does, while
-    /// the median response time changed.
+    /// The time was up; the variant worked without requests, like a just-in-time compiler, while the median
+    /// response time changed.
     Working,
-    /// The time was up, and the variant still worked when it was asked nothing, as one that polls for work does; the median
+    /// The time was up; the variant worked without requests, like one that polls for work, and the median
     /// response time was steady.
     Busy,
 }
 
 impl WarmEnd {
-    /// Whether figures would be those of a service that has just been started.
+    /// Whether the service still behaves like one that has just started.
     pub const fn is_cold(self) -> bool {
         matches!(self, Self::Faster | Self::Working)
     }
@@ -114,37 +106,37 @@ impl WarmEnd {
 pub struct WarmUp {
     /// How it ended.
     pub end: WarmEnd,
-    /// How long it took, rests included.
+    /// How long it took, including rests.
     #[serde(rename = "time_ns")]
     pub time: Nanoseconds,
-    /// Its windows. Warm-up windows behind them are those in which the first block looked at turns.
+    /// Windows of the warm-up. Later windows of this kind belong to the choice of the window length in the
+    /// first block.
     pub windows: u32,
 }
 
-/// How much a variant's p50 in windows that follow a freeze differs from that in windows that follow none.
+/// How much a freeze before a window changes a variant's p50.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnEffect {
-    /// The windows' nominal length.
+    /// Nominal length of the windows.
     #[serde(rename = "window_ns")]
     pub window: Nanoseconds,
-    /// ln of the p50 behind a freeze over that without a break.
+    /// ln of the p50 after a freeze over the p50 without one.
     pub change: f64,
     /// Its standard error.
     pub error: f64,
 }
 
-/// What was found of a variant before it was measured at one point.
+/// What was found out about a variant at one point before measuring.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Preparation {
-    /// Its warm-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<WarmUp>,
-    /// The nominal length of windows that the first block chose; absent where the experiment names one, and where windows
-    /// are of another kind.
+    /// The nominal window length that the first block chose; absent if the experiment sets one, and for other
+    /// kinds of windows.
     #[serde(rename = "window_ns", skip_serializing_if = "Option::is_none")]
     pub window: Option<Nanoseconds>,
-    /// What the choice rests on: the lengths that were tried. Only in the block that chose.
+    /// The lengths that were tried for that choice; only in the block that chose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<TurnEffect>,
 }
@@ -156,12 +148,10 @@ mod tests {
     #[test]
     fn names_are_those_of_the_files() {
         for choice in PairingChoice::ALL {
-            assert_eq!(PairingChoice::named(choice.name()), Some(choice));
             assert_eq!(serde_json::to_value(choice).expect("serialises"), choice.name());
         }
         for pairing in [Pairing::Duet, Pairing::Windows, Pairing::Requests, Pairing::Sequential] {
             assert_eq!(serde_json::to_value(pairing).expect("serialises"), pairing.name());
         }
-        assert_eq!(PairingChoice::named("trio"), None);
     }
 }

@@ -1,8 +1,8 @@
-//! The CSV of ppbench and of its predecessor's ApacheBench runs: rows as typed values, read with the line and column of what
-//! is wrong, and written as ppbench writes them.
+//! The CSV of ppbench and of its predecessor's ApacheBench runs: rows as typed values, read with errors that
+//! name line and column, and written as ppbench writes them.
 //!
-//! Every field keeps its text, so what is read and written again says the same to the letter. Failed and retried rows are
-//! rows like others; nothing is dropped here.
+//! Every field keeps its text, so a row that is read and written again is unchanged. Failed and retried rows
+//! are kept.
 
 mod cells;
 mod fault;
@@ -46,7 +46,7 @@ pub const APACHE_BENCH_COLUMNS: [&str; 11] = [
     "Time per request",
 ];
 
-/// Columns of the first versions of ppbench, which knew one tag and derived nothing.
+/// Columns of the first versions of ppbench, which had one tag and no derived columns.
 pub const EARLY_COLUMNS: [&str; 8] = [
     "Tag",
     "Document Path",
@@ -61,20 +61,20 @@ pub const EARLY_COLUMNS: [&str; 8] = [
 /// One row: the mean of some requests for one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The eleven fields as they are written, in the order of [`COLUMNS`].
+    /// The eleven fields as text, in the order of [`COLUMNS`].
     fields: [String; COLUMNS.len()],
     size: u64,
     failed: u64,
-    /// Bytes of a body; `None` of bodies of several lengths that have no whole median.
+    /// Bytes of a body; `None` if the median of several lengths is not an integer.
     length: Option<u64>,
     time_ms: f64,
-    /// `None` where the writer did not know.
+    /// `None` if the writer did not know.
     retries: Option<f64>,
-    /// `None` where the writer did not know.
+    /// `None` if the writer did not know.
     status: Option<u16>,
 }
 
-/// Which of the layouts a file has.
+/// The layout of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Eleven columns, written by `ppbench run`.
@@ -85,14 +85,12 @@ pub enum Layout {
     ApacheBench,
 }
 
-/// A file, read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// How it was laid out.
     pub layout: Layout,
-    /// Its rows, in their order.
+    /// In the order of the file.
     pub rows: Vec<Row>,
-    /// How many requests each row is the mean of, where that is known: the fewest and the most that ApacheBench completed.
+    /// How many requests a row is the mean of, if known: the fewest and the most that ApacheBench completed.
     pub requests: Option<(u64, u64)>,
 }
 
@@ -101,24 +99,22 @@ pub struct Table {
 pub struct Damage {
     /// Line, from 1.
     pub line: u64,
-    /// The column's name, or where on the line.
+    /// The column's name, or another place on the line.
     pub at: String,
-    /// What is there, and what may be.
+    /// What is there, and what is allowed.
     pub what: String,
 }
 
-/// What a row of a measured request is made of.
+/// A measured request, from which a row is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured<'a> {
-    /// The machine's tag.
     pub machine: &'a str,
-    /// The experiment's tag.
     pub experiment: &'a str,
-    /// The path asked for.
+    /// The requested path.
     pub path: String,
-    /// The size asked for, in bytes.
+    /// The requested size in bytes.
     pub size: u64,
-    /// Whether it failed: 0 or 1 requests.
+    /// 1 if the request failed, else 0.
     pub failed: u64,
     /// Requests outstanding at once.
     pub concurrency: u64,
@@ -126,15 +122,15 @@ pub struct Measured<'a> {
     pub length: u64,
     /// Its time in nanoseconds.
     pub time_ns: u64,
-    /// How often it was repeated.
+    /// How often it was retried.
     pub retries: u32,
     /// The reply's status; 0 where there was none.
     pub status: u16,
 }
 
 impl Row {
-    /// A row of one measured request, its figures as ppbench makes them.
-    pub fn of(measured: &Measured<'_>) -> Self {
+    /// The row of one measured request, with the figures that ppbench derives.
+    pub fn from_request(measured: &Measured<'_>) -> Self {
         let time_ms = measured.time_ns as f64 / 1e6;
         let per_ms = |value: f64| if time_ms > 0.0 { (value / time_ms).to_string() } else { "0".to_owned() };
         Self {
@@ -160,49 +156,47 @@ impl Row {
         }
     }
 
-    /// The machine's tag.
     pub fn machine(&self) -> &str {
         &self.fields[0]
     }
 
-    /// The experiment's tag.
     pub fn experiment(&self) -> &str {
         &self.fields[1]
     }
 
-    /// Both tags; an empty machine's is none.
+    /// Both tags; an empty machine tag counts as none.
     pub fn tags(&self) -> Tagged<'_> {
         let machine = Some(self.machine()).filter(|tag| !tag.is_empty());
         Tagged { machine, experiment: self.experiment(), variant: None }
     }
 
-    /// The size asked for, in bytes: the last part of the path.
+    /// The requested size in bytes: the last part of the path.
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether its time is what ping measured of its own request; else it is the client's.
+    /// Whether its time was measured by `ping` for its own request; else the client measured it.
     pub fn is_relayed(&self) -> bool {
         self.fields[2].contains("/mping/")
     }
 
-    /// Mean time of its requests in milliseconds; may be 0 or below where the clock of the writer went wrong.
+    /// Mean time of its requests in milliseconds; 0 or below if the writer's clock went wrong.
     pub const fn time_ms(&self) -> f64 {
         self.time_ms
     }
 
-    /// Bytes of bodies per second of its time, as the writer says; may be infinite or no number.
+    /// Body bytes per second of its time, by the writer; may be infinite or not a number.
     pub fn transfer_bytes_per_s(&self) -> f64 {
         self.fields[7].parse().unwrap_or(f64::NAN)
     }
 
-    /// How often its requests were repeated; `None` where the writer did not know.
+    /// Mean number of retries; `None` if the writer did not know.
     pub const fn retries(&self) -> Option<f64> {
         self.retries
     }
 }
 
-/// Reads a file of any layout, told apart by its header.
+/// Reads a file of any layout; the header decides which.
 pub fn read(text: &str) -> Result<Table, Damage> {
     let mut records = records(text);
     let Some(header) = records.next().transpose()? else {
@@ -226,7 +220,7 @@ pub fn read(text: &str) -> Result<Table, Damage> {
     let (mut rows, mut requests) = (Vec::new(), None);
     for record in records {
         let record = record?;
-        // Logs put one behind another bring their headers.
+        // Concatenated logs repeat the header.
         if record.fields.iter().eq(columns) {
             continue;
         }
@@ -254,7 +248,7 @@ pub fn read(text: &str) -> Result<Table, Damage> {
     Ok(Table { layout, rows, requests })
 }
 
-/// The layout that a header begins. Both that begin with `Tag` differ in their third column.
+/// The layout of a header. The two that begin with `Tag` differ in their third column.
 fn layout(names: &[&str]) -> (Layout, &'static [&'static str]) {
     match names {
         ["Tag", "Document Path", "Failed requests", ..] => (Layout::EarlyPpbench, &EARLY_COLUMNS),
@@ -263,9 +257,9 @@ fn layout(names: &[&str]) -> (Layout, &'static [&'static str]) {
     }
 }
 
-/// The text of a file, and what is wrong with it where it is none.
+/// The text of a file.
 ///
-/// Errors: [`Damage`]: compressed, in UTF-16, or with bytes that are no UTF-8.
+/// Errors: the file is compressed, in UTF-16, or not valid UTF-8.
 pub fn decode(bytes: &[u8]) -> Result<&str, Damage> {
     let refuse = |what: &str| Err(damage(1, "the first bytes", what.to_owned()));
     match bytes {
@@ -291,7 +285,7 @@ pub fn write<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
     text
 }
 
-/// A text as an error quotes it: in one line, and no more of it than a reader can use.
+/// Quotes a text in an error: on one line, and at most 60 characters.
 fn quoted(text: &str) -> String {
     const MOST: usize = 60;
     let mut shown: String = text.chars().take(MOST).flat_map(escaped).collect();

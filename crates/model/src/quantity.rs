@@ -1,6 +1,6 @@
-//! Physical quantities as newtypes: a rate cannot be added to a time, and a unit is named where a value is made.
+//! Physical quantities as newtypes: a rate cannot be added to a time, and each constructor names its unit.
 //!
-//! `Display` chooses the scale for a reader; serialisation never does (integers in the base unit). `FromStr` reads
+//! `Display` chooses the scale for a reader; serialisation writes integers in the base unit. `FromStr` reads
 //! what an experiment file or a flag may say (`20us`, `1.5 ms`, `64 KiB`, `5000/s`, `2 %`).
 
 use std::fmt;
@@ -57,38 +57,29 @@ pub struct QuantityError {
 }
 
 impl Nanoseconds {
-    /// No time at all.
     pub const ZERO: Self = Self(0);
 
-    /// `n` nanoseconds.
     pub const fn from_nanos(n: u64) -> Self {
         Self(n)
     }
-    /// `n` microseconds.
     pub const fn from_micros(n: u64) -> Self {
         Self(n * 1_000)
     }
-    /// `n` milliseconds.
     pub const fn from_millis(n: u64) -> Self {
         Self(n * 1_000_000)
     }
-    /// `n` seconds.
     pub const fn from_secs(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
-    /// `s` seconds, rounded to a nanosecond; negative and not-a-number become zero.
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * 1e9).round() as u64)
     }
-    /// The count of nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// The time in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// The time as the standard library's type.
     pub const fn as_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
@@ -96,18 +87,15 @@ impl Nanoseconds {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// The share of `whole` that this time is; zero where `whole` is zero.
     pub fn share_of(self, whole: Self) -> Ratio {
         Ratio(if whole.0 == 0 { 0.0 } else { self.0 as f64 / whole.0 as f64 })
     }
 }
 
 impl Timestamp {
-    /// `n` nanoseconds on the monotonic clock.
     pub const fn from_nanos(n: u64) -> Self {
         Self(n)
     }
-    /// The count of nanoseconds on the monotonic clock.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -118,34 +106,29 @@ impl Timestamp {
 }
 
 impl Bytes {
-    /// `n` bytes.
     pub const fn new(n: u64) -> Self {
         Self(n)
     }
-    /// The count of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
 impl BitsPerSecond {
-    /// `n` bits a second.
     pub const fn new(n: u64) -> Self {
         Self(n)
     }
-    /// The count of bits a second.
     pub const fn get(self) -> u64 {
         self.0
     }
-    /// How long this rate takes for so many bytes; the longest time there is at rate zero.
-    pub fn time_of(self, bytes: Bytes) -> Nanoseconds {
+    /// Time to carry `bytes` at this rate; the longest `Nanoseconds` at rate zero.
+    pub fn transfer_time(self, bytes: Bytes) -> Nanoseconds {
         let nanos = (u128::from(bytes.0) * 8_000_000_000).checked_div(u128::from(self.0));
         Nanoseconds(nanos.and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or(u64::MAX))
     }
 }
 
 impl PerSecond {
-    /// `rate` events a second, or `None` where that is negative or not finite.
     pub fn new(rate: f64) -> Option<Self> {
         (rate.is_finite() && rate >= 0.0).then_some(Self(rate))
     }
@@ -153,7 +136,6 @@ impl PerSecond {
     pub fn from_count(count: u64, time: Nanoseconds) -> Self {
         Self(if time.0 == 0 { 0.0 } else { count as f64 / time.as_secs_f64() })
     }
-    /// Events per second.
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -164,11 +146,9 @@ impl PerSecond {
 }
 
 impl Ratio {
-    /// The factor or share `value` (0.02 for 2 %).
     pub const fn new(value: f64) -> Self {
         Self(value)
     }
-    /// The plain number.
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -226,11 +206,11 @@ impl Sum for Bytes {
     }
 }
 
-/// The longest time that is shown as what it is: half a second more would be rounded up to 18,446,744,074 s, which is
-/// beyond 64 bits.
+/// The longest time that `Display` shows exactly. Half a second more would be rounded up to 18,446,744,074 s,
+/// which is beyond 64 bits.
 const LONGEST_SHOWN: u64 = 18_446_744_073_490_000_000;
 
-/// `value` with three significant digits, as people write it: `1.20`, `15.3`, `131`, `6241`.
+/// `value` with three significant digits: `1.20`, `15.3`, `131`, `6241`.
 fn three_digits(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),
@@ -239,7 +219,11 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// A signed time in nanoseconds on the scale that suits it: `15.3 µs`, `-1.20 ms`.
+fn whole_or_three_digits(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { three_digits(value) }
+}
+
+/// A signed time in nanoseconds, in a unit of its size: `15.3 µs`, `-1.20 ms`.
 pub fn display_nanos(nanos: f64) -> String {
     match nanos.abs() {
         n if n >= 999.5e6 => format!("{} s", three_digits(nanos / 1e9)),
@@ -249,20 +233,18 @@ pub fn display_nanos(nanos: f64) -> String {
     }
 }
 
-/// A signed amount of data in bytes on the scale that suits it, powers of 1024: `64 KiB`, `1.50 MiB`.
+/// A signed amount of data in bytes, in a unit of its size (powers of 1024): `64 KiB`, `1.50 MiB`.
 pub fn display_bytes(bytes: f64) -> String {
-    let whole = |v: f64, unit: &str| {
-        if v.fract() == 0.0 { format!("{v:.0} {unit}") } else { format!("{} {unit}", three_digits(v)) }
+    let (scaled, unit) = match bytes.abs() {
+        b if b >= 1073741824.0 => (bytes / 1073741824.0, "GiB"),
+        b if b >= 1048576.0 => (bytes / 1048576.0, "MiB"),
+        b if b >= 1024.0 => (bytes / 1024.0, "KiB"),
+        _ => (bytes, "B"),
     };
-    match bytes.abs() {
-        b if b >= 1073741824.0 => whole(bytes / 1073741824.0, "GiB"),
-        b if b >= 1048576.0 => whole(bytes / 1048576.0, "MiB"),
-        b if b >= 1024.0 => whole(bytes / 1024.0, "KiB"),
-        _ => whole(bytes, "B"),
-    }
+    format!("{} {unit}", whole_or_three_digits(scaled))
 }
 
-/// A signed rate on the scale that suits it: `812/s`, `52.3k/s`.
+/// A signed rate, in a unit of its size: `812/s`, `52.3k/s`.
 pub fn display_rate(per_second: f64) -> String {
     match per_second.abs() {
         r if r >= 999.5e6 => format!("{}G/s", three_digits(per_second / 1e9)),
@@ -277,30 +259,28 @@ pub fn display_count(count: f64) -> String {
     three_digits(count)
 }
 
-/// How fast a link is, in bits a second on the scale that suits it, powers of 1000: `100 Mbit/s`, `2.50 Gbit/s`.
+/// A bit rate, in a unit of its size (powers of 1000): `100 Mbit/s`, `2.50 Gbit/s`.
 fn display_bits(bits: f64) -> String {
-    let whole = |v: f64, unit: &str| {
-        if v.fract() == 0.0 { format!("{v:.0} {unit}") } else { format!("{} {unit}", three_digits(v)) }
+    let (scaled, unit) = match bits {
+        b if b >= 1e9 => (bits / 1e9, "Gbit/s"),
+        b if b >= 1e6 => (bits / 1e6, "Mbit/s"),
+        b if b >= 1e3 => (bits / 1e3, "kbit/s"),
+        _ => (bits, "bit/s"),
     };
-    match bits {
-        b if b >= 1e9 => whole(bits / 1e9, "Gbit/s"),
-        b if b >= 1e6 => whole(bits / 1e6, "Mbit/s"),
-        b if b >= 1e3 => whole(bits / 1e3, "kbit/s"),
-        _ => whole(bits, "bit/s"),
-    }
+    format!("{} {unit}", whole_or_three_digits(scaled))
 }
 
 impl fmt::Display for Nanoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Rounded up, the longest times would be shown as one that is none, and would not read back.
+        // The longest times, rounded up, would exceed 64 bits and could not be read back.
         f.pad(&display_nanos(self.0.min(LONGEST_SHOWN) as f64))
     }
 }
-/// In the units it is a whole number of, as its writer put it: `500 kB`, `64 KiB`; else as [`display_bytes`].
+/// In the decimal or binary unit that gives a whole number (`500 kB`, `64 KiB`), else as [`display_bytes`].
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
-        // What is a whole number of both is meant in the binary unit.
+        // A whole number of both units was probably written in the binary one.
         let units = [(1_000_000_000, 1 << 30, "GB"), (1_000_000, 1 << 20, "MB"), (1_000, 1 << 10, "kB")];
         let decimal = units.into_iter().find(|(unit, binary, _)| {
             bytes / unit > 0
@@ -326,11 +306,7 @@ impl fmt::Display for PerSecond {
 }
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = self.0 * 100.0;
-        f.pad(&format!(
-            "{} %",
-            if percent.fract() == 0.0 { format!("{percent:.0}") } else { three_digits(percent) }
-        ))
+        f.pad(&format!("{} %", whole_or_three_digits(self.0 * 100.0)))
     }
 }
 
@@ -471,7 +447,7 @@ mod tests {
         assert_eq!("1 %".parse(), Ok(Ratio(0.01)));
     }
 
-    /// What is shown of a time reads back as that time, to the three digits that are shown.
+    /// The displayed time reads back as the same time, to its three digits.
     #[track_caller]
     fn reads_back(nanos: u64) {
         let shown = Nanoseconds::from_nanos(nanos).to_string();
@@ -488,7 +464,8 @@ mod tests {
         {
             (0..1_000).for_each(|step: u64| reads_back(u64::saturating_add(base, step * by)));
         }
-        // Around every power of two and of ten, and 200,000 more: digits from Knuth's generator, of every length.
+        // Around every power of two and of ten; then 200,000 pseudo-random numbers of every length (Knuth's
+        // linear congruential generator).
         let powers = (0..64).map(|n| 1_u64 << n).chain((0..20).map(|n| 10_u64.pow(n)));
         for power in powers {
             let near = [power - 1, power, power.saturating_add(1), power.saturating_mul(9) / 2];
@@ -504,10 +481,10 @@ mod tests {
     #[test]
     fn a_bit_rate_says_how_long_bytes_take() {
         let rate: BitsPerSecond = "100 Mbit/s".parse().expect("a bit rate");
-        assert_eq!(rate.time_of(Bytes::new(32_000)), Nanoseconds::from_micros(2_560));
+        assert_eq!(rate.transfer_time(Bytes::new(32_000)), Nanoseconds::from_micros(2_560));
         assert_eq!(rate.to_string(), "100 Mbit/s");
         assert_eq!(BitsPerSecond::new(2_500_000_000).to_string(), "2.50 Gbit/s");
-        assert_eq!(BitsPerSecond::new(0).time_of(Bytes::new(1)).as_nanos(), u64::MAX);
+        assert_eq!(BitsPerSecond::new(0).transfer_time(Bytes::new(1)).as_nanos(), u64::MAX);
         assert!("100 MB/s".parse::<BitsPerSecond>().is_err());
     }
 

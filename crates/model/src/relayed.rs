@@ -1,77 +1,71 @@
-//! What became of the frames that a packet relay was given, and how well it kept its times.
+//! What a packet relay did with the frames that it received, and how punctual it was.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bytes, Nanoseconds};
 
-/// What a relay did since it began.
+/// Counts of a packet relay since its start.
 ///
-/// Of each direction: `came` = `lost` + `full` + `refused` + `cut` + `sent` + `waiting`.
+/// For each direction: `came` = `lost` + `full` + `refused` + `cut` + `sent` + `waiting`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Relayed {
-    /// The two interfaces.
     pub between: [String; 2],
-    /// The seed of losses and jitter.
+    /// Seed of losses and jitter.
     pub seed: u64,
     /// From the first interface to the second.
     pub forth: RelayedWay,
     /// From the second interface to the first.
     pub back: RelayedWay,
-    /// For how long it has carried frames, in nanoseconds.
+    /// How long it has run, in nanoseconds.
     pub time_ns: Nanoseconds,
-    /// CPU time that it used for that, in nanoseconds.
+    /// CPU time used, in nanoseconds.
     pub cpu_ns: Nanoseconds,
 }
 
-/// What became of the frames of one direction.
+/// Counts of one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RelayedWay {
-    /// What was to be done to them.
+    /// The impairment, in words.
     pub way: String,
-    /// Frames that came.
+    /// Received frames.
     pub came: u64,
-    /// Frames that went on.
+    /// Forwarded frames.
     pub sent: u64,
-    /// Bytes of those that went on, with their Ethernet headers.
+    /// Bytes of forwarded frames, including Ethernet headers.
     pub sent_bytes: Bytes,
-    /// Frames among those that came that stood for several packets, which a network card would have cut. Loss, jitter and
-    /// the bound of the queue take each of them as one.
+    /// Received frames that hold several packets (segmentation offload), which a network card would have
+    /// split. Loss, jitter and the bound of the queue treat each as one.
     pub whole: u64,
     /// Frames lost on purpose.
     pub lost: u64,
-    /// Frames dropped because as many waited as may.
+    /// Frames dropped because the queue was full.
     pub full: u64,
-    /// Frames that the kernel dropped since it had no room for them before the relay could take them; not among those that
-    /// came.
+    /// Frames that the kernel dropped because its buffer was full before the relay read them; not counted in
+    /// `came`.
     pub overflowed: u64,
     /// Frames that could not be sent, such as those above the other interface's MTU.
     pub refused: u64,
-    /// Frames beyond every length that the relay takes (above 64 KiB), or of a kind that the kernel cannot describe.
+    /// Frames that are too long for the relay (above 64 KiB), or of a kind that the kernel cannot describe.
     pub cut: u64,
-    /// Frames that wait now.
+    /// Frames in the queue now.
     pub waiting: u64,
-    /// The most that waited at a time.
+    /// Largest number of frames in the queue.
     pub waiting_max: u64,
-    /// From a frame's coming to its due time, as drawn and, where the order is kept, put off behind the one before.
+    /// From a frame's arrival to its due time: as drawn, or later where it must stay behind the frame before.
     pub delay: RelayedTimes,
-    /// From a frame's due time to the call that sent it: the relay's own doing.
+    /// From a frame's due time to the call that sent it: the relay's own lateness.
     pub lateness: RelayedTimes,
 }
 
-/// A distribution of times, in nanoseconds to three digits; all zero where there is none.
+/// A distribution of times, in nanoseconds to three digits; all zero if it is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RelayedTimes {
     /// The mean, to the nearest nanosecond.
     pub mean_ns: u64,
-    /// The least.
     pub min_ns: u64,
-    /// Half are at most this.
     pub p50_ns: u64,
-    /// Nine in ten are at most this.
     pub p90_ns: u64,
-    /// Ninety-nine in a hundred are at most this.
     pub p99_ns: u64,
-    /// The greatest.
     pub max_ns: u64,
 }

@@ -1,7 +1,7 @@
-//! What must not be shown: which names are those of secrets, and which characters a terminal would obey. By names alone;
-//! nothing is guessed from values.
+//! What must not be shown: names that mark secrets, and characters that control a terminal. Secrets are
+//! recognised by name only; values are not guessed.
 
-/// Parts of a key, lower case and without separators, that make its value a secret.
+/// Parts of a key that make its value a secret, in lower case and without separators.
 pub const SECRET_PARTS: [&str; 11] = [
     "authorization",
     "cookie",
@@ -16,16 +16,16 @@ pub const SECRET_PARTS: [&str; 11] = [
     "accesskey",
 ];
 
-/// Whether a key (a header's, a variable's, a setting's) names a secret: Authorization, Cookie, X-Api-Key, and
-/// anything like a password, secret, token, credential or private key. Case, `-` and `_` do not matter.
+/// Whether a key (a header's, a variable's, a setting's) names a secret: Authorization, Cookie, X-Api-Key,
+/// and anything like a password, secret, token, credential or private key. Case, `-` and `_` do not matter.
 pub fn is_secret(key: &str) -> bool {
     let plain: String =
         key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     SECRET_PARTS.iter().any(|part| plain.contains(part))
 }
 
-/// A path with its query, in which the values of [secret](is_secret) names are `…`, so that it can be a name in tables.
-/// What is read from the environment stays as it is written.
+/// A path with its query, in which values of [secret](is_secret) names are replaced by `…`, so that it can be
+/// a name in tables. References to the environment stay as written.
 pub fn shown_path(path: &str) -> String {
     let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
     let pair = |pair: &str| match pair.split_once('=') {
@@ -37,14 +37,13 @@ pub fn shown_path(path: &str) -> String {
     format!("{path}?{}", query.split('&').map(pair).collect::<Vec<_>>().join("&"))
 }
 
-/// Whether a character is none that is seen where it stands: control characters, and marks that turn the direction of what is
-/// around them or have no width.
+/// Control characters, and characters that have no width or change the direction of text.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The text with every [unprintable](is_unprintable) character, but for tabs, as its code: what a terminal shows as it stands.
+/// The text with every [unprintable](is_unprintable) character except tabs escaped.
 pub fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.chars().any(|c| c != '\t' && is_unprintable(c)) {
         return text.into();

@@ -1,6 +1,7 @@
-//! What a run says: estimates, costs, verdicts, validity, findings. Made by `judge`, shown by `report`.
+//! The result of a run: estimates, costs, verdicts, validity, findings. `judge` makes it, `report` shows it.
 //!
-//! These types are the published JSON; a field is added freely, renamed or removed only with [`SCHEMA_VERSION`].
+//! These types are the published JSON. A new field needs no new version; renaming or removing one needs a new
+//! [`SCHEMA_VERSION`].
 
 use std::collections::BTreeMap;
 
@@ -28,29 +29,27 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Variant minus baseline in one quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
-    /// The variant's name.
     pub variant: String,
     /// The operation's name, or `all`.
     pub operation: String,
-    /// The quantity.
     pub quantity: Quantity,
     /// The unit of `difference`.
     pub unit: Unit,
-    /// Variant minus baseline; absent where withheld or not measured.
+    /// Variant minus baseline; absent if withheld or not measured.
     pub difference: Option<Estimate>,
-    /// Variant over baseline; absent where withheld or not measured.
+    /// Variant over baseline; absent if withheld or not measured.
     pub ratio: Option<Estimate>,
     /// The conclusion.
     pub verdict: Verdict,
-    /// Whether that is good news; absent unless `higher` or `lower`.
+    /// Whether that is an improvement; absent unless `higher` or `lower`.
     pub effect: Option<Effect>,
-    /// Why, where the verdict alone does not say (`measurable: +1.0 %`, `lag p99 …`).
+    /// Explains the verdict where needed (`measurable: +1.0 %`, `lag p99 …`).
     pub reason: Option<String>,
-    /// Two-sided p of no difference or twice the equivalence test's, as the verdict rule takes it; absent where no
-    /// interval is.
+    /// The p-value that the verdict rule uses: two-sided for no difference, or twice the equivalence test's.
+    /// Absent without an interval.
     pub p: Option<f64>,
     /// Whether this is the experiment's headline.
     pub headline: bool,
@@ -61,11 +60,9 @@ pub struct Cost {
 pub struct Figure {
     /// The operation's name, or `all`.
     pub operation: String,
-    /// The quantity.
     pub quantity: Quantity,
-    /// The unit.
     pub unit: Unit,
-    /// The figure over block estimates; absent where withheld.
+    /// The figure over block estimates; absent if withheld.
     pub estimate: Option<Estimate>,
     /// Why it is absent.
     pub reason: Option<String>,
@@ -74,67 +71,63 @@ pub struct Figure {
 /// One variant at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantSummary {
-    /// The variant's name.
     pub name: String,
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
-    /// Whether the others are compared with it.
+    /// Whether it is the baseline.
     pub baseline: bool,
-    /// Whether its figures may be used.
     pub validity: Validity,
-    /// What speaks against them.
+    /// Why its figures are not simply valid.
     pub reasons: Vec<String>,
     /// Requests begun in measured windows.
     pub requests: u64,
     /// Failures among them.
     pub errors: u64,
-    /// The same by kind.
     pub errors_by_kind: ErrorCounts,
-    /// Requests of its other windows; left out where it had none.
+    /// Requests of its other windows; left out if it had none.
     #[serde(default, skip_serializing_if = "OtherWindows::is_empty")]
     pub other_windows: OtherWindows,
-    /// How many of its requests are kept one by one; absent of workloads of which none are.
+    /// How many of its requests are kept as samples; absent if the workload keeps none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<SampleCounts>,
-    /// Connections opened in measured windows; those kept from before are not among them.
+    /// Connections opened in measured windows; earlier ones are not counted.
     #[serde(default)]
     pub connects: u64,
-    /// Requests due but never sent.
+    /// Requests that were due and never sent.
     pub not_sent: u64,
     /// Measured windows.
     pub windows: u64,
     /// Blocks that count.
     pub blocks: u32,
-    /// Batches in which it was measured, from 0; empty where all variants lived at once.
+    /// Batches in which it was measured, from 0; empty if all variants lived at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<u32>,
     /// The service's answer to the version question.
     pub version: Option<String>,
-    /// What its run-time said that it saw, by key: `gc`, `heap_bytes` … Where starts differ, each value, joined by ` or `.
+    /// What its language's runtime reports, by key: `gc`, `heap_bytes` … If starts differ, all values, joined
+    /// by ` or `.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runtime: BTreeMap<String, String>,
-    /// The service and its peer, where it passes requests on.
+    /// The service and its peer, if it is a relay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<Relay>,
-    /// Absolute figures.
     pub figures: Vec<Figure>,
-    /// Kernel's counts on the generator's sockets over measured windows.
+    /// The kernel's counts on the generator's sockets over measured windows.
     pub traffic: Traffic,
-    /// Where service times went, by the kernel's time stamps, over measured windows; absent where not asked for.
+    /// Legs of service times by the kernel's time stamps, over measured windows; absent if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_timestamps: Option<StampSummary>,
 }
 
-/// Requests of windows that count in no figure and are looked at by gates all the same, since none of them should fail:
-/// longer ones for the window check, and those of the idle check.
+/// Requests of windows that are in no figure: longer ones for the window check, and those of the idle check.
+/// Gates look at them too, since none of them should fail.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherWindows {
     /// Requests begun.
     pub requests: u64,
     /// Failures among them.
     pub errors: u64,
-    /// The same by kind.
     pub errors_by_kind: ErrorCounts,
 }
 
@@ -145,21 +138,22 @@ impl OtherWindows {
     }
 }
 
-/// How many requests of a variant's measured windows are kept one by one.
+/// How many requests of a variant's measured windows are kept as samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleCounts {
-    /// Those that are.
+    /// Kept requests.
     pub kept: u64,
-    /// Those that are not, whole rounds at a time: curves over size and parts of relayed requests are without them.
+    /// Requests that are not kept, whole rounds at a time; curves over size and parts of relayed requests do
+    /// not cover them.
     pub left_out: u64,
 }
 
-/// Two services of which one passes requests on to the other.
+/// A service that passes requests on, and the one that it asks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Relay {
-    /// The service that is asked, and asks in its turn.
+    /// The service that passes requests on.
     pub service: String,
-    /// The one that answers it.
+    /// The service that it asks.
     pub peer: String,
 }
 
@@ -167,67 +161,69 @@ pub struct Relay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Good to know.
+    /// For information.
     Note,
-    /// Figures are to be read with care.
+    /// Read the figures with care.
     Warning,
     /// Figures must not be used.
     Problem,
 }
 
-/// Something the judge noticed, with its evidence and what to do.
+/// Something that the judge noticed, with evidence and remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
     /// A short fixed name: `generator-bound`, `carry-over`, `depends on window` …
     pub name: String,
-    /// The variant and point it is about; empty for the whole run.
+    /// The variant and point; empty for the whole run.
     pub subject: String,
-    /// What was seen, in numbers.
+    /// What was observed, in numbers.
     pub evidence: String,
-    /// What to do.
     pub remedy: String,
 }
 
-/// Which level of repetition makes most of the spread of a cost.
+/// The level of repetition with the largest share of the variance of a cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// Starts: each block's own, which more rounds do not take away.
+    /// The starts of variants, one in each block; more rounds do not average this out.
     Starts,
     /// Rounds within a block.
     Rounds,
-    /// The interval of the share holds one half.
+    /// Undecided: the interval of the share contains one half.
     Neither,
 }
 
-/// Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so
-/// about shares of the ratio.
+/// Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant /
+/// baseline), so they are approximately shares of the ratio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
-    /// The variant.
     pub variant: String,
-    /// The headline; `response_mean` where the headline cannot be had from single windows.
+    /// The headline, or `response_mean` if single windows do not give the headline.
     pub quantity: Quantity,
     /// Rounds of a block, on average.
     pub rounds: f64,
-    /// Standard deviation from block to block of what variant and baseline have in common; their ratio is free of it.
+    /// Standard deviation between blocks of what variant and baseline have in common, which cancels in their
+    /// ratio.
     pub block: Ratio,
-    /// Standard deviation of the cost from start to start.
+    /// Standard deviation of the cost between starts.
     pub start: Ratio,
-    /// Standard deviation of the cost from round to round, as far as it survives averaging: of one round.
+    /// Standard deviation of the cost between rounds, for a single round, as far as averaging does not remove
+    /// it.
     pub round: Ratio,
-    /// Share of the variance of a block's cost that starts have, 0 to 1; `level` 0.95, `blocks` those it rests on.
+    /// Share of the variance of a block's cost that is due to starts, 0 to 1; `level` is 0.95, `blocks` the
+    /// number of blocks used.
     pub share_of_starts: Estimate,
-    /// Which of the two dominates, where that is certain.
+    /// Which of the two dominates, if that is shown.
     pub dominates: Source,
-    /// A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
+    /// A division of the same time into blocks and rounds that would narrow the interval by a tenth or more.
     pub advice: Option<Advice>,
-    /// Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
+    /// Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no
+    /// carry-over).
     pub carry_over: Option<Estimate>,
     /// Cost at the end of a block over that at its beginning (1: no drift).
     pub drift: Option<Estimate>,
@@ -238,7 +234,7 @@ pub struct Spread {
 pub struct Advice {
     /// Blocks to run.
     pub blocks: u32,
-    /// Rounds of each.
+    /// Rounds in each block.
     pub rounds: u32,
     /// Expected half-width of the ratio's interval with the present division.
     pub now: Ratio,
@@ -246,13 +242,13 @@ pub struct Advice {
     pub then: Ratio,
 }
 
-/// How the variants were put side by side at one point.
+/// How the variants were paired at one point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PointPairing {
-    /// The point, where the experiment has several.
+    /// Left out if the experiment has one point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
-    /// What was done there.
+    /// What was done.
     pub pairing: Pairing,
 }
 
@@ -269,7 +265,7 @@ pub struct BlockCounts {
     pub max: u32,
 }
 
-/// Whether the wanted precision was reached.
+/// Whether the precision goal was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {
     /// Wanted half-width of the headline's ratio.
@@ -280,56 +276,52 @@ pub struct Goal {
     pub reached: bool,
 }
 
-/// How many cores each role kept busy while variants were measured: CPU seconds per second of the blocks, all variants
-/// together. `busy` = `generator` + `service` + `unattributed`.
+/// How many cores each role kept busy while variants were measured: CPU seconds per second of the blocks,
+/// over all variants. `busy` = `generator` + `service` + `unattributed`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuRoles {
-    /// Time of all blocks that it is of.
+    /// Total time of the blocks.
     #[serde(rename = "span_ns")]
     pub span: Nanoseconds,
-    /// The whole machine: all but idle, waiting for disks, and stolen.
+    /// The whole machine: everything but idle, waiting for disks, and stolen.
     pub busy: Estimate,
-    /// This program: the generator and what conducts it.
+    /// This program: the generator and the conductor.
     pub generator: Estimate,
     /// The whole machine without the generator.
     pub beside_generator: Estimate,
     /// All processes of the variants that were started here.
     pub service: Estimate,
-    /// What is left: interrupts and deferred work outside any process, kernel threads, other processes.
+    /// The rest: interrupts and deferred work outside any process, kernel threads, other processes.
     pub unattributed: Estimate,
-    /// By so many cores `busy` may be off in a single block, either way, because the kernel tells whole ticks.
+    /// Error of `busy` in a single block in either direction, in cores, because the kernel counts whole
+    /// ticks.
     pub resolution: f64,
 }
 
-/// One run, whole. `summary.json`, and what `weigh run --format json` prints.
+/// A whole run: `summary.json`, and what `weigh run --format json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema: u32,
-    /// The experiment's title.
     pub title: String,
-    /// The run folder's name.
     pub run: String,
     /// When it started, RFC 3339 in UTC.
     pub started: String,
     /// Time from the first start to the last stop.
     #[serde(rename = "took_ns")]
     pub took: Nanoseconds,
-    /// Measured by `--quick`: 4 blocks, short warm-up.
+    /// Measured with `--quick`: 4 blocks, short warm-up.
     pub quick: bool,
     /// The worst validity of its variants.
     pub validity: Validity,
-    /// The headline quantity.
     pub headline: Quantity,
-    /// The margin of relevance.
     pub margin: Ratio,
-    /// Its blocks.
     pub blocks: BlockCounts,
-    /// The precision goal, where one was set.
+    /// The precision goal, if one was set.
     pub goal: Option<Goal>,
-    /// In words: workload, load model and connections of each point.
+    /// Workload, load model and connections of each point, in words.
     pub conditions: Vec<String>,
-    /// How variants were put side by side at each point that has been measured.
+    /// How variants were paired at each measured point.
     #[serde(default)]
     pub pairings: Vec<PointPairing>,
     /// Costs: point by point, variant by variant; the first is the headline of the first point.
@@ -338,36 +330,36 @@ pub struct Summary {
     pub variants: Vec<VariantSummary>,
     /// What the judge noticed.
     pub findings: Vec<Finding>,
-    /// CPU of the whole machine by role; absent where it was not to be had.
+    /// CPU of the whole machine by role; absent if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_roles: Option<CpuRoles>,
-    /// Where the spread of each headline cost comes from; a cost of fewer than 4 blocks has none.
+    /// Where the spread of each headline cost comes from; only for costs of 4 blocks or more.
     #[serde(default)]
     pub spread: Vec<Spread>,
-    /// Cliffs and advice over size; left out where sizes do not vary.
+    /// Cliffs and advice over size; left out if sizes do not vary.
     #[serde(default, skip_serializing_if = "OverSize::is_empty")]
     pub over_size: OverSize,
-    /// Words by which the run and its variants are found; left out where there is none.
+    /// Tags of the run and its variants; left out if there are none.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Where the time of requests went that a relay told of; left out where none did.
+    /// Where the time of relayed requests went; left out if no relay reported its own call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<RelayParts>,
-    /// True throughput: bytes carried per second, by variant and size.
+    /// Goodput: bytes carried per second, by variant and size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried: Vec<Carried>,
-    /// CPU per request and memory of variants with more than one role of their own, each role by itself.
+    /// CPU per request and memory by role, for variants with several roles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleUse>,
-    /// What layers cost, one at a time and together; left out where no variant is another one with something more.
+    /// What layers cost, singly and together; left out if no variant extends another one.
     #[serde(default, skip_serializing_if = "Layering::is_empty")]
     pub layering: Layering,
-    /// Variants that could not be measured at all: name and reason with remedy.
+    /// Variants that could not be measured: name, and reason with remedy.
     pub unavailable: Vec<(String, String)>,
-    /// How idle cores waited; absent where nobody knows.
+    /// How idle cores waited; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleWait>,
-    /// What a calibration of this host says of measurements on it; absent where there is none.
+    /// This host's calibration; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<CalibrationQuote>,
 }

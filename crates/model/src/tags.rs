@@ -1,35 +1,33 @@
-//! Tags: words by which runs and their variants are found, grouped and named later: `machine = "m3.large"`. Nothing is
-//! measured by them and nothing compared; they are kept with the record as they were given.
+//! Tags: names and values by which runs and their variants can be found, grouped and labelled later: `machine
+//! = "m3.large"`. They are stored as given and affect no figure.
 //!
-//! Two have a meaning that they bring from ppbench: `machine`, where it ran, and `experiment`, what was tried there.
+//! Two have a meaning from ppbench: `machine`, where it ran, and `experiment`, what was tried there.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The tag of where something ran.
+/// The tag for where something ran.
 pub const MACHINE: &str = "machine";
-/// The tag of what was tried.
+/// The tag for what was tried.
 pub const EXPERIMENT: &str = "experiment";
 /// The longest name and the longest value of a tag, in bytes.
 pub const LONGEST: usize = 200;
 
-/// Tags by name.
 pub type TagSet = BTreeMap<String, String>;
 
 /// The tags of a run and those that only some of its variants have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tags {
-    /// Of all variants.
+    /// Tags of all variants.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub run: TagSet,
-    /// Of single variants, by name; they go before those of the run.
+    /// Tags of single variants, by variant; they override those of the run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variants: BTreeMap<String, TagSet>,
 }
 
-/// A tag that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TagError {
     #[error("`{0}` is not a tag; write `NAME=VALUE`, such as `machine=m3.large`")]
@@ -40,7 +38,7 @@ pub enum TagError {
     Value(String),
 }
 
-/// Whether a tag may be called so and have this value.
+/// Checks the name and value of a tag.
 pub fn check(name: &str, value: &str) -> Result<(), TagError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > LONGEST || !name.chars().all(plain) {
@@ -52,7 +50,7 @@ pub fn check(name: &str, value: &str) -> Result<(), TagError> {
     Ok(())
 }
 
-/// A tag as it is typed: `machine=m3.large`.
+/// Parses `machine=m3.large`.
 pub fn parse(text: &str) -> Result<(String, String), TagError> {
     let (name, value) = text.split_once('=').ok_or_else(|| TagError::NoPair(text.to_owned()))?;
     let (name, value) = (name.trim(), value.trim());
@@ -61,7 +59,6 @@ pub fn parse(text: &str) -> Result<(String, String), TagError> {
 }
 
 impl Tags {
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.run.is_empty() && self.variants.is_empty()
     }
@@ -72,18 +69,18 @@ impl Tags {
         own.or_else(|| self.run.get(name)).map(String::as_str)
     }
 
-    pub fn of(&self, variant: &str) -> TagSet {
+    pub fn merged(&self, variant: &str) -> TagSet {
         let own = self.variants.get(variant).into_iter().flatten();
         self.run.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Where a variant ran, if anybody said so.
+    /// Where a variant ran, if a tag says so.
     pub fn machine(&self, variant: &str) -> Option<&str> {
         self.get(variant, MACHINE)
     }
 
-    /// What a variant tried: its own tag; else its name, behind the run's tag where there is one, so that variants of one
-    /// run stay apart.
+    /// What a variant tried: its own tag, else its name, with the run's tag before it if there is one, so
+    /// that variants of one run stay distinct.
     pub fn experiment(&self, variant: &str) -> String {
         let own = self.variants.get(variant).and_then(|tags| tags.get(EXPERIMENT));
         match (own, self.run.get(EXPERIMENT)) {
@@ -111,7 +108,7 @@ mod tests {
         assert_eq!((tags.machine("go"), tags.experiment("go").as_str()), (Some("m3.large"), "docker-go"));
         assert_eq!((tags.machine("rust"), tags.experiment("rust").as_str()), (Some("m3.large"), "bare/rust"));
         assert_eq!(
-            tags.of("go"),
+            tags.merged("go"),
             set(&[("machine", "m3.large"), ("experiment", "docker-go"), ("zone", "b")])
         );
         assert_eq!((Tags::default().machine("x"), Tags::default().experiment("x").as_str()), (None, "x"));

@@ -1,7 +1,8 @@
-//! Arrival times from a file: one a line, with the operation that is sent then where the line names one; read and
-//! checked before anything is sent.
+//! Arrival times from a file: one a line, optionally with the name of the operation to send then. The whole
+//! file is checked before anything is sent.
 //!
-//! It reads text that somebody else opened, and refuses what is not in order; it draws nothing.
+//! The caller reads the file; this module parses its text. Times that are not in order are refused. Nothing
+//! is random here.
 
 mod cells;
 
@@ -18,48 +19,46 @@ pub const TRACE_MOST: usize = 10_000_000;
 /// Most different operations that a trace may name.
 const NAMES_MOST: usize = 10_000;
 
-/// Longest time from the first arrival to the last: a year.
 const LONGEST: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
-/// The name of the second column.
 const OPERATION: &str = "operation";
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct TraceError {
-    /// The file's name as given.
+    /// As the caller gave it.
     pub file: String,
-    /// Line, from 1; the last one where the whole file is meant.
+    /// Line, from 1; the last one for an error of the whole file.
     pub line: usize,
     /// What is wrong and what is allowed.
     pub message: String,
 }
 
-/// Arrival times, counted from the first one, in order.
+/// Arrival times since the first arrival, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
     times: Vec<Nanoseconds>,
     length: Nanoseconds,
     names: Names,
-    /// The operation that each name stands for, once that is [known](Self::resolve).
+    /// The operation of each name; empty until [`resolve`](Self::resolve).
     operations: Vec<OperationId>,
 }
 
 /// The operations that lines name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Names {
-    /// Each name once, with the line that has it first.
+    /// Each name once, with the line on which it occurs first.
     list: Vec<(String, usize)>,
-    /// Of each arrival the name's place in the list. Empty where no line names any.
-    of: Vec<Option<u16>>,
+    /// For each arrival, the index of its name in the list. Empty if no line names any.
+    by_arrival: Vec<Option<u16>>,
 }
 
 impl Trace {
-    /// Reads one arrival a line: its time and, after a comma, possibly the name of an operation (CSV, RFC 4180; a name
-    /// that holds a comma stands in quotes). A plain number is seconds. A first line may be a header: `time`, or `ns`,
-    /// `us`, `ms` or `s`, which names the unit of plain numbers, and possibly `operation` after a comma. A number may
-    /// carry its own unit (`1.5 ms`). Empty lines and lines that begin with `#` are passed over. Times never fall; what
-    /// comes before the first one is no part of the trace.
+    /// Reads one arrival a line: its time and, after a comma, optionally the name of an operation (CSV, RFC
+    /// 4180; a name with a comma stands in quotes). A plain number is in seconds; a number may carry its own
+    /// unit (`1.5 ms`). The first line may be a header: `time`, or `ns`, `us`, `ms` or `s`, which is the unit
+    /// of plain numbers, optionally followed by `,operation`. Empty lines and lines that begin with `#` are
+    /// ignored. Times must not fall.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let error = |line, message: String| TraceError { file: file.to_owned(), line, message };
         let mut rows = Rows::default();
@@ -68,13 +67,13 @@ impl Trace {
             last_line = line;
             let content = content.trim();
             if !content.is_empty() && !content.starts_with('#') {
-                rows.take(line, content).map_err(|message| error(line, message))?;
+                rows.add(line, content).map_err(|message| error(line, message))?;
             }
         }
-        rows.end().map_err(|message| error(last_line, message))
+        rows.finish().map_err(|message| error(last_line, message))
     }
 
-    /// Finds out which operation each name stands for.
+    /// Looks up the operation of each name.
     pub fn resolve(&mut self, file: &str, allowed: &[(OperationId, String)]) -> Result<(), TraceError> {
         let find = |(name, line): &(String, usize)| {
             let found = allowed.iter().find(|(_, known)| known == name).map(|(operation, _)| *operation);
@@ -89,27 +88,27 @@ impl Trace {
         Ok(())
     }
 
-    /// The times, the first of which is zero.
+    /// Arrival times; the first is zero.
     pub fn times(&self) -> &[Nanoseconds] {
         &self.times
     }
 
-    /// The name of the operation that arrives as number `at`, counted from 0, where its line has one.
+    /// The name on the line of arrival number `at` (from 0), if it has one.
     pub fn name(&self, at: usize) -> Option<&str> {
         Some(self.names.list[self.place(at)?].0.as_str())
     }
 
-    /// The operation that arrives as number `at`, counted from 0. `None` where its line names none, and as long as
-    /// names are not [resolved](Self::resolve).
+    /// The operation of arrival number `at` (from 0). `None` if its line names none, and before
+    /// [`resolve`](Self::resolve).
     pub fn operation(&self, at: usize) -> Option<OperationId> {
         self.operations.get(self.place(at)?).copied()
     }
 
     fn place(&self, at: usize) -> Option<usize> {
-        self.names.of.get(at).copied().flatten().map(usize::from)
+        self.names.by_arrival.get(at).copied().flatten().map(usize::from)
     }
 
-    /// After this time it starts again: from the first arrival to the last, and one mean gap.
+    /// After this time the trace starts again: the time from the first arrival to the last, and one mean gap.
     pub fn length(&self) -> Nanoseconds {
         self.length
     }
@@ -120,10 +119,10 @@ impl Trace {
     }
 }
 
-/// What has been read so far.
+/// What has been parsed so far.
 #[derive(Default)]
 struct Rows {
-    /// The unit of plain numbers, once there was a line.
+    /// The unit of plain numbers; `None` before the first line.
     unit: Option<&'static str>,
     times: Vec<u64>,
     names: Names,
@@ -131,8 +130,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// Takes one line that is neither empty nor a comment.
-    fn take(&mut self, line: usize, content: &str) -> Result<(), String> {
+    /// Parses one line that is neither empty nor a comment.
+    fn add(&mut self, line: usize, content: &str) -> Result<(), String> {
         let (first, second) = cells(content)?;
         let unit = match self.unit {
             Some(unit) => unit,
@@ -154,17 +153,17 @@ impl Rows {
         }
         self.times.push(time);
         match second.filter(|name| !name.is_empty()) {
-            Some(name) => self.name(line, &name),
-            None if self.names.of.is_empty() => Ok(()),
+            Some(name) => self.add_name(line, &name),
+            None if self.names.by_arrival.is_empty() => Ok(()),
             None => {
-                self.names.of.push(None);
+                self.names.by_arrival.push(None);
                 Ok(())
             }
         }
     }
 
-    /// Notes that the arrival just read is of this name.
-    fn name(&mut self, line: usize, name: &str) -> Result<(), String> {
+    /// Gives the latest arrival this name.
+    fn add_name(&mut self, line: usize, name: &str) -> Result<(), String> {
         let place = match self.places.get(name) {
             Some(place) => *place,
             None if self.names.list.len() == NAMES_MOST => {
@@ -180,13 +179,12 @@ impl Rows {
             }
         };
         // Arrivals before the first that has a name have none.
-        self.names.of.resize(self.times.len() - 1, None);
-        self.names.of.push(Some(place));
+        self.names.by_arrival.resize(self.times.len() - 1, None);
+        self.names.by_arrival.push(Some(place));
         Ok(())
     }
 
-    /// All lines were read.
-    fn end(self) -> Result<Trace, String> {
+    fn finish(self) -> Result<Trace, String> {
         let times = self.times;
         let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
             return Err("no arrival; write one time a line, in seconds".to_owned());
@@ -197,7 +195,7 @@ impl Rows {
         if last - first > LONGEST {
             return Err("the arrivals are more than a year apart; check the unit".to_owned());
         }
-        // Played again, the next first arrival comes after one mean gap, which keeps the mean rate.
+        // When the trace repeats, its first arrival follows after one mean gap, which keeps the mean rate.
         let gap = ((last - first) as f64 / (times.len() - 1) as f64).round() as u64;
         let length = Nanoseconds::from_nanos(last - first + gap.max(1));
         let times = times.into_iter().map(|time| Nanoseconds::from_nanos(time - first)).collect();
@@ -205,7 +203,7 @@ impl Rows {
     }
 }
 
-/// The unit that a header names; `None` where the line is none.
+/// The unit that a header names; `None` if the line is not a header.
 fn header(first: &str, second: Option<&str>) -> Result<Option<&'static str>, String> {
     let columns = [("time", "s"), ("ns", "ns"), ("us", "us"), ("ms", "ms"), ("s", "s")];
     let Some((column, unit)) = columns.into_iter().find(|(column, _)| *column == first) else {
@@ -219,7 +217,7 @@ fn header(first: &str, second: Option<&str>) -> Result<Option<&'static str>, Str
     }
 }
 
-/// A number with or without unit, in nanoseconds. Whole numbers are read exactly, whatever their length.
+/// A number with or without unit, in nanoseconds. Integers of any length are read exactly.
 fn read_time(content: &str, unit: &str) -> Result<u64, String> {
     let shown: String = content.chars().take(40).collect();
     let wrong = || {

@@ -1,4 +1,5 @@
-//! Merging histograms is addition: nothing is lost, and a second of a thousand workers takes less than a second.
+//! Merging histograms is addition: nothing is lost, and a second of a thousand workers takes less than a
+//! second.
 
 use std::time::Instant;
 
@@ -54,7 +55,8 @@ fn merged_histograms_are_those_of_all_requests() {
     }
 }
 
-/// Merged one by one, the histograms of many workers are those of one worker that did it all: to the last count.
+/// Merged one by one, the histograms of many workers are those of one worker that did it all: to the last
+/// count.
 #[test]
 fn workers_merged_are_one_worker_who_did_it_all() {
     let mut merged = Tallies::default();
@@ -85,7 +87,8 @@ fn workers_merged_are_one_worker_who_did_it_all() {
 #[allow(clippy::print_stdout)]
 fn a_second_of_a_thousand_workers_is_merged_within_a_second() {
     let turn = || {
-        // Each a memory of its own, made anew each time, so that no cache flatters; a request a millisecond of each.
+        // Each a memory of its own, made anew each time, so that no cache flatters; a request a millisecond
+        // of each.
         let workers: Vec<Tallies> = (0..1_000).map(|number| worker(number, 1_000)).collect();
         let mut all = Tallies::default();
         let start = Instant::now();

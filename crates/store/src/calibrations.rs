@@ -1,7 +1,8 @@
-//! Calibrations of hosts, kept outside every run folder: `<base>/<host key>/<YYYYMMDD-HHMMSS>-<experiment>.json`.
+//! Calibrations of hosts, stored outside of run folders: `<base>/<host
+//! key>/<YYYYMMDD-HHMMSS>-<experiment>.json`.
 //!
-//! Each is written whole, and none is ever changed. Which host this is, and what a calibration is worth by now, is the
-//! caller's to say. A file that cannot be read is passed over: it must not stand in the way of a run.
+//! Each is written in one step and never changed. The caller determines the host's key, and how far to trust
+//! an old calibration. Unreadable files are skipped: they must not prevent a run.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +14,16 @@ use crate::folder::slug;
 use crate::schema::{check_readable, parse_versioned, pretty};
 use crate::utc::UtcTime;
 
-/// End of a calibration's name.
 const ENDING: &str = ".json";
 
-/// The folder of all hosts' calibrations.
+/// The folder with the calibrations of all hosts.
 #[derive(Debug, Clone)]
 pub struct Calibrations {
     base: PathBuf,
 }
 
 impl Calibrations {
-    /// Those below `base`, which need not be there yet.
+    /// `base` need not exist.
     pub fn at(base: impl Into<PathBuf>) -> Self {
         Self { base: base.into() }
     }
@@ -33,9 +33,9 @@ impl Calibrations {
         &self.base
     }
 
-    /// Keeps a calibration; returns its file. One of the same second and experiment is replaced.
+    /// Stores a calibration and returns its file. One of the same second and experiment is replaced.
     ///
-    /// Errors: where the folder or the file cannot be written; nothing half-made is left then.
+    /// Errors: the folder or the file cannot be written; nothing incomplete remains.
     pub fn keep(&self, calibration: &HostCalibration) -> Result<PathBuf, WriteError> {
         let durable = Durable::new(NextStep::Repeat);
         let key = &calibration.host.key;
@@ -55,9 +55,9 @@ impl Calibrations {
         Ok(path)
     }
 
-    /// Calibrations of the host with this key, newest first; none where there is no folder. Files of other formats and
-    /// versions are passed over.
-    pub fn of_host(&self, key: &str) -> Result<Vec<HostCalibration>, ReadError> {
+    /// Calibrations of the host with this key, newest first; empty if there is no folder. Files of other
+    /// formats and versions are skipped.
+    pub fn for_host(&self, key: &str) -> Result<Vec<HostCalibration>, ReadError> {
         if !is_key(key) {
             return Ok(Vec::new());
         }
@@ -71,9 +71,10 @@ impl Calibrations {
         Ok(found)
     }
 
-    /// The calibration of this host that a run of `experiment` quotes: its own newest, else the newest of all.
+    /// The calibration that a run of `experiment` quotes: the newest of this experiment, else the newest of
+    /// the host.
     pub fn for_run(&self, key: &str, experiment: &str) -> Result<Option<HostCalibration>, ReadError> {
-        let mut all = self.of_host(key)?;
+        let mut all = self.for_host(key)?;
         let own = all.iter().position(|calibration| calibration.experiment == experiment);
         Ok(match own {
             Some(at) => Some(all.swap_remove(at)),
@@ -81,14 +82,14 @@ impl Calibrations {
         })
     }
 
-    /// Keys of every host with a calibration, sorted.
+    /// Keys of all hosts with a calibration, sorted.
     pub fn hosts(&self) -> Result<Vec<String>, ReadError> {
         let keys = entries(&self.base)?.into_iter().filter(|(name, path)| is_key(name) && path.is_dir());
         Ok(keys.map(|(name, _)| name).collect())
     }
 }
 
-/// A key names a folder: hexadecimal digits and nothing else.
+/// Keys are names of folders, so only hexadecimal digits are allowed.
 fn is_key(key: &str) -> bool {
     !key.is_empty() && key.len() <= 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,4 +1,4 @@
-//! One digest of a whole record, by which it is told from any other: what a citation names. Public tools make the same.
+//! One digest that identifies a whole record, for citations. It can be computed with public tools.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use crate::error::ReadError;
 use crate::folder::RunFolder;
 use crate::{BLOCKS, ENVIRONMENT, EXPERIMENT, PLAN, RUN};
 
-/// Rows of another program, in the folder of an imported run.
+/// The imported rows, in the folder of an imported run.
 const IMPORTED: &str = "imported.csv";
 
 impl RunFolder {
-    /// SHA-256, hexadecimal, of the lines that `sha256sum` prints of the files that fix the record, by name: `run.json`,
-    /// `experiment.toml`, `environment.json`, `plan.json`, the blocks (each of which holds the hashes of its trials), and
-    /// what was imported. What is made of these, and the log of events, is no part of it.
+    /// The SHA-256, in hexadecimal, of the output of `sha256sum` for the files of the record, by name:
+    /// `run.json`, `experiment.toml`, `environment.json`, `plan.json`, the blocks (each has the hashes of its
+    /// trials), and imported rows. Derived files and the event log are excluded.
     pub fn digest(&self) -> Result<String, ReadError> {
         let mut names: BTreeSet<String> =
             [RUN, EXPERIMENT, ENVIRONMENT, PLAN].into_iter().map(str::to_owned).collect();

@@ -1,7 +1,7 @@
-//! Writing that survives a kill: every file and folder appears whole under its name or not at all.
+//! Writing that survives a kill: every file and folder appears complete under its name, or not at all.
 //!
-//! The order is always the same: write under a temporary name, fsync, rename, fsync the parent. It refuses to
-//! overwrite in place and knows nothing of what the bytes mean.
+//! The order is always: write under a temporary name, fsync, rename, fsync the parent. Nothing is overwritten
+//! in place.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{NextStep, ReadError, WriteError};
 
-/// End of every temporary name. Together with a leading dot it marks debris of a killed writer.
+/// End of every temporary name. With a leading dot it marks what a killed writer left.
 const TEMPORARY: &str = ".partial";
 
-/// Writes files durably, and says what to do next where that does not work.
+/// Writes files durably. Its errors say what to do next.
 #[derive(Debug, Clone)]
 pub(crate) struct Durable {
     next: NextStep,
@@ -23,7 +23,7 @@ impl Durable {
         Self { next }
     }
 
-    /// Puts `bytes` at `path`, replacing what was there in one step.
+    /// Writes `bytes` to `path`, replacing an existing file in one step.
     pub(crate) fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         let temporary = temporary_name(path);
         let written = write_synced(&temporary, bytes)
@@ -35,7 +35,7 @@ impl Durable {
         })
     }
 
-    /// Makes the folder `path` with `files` in it, all at once. Nothing may lie at `path` yet.
+    /// Creates the folder `path` with `files` in one step. `path` must not exist.
     pub(crate) fn write_folder(&self, path: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), WriteError> {
         let temporary = temporary_name(path);
         let fill = || -> io::Result<()> {
@@ -53,14 +53,14 @@ impl Durable {
         })
     }
 
-    /// Makes the folder `path`, with its parents; an existing one is fine.
+    /// Creates the folder `path` with its parents, if missing.
     pub(crate) fn make_folder(&self, path: &Path) -> Result<(), WriteError> {
         fs::create_dir_all(path)
             .and_then(|()| sync_folder(parent(path)))
             .map_err(|error| self.error(path, error))
     }
 
-    /// Removes the folder `path` so that it is never seen half empty under its name.
+    /// Removes the folder `path`; it is never visible half empty under its name.
     pub(crate) fn remove_folder(&self, path: &Path) -> Result<(), WriteError> {
         let temporary = temporary_name(path);
         fs::rename(path, &temporary)
@@ -69,8 +69,8 @@ impl Durable {
             .map_err(|error| self.error(path, error))
     }
 
-    /// Removes what killed writers left in `folder` under temporary names.
-    pub(crate) fn remove_debris(&self, folder: &Path) -> Result<(), WriteError> {
+    /// Removes temporary files and folders of killed writers from `folder`.
+    pub(crate) fn remove_temporary(&self, folder: &Path) -> Result<(), WriteError> {
         for (name, path) in entries(folder)? {
             if name.starts_with('.') && name.ends_with(TEMPORARY) {
                 let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -80,7 +80,6 @@ impl Durable {
         Ok(())
     }
 
-    /// The typed error of a failed write at `path`.
     pub(crate) fn error(&self, path: &Path, source: io::Error) -> WriteError {
         let (path, next) = (path.to_owned(), self.next.clone());
         match source.kind() {
@@ -93,7 +92,6 @@ impl Durable {
     }
 }
 
-/// Reads a whole file.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ReadError> {
     fs::read(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => ReadError::Missing { path: path.to_owned() },
@@ -101,7 +99,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ReadError> {
     })
 }
 
-/// Names (those that are UTF-8, as ours are) and paths in a folder, sorted by name; none where there is no folder.
+/// Names (those in UTF-8, as ours are) and paths in a folder, sorted by name; empty if there is no folder.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, ReadError> {
     let listed = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -117,7 +115,7 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, ReadError
     Ok(named)
 }
 
-/// Makes the names in a folder durable.
+/// Makes the entries of a folder durable.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
@@ -128,7 +126,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A name beside `path` that no reader takes for anything. The process id keeps two writers of derived files apart.
+/// A temporary name beside `path`. The process id keeps two writers of derived files apart.
 fn temporary_name(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}{TEMPORARY}", std::process::id()))
@@ -189,7 +187,7 @@ mod tests {
         for kept in ["plan.json", ".hidden", "notes.partial"] {
             fs::write(folder.path().join(kept), "x").unwrap();
         }
-        Durable::new(NextStep::Repeat).remove_debris(folder.path()).unwrap();
+        Durable::new(NextStep::Repeat).remove_temporary(folder.path()).unwrap();
         let names: Vec<_> = entries(folder.path()).unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".hidden", "notes.partial", "plan.json"]);
     }

@@ -1,5 +1,4 @@
-//! What can go wrong with a run folder. Every message names the file and the next step; nothing here decides
-//! what to do about it.
+//! Errors of run folders. Every message names the file and the next step.
 
 use std::fmt;
 use std::io;
@@ -8,141 +7,80 @@ use std::path::PathBuf;
 /// Why a run folder cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The path holds no run: it has no `run.json`. Another path was meant, or the run ended while its folder was
-    /// being made.
+    /// It has no `run.json`: a wrong path, or the run ended while its folder was being created.
     #[error(
         "`{path}` is not a run folder (it has no `run.json`); give the path of a folder that `weigh run` made"
     )]
-    NotARun {
-        /// The path given.
-        path: PathBuf,
-    },
+    NotARun { path: PathBuf },
     #[error(
         "`{path}` has schema {found}, this `weigh` reads schema {supported}; use the version that wrote it"
     )]
-    Schema {
-        /// The file with the version.
-        path: PathBuf,
-        /// The version in it.
-        found: u64,
-        /// The version that can be read.
-        supported: u32,
-    },
+    Schema { path: PathBuf, found: u64, supported: u32 },
     #[error(
         "`{path}` is missing: the run ended before it was written, or it was removed since; measure again"
     )]
-    Missing {
-        /// The file.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     #[error("`{path}`{at}: {problem}; restore the file from a copy or measure again", at = LineNumber(*.line))]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1, where one can be named.
+        /// From 1; `None` if unknown.
         line: Option<u64>,
-        /// What is wrong there.
         problem: String,
     },
     #[error(
         "`{path}` was changed after the run (its SHA-256 differs from the recorded one); restore the file from a \
          copy or measure again"
     )]
-    Altered {
-        /// The file.
-        path: PathBuf,
-    },
+    Altered { path: PathBuf },
     #[error("`{path}` cannot be read: {source}; make it readable and try again")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
-/// Why a run folder cannot be written. Blocks that were written before are kept in every case.
+/// Why a run folder cannot be written. Blocks that were written before are always kept.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     #[error("no space left to write `{path}`; free space and {next}")]
-    DiskFull {
-        /// The file or folder.
-        path: PathBuf,
-        /// How to go on.
-        next: NextStep,
-    },
+    DiskFull { path: PathBuf, next: NextStep },
     #[error("`{path}` may not be written ({source}); make it writable and {next}")]
-    Denied {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-        /// How to go on.
-        next: NextStep,
-    },
+    Denied { path: PathBuf, source: io::Error, next: NextStep },
     #[error("`{path}` cannot be written: {source}; remove the cause and {next}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-        /// How to go on.
-        next: NextStep,
-    },
+    Io { path: PathBuf, source: io::Error, next: NextStep },
     #[error("`{folder}` is being written by {owner}; wait until it ends, or stop it", owner = Owner(*.pid))]
     Locked {
-        /// The run folder.
         folder: PathBuf,
-        /// Its process id, where it has been noted already.
+        /// The owner's process id; `None` if it has not written it yet.
         pid: Option<u32>,
     },
     #[error("a block without trials cannot be stored; give one trial of every variant")]
     EmptyBlock,
     #[error("trials of blocks {first} and {other} were given together; write one block at a time")]
-    MixedBlock {
-        /// Block of the first trial.
-        first: u32,
-        /// Another trial's block.
-        other: u32,
-    },
+    MixedBlock { first: u32, other: u32 },
     #[error("block {block} is stored already; give the next block its own number")]
     BlockExists { block: u32 },
     #[error(
         "block {block} has no trial of variant `{variant}`; write a block only when all its trials have ended"
     )]
-    MissingVariant {
-        block: u32,
-        /// The variant's name.
-        variant: String,
-    },
+    MissingVariant { block: u32, variant: String },
     #[error(
         "a trial of block {block} is of variant {variant}, which takes no part; list it among the participants"
     )]
     UnknownVariant {
         block: u32,
-        /// The variant's position in the experiment.
+        /// Position in the experiment.
         variant: u16,
     },
     #[error("{what} cannot be stored: {problem}; please report this as a defect")]
-    NotStorable {
-        /// What was to be stored.
-        what: String,
-        /// Why not.
-        problem: String,
-    },
+    NotStorable { what: String, problem: String },
     #[error("`{name}` is not a name for a derived file; use a plain file name that is no part of the record")]
-    DerivedName {
-        /// The name given.
-        name: String,
-    },
+    DerivedName { name: String },
     #[error(transparent)]
     Unreadable(#[from] ReadError),
 }
 
-/// What the user does once the cause of a failed write is gone.
+/// What the user does after removing the cause of a failed write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextStep {
-    /// The run's whole blocks are kept: go on with it.
+    /// The run's complete blocks are kept: continue it.
     Resume(PathBuf),
     /// Nothing was measured yet: start again, here or elsewhere.
     StartAgain,
@@ -160,7 +98,7 @@ impl fmt::Display for NextStep {
     }
 }
 
-/// Something wrong inside a file, before the file's path is known.
+/// A defect inside a file whose path is added later.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Problem {
     pub(crate) line: Option<u64>,
@@ -176,8 +114,8 @@ impl Problem {
         Self { line: None, what: what.into() }
     }
 
-    pub(crate) fn of_json(error: &serde_json::Error) -> Self {
-        // serde_json repeats the position at the end of its message; ours stands in front.
+    pub(crate) fn from_json(error: &serde_json::Error) -> Self {
+        // serde_json appends the position to its message; ours comes first.
         let message = error.to_string();
         let what = message.split(" at line ").next().unwrap_or(&message).to_owned();
         Self { line: u64::try_from(error.line()).ok().filter(|line| *line > 0), what }

@@ -1,5 +1,5 @@
-//! `events.jsonl`: what happened, line by line, while it happens. Lines are only ever added; they are not part of
-//! the evidence, so a line torn by a kill is dropped without complaint.
+//! `events.jsonl`: events, appended line by line as they happen. They are not part of the evidence, so a line
+//! torn by a kill is dropped silently.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,22 +10,21 @@ use weighbridge_model::event::TimedEvent;
 use crate::durable::{Durable, read_file};
 use crate::error::{Problem, ReadError, WriteError};
 
-/// An open event log.
 #[derive(Debug)]
 pub(crate) struct EventLog {
     file: File,
     path: PathBuf,
-    /// Length of the whole lines in the file.
+    /// Length of the complete lines in the file.
     length: u64,
 }
 
 impl EventLog {
-    /// Opens the log, empty or after its last whole line.
+    /// Opens or creates the log and cuts off an incomplete last line.
     pub(crate) fn open(path: PathBuf, durable: &Durable) -> Result<Self, WriteError> {
         let open = || -> std::io::Result<(File, u64)> {
             let file = OpenOptions::new().append(true).create(true).open(&path)?;
             let whole = whole_lines(&std::fs::read(&path)?).len() as u64;
-            // Devices have no length to cut; a file is cut only where a line is torn.
+            // Only if a line is torn, because a device such as `/dev/full` cannot be cut.
             if file.metadata()?.len() > whole {
                 file.set_len(whole)?;
             }
@@ -35,7 +34,7 @@ impl EventLog {
         Ok(Self { file, path, length })
     }
 
-    /// Adds one line. It is visible to followers on return; a kill loses nothing, a power cut may.
+    /// Appends a line, which followers see at once. A kill loses nothing; a power cut may.
     pub(crate) fn append(&mut self, event: &TimedEvent, durable: &Durable) -> Result<(), WriteError> {
         let mut line = serde_json::to_vec(event).map_err(|error| WriteError::NotStorable {
             what: "an event".to_owned(),
@@ -51,7 +50,6 @@ impl EventLog {
     }
 }
 
-/// All whole lines of a log.
 pub(crate) fn read_events(path: &Path) -> Result<Vec<TimedEvent>, ReadError> {
     let bytes = read_file(path)?;
     let lines = whole_lines(&bytes).split_inclusive(|byte| *byte == b'\n');
@@ -59,70 +57,68 @@ pub(crate) fn read_events(path: &Path) -> Result<Vec<TimedEvent>, ReadError> {
         .zip(1..)
         .map(|(line, number)| {
             serde_json::from_slice(line)
-                .map_err(|error| Problem { line: Some(number), ..Problem::of_json(&error) })
+                .map_err(|error| Problem { line: Some(number), ..Problem::from_json(&error) })
         })
         .collect::<Result<_, _>>()
         .map_err(|problem| problem.at(path))
 }
 
-/// Reads a log on while it is written: whole lines only, each once.
+/// Reads a log while it is written: complete lines only, each once.
 #[derive(Debug)]
 pub struct EventFollower {
     path: PathBuf,
-    /// Bytes of the whole lines that were read.
+    /// Bytes of the lines that were read.
     offset: u64,
     /// Lines that were read.
     lines: u64,
 }
 
-/// What a look at a log found.
+/// The events of one poll.
 #[derive(Debug, Default)]
-pub struct Followed {
-    /// Whether the log was cut, so that everything before is to be forgotten: these are the events from its beginning.
-    pub begun_anew: bool,
-    /// New events, in order; of a line that is none, why.
+pub struct NewEvents {
+    /// Whether the log was truncated. The events are then from its beginning, and earlier ones are obsolete.
+    pub truncated: bool,
+    /// New events in order; an error for each line that is not an event.
     pub events: Vec<Result<TimedEvent, ReadError>>,
 }
 
-/// Most bytes of one look; a longer line is passed over piece by piece.
-const LOOK: u64 = 1 << 20;
+/// Most bytes of one poll; a longer line is skipped in pieces.
+const POLL_BYTES: u64 = 1 << 20;
 
 impl EventFollower {
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, offset: 0, lines: 0 }
     }
 
-    /// What was added since the last look, as far as its lines are whole; at most 1 MiB of it, so look again where
-    /// something came. A log that is not there yet is empty.
-    pub fn look(&mut self) -> Result<Followed, ReadError> {
-        let mut followed = Followed::default();
-        let bytes = match self.read(&mut followed) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(followed),
+    /// The complete lines that were added since the last poll, from at most 1 MiB; so poll again after any
+    /// result. A missing log is empty.
+    pub fn poll(&mut self) -> Result<NewEvents, ReadError> {
+        let mut found = NewEvents::default();
+        let bytes = match self.read(&mut found) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
             read => read.map_err(|source| ReadError::Io { path: self.path.clone(), source })?,
         };
         let whole = whole_lines(&bytes);
         for line in whole.split_inclusive(|byte| *byte == b'\n') {
             self.lines += 1;
             let number = self.lines;
-            followed.events.push(
-                serde_json::from_slice(line).map_err(|error| {
-                    Problem { line: Some(number), ..Problem::of_json(&error) }.at(&self.path)
-                }),
-            );
+            found.events.push(serde_json::from_slice(line).map_err(|error| {
+                Problem { line: Some(number), ..Problem::from_json(&error) }.at(&self.path)
+            }));
         }
-        let is_endless = whole.is_empty() && bytes.len() as u64 == LOOK;
-        self.offset += if is_endless { LOOK } else { whole.len() as u64 };
-        Ok(followed)
+        let is_endless = whole.is_empty() && bytes.len() as u64 == POLL_BYTES;
+        self.offset += if is_endless { POLL_BYTES } else { whole.len() as u64 };
+        Ok(found)
     }
 
-    fn read(&mut self, followed: &mut Followed) -> std::io::Result<Vec<u8>> {
+    fn read(&mut self, found: &mut NewEvents) -> std::io::Result<Vec<u8>> {
         let mut file = File::open(&self.path)?;
         if file.metadata()?.len() < self.offset {
-            (self.offset, self.lines, followed.begun_anew) = (0, 0, true);
+            (self.offset, self.lines, found.truncated) = (0, 0, true);
         }
         file.seek(SeekFrom::Start(self.offset))?;
         let mut bytes = Vec::new();
-        file.take(LOOK).read_to_end(&mut bytes)?;
+        file.take(POLL_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }
@@ -170,7 +166,7 @@ mod tests {
         let path = folder.path().join("events.jsonl");
         let mut follower = EventFollower::new(path.clone());
         let seen = |follower: &mut EventFollower| -> Vec<TimedEvent> {
-            follower.look().unwrap().events.into_iter().map(Result::unwrap).collect()
+            follower.poll().unwrap().events.into_iter().map(Result::unwrap).collect()
         };
         assert_eq!(seen(&mut follower), []);
         let line = |number| format!("{}\n", serde_json::to_string(&warning(number)).unwrap());
@@ -180,12 +176,12 @@ mod tests {
         assert_eq!(seen(&mut follower), [warning(1), warning(2)]);
         assert_eq!(seen(&mut follower), []);
         std::fs::write(&path, format!("{}{}{}not an event\n{}", line(0), line(1), line(2), line(3))).unwrap();
-        let events = follower.look().unwrap().events;
+        let events = follower.poll().unwrap().events;
         assert!(events[0].as_ref().unwrap_err().to_string().contains("line 4"), "{events:?}");
         assert_eq!(events[1].as_ref().unwrap(), &warning(3));
         std::fs::write(&path, line(7)).unwrap();
-        let anew = follower.look().unwrap();
-        assert!(anew.begun_anew && anew.events.len() == 1, "a log that was cut is read from its beginning");
+        let anew = follower.poll().unwrap();
+        assert!(anew.truncated && anew.events.len() == 1, "a log that was cut is read from its beginning");
     }
 
     #[test]

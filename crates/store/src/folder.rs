@@ -1,5 +1,5 @@
-//! A run folder as readers see it: which runs there are, what one holds. Reading takes no lock and changes nothing;
-//! only derived files may be written here, since they are no part of the record.
+//! A run folder as readers see it: which runs there are, what one holds. Reading takes no lock and changes
+//! nothing; only derived files may be written here, since they are no part of the record.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub(crate) struct WireBlock {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WireBlockTrial {
     pub(crate) folder: String,
-    /// Not there in records of before there were batches.
+    /// Absent in records from before there were batches.
     #[serde(default)]
     pub(crate) batch: u32,
     pub(crate) variant: u16,
@@ -60,7 +60,7 @@ pub(crate) struct WireBlockTrial {
 }
 
 impl RunFolder {
-    /// Opens a run. Fails where `path` is none, or its format is of another version.
+    /// Errors: `path` is not a run, or has another format version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, ReadError> {
         let path = path.into();
         let manifest = path.join(RUN);
@@ -75,39 +75,37 @@ impl RunFolder {
         Ok(Self { path, name: wire.name, started: UtcTime::from_unix_ns(wire.started_unix_ns) })
     }
 
-    /// The runs in `out_dir`, newest first; none where there is no such folder. Folders that are no runs, and runs
-    /// that [`RunFolder::open`] refuses, are passed over.
+    /// The runs in `out_dir`, newest first; empty if the folder does not exist. Folders that are not runs,
+    /// and runs that [`RunFolder::open`] refuses, are skipped.
     pub fn list(out_dir: impl AsRef<Path>) -> Result<Vec<Self>, ReadError> {
         let mut runs: Vec<Self> =
             entries(out_dir.as_ref())?.into_iter().filter_map(|(_, path)| Self::open(path).ok()).collect();
-        // Of runs that started in one instant, the one whose name was taken got a suffix: it is the later one.
+        // Of runs with the same start, the one with a suffix is later, since the plain name was taken.
         runs.sort_by_cached_key(|run| {
             std::cmp::Reverse((run.started, run.path.as_os_str().len(), run.path.clone()))
         });
         Ok(runs)
     }
 
-    /// The newest run in `out_dir`, if there is any.
+    /// The newest run in `out_dir`.
     pub fn latest(out_dir: impl AsRef<Path>) -> Result<Option<Self>, ReadError> {
         Ok(Self::list(out_dir)?.into_iter().next())
     }
 
-    /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name it was given, as in its folder's name.
+    /// The name, as in the folder's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// When it started.
     pub fn started(&self) -> UtcTime {
         self.started
     }
 
-    /// `experiment.toml`: the experiment as resolved.
+    /// `experiment.toml`: the experiment with every default filled in.
     pub fn experiment(&self) -> Result<String, ReadError> {
         let path = self.path.join(EXPERIMENT);
         String::from_utf8(read_file(&path)?).map_err(|error| {
@@ -134,43 +132,44 @@ impl RunFolder {
         events::read_events(&self.path.join(EVENTS))
     }
 
-    /// `events.jsonl`, to be read on while it is written.
+    /// Follows `events.jsonl` while it is written.
     pub fn follow(&self) -> events::EventFollower {
         events::EventFollower::new(self.path.join(EVENTS))
     }
 
-    /// The process that writes the run: the one that noted itself in the lock's file, while it lives. Of a run that has
-    /// ended it may still be named for a moment.
+    /// The id of the process that writes the run, if that still lives. For a moment after the end of a run it
+    /// may still be reported.
     pub fn writer(&self) -> Option<u32> {
         let noted = std::fs::read_to_string(self.path.join(LOCK)).ok()?;
         let process: u32 = noted.trim().parse().ok()?;
         Path::new(&format!("/proc/{process}")).exists().then_some(process)
     }
 
-    /// Numbers of the whole blocks, ascending.
+    /// Numbers of the complete blocks, ascending.
     pub fn blocks(&self) -> Result<Vec<u32>, ReadError> {
         Ok(self.markers()?.into_iter().map(|(_, marker)| marker.block).collect())
     }
 
-    /// All whole blocks, ascending; a block is its trials in the order they were given. Trials of a block that was
-    /// never finished are left aside.
+    /// The trials of all complete blocks, by ascending block, in the order in which they were written. Trials
+    /// of an incomplete block are ignored.
     pub fn load_blocks(&self) -> Result<Vec<Vec<TrialRecord>>, ReadError> {
         self.markers()?.iter().map(|(path, marker)| self.load_block(path, marker)).collect()
     }
 
-    /// `summary.json`; fails where the run has not ended.
+    /// `summary.json`; an error if the run has not ended.
     pub fn summary(&self) -> Result<Summary, ReadError> {
         let path = self.path.join(SUMMARY);
         parse_versioned(&path, &read_file(&path)?, summary::SCHEMA_VERSION)
     }
 
-    /// `detail.json`; fails where the run has not ended.
+    /// `detail.json`; an error if the run has not ended.
     pub fn detail(&self) -> Result<Detail, ReadError> {
         self.json(DETAIL)
     }
 
-    /// Writes a file that is made from the record, such as `report.html`, in one step. Fails where the name is not a
-    /// plain one or is part of the record.
+    /// Writes a derived file such as `report.html` in one step.
+    ///
+    /// Errors: `name` is not a plain file name, or belongs to the record.
     pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, WriteError> {
         const RECORD: [&str; 10] =
             [RUN, EXPERIMENT, ENVIRONMENT, PLAN, EVENTS, TRIALS, BLOCKS, SUMMARY, DETAIL, LOCK];
@@ -183,7 +182,7 @@ impl RunFolder {
         Ok(path)
     }
 
-    /// Every block marker with its path, ascending by block.
+    /// Every block marker with its path, by ascending block.
     pub(crate) fn markers(&self) -> Result<Vec<(PathBuf, WireBlock)>, ReadError> {
         let mut markers = Vec::new();
         for (name, path) in entries(&self.path.join(BLOCKS))? {
@@ -223,8 +222,8 @@ impl RunFolder {
     }
 }
 
-/// Text as part of a folder's name: lower-case letters, digits and single hyphens, at most 60 bytes; `run` where
-/// nothing is left.
+/// Turns text into a part of a folder's name: lower-case letters, digits and single hyphens, at most 60
+/// bytes; `run` if nothing is left.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {
@@ -248,7 +247,7 @@ fn is_number(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A marker must be of the block in its name, and may point only into `trials/`.
+/// Refuses a marker whose name is not that of its block, or that refers to something outside `trials/`.
 fn check_marker(name: &str, marker: &WireBlock) -> Result<(), Problem> {
     if name != format!("{}.json", numbered(marker.block)) {
         return Err(Problem::somewhere(format!("it is of block {}, which its name is not", marker.block)));

@@ -1,12 +1,14 @@
-//! `total.hlog`: a trial's histograms in the HdrHistogram interval-log format, version 1.3, V2 compressed, base64, as
-//! its Java, JavaScript, Python and Rust implementations read it.
+//! `total.hlog`: a trial's histograms in the HdrHistogram interval-log format, version 1.3, V2 compressed,
+//! base64, which its Java, JavaScript, Python and Rust implementations read. Values are nanoseconds.
 //!
-//! A tag says what a line counts: `point=0;operation=0;outcome=ok;time=response`, then the same of `service`, for each
-//! operation and outcome; then `point=0;operation=1;outcome=ok;time=message` for each operation of messages, and where
-//! there were any `point=0;time=handshake_full` and `point=0;time=handshake_resumed`, and `point=0;time=client_send`,
-//! `point=0;time=outside` and `point=0;time=client_receive`; `point=0;time=lag` and `point=0;time=loop_delay` close the
-//! point. Values are nanoseconds.
-//! All lines give the trial's measured time as their interval: readers skip lines that begin before the first one.
+//! A tag says what a line counts. For each point: `point=0;operation=0;outcome=ok;time=response`, then the
+//! same of `service`, for each operation and outcome; `point=0;operation=1;outcome=ok;time=message` for each
+//! operation of messages; if there were any, `point=0;time=handshake_full`, `point=0;time=handshake_resumed`,
+//! `point=0;time=client_send`, `point=0;time=outside` and `point=0;time=client_receive`; last
+//! `point=0;time=lag` and `point=0;time=loop_delay`.
+//!
+//! All lines have the trial's measured time as their interval, because readers skip lines that begin before
+//! the first one.
 
 use std::io::Read;
 use std::time::Duration;
@@ -27,18 +29,17 @@ use weighbridge_model::record::{
 
 use crate::error::Problem;
 
-/// Lines that every reader of the format expects before the first histogram.
+/// The header that readers of the format expect.
 const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
-/// What a V2 compressed histogram begins with.
+/// First bytes of a V2 compressed histogram.
 const V2_COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 
-/// Most bytes of one number in the V2 encoding (LEB128, the ninth byte taken whole).
+/// Longest number in the V2 encoding: LEB128 with a whole ninth byte.
 const LONGEST_NUMBER: usize = 9;
 
-/// Which time a histogram is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Time {
     Response,
@@ -50,15 +51,17 @@ enum Time {
     LoopDelay,
 }
 
-/// What a line counts. Lag and loop delay are of no operation.
+/// What a line counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Label {
     point: usize,
-    of: Option<(OperationId, Outcome)>,
+    request: Option<(OperationId, Outcome)>,
     time: Time,
 }
 
-/// Writes the log of a trial; the windows give the interval. The error says which histogram cannot be stored, and why.
+/// Writes the log of a trial; the windows give the interval.
+///
+/// Errors: which histogram cannot be stored, and why.
 pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) -> Result<Vec<u8>, String> {
     let (start, length) = measured_interval(windows);
     let mut bytes = Vec::new();
@@ -72,7 +75,7 @@ pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) ->
         .begin_log_with(&mut bytes, &mut serializer)
         .map_err(|error| error.to_string())?;
     for (tallies, point) in tallies.iter().zip(0..) {
-        for (label, histogram) in lines_of(point, tallies) {
+        for (label, histogram) in labelled(point, tallies) {
             write_line(&mut log, label, histogram, start, length)
                 .map_err(|problem| format!("{}: {problem}", label.text()))?;
         }
@@ -81,7 +84,7 @@ pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) ->
     Ok(bytes)
 }
 
-/// Reads the log back, one element a point.
+/// Reads the log, one element per point.
 pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
     let mut points = Vec::new();
     let mut open = Tallies::default();
@@ -97,9 +100,11 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
         if label.point != points.len() {
             return Err(expected(&format!("point {}", points.len())));
         }
-        waiting = match (waiting.take(), label.of, label.time) {
+        waiting = match (waiting.take(), label.request, label.time) {
             (None, Some(_), Time::Response) => Some((label, histogram)),
-            (Some((first, response)), Some((operation, outcome)), Time::Service) if first.of == label.of => {
+            (Some((first, response)), Some((operation, outcome)), Time::Service)
+                if first.request == label.request =>
+            {
                 open.entries.push(Tally { operation, outcome, response, service: histogram });
                 None
             }
@@ -135,28 +140,28 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
 }
 
 /// The histograms of a point in the order of the file.
-fn lines_of(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &TimeHistogram)> {
-    let of_requests = tallies.entries.iter().flat_map(move |tally| {
-        let of = Some((tally.operation, tally.outcome));
+fn labelled(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &TimeHistogram)> {
+    let requests = tallies.entries.iter().flat_map(move |tally| {
+        let request = Some((tally.operation, tally.outcome));
         [
-            (Label { point, of, time: Time::Response }, &tally.response),
-            (Label { point, of, time: Time::Service }, &tally.service),
+            (Label { point, request, time: Time::Response }, &tally.response),
+            (Label { point, request, time: Time::Service }, &tally.service),
         ]
     });
-    let of_handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
-        let label = Label { point, of: None, time: Time::Handshake(kind) };
+    let handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
+        let label = Label { point, request: None, time: Time::Handshake(kind) };
         tallies.handshakes.get(kind).map(|times| (label, times))
     });
-    let of_messages = tallies.messages.iter().map(move |tally| {
-        (Label { point, of: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
+    let messages = tallies.messages.iter().map(move |tally| {
+        (Label { point, request: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
     });
-    let of_legs = Leg::ALL.into_iter().filter_map(move |leg| {
-        let label = Label { point, of: None, time: Time::Leg(leg) };
+    let legs = Leg::ALL.into_iter().filter_map(move |leg| {
+        let label = Label { point, request: None, time: Time::Leg(leg) };
         tallies.legs.get(leg).map(|times| (label, times))
     });
-    of_requests.chain(of_messages).chain(of_handshakes).chain(of_legs).chain([
-        (Label { point, of: None, time: Time::Lag }, &tallies.lag),
-        (Label { point, of: None, time: Time::LoopDelay }, &tallies.loop_delay),
+    requests.chain(messages).chain(handshakes).chain(legs).chain([
+        (Label { point, request: None, time: Time::Lag }, &tallies.lag),
+        (Label { point, request: None, time: Time::LoopDelay }, &tallies.loop_delay),
     ])
 }
 
@@ -172,7 +177,7 @@ fn write_line(
     log.write_histogram(histogram, start, length, Tag::new(&text)).map_err(|error| error.to_string())
 }
 
-/// The label and histogram of one line; `None` for a comment or the legend.
+/// The label and histogram of a line; `None` for a comment or the legend.
 fn read_line(line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
     let interval = match IntervalLogIterator::new(line).next() {
         None | Some(Ok(LogEntry::StartTime(_) | LogEntry::BaseTime(_))) => return Ok(None),
@@ -190,12 +195,12 @@ fn read_line(line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
     Ok(Some((label, histogram)))
 }
 
-/// The V2 encoding within a V2 compressed one, fit for the decoder: that believes whatever length it is told (up to
-/// 4 GiB), inflates without bound, and negates any number.
+/// Decompresses to the V2 encoding and checks it, because the decoder does not: it allocates any length that
+/// the data claims (up to 4 GiB), inflates without limit, and negates any number.
 fn inflate(encoded: &[u8]) -> Result<Vec<u8>, String> {
     /// Cookie and length.
     const ENVELOPE: usize = 8;
-    /// The same, then offset, digits, lowest, highest value and ratio.
+    /// Envelope, offset, digits, lowest and highest value, ratio.
     const HEADER: usize = 40;
     let most = HEADER + LONGEST_NUMBER * time_histogram().distinct_values();
     let compressed = encoded.get(ENVELOPE..).ok_or("it is cut short")?;
@@ -217,7 +222,7 @@ fn inflate(encoded: &[u8]) -> Result<Vec<u8>, String> {
     Ok(plain)
 }
 
-/// Refuses the one number that cannot be negated. Zigzag encodes it as the largest: nine bytes of ones.
+/// Refuses the one number that cannot be negated; in zigzag encoding it is the largest, nine bytes of ones.
 fn check_numbers(mut counts: &[u8]) -> Result<(), String> {
     while !counts.is_empty() {
         let most = counts.len().min(LONGEST_NUMBER);
@@ -231,7 +236,7 @@ fn check_numbers(mut counts: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Histograms are merged by addition, for which all must have the same bounds.
+/// Histograms are merged by addition, which needs equal bounds.
 fn check_bounds(histogram: &TimeHistogram) -> Result<(), String> {
     let bounds = |h: &TimeHistogram| (h.low(), h.high(), h.sigfig());
     let (found, expected) = (bounds(histogram), bounds(&time_histogram()));
@@ -241,8 +246,8 @@ fn check_bounds(histogram: &TimeHistogram) -> Result<(), String> {
     Err(format!("histogram bounds (lowest, highest, digits) are {found:?}, expected {expected:?}"))
 }
 
-/// Start of the first measured window on the monotonic clock, and the time to the end of the last; of all windows
-/// where none is measured.
+/// Start of the first measured window on the monotonic clock, and the time to the end of the last; of all
+/// windows if none is measured.
 fn measured_interval(windows: &[WindowRecord]) -> (Duration, Duration) {
     let span = |measured_only: bool| {
         let taken = windows.iter().filter(|w| !measured_only || w.kind == WindowKind::Measured);
@@ -282,10 +287,10 @@ impl Time {
 }
 
 impl Label {
-    /// The tag; it has neither commas nor spaces, which the format forbids.
+    /// The tag. The format forbids commas and spaces.
     fn text(self) -> String {
         let (point, time) = (self.point, self.time.name());
-        match self.of {
+        match self.request {
             Some((operation, outcome)) => {
                 format!("point={point};operation={};outcome={};time={time}", operation.0, outcome.name())
             }
@@ -297,7 +302,7 @@ impl Label {
         let mut fields = text.split(';');
         let mut field = |key: &str| fields.next()?.strip_prefix(key)?.strip_prefix('=');
         let point = field("point")?.parse().ok()?;
-        let of = if text.contains(";operation=") {
+        let request = if text.contains(";operation=") {
             let operation = OperationId(field("operation")?.parse().ok()?);
             Some((operation, outcome(field("outcome")?)?))
         } else {
@@ -305,7 +310,7 @@ impl Label {
         };
         let name = field("time")?;
         let time = Time::ALL.into_iter().find(|time| time.name() == name)?;
-        Some(Self { point, of, time })
+        Some(Self { point, request, time })
     }
 }
 
@@ -318,7 +323,7 @@ pub(crate) fn outcome(name: &str) -> Option<Outcome> {
 mod tests {
     use super::*;
 
-    fn log_of(values: &[u64]) -> String {
+    fn log_with(values: &[u64]) -> String {
         let mut tallies = Tallies::default();
         let tally = tallies.entry(OperationId(3), Outcome::Error(ErrorKind::Timeout));
         for value in values {
@@ -330,7 +335,7 @@ mod tests {
 
     #[test]
     fn the_head_is_what_other_implementations_expect() {
-        let log = log_of(&[1]);
+        let log = log_with(&[1]);
         assert!(
             log.starts_with(&format!("#{FORMAT}\n{LEGEND}Tag=point=0;operation=3;outcome=timeout;")),
             "{log}"
@@ -339,11 +344,11 @@ mod tests {
 
     #[test]
     fn tags_are_read_as_they_are_written() {
-        for of in
+        for request in
             [None, Some((OperationId(7), Outcome::Ok)), Some((OperationId(0), outcome("check").unwrap()))]
         {
             for time in Time::ALL {
-                let label = Label { point: 12, of, time };
+                let label = Label { point: 12, request, time };
                 assert_eq!(Label::parse(&label.text()), Some(label));
                 assert!(Tag::new(&label.text()).is_some());
             }
@@ -355,7 +360,7 @@ mod tests {
 
     #[test]
     fn damage_is_found_with_its_line() {
-        let log = log_of(&[1_000, 2_000_000]);
+        let log = log_with(&[1_000, 2_000_000]);
         let lines: Vec<&str> = log.lines().collect();
         assert_eq!(lines.len(), 6);
         let without = |dropped: usize| {

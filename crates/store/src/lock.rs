@@ -1,5 +1,5 @@
-//! One writer per run folder: an advisory lock (`flock`) on the file `lock`, which the kernel drops with the process,
-//! however that ends. Readers need no lock, since every file appears whole.
+//! One writer per run folder, by an advisory lock (`flock`) on the file `lock`. The kernel releases it when
+//! the process ends for any reason. Readers need no lock, since every file appears complete.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -10,7 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::durable::Durable;
 use crate::error::WriteError;
 
-/// Name of the lock's file. It stays when the lock is gone: removing it would let two writers in at once.
+/// Name of the lock's file. It is never removed: otherwise two writers could each lock a file of that name.
 pub(crate) const LOCK: &str = "lock";
 
 /// The lock, held until it is dropped.
@@ -20,7 +20,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a run folder, or says who has it.
+    /// Takes the lock of a run folder; the error names the process that holds it.
     pub(crate) fn take(folder: &Path, durable: &Durable) -> Result<Self, WriteError> {
         let path = folder.join(LOCK);
         let failed = |error| durable.error(&path, error);
@@ -49,13 +49,14 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Closing the file would not do: a child that was just forked shares the lock until it executes its program.
+    /// Closing the file is not enough: a child that was just forked shares the lock until it executes its
+    /// program.
     fn drop(&mut self) {
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-/// The process id the owner noted; `None` in the moment before it does.
+/// The process id in the file; `None` before the owner has written it.
 fn owner(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(16).read_to_string(&mut text).ok()?;

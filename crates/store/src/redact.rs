@@ -1,8 +1,8 @@
-//! Secrets stay out of the record: a value under a key that names one is replaced by the beginning of its hash, so
-//! that two runs can still be told to have used the same secret.
+//! Keeps secrets out of the record: a value whose key names a secret is replaced by the beginning of its
+//! hash, so that it remains visible whether two runs used the same secret.
 //!
-//! It goes by names alone and refuses to guess secrets from values. Eight digits of a hash do not protect a secret
-//! that can be guessed; they only keep it from being read.
+//! Only names decide; values are not guessed. Eight digits of a hash do not protect a secret that can be
+//! guessed; they only keep it from being read.
 
 use std::borrow::Cow;
 
@@ -12,13 +12,14 @@ use weighbridge_model::hex;
 
 pub use weighbridge_model::secret::is_secret;
 
-/// The value as it may be stored under this key: itself, or [`redacted`] where the key [names a secret](is_secret).
+/// The value as it may be stored under this key: unchanged, or [`redacted`] if the key [names a
+/// secret](is_secret).
 pub fn redact<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
     if is_secret(key) { redacted(value) } else { Cow::Borrowed(value) }
 }
 
-/// `<redacted sha256:XXXXXXXX>`, whatever the key: for values given as `env:NAME`. What is redacted already, and
-/// nothing at all, stay as they are.
+/// `<redacted sha256:XXXXXXXX>`, whatever the key, for values given as `env:NAME`. Redacted and empty values
+/// are unchanged.
 pub fn redacted(value: &str) -> Cow<'_, str> {
     if value.is_empty() || is_redacted(value) {
         return Cow::Borrowed(value);
@@ -27,8 +28,8 @@ pub fn redacted(value: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{OPENING}{}>", hex::encode(&digest[..4])))
 }
 
-/// Redacts text under secret keys anywhere in a JSON value, and elements of lists that read `key: value` or
-/// `key=value`, as header lines and environments do.
+/// Redacts text under secret keys anywhere in a JSON value, and list elements such as `key: value` or
+/// `key=value` (header lines, environments).
 pub fn redact_json(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -55,7 +56,7 @@ fn is_redacted(value: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Every text below a secret key, in lists and objects too.
+/// Redacts every text below a secret key, also in lists and objects.
 fn redact_all(value: &mut Value) {
     match value {
         Value::String(text) => *text = redacted(text).into_owned(),
@@ -68,7 +69,7 @@ fn redact_all(value: &mut Value) {
 fn redact_line(text: &mut String) {
     let Some(at) = text.find([':', '=']) else { return };
     let (key, value) = (&text[..at], &text[at + 1..]);
-    // Keys have no spaces; prose with a colon is not a header line.
+    // A key has no spaces; prose with a colon is not a header line.
     if is_secret(key) && !key.trim().contains(' ') {
         let start = text.len() - value.trim_start().len();
         let kept = redacted(&text[start..]).into_owned();

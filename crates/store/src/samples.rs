@@ -1,5 +1,5 @@
-//! `samples.csv`: single requests of measured windows, one row each. Only of a trial whose workload keeps them. No figure
-//! is computed here. Of records of earlier versions the requests of further sizes are left out.
+//! `samples.csv`: single requests of measured windows, one row each, for trials whose workload keeps them. No
+//! figure is computed here. From records of earlier versions, the requests of [`REMOVED_KIND`] are dropped.
 
 use weighbridge_model::id::{OperationId, PointId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
@@ -11,10 +11,9 @@ use crate::histograms::outcome;
 use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 use crate::windows::REMOVED_KIND;
 
-/// The column that older records lack.
+/// Absent in older records.
 const KIND_COLUMN: &str = "kind";
 
-/// Columns of `samples.csv`.
 pub(crate) const SAMPLE_COLUMNS: [&str; 15] = [
     KIND_COLUMN,
     "point",
@@ -33,7 +32,7 @@ pub(crate) const SAMPLE_COLUMNS: [&str; 15] = [
     "relayed_retries",
 ];
 
-/// The table; `None` where there are no samples.
+/// `None` without samples.
 pub(crate) fn write_samples(samples: &[Sample]) -> Option<Vec<u8>> {
     (!samples.is_empty()).then(|| write_table(&SAMPLE_COLUMNS, samples.iter().map(row)))
 }
@@ -65,8 +64,8 @@ fn row(sample: &Sample) -> RowWriter {
     row
 }
 
-/// Reads the table of a trial of these windows back, in its order; `removed` says of each window whether it is of
-/// [`REMOVED_KIND`], whose requests are left out.
+/// Reads the table of a trial with these windows. `removed` says for each window whether it is of
+/// [`REMOVED_KIND`]; requests of those are dropped.
 pub(crate) fn read_samples(
     bytes: &[u8],
     windows: &[WindowRecord],
@@ -75,20 +74,21 @@ pub(crate) fn read_samples(
     let has_kind = has_column(bytes, KIND_COLUMN);
     let columns = if has_kind { &SAMPLE_COLUMNS[..] } else { &SAMPLE_COLUMNS[1..] };
     let rows = read_table(columns, bytes, |cells| {
-        let kind = if has_kind { cells.word_but(REMOVED_KIND)? } else { Some(WindowKind::Measured) };
+        let kind = if has_kind { cells.word_unless(REMOVED_KIND)? } else { Some(WindowKind::Measured) };
         let sample = sample(cells, kind.unwrap_or(WindowKind::Measured))?;
-        let is_removed = kind.is_none() || !has_kind && is_of_any(&sample, windows, removed);
+        let is_removed = kind.is_none() || !has_kind && is_of_removed_window(&sample, windows, removed);
         Ok((!is_removed).then_some(sample))
     })?;
-    // A file without a row would not be written again.
+    // A table without rows is never written.
     if rows.is_empty() {
         return Err(Problem::somewhere("it has no row".to_owned()));
     }
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// Whether a request is of a removed window, told by its time: none of another window ended while theirs was open.
-fn is_of_any(sample: &Sample, windows: &[WindowRecord], removed: &[bool]) -> bool {
+/// Whether a request belongs to a removed window. Its time decides: no request of another window ended while
+/// that one was open.
+fn is_of_removed_window(sample: &Sample, windows: &[WindowRecord], removed: &[bool]) -> bool {
     let Some(origin) = windows.first().map(|window| window.figures.started) else { return false };
     let done = origin + sample.done;
     windows.iter().zip(removed).filter(|(_, is_removed)| **is_removed).any(|(window, _)| {
@@ -100,8 +100,8 @@ fn is_of_any(sample: &Sample, windows: &[WindowRecord], removed: &[bool]) -> boo
 }
 
 fn sample(cells: &mut Cells<'_>, kind: WindowKind) -> Result<Sample, String> {
-    let nanos = |cells: &mut Cells<'_>| cells.wide().map(Nanoseconds::from_nanos);
-    let bytes = |cells: &mut Cells<'_>| cells.wide().map(Bytes::new);
+    let nanos = |cells: &mut Cells<'_>| cells.u64().map(Nanoseconds::from_nanos);
+    let bytes = |cells: &mut Cells<'_>| cells.u64().map(Bytes::new);
     Ok(Sample {
         kind,
         point: PointId(cells.number()?),
@@ -115,9 +115,9 @@ fn sample(cells: &mut Cells<'_>, kind: WindowKind) -> Result<Sample, String> {
             let name = cells.text();
             outcome(name).ok_or_else(|| format!("column `outcome`: `{name}` is not known"))?
         },
-        status: if cells.absent(1) { None } else { Some(cells.number()?) },
+        status: if cells.skip_empty(1) { None } else { Some(cells.number()?) },
         length: bytes(cells)?,
-        relayed: if cells.absent(4) {
+        relayed: if cells.skip_empty(4) {
             None
         } else {
             Some(Relayed {

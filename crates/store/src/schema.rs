@@ -1,5 +1,5 @@
-//! JSON files that carry the version of their format. The version is looked at before anything else, so that a file
-//! of another version is told from a damaged one.
+//! JSON files with a format version. The version is checked first, so that another version is not reported as
+//! damage.
 
 use std::path::Path;
 
@@ -25,19 +25,18 @@ pub(crate) fn parse_versioned<T: DeserializeOwned>(
     parse(path, bytes)
 }
 
-/// Reads any JSON value.
 pub(crate) fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ReadError> {
-    serde_json::from_slice(bytes).map_err(|error| Problem::of_json(&error).at(path))
+    serde_json::from_slice(bytes).map_err(|error| Problem::from_json(&error).at(path))
 }
 
-/// Reads a JSON file that a person may have edited by `read`: an error names the field in which it lies.
+/// Reads a JSON file that a person may have edited: errors name the field.
 pub(crate) fn parse_named<T>(
     path: &Path,
     bytes: &[u8],
     read: impl FnOnce(&[u8]) -> serde_json::Result<T>,
 ) -> Result<T, ReadError> {
     read(bytes).map_err(|error| {
-        let mut problem = Problem::of_json(&error);
+        let mut problem = Problem::from_json(&error);
         let field = field_at(bytes, error.line(), error.column());
         if !field.is_empty() {
             problem.what = format!("field `{field}`: {}", problem.what);
@@ -46,10 +45,10 @@ pub(crate) fn parse_named<T>(
     })
 }
 
-/// The path of keys and positions that leads to a place in JSON, such as `rules.seed` or `first_block.0.batch`; empty for
-/// the whole. Takes text that ends or breaks there.
+/// The path of keys and indices at a position in JSON, such as `rules.seed` or `first_block.0.batch`; empty
+/// at the top level. The text may be truncated or damaged there.
 fn field_at(json: &[u8], line: usize, column: usize) -> String {
-    /// What is open around the place: an object with its latest key, or a list with its latest position.
+    /// An open object with its latest key, or an open list with its latest index.
     enum Enclosing {
         Object(Option<String>),
         List(usize),
@@ -86,7 +85,7 @@ fn field_at(json: &[u8], line: usize, column: usize) -> String {
     open.into_iter().filter_map(part).collect::<Vec<_>>().join(".")
 }
 
-/// JSON for people and programs: indented, ending in a line feed. `what` names the value in the error.
+/// Indented JSON that ends in a line feed. `what` names the value in the error.
 pub(crate) fn pretty(what: &str, value: &impl Serialize) -> Result<Vec<u8>, WriteError> {
     let mut json = serde_json::to_vec_pretty(value)
         .map_err(|error| WriteError::NotStorable { what: what.to_owned(), problem: error.to_string() })?;
@@ -94,7 +93,8 @@ pub(crate) fn pretty(what: &str, value: &impl Serialize) -> Result<Vec<u8>, Writ
     Ok(json)
 }
 
-/// Refuses a value that JSON cannot hold: a number that is not finite becomes `null`, which no reader takes for one.
+/// Refuses a value that JSON cannot represent: a number that is not finite becomes `null`, which cannot be
+/// read as a number.
 pub(crate) fn check_readable<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<(), WriteError> {
     serde_json::from_slice::<T>(json).map(drop).map_err(|error| WriteError::NotStorable {
         what: what.to_owned(),

@@ -1,7 +1,8 @@
-//! Known secrets are hidden wherever they turn up: in what servers print, answer and die of, and in our own messages about it.
+//! Hides known secrets in output, answers and error messages of servers, and in our own messages about them.
 //!
-//! It seeks values, where [`crate::redact`] goes by names; in logs it does both. A value is sought as it is, and as it is
-//! written inside JSON and inside a URL. It refuses to seek values shorter than [`SHORTEST`]: they would be found everywhere.
+//! This module searches for values, where [`crate::redact`] goes by names; in logs it does both. A value is
+//! found as it is, and as it is written inside JSON and inside a URL. Values shorter than [`SHORTEST`] are
+//! not searched for: they would be found everywhere.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -15,13 +16,13 @@ use serde_json::Value;
 
 use crate::redact::redacted;
 
-/// Shortest value that is sought, in bytes.
+/// Shortest value that is searched for, in bytes.
 pub const SHORTEST: usize = 4;
 
-/// Longest piece of a line that is looked at at once.
+/// Longest part of a line that is searched at once.
 const PIECE: u64 = 1 << 20;
 
-/// The secrets of an experiment, to be hidden in whatever is shown or kept.
+/// The secrets of an experiment.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
     finder: Option<AhoCorasick>,
@@ -31,7 +32,8 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Secrets of these values, as a whole and, behind the first, word by word: `Bearer abcd` may come back as `abcd`.
+    /// Takes each value as a whole, and each of its words but the first: a server may repeat `Bearer abcd` as
+    /// `abcd`.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let mut pairs: Vec<(String, String)> = Vec::new();
         let mut all = Vec::new();
@@ -50,7 +52,7 @@ impl Secrets {
         let finder = builder.match_kind(MatchKind::LeftmostLongest);
         let spellings = || pairs.iter().map(|(spelling, _)| spelling);
         Self {
-            // Text of reasonable length always makes an automaton; one that does not must not be passed over.
+            // Panics rather than leaving secrets unhidden; this cannot fail for text of reasonable length.
             finder: (!pairs.is_empty()).then(|| finder.build(spellings()).expect("fewer than 2³¹ states")),
             longest: spellings().map(String::len).max().unwrap_or(0),
             hidden: pairs.into_iter().map(|(_, hidden)| hidden).collect(),
@@ -63,12 +65,12 @@ impl Secrets {
         self.finder.is_none()
     }
 
-    /// The values that are sought.
+    /// The values that are searched for.
     pub fn values(&self) -> &[String] {
         &self.values
     }
 
-    /// The text without secrets.
+    /// Replaces secrets in the text.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match &self.finder {
             Some(finder) if finder.is_match(text) => Cow::Owned(finder.replace_all(text, &self.hidden)),
@@ -76,7 +78,7 @@ impl Secrets {
         }
     }
 
-    /// Hides secrets in every text of a JSON value; keys stay.
+    /// Hides secrets in every text of a JSON value, but not in keys.
     pub fn hide_json(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -90,10 +92,10 @@ impl Secrets {
         }
     }
 
-    /// Hides secrets in a log, in known values and, line by line, behind names. Nobody may write it any more. Where there are
-    /// no secrets to hide, it stays as it is.
+    /// Hides secrets in a log: known values and, line by line, values after names of secrets. Nothing may
+    /// write to it any more. Without known secrets it is not changed.
     ///
-    /// Errors: where it cannot be read or written anew. It is as it was then, and must not be kept.
+    /// Errors: it cannot be read or rewritten. It is unchanged then, and must not be kept.
     pub fn hide_file(&self, path: &Path) -> io::Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -107,28 +109,28 @@ impl Secrets {
         match changed {
             Ok(true) => fs::rename(&new, path),
             other => {
-                // It held nothing to hide, or is of no use.
+                // There was nothing to hide, or the copy failed.
                 let _ = fs::remove_file(&new);
                 other.map(drop)
             }
         }
     }
 
-    /// Adds to `to` what `from` holds, with secrets hidden as in [`hide_file`](Self::hide_file).
+    /// Appends `from` to `to`, with secrets hidden as in [`hide_file`](Self::hide_file).
     ///
-    /// Errors: where one cannot be read or the other written; what was added until then is without secrets.
-    pub fn add_hidden(&self, from: impl Read, to: impl Write) -> io::Result<()> {
+    /// Errors: reading or writing failed. What was appended until then contains no secrets.
+    pub fn append_hidden(&self, from: impl Read, to: impl Write) -> io::Result<()> {
         self.copy(from, to).map(drop)
     }
 
-    /// Copies with secrets hidden. Whether there were any.
+    /// Copies with secrets hidden; returns whether there were any.
     fn copy(&self, from: impl Read, to: impl Write) -> io::Result<bool> {
         let (mut from, mut to) = (BufReader::new(from), BufWriter::new(to));
         let (mut piece, mut changed) = (Vec::new(), false);
         loop {
             let read = (&mut from).take(PIECE).read_until(b'\n', &mut piece)?;
             let whole = read == 0 || piece.ends_with(b"\n");
-            let ready = if whole { piece.len() } else { self.cut(&piece) };
+            let ready = if whole { piece.len() } else { self.complete_length(&piece) };
             let hidden = self.hide_bytes(&piece[..ready]);
             changed |= matches!(hidden, Cow::Owned(_));
             to.write_all(&hidden)?;
@@ -140,8 +142,8 @@ impl Secrets {
         }
     }
 
-    /// How much of a line that goes on can be dealt with: all but what may be the beginning of a secret.
-    fn cut(&self, piece: &[u8]) -> usize {
+    /// How much of an incomplete line can be processed: all but what may be the beginning of a secret.
+    fn complete_length(&self, piece: &[u8]) -> usize {
         let ready = piece.len().saturating_sub(self.longest);
         let matches = self.finder.iter().flat_map(|finder| finder.find_iter(piece));
         matches.filter(|found| found.start() < ready).map(|found| found.end()).fold(ready, usize::max)
@@ -161,7 +163,7 @@ impl Secrets {
     }
 }
 
-/// How a secret may be written: as it is, inside a JSON string (that may stand in another), inside a URL.
+/// The spellings of a secret: as it is, inside a JSON string (which may be inside another), inside a URL.
 fn spellings(secret: &str) -> Vec<String> {
     let inside = |text: &str| {
         let quoted = Value::from(text).to_string();
@@ -177,7 +179,7 @@ fn spellings(secret: &str) -> Vec<String> {
         };
         secret.bytes().map(byte).collect()
     };
-    // Within a component of a URL, and within a path that keeps its own punctuation.
+    // In a component of a URL, and in a path that keeps its punctuation.
     let url = [encode(b"-._~"), encode(b"-._~!$&'()*+,;=:@/?%")];
     let lower = url.clone().map(|url| lower_digits(&url));
     let mut all = vec![secret.to_owned(), json.replace('/', "\\/"), json, twice];
@@ -185,7 +187,7 @@ fn spellings(secret: &str) -> Vec<String> {
     all
 }
 
-/// A percent-encoded text with its digits in lower case.
+/// Percent-encoded text with lower-case digits.
 fn lower_digits(text: &str) -> String {
     let (mut out, mut left) = (String::with_capacity(text.len()), 0u8);
     for c in text.chars() {
@@ -206,8 +208,8 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?i-u){quoted}|{line}|{assigned}")).expect("a regular expression")
 });
 
-/// The text with what stands behind names of secrets redacted; `None` where nothing does. What is redacted already, and places
-/// for values (`${…}`), stay.
+/// The text with values after names of secrets redacted; `None` if there are none. Redacted values and
+/// placeholders (`${…}`) are kept.
 pub fn redact_named(text: &[u8]) -> Option<Vec<u8>> {
     let mut changed = false;
     let hidden = NAMED.replace_all(text, |found: &Captures<'_>| {
@@ -225,7 +227,7 @@ pub fn redact_named(text: &[u8]) -> Option<Vec<u8>> {
     changed.then_some(hidden)
 }
 
-/// The values that stand behind names of secrets.
+/// The values after names of secrets.
 pub fn named_values(text: &str) -> Vec<String> {
     let values = NAMED.captures_iter(text.as_bytes()).map(|found| parts(&found).1.to_vec());
     let values = values.map(|value| String::from_utf8_lossy(&value).trim().to_owned());
@@ -233,9 +235,9 @@ pub fn named_values(text: &str) -> Vec<String> {
 }
 
 fn parts<'a>(found: &'a Captures<'_>) -> (&'a [u8], &'a [u8]) {
-    let of =
+    let group =
         |names: [&str; 3]| names.iter().find_map(|name| found.name(name)).map_or(&b""[..], |m| m.as_bytes());
-    (of(["a", "b", "c"]), of(["x", "y", "z"]))
+    (group(["a", "b", "c"]), group(["x", "y", "z"]))
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

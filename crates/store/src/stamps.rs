@@ -1,5 +1,5 @@
-//! `stamps.csv`: what the kernel's time stamps said, one row a window. Only of a trial whose load asked for them. No
-//! figure is computed here.
+//! `stamps.csv`: results of the kernel's time stamps, one row a window, for trials whose load asked for them.
+//! No figure is computed here.
 
 use weighbridge_model::legs::{KernelStamps, Leg, LegFigures, StampFigures};
 use weighbridge_model::quantity::Nanoseconds;
@@ -8,7 +8,6 @@ use weighbridge_model::record::WindowRecord;
 use crate::error::Problem;
 use crate::table::{Cells, RowWriter, read_table, write_table};
 
-/// Columns of `stamps.csv`.
 pub(crate) const STAMP_COLUMNS: [&str; 18] = [
     "window",
     "unavailable",
@@ -30,10 +29,10 @@ pub(crate) const STAMP_COLUMNS: [&str; 18] = [
     "client_receive_p99_ns",
 ];
 
-/// Cells that [`StampFigures`] fill.
+/// Cells of [`StampFigures`].
 const FIGURE_CELLS: usize = STAMP_COLUMNS.len() - 2;
 
-/// The table; `None` where no window has stamps.
+/// `None` if no window has stamps.
 pub(crate) fn write_stamps(windows: &[WindowRecord]) -> Option<Vec<u8>> {
     let stamped = windows.iter().zip(0u64..).filter_map(|(window, index)| {
         let stamps = window.figures.stamps.as_ref()?;
@@ -44,11 +43,11 @@ pub(crate) fn write_stamps(windows: &[WindowRecord]) -> Option<Vec<u8>> {
     Some(write_table(&STAMP_COLUMNS, stamped))
 }
 
-/// Puts the rows into their windows.
+/// Adds the rows to their windows.
 pub(crate) fn read_stamps(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<(), Problem> {
     let mut rows = 0;
     read_table(&STAMP_COLUMNS, bytes, |cells| {
-        let index = cells.wide()?;
+        let index = cells.u64()?;
         let window = usize::try_from(index).ok().and_then(|at| windows.get_mut(at));
         let window = window.ok_or_else(|| format!("column `window`: the trial has no window {index}"))?;
         if window.figures.stamps.is_some() {
@@ -58,7 +57,7 @@ pub(crate) fn read_stamps(bytes: &[u8], windows: &mut [WindowRecord]) -> Result<
         rows += 1;
         Ok(())
     })?;
-    // A file without a row would not be written again.
+    // A table without rows is never written.
     if rows == 0 { Err(Problem::somewhere("it has no row".to_owned())) } else { Ok(()) }
 }
 
@@ -88,21 +87,21 @@ fn row(index: u64, stamps: &KernelStamps) -> RowWriter {
     row
 }
 
-// Fields of a struct literal are evaluated in the order they are written, which here is the order of the columns.
+// Fields of a struct literal are evaluated in written order, which is the order of the columns.
 fn read_row(cells: &mut Cells<'_>) -> Result<KernelStamps, String> {
     let reason = cells.text().to_owned();
-    if cells.absent(FIGURE_CELLS) {
+    if cells.skip_empty(FIGURE_CELLS) {
         return Ok(KernelStamps::Unavailable(reason));
     }
     if !reason.is_empty() {
         return Err(format!("column `unavailable`: `{reason}` beside figures"));
     }
-    let time = |cells: &mut Cells<'_>| cells.wide().map(Nanoseconds::from_nanos);
+    let time = |cells: &mut Cells<'_>| cells.u64().map(Nanoseconds::from_nanos);
     let figures = StampFigures {
-        requests: cells.wide()?,
-        unmatched: cells.wide()?,
+        requests: cells.u64()?,
+        unmatched: cells.u64()?,
         clock_error: time(cells)?,
-        round_trip: if cells.absent(1) { None } else { Some(time(cells)?) },
+        round_trip: if cells.skip_empty(1) { None } else { Some(time(cells)?) },
         legs: [LegFigures::default(); 3],
     };
     let mut legs = figures.legs;

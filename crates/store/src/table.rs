@@ -1,6 +1,6 @@
-//! Flat tables as CSV ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), a header line, `\n` between rows): cells are
-//! whole numbers, words or text, and an empty cell is an absent number. It refuses tables whose header is not the
-//! expected one, so columns are never confused.
+//! Flat tables as CSV ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180), a header line, `\n` between rows).
+//! Cells are integers, words or text; an empty cell is an absent number. A table with an unexpected header is
+//! refused, so columns are never confused.
 
 use std::fmt::Display;
 use std::num::TryFromIntError;
@@ -24,7 +24,7 @@ impl RowWriter {
         self
     }
 
-    /// A word of a closed list, spelled as in JSON.
+    /// The name of an enum variant, spelled as in JSON.
     pub(crate) fn word(&mut self, word: impl Serialize) -> &mut Self {
         match serde_json::to_value(word) {
             Ok(serde_json::Value::String(text)) => self.text(text),
@@ -38,7 +38,7 @@ impl RowWriter {
     }
 }
 
-/// Writes a table. Every row must have a cell for every column.
+/// Every row must have a cell for every column.
 pub(crate) fn write_table(columns: &[&str], rows: impl IntoIterator<Item = RowWriter>) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(columns).expect("memory takes every write");
@@ -48,17 +48,16 @@ pub(crate) fn write_table(columns: &[&str], rows: impl IntoIterator<Item = RowWr
     writer.into_inner().expect("memory takes every write")
 }
 
-/// Reads a table row by row.
 pub(crate) fn read_table<T>(
     columns: &[&str],
     bytes: &[u8],
     mut read: impl FnMut(&mut Cells<'_>) -> Result<T, String>,
 ) -> Result<Vec<T>, Problem> {
     let mut reader = csv::Reader::from_reader(bytes);
-    check_header(columns, reader.headers().map_err(|error| problem_of_csv(&error))?)?;
+    check_header(columns, reader.headers().map_err(|error| csv_problem(&error))?)?;
     let mut rows = Vec::new();
     let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| problem_of_csv(&error))? {
+    while reader.read_record(&mut record).map_err(|error| csv_problem(&error))? {
         let mut cells = Cells { columns, record: &record, next: 0 };
         let row = read(&mut cells)
             .map_err(|what| Problem { line: record.position().map(csv::Position::line), what })?;
@@ -67,13 +66,13 @@ pub(crate) fn read_table<T>(
     Ok(rows)
 }
 
-/// Whether the header of a table names a column: records of before there was one lack it.
+/// Whether the header of a table has a column; older records lack some.
 pub(crate) fn has_column(bytes: &[u8], column: &str) -> bool {
     let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     header.split(|byte| *byte == b',').any(|name| name == column.as_bytes())
 }
 
-/// A row being read, cell by cell from the left.
+/// Reads the cells of a row from left to right.
 pub(crate) struct Cells<'a> {
     columns: &'a [&'a str],
     record: &'a csv::StringRecord,
@@ -92,7 +91,7 @@ impl<'a> Cells<'a> {
         number.ok_or_else(|| self.wrong(text, "a whole number of this column's range"))
     }
 
-    pub(crate) fn wide(&mut self) -> Result<u64, String> {
+    pub(crate) fn u64(&mut self) -> Result<u64, String> {
         let text = self.text();
         text.parse().map_err(|_| self.wrong(text, "a whole number below 2^64"))
     }
@@ -102,8 +101,8 @@ impl<'a> Cells<'a> {
         serde_json::from_value(text.into()).map_err(|error| format!("column `{}`: {error}", self.column()))
     }
 
-    /// The same, or `None` where it is `removed`, a word that older records have and nothing means any more.
-    pub(crate) fn word_but<W: DeserializeOwned>(&mut self, removed: &str) -> Result<Option<W>, String> {
+    /// The same, or `None` for `removed`, an obsolete word of older records.
+    pub(crate) fn word_unless<W: DeserializeOwned>(&mut self, removed: &str) -> Result<Option<W>, String> {
         if self.record.get(self.next) == Some(removed) {
             self.next += 1;
             return Ok(None);
@@ -111,8 +110,8 @@ impl<'a> Cells<'a> {
         self.word().map(Some)
     }
 
-    /// Whether the next `cells` cells are all empty; if so they are passed over.
-    pub(crate) fn absent(&mut self, cells: usize) -> bool {
+    /// Skips the next `cells` cells if all are empty; returns whether they were.
+    pub(crate) fn skip_empty(&mut self, cells: usize) -> bool {
         let empty = (self.next..self.next + cells).all(|at| self.record.get(at) == Some(""));
         if empty {
             self.next += cells;
@@ -142,7 +141,7 @@ fn check_header(columns: &[&str], header: &csv::StringRecord) -> Result<(), Prob
     Err(Problem::on_line(1, what))
 }
 
-fn problem_of_csv(error: &csv::Error) -> Problem {
+fn csv_problem(error: &csv::Error) -> Problem {
     let line = error.position().map(csv::Position::line);
     let what = match error.kind() {
         csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {

@@ -1,5 +1,5 @@
-//! One trial as a folder of files, and back. `trial.json` holds what is one of a kind and the SHA-256 of the other
-//! files, so its own hash stands for the whole trial.
+//! Encodes a trial as a folder of files, and decodes it. `trial.json` holds what occurs once, and the SHA-256
+//! of the other files, so its hash identifies the whole trial.
 
 use std::path::{Path, PathBuf};
 
@@ -34,13 +34,13 @@ const HISTOGRAMS: &str = "total.hlog";
 struct WireTrial {
     schema: u32,
     block: u32,
-    /// Not there in records of before there were batches, when all variants lived at once.
+    /// Absent in records from before there were batches, when all variants lived at once.
     #[serde(default)]
     batch: u32,
     variant: VariantId,
     variant_name: String,
     service: ServiceFacts,
-    /// One per point; absent in records of before it was asked.
+    /// One per point; absent in records older than pairings.
     #[serde(default)]
     pairings: Vec<Pairing>,
     /// One per point; absent in older records.
@@ -48,11 +48,10 @@ struct WireTrial {
     preparations: Vec<Preparation>,
     memory: Vec<RoleMemory>,
     steal: f64,
-    /// Not there in records of before roles were accounted.
+    /// Absent in records from before CPU was accounted by role.
     #[serde(default)]
     machine: Option<MachineCpu>,
-    /// Requests of measured windows that are not among the samples, though others of their point are; absent where there
-    /// are no samples.
+    /// Requests of measured windows that are not kept though their point has samples; absent without samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     samples_left_out: Option<u64>,
     void: Option<Void>,
@@ -67,17 +66,19 @@ struct WireHashes {
     operations: String,
     #[serde(rename = "resources.csv")]
     resources: String,
-    /// There only where a window has stamps.
+    /// Absent if no window has stamps.
     #[serde(rename = "stamps.csv", default, skip_serializing_if = "Option::is_none")]
     stamps: Option<String>,
-    /// There only where the workload keeps single requests.
+    /// Absent if the workload keeps no samples.
     #[serde(rename = "samples.csv", default, skip_serializing_if = "Option::is_none")]
     samples: Option<String>,
     #[serde(rename = "total.hlog")]
     histograms: String,
 }
 
-/// A trial as files, `trial.json` last. The error says what cannot be stored.
+/// A trial as files, `trial.json` last.
+///
+/// Errors: in words, what cannot be stored.
 pub(crate) fn encode(
     variant_name: &str,
     trial: &TrialRecord,
@@ -124,7 +125,7 @@ pub(crate) fn encode(
     Ok(files)
 }
 
-/// Reads the trial in `folder`, whose `trial.json` must have the hash `sha256`.
+/// Reads the trial in `folder`; its `trial.json` must have the hash `sha256`.
 pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError> {
     let json = Stored::load(folder, TRIAL_FILE, sha256)?;
     let wire: WireTrial = parse_versioned(&json.path, &json.bytes, RECORD_SCHEMA_VERSION)?;
@@ -154,7 +155,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     let mut removed = removed.into_iter();
     windows.retain(|_| removed.next() == Some(false));
     let histograms = Stored::load(folder, HISTOGRAMS, &hashes.histograms)?;
-    // Altered bytes are never decompressed: the lengths in them could ask for any amount of memory.
+    // Altered bytes are never decompressed: they could ask for any amount of memory.
     histograms.check_unaltered()?;
     let tallies = histograms.parse(read_histograms)?;
 
@@ -175,12 +176,11 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     })
 }
 
-/// SHA-256 in hexadecimal.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     hex::encode(&Sha256::digest(bytes))
 }
 
-/// A file as found, with the hash it should have.
+/// A file, with the hash that it should have.
 struct Stored {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -193,7 +193,7 @@ impl Stored {
         Ok(Self { bytes: read_file(&path)?, path, sha256: sha256.to_owned() })
     }
 
-    /// Parses first and compares hashes then: a line says more than a hash.
+    /// Parses before it compares hashes, because a parse error names the line.
     fn parse<T>(&self, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T, ReadError> {
         let value = read(&self.bytes).map_err(|problem| problem.at(&self.path))?;
         self.check_unaltered()?;

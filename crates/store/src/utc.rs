@@ -1,5 +1,5 @@
-//! Moments of the calendar, in UTC: when a run began. For names and headings only; it refuses to measure anything,
-//! which is the monotonic clock's work.
+//! Calendar times in UTC: when a run began. For names and headings only; measurements use the monotonic
+//! clock.
 
 use std::time::{Duration, SystemTime};
 
@@ -33,8 +33,8 @@ impl UtcTime {
     }
 
     /// Date and time of day. The date is Howard Hinnant's `civil_from_days`
-    /// (<https://howardhinnant.github.io/date_algorithms.html>), for days that are never negative: years begin in
-    /// March, so that the leap day is a year's last.
+    /// (<https://howardhinnant.github.io/date_algorithms.html>), for days that are never negative: years
+    /// begin in March, so that the leap day is a year's last.
     fn calendar(self) -> ([u64; 3], [u64; 3]) {
         let seconds = self.unix_ns / 1_000_000_000;
         let (days, of_day) = (seconds / 86_400 + 719_468, seconds % 86_400);

@@ -1,5 +1,5 @@
-//! The tables of a trial: `windows.csv`, `operations.csv` and `resources.csv`. Together they hold every window whole,
-//! in columns that any data-frame library reads. No figure is computed here.
+//! The tables of a trial: `windows.csv`, `operations.csv` and `resources.csv`. Together they hold every
+//! window completely, in columns that any data-frame library reads. No figure is computed here.
 
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
@@ -11,7 +11,7 @@ use weighbridge_model::record::{
 use crate::error::Problem;
 use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 
-/// Columns of `windows.csv`: one row a window, in the order they ran.
+/// `windows.csv`: one row a window, in order of time.
 pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
     "window",
     "kind",
@@ -60,16 +60,16 @@ pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
     "core_latency_ns",
 ];
 
-/// The column of `windows.csv` that records of before there were batches lack.
+/// Absent in records from before there were batches.
 const BATCH_COLUMN: &str = "batch";
 
-/// The one that records lack of before replies that stood still were counted.
+/// Absent in records from before stalled replies were counted.
 const HELD_UP_COLUMN: &str = "held_up";
 
-/// The one that records lack of before the distance of cores was measured.
+/// Absent in records from before core latency was measured.
 const CORE_LATENCY_COLUMN: &str = "core_latency_ns";
 
-/// Columns of `operations.csv`: one row a window and operation.
+/// `operations.csv`: one row a window and operation.
 pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
     "window",
     "operation",
@@ -83,11 +83,11 @@ pub(crate) const OPERATION_COLUMNS: [&str; 10] = [
     "response_max_ns",
 ];
 
-/// Columns of `resources.csv`: one row a window and role (CPU), then one row a role (memory).
+/// `resources.csv`: one row a window and role (CPU), then one row a role and point (memory).
 pub(crate) const RESOURCE_COLUMNS: [&str; 7] =
     ["resource", "window", "role", "cpu_ns", "requests", "peak_bytes", "point"];
 
-/// Cells that [`OperationFigures`] fill.
+/// Cells of [`OperationFigures`], without the operation.
 const FIGURE_CELLS: usize = OPERATION_COLUMNS.len() - 1;
 
 const CPU: &str = "cpu";
@@ -136,42 +136,42 @@ pub(crate) fn write_resources(windows: &[WindowRecord], memory: &[RoleMemory]) -
     write_table(&RESOURCE_COLUMNS, cpu.chain(memory))
 }
 
-/// The kind of windows in which earlier versions asked for further sizes: their rows are read and left out.
+/// The kind of windows in which earlier versions asked for additional sizes: its rows are read and dropped.
 pub(crate) const REMOVED_KIND: &str = "extra";
 
-/// Windows of a trial of this batch, without their operations and CPU, which lie in the other tables; and of each
+/// Windows of a trial of this batch, without operations and CPU, which are in the other tables; and for each
 /// whether it is of [`REMOVED_KIND`].
 pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord>, Vec<bool>), Problem> {
-    let later = Later {
+    let optional = OptionalColumns {
         batch: has_column(bytes, BATCH_COLUMN).then_some(batch),
         held_up: has_column(bytes, HELD_UP_COLUMN),
         core_latency: has_column(bytes, CORE_LATENCY_COLUMN),
     };
     let is_read = |column: &&str| match *column {
-        BATCH_COLUMN => later.batch.is_some(),
-        HELD_UP_COLUMN => later.held_up,
-        CORE_LATENCY_COLUMN => later.core_latency,
+        BATCH_COLUMN => optional.batch.is_some(),
+        HELD_UP_COLUMN => optional.held_up,
+        CORE_LATENCY_COLUMN => optional.core_latency,
         _ => true,
     };
     let columns: Vec<_> = WINDOW_COLUMNS.into_iter().filter(is_read).collect();
     let mut expected = 0;
     let rows = read_table(&columns, bytes, |cells| {
-        let index = cells.wide()?;
+        let index = cells.u64()?;
         if index != expected {
             return Err(format!("column `window`: `{index}` where `{expected}` is next"));
         }
         expected += 1;
-        let kind = cells.word_but(REMOVED_KIND)?;
-        let window = read_window(cells, kind.unwrap_or(WindowKind::LeadIn), later)?;
+        let kind = cells.word_unless(REMOVED_KIND)?;
+        let window = read_window(cells, kind.unwrap_or(WindowKind::LeadIn), optional)?;
         Ok((window, kind.is_none()))
     })?;
     Ok(rows.into_iter().unzip())
 }
 
-/// What a table has of the columns that came later.
+/// Which of the columns that older records lack a table has.
 #[derive(Debug, Clone, Copy)]
-struct Later {
-    /// The batch that every row must be of.
+struct OptionalColumns {
+    /// The batch of every row; `None` without the column.
     batch: Option<u32>,
     held_up: bool,
     core_latency: bool,
@@ -193,14 +193,14 @@ pub(crate) fn read_resources(bytes: &[u8], windows: &mut [WindowRecord]) -> Resu
             CPU => {
                 let window = window_of(cells, windows)?;
                 let role = cells.text().to_owned();
-                let cpu = Nanoseconds::from_nanos(cells.wide()?);
-                window.cpu.push(RoleCpu { role, cpu, requests: cells.wide()? });
+                let cpu = Nanoseconds::from_nanos(cells.u64()?);
+                window.cpu.push(RoleCpu { role, cpu, requests: cells.u64()? });
             }
             MEMORY => {
-                cells.absent(1);
+                cells.skip_empty(1);
                 let role = cells.text().to_owned();
-                cells.absent(2);
-                let peak = Bytes::new(cells.wide()?);
+                cells.skip_empty(2);
+                let peak = Bytes::new(cells.u64()?);
                 memory.push(RoleMemory { role, point: PointId(cells.number()?), peak });
             }
             other => return Err(format!("column `resource`: `{other}` is neither `{CPU}` nor `{MEMORY}`")),
@@ -214,7 +214,7 @@ fn window_of<'w>(
     cells: &mut Cells<'_>,
     windows: &'w mut [WindowRecord],
 ) -> Result<&'w mut WindowRecord, String> {
-    let index = cells.wide()?;
+    let index = cells.u64()?;
     let found = usize::try_from(index).ok().and_then(|at| windows.get_mut(at));
     found.ok_or_else(|| format!("column `window`: the trial has no window {index}"))
 }
@@ -264,10 +264,14 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
     row
 }
 
-// Fields of a struct literal are evaluated in the order they are written, which here is the order of the columns.
-fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<WindowRecord, String> {
+// Fields of a struct literal are evaluated in written order, which is the order of the columns.
+fn read_window(
+    cells: &mut Cells<'_>,
+    kind: WindowKind,
+    optional: OptionalColumns,
+) -> Result<WindowRecord, String> {
     let block = cells.number()?;
-    if let Some(batch) = later.batch {
+    if let Some(batch) = optional.batch {
         let found: u32 = cells.number()?;
         if found != batch {
             return Err(format!("column `{BATCH_COLUMN}`: {found} in a trial of batch {batch}"));
@@ -281,37 +285,37 @@ fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<
         position: cells.number()?,
         variant: VariantId(cells.number()?),
         figures: WindowFigures {
-            started: Timestamp::from_nanos(cells.wide()?),
-            ended: Timestamp::from_nanos(cells.wide()?),
+            started: Timestamp::from_nanos(cells.u64()?),
+            ended: Timestamp::from_nanos(cells.u64()?),
             end: cells.word()?,
-            offered: cells.wide()?,
-            requests: cells.wide()?,
-            not_sent: cells.wide()?,
+            offered: cells.u64()?,
+            requests: cells.u64()?,
+            not_sent: cells.u64()?,
             errors: read_errors(cells)?,
-            held_up: if later.held_up { cells.wide()? } else { 0 },
-            connects: cells.wide()?,
-            handshakes: cells.wide()?,
-            resumed: cells.wide()?,
-            all: if cells.absent(FIGURE_CELLS) { None } else { Some(read_operation(cells)?) },
+            held_up: if optional.held_up { cells.u64()? } else { 0 },
+            connects: cells.u64()?,
+            handshakes: cells.u64()?,
+            resumed: cells.u64()?,
+            all: if cells.skip_empty(FIGURE_CELLS) { None } else { Some(read_operation(cells)?) },
             traffic: Traffic {
-                sent: Bytes::new(cells.wide()?),
-                received: Bytes::new(cells.wide()?),
-                segments_out: cells.wide()?,
-                segments_in: cells.wide()?,
-                retransmits: cells.wide()?,
+                sent: Bytes::new(cells.u64()?),
+                received: Bytes::new(cells.u64()?),
+                segments_out: cells.u64()?,
+                segments_in: cells.u64()?,
+                retransmits: cells.u64()?,
             },
             health: LoopHealth {
-                busy: Nanoseconds::from_nanos(cells.wide()?),
-                wall: Nanoseconds::from_nanos(cells.wide()?),
-                cpu: Nanoseconds::from_nanos(cells.wide()?),
-                loop_delay_p50: Nanoseconds::from_nanos(cells.wide()?),
-                lag_p99: Nanoseconds::from_nanos(cells.wide()?),
+                busy: Nanoseconds::from_nanos(cells.u64()?),
+                wall: Nanoseconds::from_nanos(cells.u64()?),
+                cpu: Nanoseconds::from_nanos(cells.u64()?),
+                loop_delay_p50: Nanoseconds::from_nanos(cells.u64()?),
+                lag_p99: Nanoseconds::from_nanos(cells.u64()?),
             },
             ..Default::default()
         },
         cpu: Vec::new(),
-        core_latency: match later.core_latency && !cells.absent(1) {
-            true => Some(Nanoseconds::from_nanos(cells.wide()?)),
+        core_latency: match optional.core_latency && !cells.skip_empty(1) {
+            true => Some(Nanoseconds::from_nanos(cells.u64()?)),
             false => None,
         },
     })
@@ -320,7 +324,7 @@ fn read_window(cells: &mut Cells<'_>, kind: WindowKind, later: Later) -> Result<
 fn read_errors(cells: &mut Cells<'_>) -> Result<ErrorCounts, String> {
     let mut errors = ErrorCounts::default();
     for kind in ErrorKind::ALL {
-        *errors.get_mut(kind) = cells.wide()?;
+        *errors.get_mut(kind) = cells.u64()?;
     }
     Ok(errors)
 }
@@ -340,14 +344,14 @@ fn push_operation(row: &mut RowWriter, figures: &OperationFigures) {
 fn read_operation(cells: &mut Cells<'_>) -> Result<OperationFigures, String> {
     Ok(OperationFigures {
         operation: OperationId(cells.number()?),
-        ok: cells.wide()?,
-        response_sum: Nanoseconds::from_nanos(cells.wide()?),
-        service_sum: Nanoseconds::from_nanos(cells.wide()?),
-        response_p50: Nanoseconds::from_nanos(cells.wide()?),
-        service_p50: Nanoseconds::from_nanos(cells.wide()?),
-        response_p90: Nanoseconds::from_nanos(cells.wide()?),
-        service_p90: Nanoseconds::from_nanos(cells.wide()?),
-        response_max: Nanoseconds::from_nanos(cells.wide()?),
+        ok: cells.u64()?,
+        response_sum: Nanoseconds::from_nanos(cells.u64()?),
+        service_sum: Nanoseconds::from_nanos(cells.u64()?),
+        response_p50: Nanoseconds::from_nanos(cells.u64()?),
+        service_p50: Nanoseconds::from_nanos(cells.u64()?),
+        response_p90: Nanoseconds::from_nanos(cells.u64()?),
+        service_p90: Nanoseconds::from_nanos(cells.u64()?),
+        response_max: Nanoseconds::from_nanos(cells.u64()?),
     })
 }
 

@@ -1,5 +1,5 @@
-//! Writing a run: the one process that holds the lock adds to the folder, block by block. It never changes what is
-//! there, and it refuses to guess: whether a run may be continued on this host is the caller's to decide.
+//! Writes a run: the process that holds the lock adds to the folder, block by block, and never changes what
+//! is there. The caller decides whether a run may be continued on this host.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -30,12 +30,12 @@ use crate::{
 /// A variant that takes part in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Participant {
-    /// Its position in the experiment.
+    /// Position in the experiment.
     pub variant: VariantId,
     pub name: String,
 }
 
-/// A run folder, open for writing: locked until this is dropped.
+/// A run folder, open for writing and locked.
 #[derive(Debug)]
 pub struct RunWriter {
     folder: RunFolder,
@@ -46,26 +46,26 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes `<out_dir>/<YYYYMMDD-HHMMSS>-<name>`, or with `-2`, `-3` … behind where that exists. `name` is brought
-    /// into the form that [`slug`] gives.
+    /// Creates `<out_dir>/<YYYYMMDD-HHMMSS>-<name>`, with `-2`, `-3` … appended if that exists. `name` is
+    /// turned into a [`slug`].
     pub fn create(out_dir: impl AsRef<Path>, name: &str, started: UtcTime) -> Result<Self, WriteError> {
         let durable = Durable::new(NextStep::StartAgain);
         durable.make_folder(out_dir.as_ref())?;
         let name = slug(name);
-        let path = free_folder(out_dir.as_ref(), &format!("{}-{name}", started.stamp()), &durable)?;
+        let path = create_unused_folder(out_dir.as_ref(), &format!("{}-{name}", started.stamp()), &durable)?;
         Self::fill(&path, name, started, &durable).inspect_err(|_| {
             let _ = fs::remove_dir_all(&path); // not a run yet; the first error is the one to report
         })
     }
 
-    /// Opens a run to go on with it. Debris of the killed writer goes; half a block stays until
-    /// [`RunWriter::discard_incomplete`], so that a refused continuation changes nothing.
+    /// Opens a run to continue it. Temporary files of the killed writer are removed; an incomplete block
+    /// stays until [`RunWriter::discard_incomplete`], so that refusing to continue changes nothing.
     pub fn resume(path: impl Into<PathBuf>) -> Result<Self, WriteError> {
         let folder = RunFolder::open(path)?;
         let durable = Durable::new(NextStep::Resume(folder.path().to_owned()));
         let lock = Lock::take(folder.path(), &durable)?;
         for part in [folder.path().to_owned(), folder.path().join(TRIALS), folder.path().join(BLOCKS)] {
-            durable.remove_debris(&part)?;
+            durable.remove_temporary(&part)?;
         }
         let events = EventLog::open(folder.path().join(EVENTS), &durable)?;
         Self::begin(folder, events, lock)
@@ -76,7 +76,7 @@ impl RunWriter {
         &self.folder
     }
 
-    /// Writes `experiment.toml`. The caller has [redacted](crate::redact::redact) it.
+    /// Writes `experiment.toml`, which the caller has [redacted](crate::redact::redact).
     pub fn write_experiment(&self, text: &str) -> Result<(), WriteError> {
         self.write(EXPERIMENT, text.as_bytes())
     }
@@ -91,16 +91,16 @@ impl RunWriter {
         self.write_redacted(PLAN, plan)
     }
 
-    /// Adds a line to `events.jsonl`; followers see it at once.
+    /// Appends a line to `events.jsonl`; followers see it at once.
     pub fn append_event(&mut self, event: &TimedEvent) -> Result<(), WriteError> {
         self.events.append(event, &self.durable)
     }
 
-    /// Stores a block: each trial whole, then the marker by which the block counts. When this returns, the block
-    /// survives a kill and a power cut; when it fails, the folder is as before.
+    /// Stores a block: each trial, then the marker that makes the block count. After success, the block
+    /// survives a kill and a power cut. After an error, the folder is as before.
     ///
-    /// Every participant must have a trial, unless one of the trials is void: then the block counts for nothing and
-    /// is kept as evidence. A variant may have several trials (the baseline, once a batch).
+    /// Every participant must have a trial, unless a trial is void: then the block does not count and is kept
+    /// as evidence. A variant may have several trials (the baseline, one per batch).
     pub fn write_block(
         &mut self,
         participants: &[Participant],
@@ -113,10 +113,10 @@ impl RunWriter {
             let marker = WireBlock { schema: RECORD_SCHEMA_VERSION, block, trials: listed };
             self.write(&marker_name(block), &pretty("the block", &marker)?)
         });
-        written.inspect_err(|_| self.withdraw(block, first))
+        written.inspect_err(|_| self.roll_back(block, first))
     }
 
-    /// Removes trials of blocks that were never finished; returns how many.
+    /// Removes trials of incomplete blocks; returns how many.
     pub fn discard_incomplete(&mut self) -> Result<usize, WriteError> {
         let markers = self.folder.markers()?;
         let listed: Vec<&str> = markers
@@ -160,7 +160,7 @@ impl RunWriter {
             started: started.rfc3339(),
             started_unix_ns: started.unix_ns(),
         };
-        // Last, since it is what makes the folder a run.
+        // Last, since this file makes the folder a run.
         durable.write_file(&path.join(RUN), &pretty("the run", &manifest)?)?;
         Self::begin(RunFolder::open(path)?, events, lock)
     }
@@ -206,9 +206,10 @@ impl RunWriter {
         Ok(listed)
     }
 
-    /// Takes back what a failed [`RunWriter::write_block`] left, to free its space. The marker goes first: as long as
-    /// it is there, its trials stay. What cannot be removed is not listed anywhere and does no harm.
-    fn withdraw(&self, block: u32, first_trial: u32) {
+    /// Removes what a failed [`RunWriter::write_block`] wrote, to free its space. The marker is removed
+    /// first: while it exists, its trials must stay. Trials that cannot be removed are not listed and do no
+    /// harm.
+    fn roll_back(&self, block: u32, first_trial: u32) {
         let marker = self.folder.path().join(marker_name(block));
         let _ = fs::remove_file(&marker);
         if !marker.exists() {
@@ -234,7 +235,6 @@ impl RunWriter {
     }
 }
 
-/// A trial ready to be written.
 struct Encoded<'a> {
     participant: &'a Participant,
     batch: u32,
@@ -242,7 +242,8 @@ struct Encoded<'a> {
     sha256: String,
 }
 
-/// Encodes all trials before the first is written, so that a value that cannot be stored leaves no trace.
+/// Encodes all trials before the first is written, so that a value that cannot be stored leaves nothing
+/// behind.
 fn encode_block<'a>(
     participants: &'a [Participant],
     trials: &[TrialRecord],
@@ -268,8 +269,8 @@ fn marker_name(block: u32) -> String {
     format!("{BLOCKS}/{}.json", numbered(block))
 }
 
-/// Makes the first folder of that name, or with a number behind it, that does not exist yet.
-fn free_folder(out_dir: &Path, name: &str, durable: &Durable) -> Result<PathBuf, WriteError> {
+/// Creates a folder of that name, with the first free suffix if it exists.
+fn create_unused_folder(out_dir: &Path, name: &str, durable: &Durable) -> Result<PathBuf, WriteError> {
     let mut path = out_dir.join(name);
     for suffix in 2u32.. {
         match fs::create_dir(&path) {

@@ -61,16 +61,16 @@ fn calibration(experiment: &str, started_unix_s: u64) -> HostCalibration {
 fn what_is_kept_is_read_back_to_the_last_bit_and_the_newest_counts() {
     let folder = tempfile::tempdir().unwrap();
     let store = Calibrations::at(folder.path().join("not/there/yet"));
-    assert_eq!(store.of_host(KEY).unwrap(), []);
+    assert_eq!(store.for_host(KEY).unwrap(), []);
     assert_eq!(store.for_run(KEY, "a").unwrap(), None);
     let (old, new, own) = (calibration("b", 1_000), calibration("b", 3_000), calibration("a", 2_000));
     for one in [&new, &old, &own] {
         store.keep(one).unwrap();
     }
-    assert_eq!(store.of_host(KEY).unwrap(), [new.clone(), own.clone(), old]);
+    assert_eq!(store.for_host(KEY).unwrap(), [new.clone(), own.clone(), old]);
     assert_eq!(store.for_run(KEY, "a").unwrap(), Some(own), "its own experiment first");
     assert_eq!(store.for_run(KEY, "c").unwrap(), Some(new), "else the newest");
-    assert_eq!(store.of_host("ffff").unwrap(), [], "another host");
+    assert_eq!(store.for_host("ffff").unwrap(), [], "another host");
     assert_eq!(store.hosts().unwrap(), [KEY]);
     let path = store.keep(&calibration("JSON vs. gRPC", 1_795_296_124)).unwrap();
     assert!(path.ends_with("0123456789abcdef/20261121-212204-json-vs-grpc.json"), "{}", path.display());
@@ -87,7 +87,7 @@ fn damaged_files_and_other_versions_are_passed_over() {
     beside("20990101-000001-a.json", "{\"schema\": 1, \"exper");
     beside(".20990101-000002-a.json.7.partial", "{}");
     beside("notes.txt", "hello");
-    assert_eq!(store.of_host(KEY).unwrap(), [calibration("a", 1_000)]);
+    assert_eq!(store.for_host(KEY).unwrap(), [calibration("a", 1_000)]);
 }
 
 #[test]
@@ -97,6 +97,6 @@ fn a_key_cannot_lead_out_of_the_folder() {
     let mut foreign = calibration("a", 1_000);
     foreign.host.key = "../elsewhere".to_owned();
     assert!(matches!(store.keep(&foreign), Err(WriteError::NotStorable { .. })));
-    assert_eq!(store.of_host("../elsewhere").unwrap(), []);
+    assert_eq!(store.for_host("../elsewhere").unwrap(), []);
     assert!(!folder.path().join("elsewhere").exists());
 }

@@ -46,7 +46,8 @@ fn a_killed_writer_loses_at_most_the_block_it_was_writing() {
     assert_eq!(trials, before * participants().len(), "nothing but the trials of whole blocks is left");
 }
 
-/// Starts a writer, waits until it reports `wanted` blocks, kills it `delay` later; returns the blocks it reported.
+/// Starts a writer, waits until it reports `wanted` blocks, kills it `delay` later; returns the blocks it
+/// reported.
 fn run_and_kill(folder: &Path, wanted: usize, delay: Duration) -> usize {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["a_killed_writer_loses_at_most_the_block_it_was_writing", "--exact", "--nocapture"])

@@ -20,8 +20,9 @@ use weighbridge_store::{RunFolder, RunWriter, WriteError};
 const PAGES: usize = 24;
 const PAGE: usize = 4096;
 
-/// Starting `mount` and `umount` copies this process's open files for a moment, and a removed file takes space as long
-/// as it is open anywhere: tests that count pages must not run beside tests that start processes.
+/// Starting `mount` and `umount` copies this process's open files for a moment, and a removed file takes
+/// space as long as it is open anywhere: tests that count pages must not run beside tests that start
+/// processes.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A small file system of its own, unmounted on drop.

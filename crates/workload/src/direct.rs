@@ -316,7 +316,7 @@ mod tests {
         let sizes = [4, 5, 1000].map(Bytes::new);
         let ask = Ask { id: 1, requests: 500, seed: 42, sizes: &sizes };
         assert_eq!(ask.to_string(), "window 1 500 42 4,5,1000");
-        let spec = WorkloadSpec::Pingpong(PingpongSpec::of(sizes.to_vec()));
+        let spec = WorkloadSpec::Pingpong(PingpongSpec::new(sizes.to_vec()));
         let address =
             Address { authority: "127.0.0.1:1".to_owned(), base: "/".to_owned(), scheme: UrlScheme::Http };
         let workload = Workload::new(&spec, &LoadSpec::default(), Protocol::HTTP1_JSON, &address, &|_| None)

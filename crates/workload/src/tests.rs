@@ -132,7 +132,7 @@ fn a_named_operation_is_sent_without_a_draw_from_the_stream() {
 
 #[test]
 fn a_named_operation_of_several_kinds_is_drawn_from_them() {
-    let workload = bind(&WorkloadSpec::Pingpong(PingpongSpec::of([64, 5, 9].map(Bytes::new).to_vec())));
+    let workload = bind(&WorkloadSpec::Pingpong(PingpongSpec::new([64, 5, 9].map(Bytes::new).to_vec())));
     let mut sessions = workload.sessions();
     sessions.prepare(1);
     sessions.rewind(1);
@@ -146,7 +146,7 @@ fn a_named_operation_of_several_kinds_is_drawn_from_them() {
 
 #[test]
 fn requests_are_bound_to_the_variants_address() {
-    let workload = bind(&WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(64), Bytes::new(5)])));
+    let workload = bind(&WorkloadSpec::Pingpong(PingpongSpec::new(vec![Bytes::new(64), Bytes::new(5)])));
     assert_eq!(workload.len(), 2);
     assert!(workload.rendered(1).bytes().starts_with(b"GET /pong/5 HTTP/1.1\r\nHost: h:1\r\n"));
     for (base, path, whole) in

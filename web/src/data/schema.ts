@@ -1,15 +1,12 @@
 // Made by `npm run types` from docs/schema/*.json. Do not edit.
 
-/**
- * Whether effects add up.
- */
 export type Additivity = "agrees" | "interaction" | "undecided";
 /**
  * A dimensionless share or factor: 0.02 is 2 %.
  */
 export type Ratio = number;
 /**
- * What the values of a factor count.
+ * The unit of a factor's values.
  */
 export type Scale = "bytes" | "per_second" | "ns" | "count";
 /**
@@ -41,9 +38,9 @@ export type Quantity =
   | "segments_per_operation"
   | "memory_peak";
 /**
- * Whether a step kept its objective.
+ * Whether a step met its objective.
  */
-export type Kept = "yes" | "no" | "undecided";
+export type Kept = ("yes" | "no") | "undecided";
 /**
  * The unit of a quantity's figures, as in JSON.
  */
@@ -56,26 +53,14 @@ export type Validity = "valid" | "suspect" | "invalid";
  * What happens at a cliff.
  */
 export type CliffChange = "level" | "slope" | "stairs";
-/**
- * Whether a larger figure is good news.
- */
 export type Effect = "better" | "worse";
-/**
- * What a comparison concludes.
- */
 export type Verdict = "no relevant difference" | "higher" | "lower" | "undecided" | "invalid" | "withheld";
-/**
- * Which of the two times of a request.
- */
 export type TimeKind = "response" | "service";
-/**
- * What a dot stands for.
- */
 export type DotKind = "window" | "warm-up" | "check" | "request";
 /**
  * Which time a curve is of.
  */
-export type SizeTime = "response" | "service" | "relayed";
+export type SizeTime = ("response" | "service") | "relayed";
 /**
  * How much a finding matters.
  */
@@ -85,7 +70,7 @@ export type Severity = "note" | "warning" | "problem";
  */
 export type Idle = "polled" | "host";
 /**
- * How the variants of a block were put side by side at one point.
+ * How the variants of a block were paired at one point.
  */
 export type Pairing = "duet" | "windows" | "requests" | "sequential";
 /**
@@ -93,7 +78,7 @@ export type Pairing = "duet" | "windows" | "requests" | "sequential";
  */
 export type TimePart = "waiting" | "outside" | "inside" | "server" | "client" | "response";
 /**
- * Which level of repetition makes most of the spread of a cost.
+ * The level of repetition with the largest share of the variance of a cost.
  */
 export type Source = "starts" | "rounds" | "neither";
 
@@ -201,13 +186,13 @@ export interface Advice {
   blocks: number;
   now: Ratio;
   /**
-   * Rounds of each.
+   * Rounds in each block.
    */
   rounds: number;
   then: Ratio;
 }
 /**
- * A factor of the matrix whose values are numbers, so that figures can be drawn against it.
+ * A factor of the matrix with numeric values, so that figures can be drawn against it.
  */
 export interface Axis {
   /**
@@ -216,7 +201,7 @@ export interface Axis {
   key: string;
   scale: Scale;
   /**
-   * Each value as it stands in points and as a number, rising.
+   * Each value as in points and as a number, ascending.
    */
   values: [string, number][];
 }
@@ -245,61 +230,43 @@ export interface BlockCounts {
  * A value with its 95 % interval over blocks.
  */
 export interface Bounded {
-  /**
-   * Lower bound.
-   */
   lower: number;
-  /**
-   * The value.
-   */
   point: number;
-  /**
-   * Upper bound.
-   */
   upper: number;
 }
-/**
- * The ends of an interval.
- */
 export interface Bounds {
-  /**
-   * The lower end.
-   */
   lower: number;
-  /**
-   * The upper end.
-   */
   upper: number;
 }
 /**
- * What later reports say of a host's calibration.
+ * Excerpt of a host's calibration for later reports.
  */
 export interface CalibrationQuote {
   age_ns: Nanoseconds;
   /**
-   * What of the host has changed since, in words.
+   * What has changed on the host since, in words.
    */
   changed: string[];
   /**
-   * The smallest difference of that headline found in four of five tries, in the measured time nearest to that of the
-   * report.
+   * The smallest difference of that headline found in four of five tries, in the measured time nearest to
+   * the report's.
    */
   detectable?: Detectable | null;
   /**
-   * Of which experiment.
+   * Name of the experiment.
    */
   experiment: string;
   /**
-   * How often two copies were called different.
+   * How often two equal copies were found to differ.
    */
   false_alarms?: Share | null;
   headline: Quantity;
   /**
-   * What it costs to be the second of two copies, in that headline.
+   * Cost of being the second of two copies, in that headline.
    */
   position?: Estimate | null;
   /**
-   * How far one variant's figure lies from itself, run to run.
+   * How much figures of the same variant differ from run to run.
    */
   run_to_run?: RunToRun | null;
   /**
@@ -312,22 +279,22 @@ export interface CalibrationQuote {
  */
 export interface Detectable {
   /**
-   * Blocks that it is divided into.
+   * Number of blocks.
    */
   blocks: number;
   change: Ratio;
   measured_ns: Nanoseconds;
 }
 /**
- * How often something happened.
+ * A share of independent tries.
  */
 export interface Share {
   /**
-   * How often.
+   * Tries in which it happened.
    */
   hits: number;
   /**
-   * Its level: 0.95.
+   * Level of the interval: 0.95.
    */
   level: number;
   /**
@@ -335,16 +302,13 @@ export interface Share {
    */
   lower: number;
   /**
-   * Of how many independent tries.
+   * Independent tries.
    */
   of: number;
   /**
    * hits / of.
    */
   point: number;
-  /**
-   * Upper bound.
-   */
   upper: number;
 }
 /**
@@ -352,11 +316,12 @@ export interface Share {
  */
 export interface Estimate {
   /**
-   * Block estimates it rests on.
+   * Number of block estimates.
    */
   blocks: number;
   /**
-   * The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+   * The bootstrap-t interval of the same estimate, for costs from 10 blocks on. For information; no
+   * verdict uses it.
    */
   bootstrap?: Bounds | null;
   /**
@@ -377,7 +342,7 @@ export interface Estimate {
   upper?: number | null;
 }
 /**
- * How far one and the same variant, measured again, lies from itself.
+ * How much figures of the same variant differ from run to run.
  */
 export interface RunToRun {
   deviation: Ratio;
@@ -387,103 +352,77 @@ export interface RunToRun {
   level: number;
   lower: Ratio;
   quantity: Quantity;
-  /**
-   * Runs.
-   */
   runs: number;
   upper: Ratio;
 }
 /**
- * How a variant takes a rising rate, and the highest that keeps an objective.
+ * How a variant handles rising rates, and the highest that meets an objective.
  */
 export interface Capacity {
   /**
-   * The highest rate per second that keeps the objective; absent where none was found.
+   * The highest rate per second that meets the objective; absent if none was found.
    */
   highest?: Estimate | null;
   /**
-   * The most it may be, in the quantity's unit.
+   * Its limit, in the quantity's unit.
    */
   limit: number;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   quantity: Quantity;
   /**
-   * What was tried, rising by rate.
+   * Tried rates, ascending.
    */
   steps: Step[];
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
-/**
- * One rate that was tried.
- */
 export interface Step {
   /**
    * Good replies per second.
    */
   answered_per_s: number;
   /**
-   * The objective's quantity; absent where the step was cut short.
+   * The objective's quantity; absent if the step was cut short.
    */
   figure?: Estimate | null;
   kept: Kept;
-  /**
-   * Requests due per second.
-   */
   offered_per_s: number;
 }
 /**
- * True throughput of one variant at one point: bytes carried over the windows' time, whatever single requests took.
+ * Goodput of one variant at one point: bytes carried divided by the windows' time, however long single
+ * requests took.
  */
 export interface Carried {
   /**
-   * Body bytes of good replies per second (of a relay that tells of its call: of its peer's bodies); absent where sizes
-   * of single requests are not known.
+   * Body bytes of good replies per second (for a relay that reports its own call: its peer's bodies).
+   * Absent where sizes of single requests are not known.
    */
   bytes_per_s?: Estimate | null;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   /**
-   * The share of each class of sizes in `bytes_per_s`, rising; empty of a single size.
+   * The contribution of each class of sizes to `bytes_per_s`, ascending; empty if there is one size.
    */
   sizes?: SizedCarried[];
   /**
-   * Payload on the generator's sockets per second, both ways, heads and failed replies included; absent where it is not
-   * counted.
+   * Payload on the generator's sockets per second, both ways, including heads and failed replies. Absent
+   * where it is not counted.
    */
   sockets_bytes_per_s?: Estimate | null;
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
- * What good replies of some sizes carried.
+ * Bytes that good replies of some sizes carried.
  */
 export interface SizedCarried {
   bytes_per_s: Estimate;
-  /**
-   * Smallest size.
-   */
   from_bytes: number;
   /**
    * Good replies.
    */
   requests: number;
-  /**
-   * Largest size.
-   */
   to_bytes: number;
 }
 /**
@@ -491,88 +430,71 @@ export interface SizedCarried {
  */
 export interface Chain {
   /**
-   * Variants that belong between or below the stages and could not be measured.
+   * Variants that belong to the chain and could not be measured.
    */
   missing?: Missing[];
   /**
-   * What all of its variants are: `rust`.
+   * What all of its variants have in common: `rust`.
    */
   of: string;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
   /**
-   * Its variants, the one with the least first.
+   * Its variants, the one with the fewest layers first.
    */
   stages: Stage[];
   /**
-   * The last against the first: costs of the stages between add up to these.
+   * Costs of the last stage relative to the first: the sum of the costs of the stages between.
    */
   whole: StageCost[];
 }
 /**
- * A variant of a chain that could not be measured: the stage above it is held against the one below it.
+ * A variant of a chain that could not be measured: the stage above it is compared with the one below it.
  */
 export interface Missing {
-  /**
-   * The variant of the stage that stands above it.
-   */
   below: string;
-  /**
-   * Why it could not be measured.
-   */
   reason: string;
-  /**
-   * Its name.
-   */
   variant: string;
 }
 /**
  * One variant of a chain, and what it costs more than the one before.
  */
 export interface Stage {
-  /**
-   * One for each quantity.
-   */
   costs: StageCost[];
   /**
-   * What it has more than the one before: `veth`, `vxlan + sidecar:haproxy`, `tls`; the first stage's is `bare` or what
-   * it has itself.
+   * What it adds to the one before: `veth`, `vxlan + sidecar:haproxy`, `tls`; for the first stage `bare`,
+   * or what it has itself.
    */
   name: string;
   validity: Validity;
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
-/**
- * One quantity of a stage.
- */
 export interface StageCost {
   /**
-   * The variant that it is held against, where that is not the one before: what lies between has no figure that may be
-   * used.
+   * The variant that it is compared with, if that is not the one before, because those between have no
+   * usable figure.
    */
   against?: string | null;
   /**
-   * The variant minus `against`; absent for the first stage and where there is no such cost.
+   * The variant minus the one before, or minus `against`; absent for the first stage and if there is no
+   * such cost.
    */
   difference?: Estimate | null;
   /**
-   * The variant's own figure; absent where it has none or none that may be used, and for the whole.
+   * The variant's own figure; absent if it has no usable one, and for the whole.
    */
   figure?: Estimate | null;
   quantity: Quantity;
   /**
-   * The variant over `against`; absent where `difference` is.
+   * The ratio of the same two; absent if `difference` is.
    */
   ratio?: Estimate | null;
   /**
-   * Why figure or cost is absent, or what the cost alone does not say.
+   * Why the figure or the cost is absent, or a remark on the cost.
    */
   reason?: string | null;
   unit: Unit;
@@ -582,11 +504,11 @@ export interface StageCost {
  */
 export interface Cost {
   /**
-   * Variant minus baseline; absent where withheld or not measured.
+   * Variant minus baseline; absent if withheld or not measured.
    */
   difference?: Estimate | null;
   /**
-   * Whether that is good news; absent unless `higher` or `lower`.
+   * Whether that is an improvement; absent unless `higher` or `lower`.
    */
   effect?: Effect | null;
   /**
@@ -598,53 +520,44 @@ export interface Cost {
    */
   operation: string;
   /**
-   * Two-sided p of no difference or twice the equivalence test's, as the verdict rule takes it; absent where no
-   * interval is.
+   * The p-value that the verdict rule uses: two-sided for no difference, or twice the equivalence test's.
+   * Absent without an interval.
    */
   p?: number | null;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
   quantity: Quantity;
   /**
-   * Variant over baseline; absent where withheld or not measured.
+   * Variant over baseline; absent if withheld or not measured.
    */
   ratio?: Estimate | null;
   /**
-   * Why, where the verdict alone does not say (`measurable: +1.0 %`, `lag p99 …`).
+   * Explains the verdict where needed (`measurable: +1.0 %`, `lag p99 …`).
    */
   reason?: string | null;
   unit: Unit;
-  /**
-   * The variant's name.
-   */
   variant: string;
   verdict: Verdict;
 }
 /**
- * How one variant fared over the time of the run.
+ * One variant's times over the run.
  */
 export interface Course {
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   /**
-   * Stretches of its measured windows, rising by time; none reaches over two blocks.
+   * Spans of its measured windows, in order of time; none extends over two blocks.
    */
   spans: Span[];
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
- * Some windows that followed each other: quartiles of their median response times.
+ * Some consecutive windows: quartiles of their median response times.
  */
 export interface Span {
   /**
@@ -656,21 +569,19 @@ export interface Span {
   median_ns: Nanoseconds;
   to_ns: Nanoseconds;
   upper_ns: Nanoseconds;
-  /**
-   * How many windows.
-   */
   windows: number;
 }
 /**
- * How many cores each role kept busy while variants were measured: CPU seconds per second of the blocks, all variants
- * together. `busy` = `generator` + `service` + `unattributed`.
+ * How many cores each role kept busy while variants were measured: CPU seconds per second of the blocks,
+ * over all variants. `busy` = `generator` + `service` + `unattributed`.
  */
 export interface CpuRoles {
   beside_generator: Estimate;
   busy: Estimate;
   generator: Estimate;
   /**
-   * By so many cores `busy` may be off in a single block, either way, because the kernel tells whole ticks.
+   * Error of `busy` in a single block in either direction, in cores, because the kernel counts whole
+   * ticks.
    */
   resolution: number;
   service: Estimate;
@@ -678,7 +589,8 @@ export interface CpuRoles {
   unattributed: Estimate;
 }
 /**
- * One percentile curve: estimates over blocks, as the figures of a summary are; of totals, also where p50 is a typical.
+ * One percentile curve: estimates over blocks, as the figures of a summary are. All windows of a block are
+ * pooled, even for p50.
  */
 export interface Curve {
   /**
@@ -689,24 +601,20 @@ export interface Curve {
    * The operation's name, or `all`.
    */
   operation: string;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   /**
-   * Quantile (0 to 1, rising) and time in nanoseconds; ends where fewer than 20 requests lie beyond in some block.
+   * Quantile (0 to 1, ascending) and time in nanoseconds. Ends where fewer than 20 requests lie beyond in
+   * some block.
    */
   points: [number, number][];
   time: TimeKind;
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
- * How one variant's times are spread: shares of its replies in bins of equal width on the logarithmic scale.
+ * The distribution of one variant's times: the share of its replies in each bin. Bins have equal width on a
+ * logarithmic scale.
  */
 export interface Density {
   /**
@@ -717,9 +625,6 @@ export interface Density {
    * The operation's name, or `all`.
    */
   operation: string;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
@@ -728,97 +633,65 @@ export interface Density {
    */
   shares: number[];
   /**
-   * Each bin's upper edge over its lower one, the same for all variants of a point and operation.
+   * Upper edge over lower edge of each bin, the same for all variants of a point and operation.
    */
   step: number;
   time: TimeKind;
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
- * What charts draw, made by `judge` from the records. `detail.json`.
+ * Data for charts, made by `judge` from the records: `detail.json`.
  */
 export interface Detail {
-  /**
-   * Factors whose values are numbers.
-   */
   axes?: Axis[];
-  /**
-   * Capacity curves.
-   */
   capacities?: Capacity[];
   /**
-   * Courses over the time of the run.
+   * Times over the run, in spans of windows.
    */
   courses?: Course[];
-  /**
-   * Percentile curves.
-   */
   curves?: Curve[];
-  /**
-   * Densities.
-   */
   densities?: Density[];
-  /**
-   * CPU and memory by role.
-   */
   roles?: RoleUse[];
-  /**
-   * Dots over the time of the run.
-   */
   samples?: Samples[];
   /**
-   * Times over size, of workloads whose sizes vary.
+   * Times over size, if the workload's sizes vary.
    */
   size_curves?: SizeCurve[];
   /**
-   * Medians over size against other references than the baseline; of at most 12 variants.
+   * Medians over size relative to other variants than the baseline; for at most 12 variants.
    */
   size_ratios?: SizeRatios[];
-  /**
-   * Single requests over size.
-   */
   size_samples?: SizeSamples[];
-  /**
-   * Costs of layers.
-   */
   waterfalls?: Waterfall[];
 }
 /**
- * What one role used while a variant was measured.
+ * CPU and memory of one role while a variant was measured.
  */
 export interface RoleUse {
   /**
-   * CPU time per request in nanoseconds; absent where it was not accounted.
+   * CPU time per request in nanoseconds; absent if not accounted.
    */
   cpu_per_operation?: Estimate | null;
   /**
-   * Largest resident memory in bytes; absent where it was not accounted.
+   * Largest resident memory in bytes; absent if not accounted.
    */
   memory_peak?: Estimate | null;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   /**
-   * `service` and other roles of the variant; `generator`: its loop outside waiting; `unattributed`.
+   * `service` and other roles of the variant; `generator`: its loop except waiting; `unattributed`.
    */
   role: string;
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
- * Times of one variant over the time of the run, one dot for each window or request; columns of equal length.
+ * Times of one variant over the time of the run, one dot for each window or request; columns of equal
+ * length.
  */
 export interface Samples {
   /**
-   * Start of each, since the run's first window, rising.
+   * Start of each, since the run's first window, ascending.
    */
   at_ns: number[];
   kind: DotKind;
@@ -826,41 +699,26 @@ export interface Samples {
    * The operation's name, or `all`.
    */
   operation: string;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
-  /**
-   * The time of each.
-   */
   time_ns: number[];
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
- * Times of one variant over size. Lists are of equal length, one entry for each size.
+ * Times of one variant over size. All lists have one entry per size.
  */
 export interface SizeCurve {
   /**
-   * 95 % interval of the median in nanoseconds, at each size for itself; empty below 4 blocks.
+   * 95 % interval of the median in nanoseconds, for each size by itself; empty below 4 blocks.
    */
   median_interval_ns?: ([number, number] | null)[];
-  /**
-   * The operation's name.
-   */
   operation: string;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   /**
-   * Quantiles of single requests, rising; the median among them.
+   * Quantiles of single requests, ascending; the median is among them.
    */
   quantiles: SizeQuantile[];
   /**
@@ -868,17 +726,14 @@ export interface SizeCurve {
    */
   ratio?: (SizeRatio | null)[];
   /**
-   * Requests that it is made of.
+   * Requests that the curve is computed from.
    */
   requests: number;
   /**
-   * Sizes in bytes, rising.
+   * Sizes in bytes, ascending.
    */
   size_bytes: number[];
   time: SizeTime;
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
@@ -890,7 +745,7 @@ export interface SizeQuantile {
    */
   quantile: number;
   /**
-   * Times in nanoseconds, one for each size; `null` where fewer than 3 requests of about this size lie beyond.
+   * Times in nanoseconds, one per size; `null` where fewer than 3 requests of about this size lie beyond.
    */
   time_ns: (number | null)[];
 }
@@ -899,28 +754,19 @@ export interface SizeQuantile {
  */
 export interface SizeRatio {
   /**
-   * Lower and upper bound at 95 %, at this size for itself; absent below 4 blocks.
+   * Lower and upper bound at 95 %, for this size by itself; absent below 4 blocks.
    *
    * @minItems 2
    * @maxItems 2
    */
   interval?: [number, number] | null;
-  /**
-   * The ratio.
-   */
   point: number;
 }
 /**
- * A variant's median over that of another which is not the baseline, over size.
+ * A variant's median over that of another variant that is not the baseline, over size.
  */
 export interface SizeRatios {
-  /**
-   * The operation's name.
-   */
   operation: string;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
@@ -929,13 +775,10 @@ export interface SizeRatios {
    */
   ratio: (SizeRatio | null)[];
   /**
-   * The other's name; the ratio the other way round is the inverse, bounds exchanged.
+   * The other variant. The ratio of `reference` over `variant` is the inverse, with exchanged bounds.
    */
   reference: string;
   time: SizeTime;
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
@@ -943,53 +786,41 @@ export interface SizeRatios {
  */
 export interface SizeSamples {
   /**
-   * Requests that failed and are not among them.
+   * Failed requests; they are not in the lists.
    */
   failed: number;
-  /**
-   * The operation's name.
-   */
   operation: string;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   /**
-   * The size of each, rising.
+   * The size of each request, ascending.
    */
   size_bytes: number[];
   time: SizeTime;
   /**
-   * The time of each.
+   * The time of each request.
    */
   time_ns: number[];
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
- * What each of several layers adds, from a baseline to the variant that has them all.
+ * The cost of each of several layers, from a variant without them to one with all.
  */
 export interface Waterfall {
   from: Level;
   /**
-   * Each layer's own cost, in the order in which they are put on.
+   * Each layer's own cost, in the order in which they are added.
    */
   layers: Level[];
   /**
-   * What all of its variants are: `rust`.
+   * What all of its variants have in common: `rust`.
    */
   of?: string;
   /**
    * The operation's name, or `all`.
    */
   operation: string;
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
@@ -998,13 +829,10 @@ export interface Waterfall {
   unit: Unit;
 }
 /**
- * A name and its figure.
+ * A variant's or a layer's figure.
  */
 export interface Level {
   estimate: Estimate;
-  /**
-   * The variant's or the layer's name.
-   */
   name: string;
 }
 /**
@@ -1045,7 +873,7 @@ export interface ErrorCounts {
  */
 export interface Figure {
   /**
-   * The figure over block estimates; absent where withheld.
+   * The figure over block estimates; absent if withheld.
    */
   estimate?: Estimate | null;
   /**
@@ -1060,29 +888,26 @@ export interface Figure {
   unit: Unit;
 }
 /**
- * Something the judge noticed, with its evidence and what to do.
+ * Something that the judge noticed, with evidence and remedy.
  */
 export interface Finding {
   /**
-   * What was seen, in numbers.
+   * What was observed, in numbers.
    */
   evidence: string;
   /**
    * A short fixed name: `generator-bound`, `carry-over`, `depends on window` …
    */
   name: string;
-  /**
-   * What to do.
-   */
   remedy: string;
   severity: Severity;
   /**
-   * The variant and point it is about; empty for the whole run.
+   * The variant and point; empty for the whole run.
    */
   subject: string;
 }
 /**
- * Whether the wanted precision was reached.
+ * Whether the precision goal was reached.
  */
 export interface Goal {
   /**
@@ -1095,13 +920,10 @@ export interface Goal {
   reached: boolean;
   until: Ratio;
 }
-/**
- * What a run asked of its idle cores, and whether it had it.
- */
 export interface IdleWait {
   asked: Idle;
   /**
-   * Why they could not be kept awake; `None` where they could, or nobody asked for it.
+   * Why they could not be kept awake; `null` if they could, or if it was not asked for.
    */
   refused?: string | null;
   /**
@@ -1111,11 +933,11 @@ export interface IdleWait {
   was: Idle;
 }
 /**
- * What a stage of a chain costs at one point against what it costs at another that differs in one factor.
+ * The cost of a stage at one point compared with its cost at another point that differs in one factor.
  */
 export interface Interaction {
   /**
-   * The variant that it is held against: the one below.
+   * The variant that it is compared with: the one below.
    */
   above?: string;
   difference: Estimate;
@@ -1124,17 +946,17 @@ export interface Interaction {
    */
   factor: string;
   /**
-   * The point that it is held against.
+   * The point that is compared with.
    */
   from: {
     [k: string]: string;
   };
   /**
-   * What all variants of the chain are.
+   * What all variants of the chain have in common.
    */
   of: string;
   /**
-   * Two-sided p of no difference; absent where no interval is.
+   * Two-sided p of no difference; absent without an interval.
    */
   p?: number | null;
   quantity: Quantity;
@@ -1146,25 +968,19 @@ export interface Interaction {
    * The stage; `whole` for a whole chain.
    */
   stage: string;
-  /**
-   * The other point.
-   */
   to: {
     [k: string]: string;
   };
   unit: Unit;
-  /**
-   * Its variant.
-   */
   variant: string;
   verdict: Additivity;
 }
 /**
- * Costs of layers; empty where no variant is another one with something more.
+ * Costs of layers; empty if no variant extends another one.
  */
 export interface Layering {
   /**
-   * Point by point: from the variant with the least to the one with the most.
+   * By point: from the variant with the fewest layers to the one with the most.
    */
   chains?: Chain[];
   /**
@@ -1172,37 +988,38 @@ export interface Layering {
    */
   interactions?: Interaction[];
   /**
-   * What layers cost per operation and per byte, where size is a factor.
+   * What layers cost per operation and per byte, if size is a factor.
    */
   slopes?: Slope[];
   /**
-   * Whether costs of single layers add up to that of all together.
+   * Whether the costs of single layers add up to the cost of all together.
    */
   sums?: SumCheck[];
 }
 /**
- * What a stage of a chain costs per operation and per byte of the size: the line through its costs at all sizes.
+ * What a stage of a chain costs per operation and per byte of the size: a line through its costs at all
+ * sizes.
  */
 export interface Slope {
   /**
-   * The variant that it is held against: the one below.
+   * The variant that it is compared with: the one below.
    */
   above?: string;
   /**
-   * What all variants of the chain are.
+   * What all variants of the chain have in common.
    */
   of: string;
   per_byte: Estimate;
   per_operation: Estimate;
   /**
-   * The other factors of the points.
+   * The other factors of the points. Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
   quantity: Quantity;
   /**
-   * The sizes that the line goes through, in bytes.
+   * The sizes that the line is fitted to, in bytes.
    */
   sizes: number[];
   /**
@@ -1210,53 +1027,45 @@ export interface Slope {
    */
   stage: string;
   unit: Unit;
-  /**
-   * Its variant.
-   */
   variant: string;
 }
 /**
- * Single layers, each alone above the same variant, against all of them together.
+ * The costs of single layers, each added alone to the same variant, compared with the cost of all together.
  */
 export interface SumCheck {
   /**
-   * The variant below all of them.
+   * The variant without any of them.
    */
   base: string;
   /**
-   * What all of its variants are.
+   * What all of its variants have in common: `rust`.
    */
   of: string;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
   /**
-   * One for each quantity that all of these have.
+   * One row per quantity that all of these variants have.
    */
   rows: SumRow[];
   /**
-   * Variants with one of the layers each, above `base`.
+   * Variants that add one of the layers to `base`.
    */
   singles: Single[];
-  /**
-   * What was not checked, and why.
-   */
   unchecked?: Unchecked[];
-  /**
-   * The variant with all of them.
-   */
   whole: string;
 }
 /**
- * One quantity of a sum check. All are means over blocks of what a block says, so that no independence is assumed.
+ * One quantity of a sum check. All figures are means over blocks of a block's value, so that no independence
+ * is assumed.
  */
 export interface SumRow {
   interaction: Estimate;
   /**
-   * Two-sided p of no interaction; absent where no interval is.
+   * Two-sided p of no interaction; absent without an interval.
    */
   p?: number | null;
   quantity: Quantity;
@@ -1265,7 +1074,7 @@ export interface SumRow {
    */
   reason?: string | null;
   /**
-   * What each single layer costs above the base, in the order of [`SumCheck::singles`].
+   * What each single layer adds to the base, in the order of [`SumCheck::singles`].
    */
   singles?: Estimate[];
   sum: Estimate;
@@ -1273,53 +1082,33 @@ export interface SumRow {
   verdict: Additivity;
   whole: Estimate;
 }
-/**
- * A layer by itself.
- */
 export interface Single {
-  /**
-   * The layer.
-   */
   name: string;
   /**
-   * The variant that has it and nothing else above the base.
+   * The variant that adds only this layer to the base.
    */
   variant: string;
 }
-/**
- * A sum that was not checked.
- */
 export interface Unchecked {
   /**
-   * The quantity; absent where it is so for all.
+   * The quantity; absent if the reason applies to all.
    */
   quantity?: Quantity | null;
-  /**
-   * Why.
-   */
   reason: string;
 }
 /**
- * Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond it.
+ * Statistics of one part of the service time. A quantile is absent where fewer than 20 requests lie beyond
+ * it.
  */
 export interface LegTimes {
   mean_ns: Nanoseconds;
-  /**
-   * Median.
-   */
   p50_ns?: Nanoseconds | null;
-  /**
-   * 90th percentile.
-   */
   p90_ns?: Nanoseconds | null;
-  /**
-   * 99th percentile.
-   */
   p99_ns?: Nanoseconds | null;
 }
 /**
- * Requests of windows that count in no figure and are looked at by gates all the same, since none of them should fail:
- * longer ones for the window check, and those of the idle check.
+ * Requests of windows that are in no figure: longer ones for the window check, and those of the idle check.
+ * Gates look at them too, since none of them should fail.
  */
 export interface OtherWindows {
   /**
@@ -1333,23 +1122,23 @@ export interface OtherWindows {
   requests: number;
 }
 /**
- * What a run says of times over size. Empty, and left out, where sizes do not vary.
+ * What a run says about time over size. Empty, and left out, if sizes do not vary.
  */
 export interface OverSize {
   /**
-   * Advice, one for each point and operation with several variants.
+   * Advice, for each point and operation with several variants.
    */
   advice?: SizeAdvice[];
   /**
-   * Cliffs, by variant and place.
+   * Cliffs, by variant and size.
    */
   cliffs?: SizeCliff[];
   /**
-   * Sizes at which something known of this host changes, rising.
+   * Sizes at which something known of this host changes, ascending.
    */
   guides?: SizeGuide[];
   /**
-   * Where cliffs were looked for, variant by variant; none of those with too few blocks or sizes.
+   * Where cliffs were looked for, by variant. Variants with too few blocks or sizes are not listed.
    */
   judged?: SizeJudged[];
 }
@@ -1357,19 +1146,13 @@ export interface OverSize {
  * Which variant to take for messages of a size.
  */
 export interface SizeAdvice {
-  /**
-   * The operation's name.
-   */
   operation: string;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
-  /**
-   * Ranges that follow each other.
-   */
   ranges: SizeRange[];
 }
 /**
@@ -1377,11 +1160,12 @@ export interface SizeAdvice {
  */
 export interface SizeRange {
   /**
-   * The variant with the lowest level first, then those that are not told from it: a tie; rising by level.
+   * The variant with the lowest level first, then those whose difference from it is not shown (a tie), by
+   * rising level.
    */
   best: string[];
   /**
-   * Those among `best` that have too few blocks in common with the first to be told from it.
+   * The variants of `best` that share too few blocks with the first for a difference to be shown.
    */
   few_blocks?: string[];
   /**
@@ -1389,8 +1173,8 @@ export interface SizeRange {
    */
   from_bytes: number;
   /**
-   * How much slower the next variant behind them is at least, as a ratio of medians minus 1 (lower bound, simultaneous over
-   * the whole advice, 0 where it is below); absent where all are tied.
+   * How much slower the next variant behind them is at least, as a ratio of medians minus 1: the lower
+   * bound, simultaneous over the whole advice, at least 0. Absent if all variants are tied.
    */
   lead?: number | null;
   /**
@@ -1399,7 +1183,7 @@ export interface SizeRange {
   to_bytes: number;
 }
 /**
- * A place at which a variant's median time over size steps, or changes its slope.
+ * A size at which a variant's median time steps, or changes its slope.
  */
 export interface SizeCliff {
   /**
@@ -1407,29 +1191,24 @@ export interface SizeCliff {
    */
   before: number;
   /**
-   * What lies there on this host, in words: a likely cause, never a proven one. Absent where nothing known does.
+   * A known property of this host at that size: a likely cause, never a proven one. Absent if none is
+   * known.
    */
   cause?: string | null;
   change: CliffChange;
   height: Bounded;
-  /**
-   * The operation's name.
-   */
   operation: string;
   /**
-   * How many bytes one of the stairs is from the next; absent where there is but one place.
+   * Bytes from one step of the stairs to the next; absent if there is one step.
    */
   period_bytes?: Bounded | null;
   place_bytes: Bounded;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
@@ -1438,45 +1217,40 @@ export interface SizeCliff {
 export interface SizeGuide {
   bytes: Bytes;
   /**
-   * What it is: `receive buffer (tcp_rmem)`.
+   * What changes there: `receive buffer (tcp_rmem)`.
    */
   name: string;
 }
 /**
- * At which sizes a variant's cliffs would have been found. Nearer to an end too few requests lie on one side.
+ * The sizes at which a variant's cliffs could be found. Nearer to the ends of the range there are too few
+ * requests on one side.
  */
 export interface SizeJudged {
   /**
-   * Between which sizes a change of slope would be told, in bytes.
+   * Range of sizes in which a change of slope would be reported, in bytes.
    *
    * @minItems 2
    * @maxItems 2
    */
   corners_bytes: [number, number];
   /**
-   * Whether the curve changes at more places than are looked for; then no change of slope is told of it.
+   * Whether the curve changes at more sizes than the search allows; no change of slope is reported then.
    */
   cut_off: boolean;
-  /**
-   * The operation's name.
-   */
   operation: string;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
   /**
-   * Between which sizes a step of the level would be told, in bytes.
+   * Range of sizes in which a step of the level would be reported, in bytes.
    *
    * @minItems 2
    * @maxItems 2
    */
   steps_bytes: [number, number];
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
 /**
@@ -1496,20 +1270,20 @@ export interface PageRun {
   summary: Summary;
 }
 /**
- * One run, whole. `summary.json`, and what `weigh run --format json` prints.
+ * A whole run: `summary.json`, and what `weigh run --format json` prints.
  */
 export interface Summary {
   blocks: BlockCounts;
   /**
-   * What a calibration of this host says of measurements on it; absent where there is none.
+   * This host's calibration; absent if there is none.
    */
   calibration?: CalibrationQuote | null;
   /**
-   * True throughput: bytes carried per second, by variant and size.
+   * Goodput: bytes carried per second, by variant and size.
    */
   carried?: Carried[];
   /**
-   * In words: workload, load model and connections of each point.
+   * Workload, load model and connections of each point, in words.
    */
   conditions: string[];
   /**
@@ -1517,7 +1291,7 @@ export interface Summary {
    */
   costs: Cost[];
   /**
-   * CPU of the whole machine by role; absent where it was not to be had.
+   * CPU of the whole machine by role; absent if not measured.
    */
   cpu_roles?: CpuRoles | null;
   /**
@@ -1525,43 +1299,40 @@ export interface Summary {
    */
   findings: Finding[];
   /**
-   * The precision goal, where one was set.
+   * The precision goal, if one was set.
    */
   goal?: Goal | null;
   headline: Quantity;
   /**
-   * How idle cores waited; absent where nobody knows.
+   * How idle cores waited; absent if unknown.
    */
   idle?: IdleWait | null;
   layering?: Layering;
   margin: Ratio;
   over_size?: OverSize;
   /**
-   * How variants were put side by side at each point that has been measured.
+   * How variants were paired at each measured point.
    */
   pairings?: PointPairing[];
   /**
-   * Measured by `--quick`: 4 blocks, short warm-up.
+   * Measured with `--quick`: 4 blocks, short warm-up.
    */
   quick: boolean;
   /**
-   * Where the time of requests went that a relay told of; left out where none did.
+   * Where the time of relayed requests went; left out if no relay reported its own call.
    */
   relays?: RelayParts[];
   /**
-   * CPU per request and memory of variants with more than one role of their own, each role by itself.
+   * CPU per request and memory by role, for variants with several roles.
    */
   roles?: RoleUse[];
-  /**
-   * The run folder's name.
-   */
   run: string;
   /**
    * [`SCHEMA_VERSION`] of the writer.
    */
   schema: number;
   /**
-   * Where the spread of each headline cost comes from; a cost of fewer than 4 blocks has none.
+   * Where the spread of each headline cost comes from; only for costs of 4 blocks or more.
    */
   spread?: Spread[];
   /**
@@ -1569,13 +1340,10 @@ export interface Summary {
    */
   started: string;
   tags?: Tags;
-  /**
-   * The experiment's title.
-   */
   title: string;
   took_ns: Nanoseconds;
   /**
-   * Variants that could not be measured at all: name and reason with remedy.
+   * Variants that could not be measured: name, and reason with remedy.
    */
   unavailable: [string, string][];
   validity: Validity;
@@ -1585,12 +1353,12 @@ export interface Summary {
   variants: VariantSummary[];
 }
 /**
- * How the variants were put side by side at one point.
+ * How the variants were paired at one point.
  */
 export interface PointPairing {
   pairing: Pairing;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
@@ -1601,64 +1369,54 @@ export interface PointPairing {
  */
 export interface RelayParts {
   /**
-   * The variant that is the peer asked directly, where there is one: `server` and `client` rest on it.
+   * The variant that asks the peer directly, if there is one: `server` and `client` are computed from it.
    */
   direct?: string | null;
   /**
-   * Failed requests among those kept one by one; in no part.
+   * Failed requests among the samples; they are in no part.
    */
   failed: number;
   /**
-   * Requests that are not kept one by one, and so in no part.
+   * Requests that are not kept as samples, and so in no part.
    */
   left_out: number;
-  /**
-   * The operation's name.
-   */
   operation: string;
   /**
    * The parts, in the order of [`TimePart::ALL`].
    */
   parts: PartTimes[];
-  /**
-   * The point.
-   */
   point: {
     [k: string]: string;
   };
   /**
-   * Good replies that the parts are of.
+   * Good replies that the parts are computed from.
    */
   requests: number;
   /**
-   * Requests that the relay repeated, good and failed ones.
+   * Requests that the relay retried, good and failed ones.
    */
   retried: number;
   /**
-   * How often it did, in all.
+   * Retries in all.
    */
   retries: number;
   /**
-   * The same by size, rising: each size by itself where they are few, else by powers of ten; empty of a single size.
+   * The same by size, ascending: each size by itself if there are few, else by powers of ten. Empty if
+   * there is one size.
    */
   sizes?: SizedParts[];
-  /**
-   * The variant's name.
-   */
   variant: string;
 }
-/**
- * One part, in nanoseconds.
- */
 export interface PartTimes {
   /**
-   * The means against the baseline's; absent of the baseline, and where the part is not above zero in every block.
+   * The means against the baseline's. Absent for the baseline, and where the part is not above zero in
+   * every block.
    */
   cost?: PartCost | null;
   mean_ns: Estimate;
   /**
-   * Median of a block's requests, over blocks; absent of `server` and `client`, which are no parts of single requests,
-   * and where fewer than 20 requests lie beyond in some block.
+   * Median of a block's requests, over blocks. Absent for `server` and `client`, which are not parts of
+   * single requests, and where fewer than 20 requests lie beyond it in some block.
    */
   p50_ns?: Estimate | null;
   part: TimePart;
@@ -1669,11 +1427,11 @@ export interface PartTimes {
 export interface PartCost {
   difference: Estimate;
   /**
-   * Whether that is good news.
+   * Whether the difference is an improvement.
    */
   effect?: Effect | null;
   /**
-   * The p by which Holm ranks it.
+   * The p-value that Holm's correction ranks.
    */
   p?: number | null;
   ratio: Estimate;
@@ -1687,35 +1445,27 @@ export interface PartCost {
  * The parts of requests of some sizes.
  */
 export interface SizedParts {
-  /**
-   * Smallest size.
-   */
   from_bytes: number;
-  /**
-   * Its parts, without costs.
-   */
   parts: PartTimes[];
   /**
-   * Good replies that it is of.
+   * Good replies.
    */
   requests: number;
-  /**
-   * Largest size.
-   */
   to_bytes: number;
 }
 /**
- * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant / baseline), so
- * about shares of the ratio.
+ * Where the spread of one variant's headline cost comes from. Standard deviations are of ln(variant /
+ * baseline), so they are approximately shares of the ratio.
  */
 export interface Spread {
   /**
-   * A division of the same time into blocks and rounds that narrows the interval by a tenth or more.
+   * A division of the same time into blocks and rounds that would narrow the interval by a tenth or more.
    */
   advice?: Advice | null;
   block: Ratio;
   /**
-   * Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no carry-over).
+   * Cost in rounds in which the variant ran after the baseline, over that in which it ran before (1: no
+   * carry-over).
    */
   carry_over?: Estimate | null;
   dominates: Source;
@@ -1724,7 +1474,7 @@ export interface Spread {
    */
   drift?: Estimate | null;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
@@ -1737,9 +1487,6 @@ export interface Spread {
   rounds: number;
   share_of_starts: Estimate;
   start: Ratio;
-  /**
-   * The variant.
-   */
   variant: string;
 }
 /**
@@ -1747,13 +1494,13 @@ export interface Spread {
  */
 export interface Tags {
   /**
-   * Of all variants.
+   * Tags of all variants.
    */
   run?: {
     [k: string]: string;
   };
   /**
-   * Of single variants, by name; they go before those of the run.
+   * Tags of single variants, by variant; they override those of the run.
    */
   variants?: {
     [k: string]: {
@@ -1766,11 +1513,11 @@ export interface Tags {
  */
 export interface VariantSummary {
   /**
-   * Whether the others are compared with it.
+   * Whether it is the baseline.
    */
   baseline: boolean;
   /**
-   * Batches in which it was measured, from 0; empty where all variants lived at once.
+   * Batches in which it was measured, from 0; empty if all variants lived at once.
    */
   batches?: number[];
   /**
@@ -1778,7 +1525,7 @@ export interface VariantSummary {
    */
   blocks: number;
   /**
-   * Connections opened in measured windows; those kept from before are not among them.
+   * Connections opened in measured windows; earlier ones are not counted.
    */
   connects?: number;
   /**
@@ -1786,35 +1533,29 @@ export interface VariantSummary {
    */
   errors: number;
   errors_by_kind: ErrorCounts;
-  /**
-   * Absolute figures.
-   */
   figures: Figure[];
   /**
-   * Where service times went, by the kernel's time stamps, over measured windows; absent where not asked for.
+   * Legs of service times by the kernel's time stamps, over measured windows; absent if not asked for.
    */
   kernel_timestamps?: StampSummary | null;
-  /**
-   * The variant's name.
-   */
   name: string;
   /**
-   * Requests due but never sent.
+   * Requests that were due and never sent.
    */
   not_sent: number;
   other_windows?: OtherWindows;
   /**
-   * The point, where the experiment has several.
+   * Left out if the experiment has one point.
    */
   point?: {
     [k: string]: string;
   };
   /**
-   * What speaks against them.
+   * Why its figures are not simply valid.
    */
   reasons: string[];
   /**
-   * The service and its peer, where it passes requests on.
+   * The service and its peer, if it is a relay.
    */
   relay?: Relay | null;
   /**
@@ -1822,13 +1563,14 @@ export interface VariantSummary {
    */
   requests: number;
   /**
-   * What its run-time said that it saw, by key: `gc`, `heap_bytes` … Where starts differ, each value, joined by ` or `.
+   * What its language's runtime reports, by key: `gc`, `heap_bytes` … If starts differ, all values, joined
+   * by ` or `.
    */
   runtime?: {
     [k: string]: string;
   };
   /**
-   * How many of its requests are kept one by one; absent of workloads of which none are.
+   * How many of its requests are kept as samples; absent if the workload keeps none.
    */
   samples?: SampleCounts | null;
   traffic: Traffic;
@@ -1843,7 +1585,7 @@ export interface VariantSummary {
   windows: number;
 }
 /**
- * Where the time went: the legs of all good replies of a load, or of a variant at a point.
+ * The legs of all good replies of a load, or of a variant at a point.
  */
 export interface StampSummary {
   /**
@@ -1859,50 +1601,45 @@ export interface StampSummary {
    * Wire and server; absent without stamps.
    */
   outside?: LegTimes | null;
-  /**
-   * Good replies with both stamps.
-   */
   requests: number;
   /**
-   * The shortest round trip that TCP saw: wire and both kernels, no server process.
+   * The shortest round trip that TCP measured: wire and both kernels, without the server's process.
    */
   round_trip_ns?: Nanoseconds | null;
   /**
-   * The same less the shortest round trip: the server took at most this.
+   * `outside` minus the shortest round trip: an upper bound for the server's time.
    */
   server_at_most?: LegTimes | null;
   /**
    * Why there are no stamps, in all windows or in some.
    */
   unavailable?: string | null;
-  /**
-   * Good replies without.
-   */
   unmatched: number;
 }
 /**
- * Two services of which one passes requests on to the other.
+ * A service that passes requests on, and the one that it asks.
  */
 export interface Relay {
   /**
-   * The one that answers it.
+   * The service that it asks.
    */
   peer: string;
   /**
-   * The service that is asked, and asks in its turn.
+   * The service that passes requests on.
    */
   service: string;
 }
 /**
- * How many requests of a variant's measured windows are kept one by one.
+ * How many requests of a variant's measured windows are kept as samples.
  */
 export interface SampleCounts {
   /**
-   * Those that are.
+   * Kept requests.
    */
   kept: number;
   /**
-   * Those that are not, whole rounds at a time: curves over size and parts of relayed requests are without them.
+   * Requests that are not kept, whole rounds at a time; curves over size and parts of relayed requests do
+   * not cover them.
    */
   left_out: number;
 }

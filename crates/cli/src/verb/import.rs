@@ -218,13 +218,13 @@ pub fn rows_of(folder: &RunFolder) -> anyhow::Result<Rows> {
 
 /// The path that ppbench would have requested, without the size.
 fn path_of(point: &Point, variant: &Variant) -> &'static str {
-    let asked = point.workload.asked_of(variant);
+    let asked = point.workload.for_variant(variant);
     asked.as_pingpong().map_or(PingpongOperation::Pong, |spec| spec.operation).path()
 }
 
 fn row(machine: &str, experiment: &str, path: &str, load: &LoadSpec, sample: &Sample) -> Row {
     let (relayed, size) = (sample.relayed, sample.size.get());
-    Row::of(&ppbench::Measured {
+    Row::from_request(&ppbench::Measured {
         machine,
         experiment,
         path: format!("/{path}/{size}"),

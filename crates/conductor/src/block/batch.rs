@@ -36,7 +36,7 @@ impl Batch {
                 members: members.to_vec(),
                 experiment: Experiment { variants, ..experiment.clone() },
                 launch_specs: members.iter().map(|id| launch_specs[id.index()].clone()).collect(),
-                plan: if batches.count() > 1 { whole.of_batch(number, members.len()) } else { whole },
+                plan: if batches.count() > 1 { whole.for_batch(number, members.len()) } else { whole },
             }
         };
         (0..).zip(batches.iter()).map(batch).collect()

@@ -408,7 +408,7 @@ impl<'a, 'b> Block<'a, 'b> {
         let point = &self.context.experiment.points[id.index()];
         let running = &mut self.variants[variant.index()];
         let variant_spec = &self.context.experiment.variants[variant.index()];
-        let asked = point.workload.asked_of(variant_spec);
+        let asked = point.workload.for_variant(variant_spec);
         let environment = |name: &str| std::env::var(name).ok();
         running.thaw()?;
         let server = DescribedServer {

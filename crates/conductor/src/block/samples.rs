@@ -64,7 +64,7 @@ impl Block<'_, '_> {
     /// A buffer for a window's single requests; `None` where they are not kept.
     pub(super) fn sample_buffer(&self, place: WindowPlace, requests: u64) -> Option<Vec<RequestRecord>> {
         let workload = &self.context.experiment.points[place.point.index()].workload;
-        let kept = place.kind == WindowKind::Measured && workload.keeps_requests();
+        let kept = place.kind == WindowKind::Measured && workload.keeps_samples();
         // A window limited by time may answer more requests than expected.
         kept.then(|| Vec::with_capacity(2 * requests as usize + 64))
     }

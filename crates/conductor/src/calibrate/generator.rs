@@ -368,7 +368,7 @@ fn open(rate: PerSecond, arrivals: Arrivals, stop: Stop) -> Load {
 }
 
 fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
-    let spec = WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(64)]));
+    let spec = WorkloadSpec::Pingpong(PingpongSpec::new(vec![Bytes::new(64)]));
     let load = LoadSpec {
         model: LoadModel::Closed,
         connections: 1,

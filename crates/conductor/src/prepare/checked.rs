@@ -93,7 +93,7 @@ impl Checked {
             launch_spec::secured(variant)?;
             for (point, shape) in self.experiment.points.iter().zip(&self.shapes) {
                 let given = Given { environment: &set, rows: shape.rows() };
-                let asked = point.workload.asked_of(variant);
+                let asked = point.workload.for_variant(variant);
                 match Workload::with_rows(&asked, &point.load, variant.protocol, &anywhere, given) {
                     // A server that is not running yet cannot be asked for its descriptors.
                     Err(WorkloadError::Grpc(error)) if *error == GrpcError::Unreflected => {}

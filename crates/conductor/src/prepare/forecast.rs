@@ -36,7 +36,7 @@ pub fn over_budget(
         let rule = WindowRule { nominal: rules.window, period, slots: 1, headline: rules.headline };
         let turns = match rules.pairing {
             PairingChoice::Duet => 1,
-            _ => plan.of_batch(number, members.len()).round(0, PointId(0), 0).len() as u64,
+            _ => plan.for_batch(number, members.len()).round(0, PointId(0), 0).len() as u64,
         };
         round += rule.nominal() * turns;
         longest = longest.max(rule.nominal());

@@ -17,7 +17,7 @@ pub fn first_block(experiment: &Experiment, batches: &Batches) -> Vec<BatchPlan>
     let members: Vec<&[VariantId]> = batches.iter().collect();
     let of_batch = |batch: u32| {
         let members = members[batch as usize];
-        let plan = if batches.count() > 1 { whole.of_batch(batch, members.len()) } else { whole };
+        let plan = if batches.count() > 1 { whole.for_batch(batch, members.len()) } else { whole };
         let placed = |ids: Vec<VariantId>| ids.iter().map(|id| members[id.index()]).collect::<Vec<_>>();
         let rounds = |point| (0..4).map(|round| placed(plan.round(0, point, round))).collect();
         let order = plan.block(0);

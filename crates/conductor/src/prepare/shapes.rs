@@ -106,7 +106,7 @@ impl Shape {
         if let (Some(Source::Trace { trace, .. }), Some(FlowSpec::Trace(spec))) =
             (&mut self.source, load.model.flow())
         {
-            Arc::make_mut(trace).resolve(&spec.file, &workload.requested())?;
+            Arc::make_mut(trace).resolve(&spec.file, &workload.first_operations())?;
         }
         self.own_length = workload.session_length();
         Ok(())
@@ -228,7 +228,8 @@ pub(crate) fn check_windows(experiment: &Experiment, shapes: &[Shape]) -> Result
     let rules = &experiment.plan;
     let batches = Batches::even(experiment.variants.len(), rules.together as usize);
     let plan = Plan::new(rules.seed, experiment.variants.len(), experiment.points.len());
-    let plans: Vec<_> = (0..).zip(batches.iter()).map(|(batch, of)| plan.of_batch(batch, of.len())).collect();
+    let plans: Vec<_> =
+        (0..).zip(batches.iter()).map(|(batch, of)| plan.for_batch(batch, of.len())).collect();
     let mut needed = Nanoseconds::ZERO;
     let mut longest = Nanoseconds::ZERO;
     for (id, shape) in (0..).map(PointId).zip(shapes) {

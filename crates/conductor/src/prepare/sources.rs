@@ -131,7 +131,7 @@ impl ProgramSources {
             if secrets.is_empty() {
                 fs::copy(entry.path(), kept)?;
             } else {
-                secrets.add_hidden(File::open(entry.path())?, File::create(kept)?)?;
+                secrets.append_hidden(File::open(entry.path())?, File::create(kept)?)?;
             }
         }
         Ok(())

@@ -48,8 +48,8 @@ pub enum StoredCalibration {
 pub fn kept(folder: Option<&Path>) -> StoredCalibration {
     let Some(store) = folder.map(Calibrations::at) else { return StoredCalibration::Nothing };
     let host = identity(&facts::read(), None);
-    let of_host = |key: &str| store.of_host(key).unwrap_or_default();
-    if let Some(mut newest) = of_host(&host.key).into_iter().next() {
+    let calibrations = |key: &str| store.for_host(key).unwrap_or_default();
+    if let Some(mut newest) = calibrations(&host.key).into_iter().next() {
         // The build of this program that made it is irrelevant here.
         newest.host.passing.remove("weigh");
         newest.host.passing.remove(IDLE_CORES);
@@ -60,7 +60,7 @@ pub fn kept(folder: Option<&Path>) -> StoredCalibration {
     let others = store.hosts().unwrap_or_default();
     let same_name = others
         .iter()
-        .flat_map(|key| of_host(key))
+        .flat_map(|key| calibrations(key))
         .filter(|found| name.is_some() && found.host.passing.get("name") == name);
     match same_name.max_by_key(|found| found.started_unix_s) {
         Some(found) => StoredCalibration::Before {

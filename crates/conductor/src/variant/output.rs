@@ -44,7 +44,7 @@ impl OutputCapture {
             None => secrets.hide_file(&self.kept),
             Some(_) => File::open(self.path()).and_then(|printed| {
                 let kept = OpenOptions::new().create(true).append(true).open(&self.kept)?;
-                secrets.add_hidden(printed, kept)
+                secrets.append_hidden(printed, kept)
             }),
         };
         if kept.is_err() && self.nameless.is_none() {

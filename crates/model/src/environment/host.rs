@@ -1,4 +1,4 @@
-//! Facts about the host. Each is missing where the host does not tell it; nothing is guessed.
+//! Facts about the host. A fact that the host does not report is missing; nothing is guessed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,21 +21,18 @@ pub struct HostFacts {
     pub architecture: Option<String>,
     /// Cores that are online.
     pub cores: Option<Vec<CoreId>>,
-    /// Cores by physical core: those of one list are SMT siblings.
+    /// Cores by physical core: those in one list are SMT siblings.
     pub siblings: Option<Vec<Vec<CoreId>>>,
-    /// How the cores' frequency is governed.
     pub frequency: Option<Frequency>,
-    /// How idle cores wait.
     pub idle: IdleFacts,
     /// Name, release and build of the kernel.
     pub kernel: Option<String>,
-    /// Memory in all.
     pub memory: Option<Bytes>,
     /// Whether the host is a virtual machine.
     pub hypervisor: Option<Hypervisor>,
-    /// What the kernel's clocks run by.
+    /// Clock source of the kernel.
     pub clock_source: Option<String>,
-    /// What they could run by.
+    /// Available clock sources.
     pub clock_sources: Option<Vec<String>>,
     /// Largest packet on the loopback interface.
     pub loopback_mtu: Option<Bytes>,
@@ -53,112 +50,94 @@ pub struct HostFacts {
     pub listen_queue: Option<u64>,
     /// Ports given to outgoing connections.
     pub local_ports: Option<PortRange>,
-    /// How many of those are kept for other uses.
+    /// How many of those are reserved for other uses.
     pub reserved_ports: Option<u32>,
-    /// Open files that a process may have.
+    /// Most open files of a process.
     pub open_files: Option<Limit>,
-    /// The boot: another one may be another kernel, and has other process ids.
+    /// Identifies the boot. Another boot may run another kernel and has other process ids.
     pub boot_id: Option<String>,
-    /// First 16 hexadecimal digits of the SHA-256 of the host's name: the same host can be told, not named.
+    /// First 16 hexadecimal digits of the SHA-256 of the host's name: identifies the host without naming it.
     pub hostname_sha256: Option<String>,
-    /// Control groups.
     pub cgroup: Option<CgroupFacts>,
-    /// Settings of the kernel that move figures.
+    /// Kernel settings that affect measurements.
     pub settings: KernelSettings,
-    /// Versions of the toolchains that are on the path, by language.
+    /// Versions of the toolchains on the `PATH`, by language.
     pub toolchains: BTreeMap<String, String>,
     /// Revision of the experiment's folder.
     pub revision: Option<GitRevision>,
 }
 
-/// Whether a hypervisor lies below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hypervisor {
-    /// The processor says that there is one.
+    /// The processor reports one.
     Present,
-    /// It says that there is none.
+    /// The processor reports none.
     Absent,
 }
 
-/// Sizes of a socket's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BufferSizes {
-    /// Under memory pressure.
+    /// Guaranteed under memory pressure.
     pub least: Bytes,
-    /// At first.
+    /// Of a new socket.
     pub initial: Bytes,
-    /// The most it grows to by itself.
+    /// Limit of automatic growth.
     pub most: Bytes,
 }
 
 /// A range of ports, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PortRange {
-    /// The first.
     pub first: u16,
-    /// The last.
     pub last: u16,
 }
 
 impl PortRange {
-    /// How many there are.
     pub const fn count(self) -> u32 {
         (self.last as u32 + 1).saturating_sub(self.first as u32)
     }
 
-    /// The ports that are in this range and in another; a range of none where there are none.
+    /// The ports in both ranges; an empty range if there are none.
     pub fn both(self, other: Self) -> Self {
         Self { first: self.first.max(other.first), last: self.last.min(other.last) }
     }
 }
 
-/// A resource limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
-    /// In force.
     pub soft: u64,
     /// What it may be raised to.
     pub hard: u64,
 }
 
-/// Control groups on this host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CgroupFacts {
-    /// Which versions are mounted.
     pub version: CgroupVersion,
     /// Where version 2 is mounted.
     pub mount: Option<PathBuf>,
 }
 
-/// Which control groups are mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CgroupVersion {
-    /// Version 1 only.
     One,
-    /// Version 2 only.
     Two,
-    /// Both.
     Hybrid,
 }
 
 /// Revision of a folder under git.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitRevision {
-    /// The commit.
     pub commit: String,
     /// Whether tracked files differ from it.
     pub tree: WorkingTree,
 }
 
-/// State of a working tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkingTree {
-    /// As committed.
     Clean,
-    /// Changed since.
     Changed,
 }
 
@@ -168,11 +147,9 @@ pub enum WorkingTree {
 pub struct CoreId(u32);
 
 impl CoreId {
-    /// Core number `number`.
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
-    /// The plain number.
     pub const fn get(self) -> u32 {
         self.0
     }

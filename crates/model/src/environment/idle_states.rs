@@ -9,23 +9,23 @@ use crate::quantity::Nanoseconds;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct IdleFacts {
-    /// The cpuidle driver; `None` where the kernel has none, which then halts idle cores whatever is asked.
+    /// The cpuidle driver; `null` if the kernel has none, and then halts idle cores whatever is asked.
     pub driver: Option<String>,
-    /// What chooses among the states.
+    /// The cpuidle governor, which chooses among the states.
     pub governor: Option<String>,
-    /// The states of the first core, the shallowest first.
+    /// States of the first core, the shallowest first.
     pub states: Vec<IdleState>,
     /// How long a virtual core polls before it halts (`guest_halt_poll_ns`), where the driver is `haltpoll`.
     #[serde(rename = "guest_halt_poll_ns")]
     pub guest_halt_poll: Option<Nanoseconds>,
-    /// The longest latency of waking that the kernel allows at present, by all that asked; `None` where it
-    /// may not be read.
+    /// The longest wake-up latency that the kernel allows now, over all requests (`/dev/cpu_dma_latency`);
+    /// `null` if it cannot be read.
     #[serde(rename = "latency_limit_ns")]
     pub latency_limit: Option<Nanoseconds>,
 }
 
 impl IdleFacts {
-    /// What a reader needs of them, in one line: `haltpoll: POLL 0 ns, haltpoll idle 1 µs`.
+    /// A summary in one line: `haltpoll: POLL 0 ns, haltpoll idle 1 µs`.
     pub fn in_words(&self) -> String {
         let Some(driver) = &self.driver else { return "no cpuidle driver".to_owned() };
         let state = |state: &IdleState| {
@@ -37,17 +37,16 @@ impl IdleFacts {
     }
 }
 
-/// One idle state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleState {
     /// Its name, such as `C6`.
     pub name: String,
-    /// How long the driver says waking takes.
+    /// Wake-up latency, by the driver.
     #[serde(rename = "latency_ns")]
     pub latency: Nanoseconds,
-    /// How long a core must be idle for the state to pay.
+    /// Shortest idle time for which the state pays off.
     #[serde(rename = "residency_ns")]
     pub residency: Nanoseconds,
-    /// Whether it is switched off.
+    /// Whether it is switched off by configuration.
     pub disabled: bool,
 }

@@ -1,4 +1,4 @@
-//! Settings of the kernel that move figures. What each costs is in METHODOLOGY.
+//! Kernel settings that affect measurements. METHODOLOGY says what each costs.
 
 use std::collections::BTreeMap;
 
@@ -7,40 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use super::host::CoreId;
 
-/// Settings of the kernel, each missing where the host does not tell it.
+/// Kernel settings; a setting that the host does not report is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KernelSettings {
     /// Whether SMT is used: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     pub smt: Option<String>,
-    /// Transparent huge pages.
     pub huge_pages: Option<HugePages>,
-    /// How programs that we start are laid out in memory.
+    /// Address space layout of the programs that we start.
     pub address_layout: Option<AddressLayout>,
-    /// Nodes of memory.
     pub numa: Option<Numa>,
-    /// Whether each session of processes gets an equal share of a core.
+    /// Whether each session of processes gets an equal share of a core (autogroup).
     pub autogroup: Option<Switch>,
-    /// Receive packet steering (RPS).
     pub packet_steering: Option<PacketSteering>,
-    /// Where devices' interrupts go.
+    /// Which cores handle interrupts of devices.
     pub interrupts: Option<Interrupts>,
-    /// How readily the kernel interrupts itself: `none`, `voluntary`, `full`, `lazy`. Told to root alone.
+    /// Preemption model: `none`, `voluntary`, `full`, `lazy`. Only root can read it.
     pub preemption: Option<String>,
-    /// What the kernel does about the processor's weaknesses, by weakness; those that it has not are left
-    /// out.
+    /// Mitigations of processor vulnerabilities, by vulnerability. Those that do not affect this processor
+    /// are left out.
     pub mitigations: BTreeMap<String, String>,
-    /// Words of the kernel's command line that bear on timing.
+    /// Parameters of the kernel's command line that affect timing.
     pub parameters: Vec<String>,
 }
 
-/// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switch {
-    /// In use.
     On,
-    /// Not in use.
     Off,
 }
 
@@ -58,29 +52,27 @@ impl Switch {
     }
 }
 
-/// Transparent huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HugePages {
-    /// Who gets them: `always`, `madvise`, `never`.
+    /// Which memory gets them: `always`, `madvise`, `never`.
     pub enabled: String,
-    /// Whether a program waits for one to be made: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
+    /// Whether an allocation waits for a huge page: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
     pub defrag: Option<String>,
 }
 
-/// How programs are laid out in memory.
+/// Address space layout of programs (ASLR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AddressLayout {
-    /// Anew with each start.
+    /// Random at each start.
     Random,
-    /// Anew but for the heap.
+    /// Random at each start, except for the heap.
     RandomButHeap,
-    /// The same with each start.
+    /// The same at each start.
     Fixed,
 }
 
 impl AddressLayout {
-    /// The word, as it is stored.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -90,35 +82,32 @@ impl AddressLayout {
     }
 }
 
-/// Nodes of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Numa {
-    /// How many there are.
     pub nodes: u32,
-    /// Whether the kernel moves pages to the node that uses them.
+    /// Whether the kernel moves pages to the node that uses them (NUMA balancing).
     pub balancing: Option<Switch>,
 }
 
-/// Receive packet steering: cores that a packet's way through the kernel is handed to; none: it stays where
-/// it came in.
+/// Receive packet steering (RPS): the cores to which the kernel hands a received packet. An empty list: it
+/// stays on the core that received it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PacketSteering {
-    /// Of the loopback interface.
+    /// For the loopback interface.
     pub loopback: Vec<CoreId>,
-    /// Of interfaces that are made from now on, those of layers among them.
+    /// For interfaces that are made from now on, including those of layers.
     pub new_interfaces: Option<Vec<CoreId>>,
 }
 
-/// How the cores' frequency is governed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Frequency {
     /// The governors in use, each once.
     pub governors: Vec<String>,
     /// The driver of the first core.
     pub driver: Option<String>,
-    /// Whether that driver leaves the choice to the processor: `active`, `passive`, `guided`.
+    /// Operation mode of the driver, which says whether the processor chooses: `active`, `passive`, `guided`.
     pub mode: Option<String>,
-    /// What the processor is told to prefer on the first core, such as `performance` or `balance_power`.
+    /// Energy performance preference of the first core, such as `performance` or `balance_power`.
     pub preference: Option<String>,
     /// Whether cores may run faster than their nominal frequency while power and heat allow it.
     pub boost: Option<Switch>,
@@ -128,14 +117,14 @@ pub struct Frequency {
     pub highest_khz: Option<u64>,
 }
 
-/// Where the interrupts of devices go.
+/// Which cores handle interrupts of devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interrupts {
-    /// Cores that those of a new device may go to.
+    /// Cores that may handle interrupts of a new device.
     pub default_cores: Option<Vec<CoreId>>,
-    /// Devices that have interrupted so far, by the cores that are interrupted, as a list such as `0-1`.
+    /// Devices that have raised interrupts, by the cores that handle them, as a list such as `0-1`.
     pub devices: BTreeMap<String, Vec<String>>,
-    /// The program that moves them from core to core, where one runs.
+    /// The program that moves interrupts from core to core, if one runs.
     pub balancer: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! What a run's environment was: `environment.json`.
+//! The environment of a run: `environment.json`.
 //!
-//! Of older runs parts may be missing, and of an imported one all but where it comes from.
+//! Older runs may lack parts; an imported run has only its source.
 
 mod host;
 mod idle_states;
@@ -26,59 +26,47 @@ pub use kernel::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Environment {
-    /// This program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weigh: Option<WeighBuild>,
-    /// The host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFacts>,
-    /// How idle cores waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleWait>,
-    /// Versions of the programs by which networks of layers are made; empty where no variant has any.
+    /// Versions of the programs that set up layers; empty if no variant has layers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<BTreeMap<String, String>>,
     /// The program of each variant, in the experiment's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantBuild>,
-    /// Where an imported run's figures come from.
+    /// Source of an imported run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportSource>,
 }
 
-/// The build of this program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WeighBuild {
-    /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// SHA-256 of its executable.
     pub executable_sha256: Option<String>,
 }
 
-/// The program of a variant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantBuild {
-    /// The variant's name.
     pub name: String,
-    /// The program's own word for its version; `null` where it is unknown.
+    /// The version that the program reports; `null` if unknown.
     pub version: Option<String>,
-    /// SHA-256 of its executable, or of the files that a command names; `null` where unknown and for URLs.
+    /// SHA-256 of its executable, or of the files that a command names; `null` if unknown and for URLs.
     pub binary_sha256: Option<String>,
-    /// The service that a relay asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<PeerBuild>,
-    /// The revision that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<BuiltRevision>,
 }
 
-/// The service that a relay asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerBuild {
-    /// Its name in the catalogue.
     pub service: String,
-    /// Its own word for its version.
     pub version: Option<String>,
     /// SHA-256 of its executable.
     pub binary_sha256: Option<String>,
@@ -89,16 +77,15 @@ pub struct PeerBuild {
 pub struct BuiltRevision {
     /// Full hash of the commit.
     pub commit: String,
-    /// Of the working tree, files that were not as committed; `null` of a checkout of its own.
+    /// For the working tree: how many files differed from the commit; `null` for a checkout of its own.
     pub uncommitted_files: Option<usize>,
 }
 
-/// Where an imported run's figures come from.
+/// Source of an imported run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportSource {
-    /// Format of the files.
     pub format: String,
-    /// The files, as they were named.
+    /// The files, as given on the command line.
     pub files: Vec<String>,
 }
 
@@ -106,12 +93,12 @@ pub struct ImportSource {
 mod tests {
     use super::*;
 
-    /// As a run wrote it.
+    /// Written by a run.
     const WRITTEN: &str = include_str!("../../testdata/environment.json");
 
     fn again(text: &str) -> String {
         let environment: Environment = serde_json::from_str(text).expect("an environment");
-        // As the store writes it: keys by the alphabet.
+        // The store sorts keys.
         let value = serde_json::to_value(environment).expect("plain data");
         format!("{value:#}\n")
     }

@@ -1,4 +1,4 @@
-//! What can be estimated, an estimate, and what is concluded from it.
+//! Quantities, estimates and verdicts.
 //!
 //! These types are part of the published JSON, as those of [`crate::summary`] are.
 
@@ -46,32 +46,24 @@ pub enum Quantity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Nanoseconds.
     Ns,
-    /// Bytes.
     Bytes,
-    /// Per second.
     PerSecond,
-    /// A plain count.
     Count,
 }
 
-/// Whether a larger figure is good news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// The variant does better than the baseline.
     Better,
-    /// The variant does worse than the baseline.
     Worse,
 }
 
-/// Which statistic of time a quantity is.
+/// Which statistic of request times a quantity is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Statistic {
     /// A quantile, 0 to 1.
     Quantile(f64),
-    /// The arithmetic mean.
     Mean,
     /// Not a statistic of request times.
     Other,
@@ -89,7 +81,7 @@ impl Quantity {
         all
     };
 
-    /// Its row; a test holds their order to that of the arms.
+    /// Its row; a test checks that rows and arms have the same order.
     const fn row(self) -> &'static QuantityRow {
         &TABLE[self as usize]
     }
@@ -99,12 +91,10 @@ impl Quantity {
         self.row().name
     }
 
-    /// The name in tables and TOML: `response p50`.
     pub fn label(self) -> String {
         self.name().replace('_', " ")
     }
 
-    /// The unit of its figures.
     pub const fn unit(self) -> Unit {
         self.row().unit
     }
@@ -123,17 +113,16 @@ impl Quantity {
         matches!(self.row().interval, Some(Interval::Service))
     }
 
-    /// What a higher figure means.
     pub const fn higher_is(self) -> Effect {
         self.row().higher_is
     }
 
-    /// Whether a single one of several operations has it: CPU time, bytes and memory belong to none of them.
+    /// Whether each of several operations has a figure of its own; CPU time, bytes and memory cannot be
+    /// divided among them.
     pub const fn is_by_operation(self) -> bool {
         self.row().is_by_operation
     }
 
-    /// How it is spoken of.
     pub const fn phrase(self) -> Phrase {
         self.row().phrase
     }
@@ -162,7 +151,7 @@ impl FromStr for Quantity {
 }
 
 impl Unit {
-    /// A figure of this unit on the scale that suits a reader.
+    /// A figure of this unit as text, in a scale of its size.
     pub fn display(self, value: f64) -> String {
         match self {
             Self::Ns => display_nanos(value),
@@ -184,30 +173,26 @@ pub struct Estimate {
     pub upper: Option<f64>,
     /// Confidence level of the interval: 0.95.
     pub level: f64,
-    /// Block estimates it rests on.
+    /// Number of block estimates.
     pub blocks: u32,
-    /// The bootstrap-t interval of the same estimate, of costs from 10 blocks on. Shown beside; no verdict looks at it.
+    /// The bootstrap-t interval of the same estimate, for costs from 10 blocks on. For information; no
+    /// verdict uses it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bootstrap: Option<Bounds>,
 }
 
-/// The ends of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
-    /// The lower end.
     pub lower: f64,
-    /// The upper end.
     pub upper: f64,
 }
 
 impl Estimate {
-    /// Both bounds, where there is an interval.
     pub fn interval(&self) -> Option<(f64, f64)> {
         self.lower.zip(self.upper)
     }
 }
 
-/// What a comparison concludes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Verdict {
     /// The whole interval of the ratio lies within the margin.
@@ -219,20 +204,19 @@ pub enum Verdict {
     /// The interval lies below 1.
     #[serde(rename = "lower")]
     Lower,
-    /// Neither can be said.
+    /// The interval allows neither conclusion.
     #[serde(rename = "undecided")]
     Undecided,
-    /// The data must not be used for this; the reason says why.
+    /// The data must not be used; the reason says why.
     #[serde(rename = "invalid")]
     Invalid,
-    /// Not to be had: too few requests for this quantile, not measured, or the generator was the limit; the reason says
-    /// which.
+    /// No figure: too few requests for this quantile, not measured, or the generator was the limit; the
+    /// reason says which.
     #[serde(rename = "withheld")]
     Withheld,
 }
 
 impl Verdict {
-    /// The verdict as in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NoRelevantDifference => "no relevant difference",
@@ -249,17 +233,16 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Validity {
-    /// Nothing speaks against them.
+    /// No check objects.
     #[default]
     Valid,
-    /// Something does; the findings say what.
+    /// To be read with care; the findings say why.
     Suspect,
     /// They must not be used.
     Invalid,
 }
 
 impl Validity {
-    /// `valid`, `suspect` or `invalid`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Valid => "valid",

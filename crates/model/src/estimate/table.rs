@@ -1,50 +1,42 @@
-//! What is known of every quantity beside its figures: one row each. A new quantity is an arm of [`Quantity`], a row here,
+//! The properties of every quantity, one row each. A new quantity needs an arm of [`Quantity`], a row here,
 //! and its value in the judge's records.
 
 use serde::Serialize;
 
 use super::{Effect, Quantity, Statistic, Unit};
 
-/// How a quantity is spoken of: `A typical request` `takes` `longer`.
+/// Words for sentences about a quantity: `A typical request` `takes` `longer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phrase {
-    /// What does something.
     pub subject: &'static str,
-    /// What it does.
     pub verb: &'static str,
-    /// Of a higher figure.
     pub more: &'static str,
-    /// Of a lower one.
     pub less: &'static str,
-    /// The quantity as a thing: `the time of a typical request`.
+    /// As a noun: `the time of a typical request`.
     pub thing: &'static str,
 }
 
-/// From when to when a time of a request is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interval {
-    /// Done minus due.
     Response,
-    /// Done minus sent.
     Service,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QuantityRow {
     pub quantity: Quantity,
-    /// In JSON.
     pub name: &'static str,
     pub unit: Unit,
     pub statistic: Statistic,
-    /// Of what time it is a statistic; `None` where it is none of times.
+    /// `None` if it is not a statistic of request times.
     pub interval: Option<Interval>,
     pub higher_is: Effect,
-    /// Whether a single one of several operations has it.
+    /// Whether each of several operations has a figure of its own.
     pub is_by_operation: bool,
     pub phrase: Phrase,
 }
 
-/// What a page is told of a quantity; stands in the schemas, from which the page's types are made.
+/// Properties of a quantity that the schemas publish; the page's types are generated from them.
 #[derive(Debug, Serialize)]
 pub(super) struct PublishedQuantity {
     name: &'static str,
@@ -83,7 +75,7 @@ const P99: Phrase = Phrase {
 };
 const MEAN: Phrase = Phrase { subject: "A request on average", thing: "the mean time of a request", ..P50 };
 
-/// A statistic of the times of requests.
+/// A statistic of request times.
 const fn time(
     quantity: Quantity,
     name: &'static str,
@@ -103,7 +95,7 @@ const fn time(
     }
 }
 
-/// What a variant uses up, all operations together.
+/// Resource use of a variant, all operations together.
 const fn usage(quantity: Quantity, name: &'static str, unit: Unit, phrase: Phrase) -> QuantityRow {
     QuantityRow {
         quantity,

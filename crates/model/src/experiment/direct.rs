@@ -1,12 +1,12 @@
-//! What `protocol = "direct"` cannot stand beside. Such a variant carries out its operations in its own process, one after
-//! another: there is no listener, no connection and no schedule.
+//! Which settings `protocol = "direct"` excludes. Such a variant carries out its operations in its own
+//! process, one after another: there is no listener, no connection and no schedule.
 
 use super::node::ExperimentError;
 use super::{LoadModel, PlanRules, Point, Protocol, Target, Think, Variant};
 use crate::legs::Stamps;
 use crate::pairing::PairingChoice;
 
-/// Refuses what a variant of that protocol has no way to do; `line` is the variant's.
+/// Refuses settings that a variant of that protocol cannot have; `line` is the variant's.
 pub(super) fn check(
     file: &str,
     variant: &Variant,
@@ -14,9 +14,9 @@ pub(super) fn check(
     points: &[Point],
     plan: &PlanRules,
 ) -> Result<(), ExperimentError> {
-    let beside = |point: &Point| beside(point, plan);
+    let check_point = |point: &Point| check_point(point, plan);
     let wrong = match variant.protocol {
-        Protocol::DIRECT => of_variant(variant).or_else(|| points.iter().find_map(beside)),
+        Protocol::DIRECT => check_variant(variant).or_else(|| points.iter().find_map(check_point)),
         _ => None,
     };
     match wrong {
@@ -31,14 +31,14 @@ pub(super) fn check(
     }
 }
 
-fn of_variant(variant: &Variant) -> Option<&'static str> {
+fn check_variant(variant: &Variant) -> Option<&'static str> {
     if !matches!(variant.target, Target::Service { .. }) {
         return Some("it needs a `service` that offers it, no `command` or `url`");
     }
     variant.tls.as_ref().map(|_| "there is no connection that `tls` could secure; leave it out")
 }
 
-fn beside(point: &Point, plan: &PlanRules) -> Option<&'static str> {
+fn check_point(point: &Point, plan: &PlanRules) -> Option<&'static str> {
     let load = &point.load;
     if let Err(why) = point.workload.check_direct() {
         return Some(why);

@@ -1,5 +1,5 @@
-//! How much CPU time, memory and how many cores a variant may have: the keys `cpu`, `memory` and `cores`, read and written.
-//! Whether the host has that much, and can see to it, is for others to say.
+//! Limits of a variant: the keys `cpu`, `memory` and `cores`, read and written. Whether the host can provide
+//! and enforce them is checked elsewhere.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::node::{ExperimentError, Node, Reader, Value};
 use crate::quantity::{Bytes, Nanoseconds, Ratio};
 use crate::record::CpuQuota;
 
-/// CPU time that a variant may have, in cores' worth: 0.01 to 1,000, in steps of a thousandth.
+/// CPU time that a variant may use, in cores: 0.01 to 1,000, in steps of a thousandth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CpuLimit {
@@ -18,22 +18,21 @@ pub struct CpuLimit {
 }
 
 impl CpuLimit {
-    /// The period in which the time is given out: the kernel's default.
+    /// The period of the quota: the kernel's default.
     pub const PERIOD: Nanoseconds = Nanoseconds::from_millis(100);
 
-    /// A limit of so many cores; `None` outside of 0.01 to 1,000.
+    /// `None` outside of 0.01 to 1,000.
     pub fn from_cores(cores: f64) -> Option<Self> {
-        // The kernel gives out no less than 1 ms in a period.
+        // The kernel's smallest quota is 1 ms in a period.
         let thousandths = (cores * 1_000.0).round();
         (10.0..=1_000_000.0).contains(&thousandths).then_some(Self { thousandths: thousandths as u32 })
     }
 
-    /// Cores' worth.
     pub fn cores(self) -> Ratio {
         Ratio::new(f64::from(self.thousandths) / 1_000.0)
     }
 
-    /// The limit as the kernel has it.
+    /// The limit as the kernel's quota.
     pub fn quota(self) -> CpuQuota {
         CpuQuota { time: Self::PERIOD * u64::from(self.thousandths) / 1_000, period: Self::PERIOD }
     }
@@ -45,32 +44,31 @@ impl fmt::Display for CpuLimit {
     }
 }
 
-/// What a variant may have at most; each `None` is as much as there is.
+/// The limits of a variant; `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// CPU time.
     #[serde(default)]
     pub cpu: Option<CpuLimit>,
-    /// Memory: that of its processes and of the files that they read.
+    /// Memory of its processes, including the page cache of files that they read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// Of the cores of services so many, from 1.
+    /// How many of the cores for services it uses, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
 }
 
-/// No program starts in less.
+/// No program starts with less.
 const MEMORY_LEAST: Bytes = Bytes::new(1_000_000);
 /// More than any machine has.
 const CORES_MOST: u64 = 4_096;
 
 impl Limits {
-    /// Whether it has all that there is.
+    /// Whether there is no limit.
     pub const fn is_none(&self) -> bool {
         self.named().is_none()
     }
 
-    /// The first key that limits it.
+    /// The first key that is set.
     pub const fn named(&self) -> Option<&'static str> {
         match self {
             Self { cpu: Some(_), .. } => Some("cpu"),
@@ -117,7 +115,7 @@ impl Limits {
 }
 
 impl fmt::Display for Limits {
-    /// In words, each after a comma: `, 0.5 of a core's time, 256 MB of memory, 1 core`; nothing where there is none.
+    /// `, 0.5 of a core's time, 256 MB of memory, 1 core`; empty without a limit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(cpu) = self.cpu {
             write!(f, ", {cpu} of a core's time")?;

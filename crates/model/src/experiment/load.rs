@@ -1,20 +1,19 @@
-//! The table `[load]`: from the tree to the checked load, and back.
+//! The table `[load]`, read and written.
 
 use std::num::NonZeroU32;
 
 use toml::{Table, Value as Toml};
 
 use super::node::{Node, Read, Reader, Value};
-use super::read::{above_zero, default};
+use super::read::{default, positive_time};
 use super::shape::{Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec};
+use super::write::time;
 use super::{LoadSpec, Point};
 use crate::legs::Stamps;
-use crate::quantity::{Nanoseconds, PerSecond, Ratio};
+use crate::quantity::{PerSecond, Ratio};
 
-/// Most requests that a connection serves where that is bounded.
 const CHURN_MOST: u64 = 1_000_000;
 
-/// The model's kind, as its key says it.
 #[derive(Clone, Copy, PartialEq)]
 enum LoadKind {
     Closed,
@@ -22,7 +21,6 @@ enum LoadKind {
     PartlyOpen,
 }
 
-/// What the key `arrivals` may hold.
 enum Law {
     Arrivals(Arrivals),
     Trace(TraceSpec),
@@ -59,7 +57,7 @@ pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
         model,
         connections: reader.integer("connections", 1, 60_000)?.map_or(connections, |n| n as u32),
         in_flight: reader.integer("in_flight", 1, 1_000)?.map_or(default::IN_FLIGHT, |n| n as u32),
-        timeout: above_zero(&reader, "timeout")?.unwrap_or(default::TIMEOUT),
+        timeout: positive_time(&reader, "timeout")?.unwrap_or(default::TIMEOUT),
         warmup: reader.quantity("warmup")?.unwrap_or(default::WARMUP),
         think,
         churn: churn(&reader)?,
@@ -119,7 +117,7 @@ fn model(reader: &Reader<'_>, kind: LoadKind) -> Read<LoadModel> {
     }
 }
 
-/// A rate, a profile or a trace: exactly one of them says how much arrives.
+/// Exactly one of a rate, a profile and a trace says how much arrives.
 fn flow(
     reader: &Reader<'_>,
     rate: Option<PerSecond>,
@@ -151,7 +149,7 @@ fn flow(
     }
 }
 
-/// The entries of a table whose keys are exactly `keys`, in their order.
+/// The values of a table if its keys are exactly `keys`, in that order.
 fn fields<'a, const N: usize>(node: &'a Node, keys: [&str; N]) -> Option<[&'a Node; N]> {
     let Value::Table(entries) = &node.value else { return None };
     let find = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, node)| node);
@@ -231,9 +229,9 @@ fn arrivals(node: &Node) -> Result<Law, String> {
     Ok(Law::Trace(trace))
 }
 
-/// How much faster a trace is played than it was recorded.
+/// Speed of a trace relative to its recording.
 ///
-/// Errors: where it is not from 0.001 to 1,000,000, in words.
+/// Errors: in words, if it is not from 0.001 to 1,000,000.
 pub fn speed(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(speed) if (0.001..=1e6).contains(&speed) => Ok(speed),
@@ -272,7 +270,7 @@ fn churn(reader: &Reader<'_>) -> Read<Option<NonZeroU32>> {
     let keep_alive = reader.boolean("keep_alive")?;
     let churn = reader.integer("churn", 1, CHURN_MOST)?.and_then(|n| NonZeroU32::new(n as u32));
     match (keep_alive, churn) {
-        (Some(true), Some(_)) | (Some(false), Some(_)) => Err(reader.error(
+        (Some(_), Some(_)) => Err(reader.error(
             reader.line(),
             "`load.keep_alive` and `load.churn` cannot stand together; `keep_alive = false` is `churn = 1`",
         )),
@@ -288,7 +286,7 @@ fn stamps(reader: &Reader<'_>) -> Read<Stamps> {
     })
 }
 
-/// The table from which the first point's load is read, without the keys that the matrix gives and others exclude.
+/// The table of the first point's load, without the keys that the matrix sets and those that exclude them.
 pub(super) fn write(point: &Point) -> Table {
     let spec = &point.load;
     let mut table = Table::new();
@@ -348,8 +346,4 @@ fn write_flow(table: &mut Table, flow: &Flow, key: &str) {
             table.insert("arrivals".into(), Toml::Table(trace));
         }
     }
-}
-
-fn time(time: Nanoseconds) -> Toml {
-    format!("{} ns", time.as_nanos()).into()
 }

@@ -3,20 +3,17 @@
 use super::node::{ExperimentError, Node, Value};
 use crate::id::PointLabel;
 
-/// Most combinations that one file may ask for.
 const MOST: usize = 10_000;
 
-/// One point's trees.
 pub(super) struct PointNode {
     pub label: PointLabel,
     pub workload: Option<Node>,
     pub load: Option<Node>,
 }
 
-/// The tree without its matrix, expanded.
 pub(super) struct Expanded {
     pub points: Vec<PointNode>,
-    /// `[[variant]]` tables, written or made.
+    /// `[[variant]]` tables, from the file or from the matrix.
     pub variants: Vec<Node>,
 }
 
@@ -25,7 +22,7 @@ struct Factor {
     values: Vec<Node>,
 }
 
-/// Takes `workload`, `load`, `variant` and `matrix` out of `root` and expands them.
+/// Removes `workload`, `load`, `variant` and `matrix` from `root` and expands them.
 pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, ExperimentError> {
     let error = |line, message| ExperimentError { file: file.to_owned(), line, message };
     let (workload, load) = (root.remove("workload"), root.remove("load"));
@@ -33,17 +30,17 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
     let matrix = root.remove("matrix");
     let factors =
         matrix.as_ref().map_or(Ok(Vec::new()), factors).map_err(|(line, message)| error(line, message))?;
-    let (of_point, of_variant): (Vec<_>, Vec<_>) =
+    let (point_factors, variant_factors): (Vec<_>, Vec<_>) =
         factors.into_iter().partition(|f| f.key.starts_with("workload.") || f.key.starts_with("load."));
     let size = |factors: &[Factor]| factors.iter().map(|f| f.values.len()).fold(1, usize::saturating_mul);
-    if size(&of_point).saturating_mul(size(&of_variant)) > MOST {
+    if size(&point_factors).saturating_mul(size(&variant_factors)) > MOST {
         return Err(error(
             matrix.map_or(0, |m| m.line),
             format!("`[matrix]` makes more than {MOST} combinations"),
         ));
     }
 
-    let points = combinations(&of_point).into_iter().map(|chosen| {
+    let points = combinations(&point_factors).into_iter().map(|chosen| {
         let mut tree = Node { line: 0, value: Value::Table(Vec::new()) };
         for (key, node) in [("workload", &workload), ("load", &load)] {
             if let Some(node) = node {
@@ -58,7 +55,7 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
     });
     let points = points.collect();
 
-    let variants = match (variant, of_variant.is_empty()) {
+    let variants = match (variant, variant_factors.is_empty()) {
         (Some(node), true) => match node.value {
             Value::List(items) => items,
             _ => {
@@ -69,7 +66,7 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
             }
         },
         (Some(node), false) => {
-            let keys: Vec<_> = of_variant.iter().map(|f| format!("`{}`", f.key)).collect();
+            let keys: Vec<_> = variant_factors.iter().map(|f| format!("`{}`", f.key)).collect();
             let message = format!(
                 "`[[variant]]` and the matrix keys {} cannot stand together; keep one (a matrix beside `[[variant]]` may only vary `workload.*` and `load.*`)",
                 keys.join(", ")
@@ -77,12 +74,13 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
             return Err(error(node.line, message));
         }
         (None, true) => Vec::new(),
-        (None, false) => combinations(&of_variant).iter().map(|chosen| variant_of(chosen)).collect(),
+        (None, false) => combinations(&variant_factors).iter().map(|chosen| variant_table(chosen)).collect(),
     };
     Ok(Expanded { points, variants })
 }
 
-/// Factors in the order of the file; a nested table (`workload.size = …` or `[matrix.workload]`) gives dotted keys.
+/// Factors in the order of the file; a nested table (`workload.size = …` or `[matrix.workload]`) gives dotted
+/// keys.
 fn factors(matrix: &Node) -> Result<Vec<Factor>, (usize, String)> {
     let mut found = Vec::new();
     collect("", matrix, &mut found)?;
@@ -111,7 +109,7 @@ fn collect(prefix: &str, node: &Node, found: &mut Vec<Factor>) -> Result<(), (us
     Ok(())
 }
 
-/// Values must differ in what a label shows of them, and a point's must be showable as a whole.
+/// Refuses values that labels would show alike, and tables in a point's value, which a label cannot show.
 fn check_values(key: &str, values: &[Node]) -> Result<(), String> {
     let shown: Vec<_> = values.iter().map(Node::show).collect();
     if let Some(at) = (1..shown.len()).find(|at| shown[..*at].contains(&shown[*at])) {
@@ -131,7 +129,7 @@ fn holds_table(node: &Node) -> bool {
     }
 }
 
-/// Every combination, the last factor running fastest; one empty combination where there is no factor.
+/// Every combination; the last factor varies fastest. One empty combination if there is no factor.
 fn combinations(factors: &[Factor]) -> Vec<Vec<(&str, &Node)>> {
     factors.iter().fold(vec![Vec::new()], |done, factor| {
         done.iter()
@@ -147,7 +145,7 @@ fn combinations(factors: &[Factor]) -> Vec<Vec<(&str, &Node)>> {
 }
 
 /// A `[[variant]]` table with the chosen values, named after them.
-fn variant_of(chosen: &[(&str, &Node)]) -> Node {
+fn variant_table(chosen: &[(&str, &Node)]) -> Node {
     let line = chosen.first().map_or(0, |(_, value)| value.line);
     let mut table = Node { line, value: Value::Table(Vec::new()) };
     let name = |(key, value): &(&str, &Node)| match *key {

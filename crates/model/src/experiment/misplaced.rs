@@ -1,10 +1,10 @@
-//! Keys that stand in another table than their name makes one think, or are called otherwise here than in other programs:
-//! where an unknown key is one of them, its error names the right place.
+//! Hints for unknown keys that exist in another table, or that other programs call differently: the error
+//! names the right place.
 //!
-//! Only hints. No key is ever read in a second place or by a second name: an experiment says one thing in one way.
+//! Only hints. No key is read in a second place or by a second name: an experiment says one thing in one way.
 
-/// Tables with keys of theirs that are looked for elsewhere.
-const HOMES: [(&str, &[&str]); 2] = [
+/// Tables, with those of their keys that users put elsewhere.
+const TABLE_KEYS: [(&str, &[&str]); 2] = [
     (
         "load",
         &[
@@ -24,8 +24,8 @@ const HOMES: [(&str, &[&str]); 2] = [
     ("plan", &["blocks", "budget", "headline", "margin", "pairing", "seed", "together", "until", "window"]),
 ];
 
-/// What other programs call a key of ours: their word, our table, our key.
-const OTHER_WORDS: [(&str, &str, &str); 7] = [
+/// Names that other programs use: their name, our table, our key.
+const SYNONYMS: [(&str, &str, &str); 7] = [
     ("concurrency", "load", "connections"),
     ("clients", "load", "connections"),
     ("threads", "load", "connections"),
@@ -35,20 +35,20 @@ const OTHER_WORDS: [(&str, &str, &str); 7] = [
     ("coverage", "workload", "sizes"),
 ];
 
-/// `; …` for a key that nobody asked for in `[path]`, where it is known under another name or in another table.
-pub(super) fn elsewhere(path: &str, key: &str) -> Option<String> {
+/// `; …` for an unknown key in `[path]` that is known by another name or in another table.
+pub(super) fn misplaced_hint(path: &str, key: &str) -> Option<String> {
     if !["", "workload", "load", "plan", "variant"].contains(&path) {
         return None;
     }
-    if let Some((word, home, ours)) = OTHER_WORDS.iter().find(|(word, _, _)| *word == key) {
+    if let Some((word, table, ours)) = SYNONYMS.iter().find(|(word, _, _)| *word == key) {
         return Some(match *word {
             "coverage" => "; it stands in `sizes = { min = …, max = …, coverage = … }`".to_owned(),
-            _ if path == *home => format!("; it is called `{ours}` here"),
-            _ => format!("; it is `{ours}` in `[{home}]`"),
+            _ if path == *table => format!("; it is called `{ours}` here"),
+            _ => format!("; it is `{ours}` in `[{table}]`"),
         });
     }
-    let (home, _) = HOMES.iter().find(|(home, keys)| *home != path && keys.contains(&key))?;
-    Some(format!("; it belongs to `[{home}]`"))
+    let (table, _) = TABLE_KEYS.iter().find(|(table, keys)| *table != path && keys.contains(&key))?;
+    Some(format!("; it belongs to `[{table}]`"))
 }
 
 #[cfg(test)]
@@ -97,13 +97,13 @@ mod tests {
         assert_eq!(points.iter().map(|point| point.load.connections).collect::<Vec<_>>(), [1, 4]);
     }
 
-    /// What is called a key of a table is one.
+    /// Every key in the list exists in its table.
     #[test]
-    fn every_home_knows_its_keys() {
-        for (home, keys) in super::HOMES {
+    fn every_listed_key_exists_in_its_table() {
+        for (table, keys) in super::TABLE_KEYS {
             for key in keys {
-                let text = format!("[workload]\nname='pingpong'\n[{home}]\n{key}={{ no = 'such' }}");
-                assert!(!error(&text).contains(&format!("unknown key `{key}`")), "{home}.{key}");
+                let text = format!("[workload]\nname='pingpong'\n[{table}]\n{key}={{ no = 'such' }}");
+                assert!(!error(&text).contains(&format!("unknown key `{key}`")), "{table}.{key}");
             }
         }
     }

@@ -1,8 +1,8 @@
-//! The experiment: its checked form, and the way there from a TOML file.
+//! The experiment: its checked form, and how a TOML file becomes one.
 //!
-//! A file is first a tree with line numbers (`node`), in which the matrix is expanded (`matrix`), and then read key by
-//! key (`read`) into [`Experiment`], whose values cannot be inconsistent. Nothing here touches a disk or a network;
-//! names of services are checked by whoever knows the catalogue.
+//! A file is parsed into a tree with line numbers (`node`), the matrix is expanded in the tree (`matrix`),
+//! and each key is read (`read`) into [`Experiment`], whose values are consistent. Nothing here touches a
+//! disk or a network; whoever has the catalogue checks names of services.
 
 mod direct;
 mod layers;
@@ -42,8 +42,8 @@ use crate::tags::Tags;
 
 pub use layers::{
     Bursts, CongestionControl, Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Delay, Layer,
-    Layers, Loss, Mtu, Ovs, OvsTunnel, Place, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode,
-    SidecarProgram, SidecarSide, Towards, Veth, Vxlan, VxlanLayout, Wireguard, WireguardImplementation,
+    Layers, Loss, Mtu, Ovs, OvsTunnel, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode, SidecarProgram,
+    SidecarSide, Towards, Veth, Vxlan, VxlanLayout, Wireguard, WireguardImplementation,
 };
 pub use limit::{CpuLimit, Limits};
 pub use load::speed;
@@ -64,22 +64,17 @@ pub use tls::{TlsSpec, TlsVersion};
 pub use typed::{TypedUrl, typed_schemes};
 pub use workload::*;
 
-/// An experiment, checked. The first variant is the baseline; every point has the same variants.
+/// A checked experiment. The first variant is the baseline; every point has the same variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// What it asks, in a line.
     pub title: String,
     /// One per combination of `workload` and `load` keys in the matrix; at least one.
     pub points: Vec<Point>,
     /// At least one; two or more give costs.
     pub variants: Vec<Variant>,
-    /// How much to measure, and when to stop.
     pub plan: PlanRules,
-    /// Conditions on the result.
     pub gates: Vec<Gate>,
-    /// Commands run around the measurement.
     pub hooks: Hooks,
-    /// Words to find it and its variants by.
     #[serde(default)]
     pub tags: Tags,
 }
@@ -87,43 +82,38 @@ pub struct Experiment {
 /// One setting of workload and load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The matrix keys that make this point; empty where there is one point.
+    /// The matrix keys and values of this point; empty if there is one point.
     pub label: PointLabel,
-    /// What is asked.
     pub workload: WorkloadSpec,
-    /// How it is asked.
     pub load: LoadSpec,
 }
 
-/// How requests are issued.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
-    /// Closed, open or partly open.
     pub model: LoadModel,
     /// Connections, 1 to 60,000.
     pub connections: u32,
     /// Requests outstanding per connection, 1 to 1,000.
     pub in_flight: u32,
-    /// After this a request failed.
+    /// A request without a reply after this time has failed.
     pub timeout: Nanoseconds,
     /// Time spent warming up each variant in each block and point.
     pub warmup: Nanoseconds,
-    /// Between a reply and the moment at which the next request is due; nothing in open load.
+    /// Time between a reply and the moment at which the next request is due; none in open load.
     pub think: Think,
-    /// How many requests a connection serves before the client closes it; `None` for as many as the server likes.
+    /// How many requests a connection serves before the client closes it; `None` for no limit.
     pub churn: Option<NonZeroU32>,
-    /// Whether the kernel stamps what connections send and receive; only with one request in flight.
+    /// Whether the kernel stamps what connections send and receive; needs one request in flight.
     #[serde(default)]
     pub stamps: Stamps,
 }
 
 impl LoadSpec {
-    /// Requests that can be outstanding at once.
     pub fn slots(&self) -> u64 {
         u64::from(self.connections) * u64::from(self.in_flight)
     }
 
-    /// Why the kernel's stamps cannot be told apart by request, where they cannot.
+    /// Errors: in words, why the kernel's stamps cannot be attributed to single requests.
     pub fn check_stamps(&self) -> Result<(), String> {
         if self.stamps == Stamps::Off || self.in_flight == 1 {
             return Ok(());
@@ -140,41 +130,36 @@ impl LoadSpec {
     }
 }
 
-/// How much to measure, and when to stop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanRules {
     /// The quantity that decides when to stop.
     pub headline: Quantity,
-    /// Fewest blocks.
     pub blocks_min: u32,
-    /// Most blocks.
     pub blocks_max: u32,
     /// Wanted half-width of the headline's ratio.
     pub until: Option<Ratio>,
-    /// Time allowed, from the first start, builds excluded.
+    /// Time allowed from the first start on; builds are excluded.
     pub budget: Nanoseconds,
     /// Differences within this share are not relevant.
     pub margin: Ratio,
-    /// Seed of everything random.
     pub seed: u64,
-    /// Length of a window; `None` lets the tool choose.
+    /// Length of a window; `null` lets the tool choose.
     pub window: Option<Nanoseconds>,
-    /// Most variants alive at once, the baseline counted; at least 2.
+    /// Most variants alive at once, including the baseline; at least 2.
     pub together: u32,
     /// Whether variants that do not take part in a window are frozen.
     pub freeze: bool,
-    /// How idle cores wait.
     #[serde(default)]
     pub idle: Idle,
-    /// How variants are put side by side.
     #[serde(default)]
     pub pairing: PairingChoice,
-    /// The variants that `--quick` keeps, where not all of them fit into a few minutes; empty keeps all.
+    /// The variants that `--quick` keeps; empty keeps all. For experiments with too many variants for a few
+    /// minutes.
     #[serde(default)]
     pub quick: Vec<String>,
 }
 
-/// As where an experiment says nothing of its plan.
+/// The rules of an experiment without `[plan]`.
 impl Default for PlanRules {
     fn default() -> Self {
         Self {
@@ -195,44 +180,40 @@ impl Default for PlanRules {
     }
 }
 
-/// One alternative.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// Its name, unique.
+    /// Unique.
     pub name: String,
-    /// What is started or addressed.
     pub target: Target,
-    /// The stack by which operations travel.
     pub protocol: Protocol,
-    /// How its connections are secured; `None` for plain text.
+    /// TLS of its connections; `None` for plain text.
     #[serde(default)]
     pub tls: Option<TlsSpec>,
-    /// The Unix socket that leads to the URL's server, instead of its host and port.
+    /// The Unix socket of the URL's server, instead of its host and port.
     #[serde(default)]
     pub unix: Option<PathBuf>,
     /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     pub env: Vec<(String, String)>,
-    /// What it may have at most: `cpu`, `memory` and `cores`.
+    /// Its limits: `cpu`, `memory` and `cores`.
     #[serde(flatten)]
     pub limits: Limits,
-    /// How idle cores wait while it is measured; `None` for what the plan says.
+    /// How idle cores wait while it is measured; `None` for the plan's setting.
     #[serde(default)]
     pub idle: Option<Idle>,
-    /// The service to which it passes requests on; it is then a relay, and both are one variant.
+    /// The service to which it passes requests on. It is then a relay, and both services are one variant.
     #[serde(default)]
     pub peer: Option<Peer>,
-    /// What stands between client and service.
     #[serde(default)]
     pub layers: Layers,
 }
 
-/// What is started or addressed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind")]
 pub enum Target {
     /// A service of the catalogue.
-    Service { name: String },
-    /// A program of the user's own.
+    Service {
+        name: String,
+    },
     Command(Program),
     /// A server that somebody else runs.
     Url(Url),
@@ -241,44 +222,34 @@ pub enum Target {
 /// An `http://`, `https://`, `memcached://`, `redis://` or `rediss://` address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Url {
-    /// What is spoken there.
     #[serde(default)]
     pub scheme: Scheme,
     /// Host name or address, without brackets.
     pub host: String,
-    /// TCP port.
     pub port: u16,
-    /// Path and query, starting with `/`; of `redis://` the number of the database, of `memcached://` nothing more.
+    /// Path and query, starting with `/`; for `redis://` the number of the database, for `memcached://`
+    /// nothing more.
     pub path: String,
 }
 
-/// What is spoken at an address. Further schemes are further arms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
-    /// HTTP in plain text.
     #[default]
     Http,
-    /// HTTP over TLS.
     Https,
-    /// memcached's text protocol.
     Memcached,
-    /// Redis' protocol.
     Redis,
-    /// Redis' protocol over TLS.
     Rediss,
 }
 
 impl Scheme {
-    /// Every scheme.
     pub const ALL: [Self; 5] = [Self::Http, Self::Https, Self::Memcached, Self::Redis, Self::Rediss];
 
-    /// The scheme of that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// What stands before `://`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -289,7 +260,6 @@ impl Scheme {
         }
     }
 
-    /// The port where none is given.
     pub const fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -299,7 +269,6 @@ impl Scheme {
         }
     }
 
-    /// Whether it means TLS.
     pub const fn is_secured(self) -> bool {
         match self {
             Self::Http | Self::Memcached | Self::Redis => false,
@@ -307,7 +276,6 @@ impl Scheme {
         }
     }
 
-    /// The protocol where none is given.
     pub const fn protocol(self) -> Protocol {
         match self {
             Self::Http | Self::Https => Protocol::HTTP1_JSON,
@@ -316,7 +284,7 @@ impl Scheme {
         }
     }
 
-    /// Whether this protocol may be spoken there.
+    /// Whether this protocol can be spoken there.
     pub const fn carries(self, protocol: Protocol) -> bool {
         match self {
             Self::Http | Self::Https => protocol.is_http(),
@@ -343,26 +311,26 @@ impl Experiment {
         read::experiment(name, text)
     }
 
-    /// The file that this experiment is read from, every default written out and the matrix expanded as far as its
-    /// points allow. Reading it gives this experiment again.
+    /// The experiment as a file, with every default filled in and the matrix expanded as far as its points
+    /// allow. Reading it gives the same experiment.
     pub fn to_toml(&self) -> String {
         write::experiment(self)
     }
 
-    /// The variants' identifiers in order; the first is the baseline.
+    /// In order; the first is the baseline.
     pub fn variant_ids(&self) -> impl Iterator<Item = VariantId> + use<> {
         (0..self.variants.len() as u16).map(VariantId)
     }
 
-    /// The points' identifiers in order.
     pub fn point_ids(&self) -> impl Iterator<Item = PointId> + use<> {
         (0..self.points.len() as u16).map(PointId)
     }
 }
 
 impl Url {
-    /// Reads `http://host[:port][/path]`, `https://…`, `memcached://host[:port]`, `redis://host[:port][/database]` or
-    /// `rediss://…`; the host may be an IPv6 address in brackets, and without a scheme it is `http`.
+    /// Parses `http://host[:port][/path]`, `https://…`, `memcached://host[:port]`,
+    /// `redis://host[:port][/database]` or `rediss://…`. The host may be an IPv6 address in brackets; the
+    /// default scheme is `http`.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.split_once("://") {
             Some((name, rest)) => {
@@ -373,14 +341,14 @@ impl Url {
         }
     }
 
-    /// Reads what stands behind the scheme of `text`.
+    /// Parses `rest`, which follows the scheme in `text`.
     fn read(text: &str, scheme: Scheme, rest: &str) -> Result<Self, String> {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
         let path = path.split('#').next().unwrap_or_default();
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let (host, port) = split_authority(authority, scheme.port()).ok_or_else(|| {
-            // Whoever gives a user and a password finds out without showing them around.
+            // The message must not show a user and password from the address.
             let text = match authority.rsplit_once('@') {
                 Some((user, _)) => text.replacen(&format!("{user}@"), "…@", 1),
                 None => text.to_owned(),
@@ -403,7 +371,7 @@ impl Url {
     }
 }
 
-/// Whether an address of that scheme may have that path.
+/// Errors: an address of this scheme cannot have this path.
 fn check_path(scheme: Scheme, path: &str) -> Result<(), String> {
     let number = path.trim_start_matches('/');
     match scheme {

@@ -1,6 +1,7 @@
-//! A TOML file as a tree that remembers its lines, and the reader that takes keys from it.
+//! A TOML file as a tree with line numbers, and the reader that takes keys from it.
 //!
-//! Every key asked for is remembered, so that a key nobody asked for is an error that names what is allowed.
+//! The reader remembers every key that was asked for, so that any other key is an error that lists the known
+//! ones.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -8,21 +9,19 @@ use std::str::FromStr;
 
 use toml::de::{DeTable, DeValue};
 
-use super::misplaced::elsewhere;
+use super::misplaced::misplaced_hint;
 use crate::secret::is_unprintable;
 
-/// Why a file is not an experiment: where, what, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ExperimentError {
-    /// The file's name as given.
+    /// As the caller gave it.
     pub file: String,
-    /// Line, from 1; 0 where the whole file is meant.
+    /// Line, from 1; 0 for an error of the whole file.
     pub line: usize,
     /// What is wrong and what is allowed.
     pub message: String,
 }
 
-/// What reading gives.
 pub(super) type Read<T> = Result<T, ExperimentError>;
 
 impl fmt::Display for ExperimentError {
@@ -34,7 +33,6 @@ impl fmt::Display for ExperimentError {
     }
 }
 
-/// A value with the line that it stands on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub line: usize,
@@ -52,18 +50,17 @@ pub(super) enum Value {
 }
 
 impl Node {
-    /// Parses a whole file.
     pub fn parse(file: &str, text: &str) -> Result<Self, ExperimentError> {
-        let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let error = |line, message| ExperimentError { file: file.to_owned(), line, message };
         let table = DeTable::parse(text).map_err(|e| {
-            error(e.span().map_or(0, |span| line_of(span.start)), e.message().replace('\n', ", "))
+            error(e.span().map_or(0, |span| line_at(span.start)), e.message().replace('\n', ", "))
         })?;
-        let line = line_of(table.span().start);
-        convert_table(table.get_ref(), line, &line_of).map_err(|(line, message)| error(line, message))
+        let line = line_at(table.span().start);
+        convert_table(table.get_ref(), line, &line_at).map_err(|(line, message)| error(line, message))
     }
 
-    /// The value as people write it in an error or a label: text without quotes.
+    /// The value as errors and labels show it: text without quotes.
     pub fn show(&self) -> String {
         match &self.value {
             Value::Text(text) => text.clone(),
@@ -81,7 +78,7 @@ impl Node {
         }
     }
 
-    /// Puts `value` at a dotted path, making tables on the way.
+    /// Sets `value` at a dotted path and creates missing tables.
     pub fn set(&mut self, path: &str, value: Self) {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         if !matches!(self.value, Value::Table(_)) {
@@ -98,7 +95,6 @@ impl Node {
         }
     }
 
-    /// Takes the entry `key` out of a table.
     pub fn remove(&mut self, key: &str) -> Option<Self> {
         let Value::Table(entries) = &mut self.value else { return None };
         let at = entries.iter().position(|(name, _)| name == key)?;
@@ -108,7 +104,7 @@ impl Node {
 
 type LineError = (usize, String);
 
-fn convert(value: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -> Result<Node, LineError> {
+fn convert(value: &DeValue<'_>, line: usize, line_at: &dyn Fn(usize) -> usize) -> Result<Node, LineError> {
     let value = match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Boolean(b) => Value::Boolean(*b),
@@ -125,10 +121,10 @@ fn convert(value: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -
             return Err((line, format!("`{d}`: dates have no use here; write text in quotes")));
         }
         DeValue::Array(items) => {
-            let items = items.iter().map(|item| convert(item.get_ref(), line_of(item.span().start), line_of));
+            let items = items.iter().map(|item| convert(item.get_ref(), line_at(item.span().start), line_at));
             Value::List(items.collect::<Result<_, _>>()?)
         }
-        DeValue::Table(table) => return convert_table(table, line, line_of),
+        DeValue::Table(table) => return convert_table(table, line, line_at),
     };
     Ok(Node { line, value })
 }
@@ -136,23 +132,23 @@ fn convert(value: &DeValue<'_>, line: usize, line_of: &dyn Fn(usize) -> usize) -
 fn convert_table(
     table: &DeTable<'_>,
     line: usize,
-    line_of: &dyn Fn(usize) -> usize,
+    line_at: &dyn Fn(usize) -> usize,
 ) -> Result<Node, LineError> {
     let mut entries = Vec::new();
     for (key, value) in table.iter() {
-        let key_line = line_of(key.span().start);
+        let key_line = line_at(key.span().start);
         entries.push((
             key.span().start,
             key.get_ref().to_string(),
-            convert(value.get_ref(), key_line, line_of)?,
+            convert(value.get_ref(), key_line, line_at)?,
         ));
     }
-    // The parser sorts keys; the order of the file is the order of variants' settings and of the matrix.
+    // The parser sorts keys. The file's order matters: it is the order of variants' settings and of the
+    // matrix.
     entries.sort_by_key(|(start, ..)| *start);
     Ok(Node { line, value: Value::Table(entries.into_iter().map(|(_, key, node)| (key, node)).collect()) })
 }
 
-/// A table being read.
 pub(super) struct Reader<'a> {
     file: &'a str,
     path: String,
@@ -162,7 +158,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `node`, which must be a table; `path` names it in errors (empty for the whole file).
+    /// Errors: `node` is not a table. `path` names it in errors (empty for the whole file).
     pub fn new(file: &'a str, path: &str, node: &'a Node) -> Result<Self, ExperimentError> {
         let Value::Table(entries) = &node.value else {
             let message = format!("`{path}` must be a table, not `{}`", node.show());
@@ -171,22 +167,20 @@ impl<'a> Reader<'a> {
         Ok(Self { file, path: path.to_owned(), line: node.line, entries, asked: RefCell::default() })
     }
 
-    /// An error at `line` of this file.
     pub fn error(&self, line: usize, message: impl Into<String>) -> ExperimentError {
         ExperimentError { file: self.file.to_owned(), line, message: message.into() }
     }
 
-    /// The line of the table itself.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// `key` with the table's path before it.
-    pub fn full(&self, key: &str) -> String {
+    /// `key` after the table's path.
+    pub fn full_key(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// The raw value of `key`.
+    /// The raw value of `key`, which counts as known from now on.
     pub fn node(&self, key: &'static str) -> Option<&'a Node> {
         let mut asked = self.asked.borrow_mut();
         if !asked.contains(&key) {
@@ -196,30 +190,30 @@ impl<'a> Reader<'a> {
     }
 
     pub fn table(&self, key: &'static str) -> Result<Option<Reader<'a>>, ExperimentError> {
-        self.node(key).map(|node| Reader::new(self.file, &self.full(key), node)).transpose()
+        self.node(key).map(|node| Reader::new(self.file, &self.full_key(key), node)).transpose()
     }
 
-    /// The tables of the array of tables at `key`.
     pub fn tables(&self, key: &'static str) -> Result<Vec<Reader<'a>>, ExperimentError> {
         let Some(node) = self.node(key) else { return Ok(Vec::new()) };
         let Value::List(items) = &node.value else {
-            return Err(self
-                .error(node.line, format!("`{}` must be written `[[{0}]]`, once for each", self.full(key))));
+            return Err(self.error(
+                node.line,
+                format!("`{}` must be written `[[{0}]]`, once for each", self.full_key(key)),
+            ));
         };
-        items.iter().map(|item| Reader::new(self.file, &self.full(key), item)).collect()
+        items.iter().map(|item| Reader::new(self.file, &self.full_key(key), item)).collect()
     }
 
-    /// The table of an entry whose key is the user's own.
-    pub fn under(&self, name: &str, node: &'a Node) -> Result<Reader<'a>, ExperimentError> {
-        Reader::new(self.file, &self.full(name), node)
+    pub fn entry_table(&self, name: &str, node: &'a Node) -> Result<Reader<'a>, ExperimentError> {
+        Reader::new(self.file, &self.full_key(name), node)
     }
 
-    /// All entries of a table whose keys are the user's own.
+    /// All entries of a table with free keys.
     pub fn free_entries(&self) -> &'a [(String, Node)] {
         self.entries
     }
 
-    /// Whatever `read` makes of the value at `key`; its error is put into words with key, value and line.
+    /// Parses the value at `key` by `read`; adds key and line to its error.
     pub fn value<T>(
         &self,
         key: &'static str,
@@ -228,7 +222,7 @@ impl<'a> Reader<'a> {
         let Some(node) = self.node(key) else { return Ok(None) };
         read(node)
             .map(Some)
-            .map_err(|message| self.error(node.line, format!("`{}`: {message}", self.full(key))))
+            .map_err(|message| self.error(node.line, format!("`{}`: {message}", self.full_key(key))))
     }
 
     pub fn text(&self, key: &'static str) -> Result<Option<String>, ExperimentError> {
@@ -238,7 +232,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Text that is shown in tables and messages: it holds nothing that a terminal would obey.
+    /// Text for tables and messages: control characters and the like are refused.
     pub fn name(&self, key: &'static str) -> Result<Option<String>, ExperimentError> {
         let name = self.text(key)?;
         match name.as_deref().and_then(|name| name.chars().find(|c| is_unprintable(*c))) {
@@ -250,14 +244,14 @@ impl<'a> Reader<'a> {
                     line,
                     format!(
                         "`{}` holds the character `{shown}`, which cannot be shown; leave it out",
-                        self.full(key)
+                        self.full_key(key)
                     ),
                 ))
             }
         }
     }
 
-    /// A quantity, or a plain number where its type reads one.
+    /// A quantity, or a plain number if its type parses that.
     pub fn quantity<T: FromStr<Err: fmt::Display>>(
         &self,
         key: &'static str,
@@ -265,7 +259,7 @@ impl<'a> Reader<'a> {
         self.value(key, |node| node.show().parse().map_err(|e: T::Err| e.to_string()))
     }
 
-    /// A whole number within bounds, both included.
+    /// An integer from `low` to `high`, inclusive.
     pub fn integer(&self, key: &'static str, low: u64, high: u64) -> Result<Option<u64>, ExperimentError> {
         self.value(key, |node| match node.value {
             Value::Integer(n) if u64::try_from(n).is_ok_and(|n| (low..=high).contains(&n)) => Ok(n as u64),
@@ -273,7 +267,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A truth value.
     pub fn boolean(&self, key: &'static str) -> Result<Option<bool>, ExperimentError> {
         self.value(key, |node| match node.value {
             Value::Boolean(b) => Ok(b),
@@ -281,7 +274,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// One of several words.
     pub fn choice<T: Copy>(
         &self,
         key: &'static str,
@@ -296,14 +288,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Refuses keys that nobody asked for.
+    /// Refuses keys that were not asked for.
     pub fn finish(self) -> Result<(), ExperimentError> {
         let asked = self.asked.borrow();
         for (key, node) in self.entries {
             if !asked.contains(&key.as_str()) {
                 let place =
                     if self.path.is_empty() { "the file".to_owned() } else { format!("`[{}]`", self.path) };
-                let hint = elsewhere(&self.path, key).unwrap_or_else(|| suggestion(key, &asked));
+                let hint = misplaced_hint(&self.path, key).unwrap_or_else(|| suggestion(key, &asked));
                 let message = format!("unknown key `{key}` in {place}{hint}");
                 return Err(self.error(node.line, message));
             }
@@ -312,7 +304,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `; did you mean `x`? allowed: …` for a word that is none of `allowed`.
+/// `; did you mean `x`? allowed: …` for a word that is not in `allowed`.
 pub fn suggestion(word: &str, allowed: &[&str]) -> String {
     let nearest = allowed.iter().map(|name| (strsim::levenshtein(word, name), name)).min();
     let hint = match nearest {

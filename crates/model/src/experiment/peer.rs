@@ -1,4 +1,4 @@
-//! The peer of a variant: a service to which it passes requests on. The key `peer`, read and written.
+//! The peer of a variant, to which it passes requests on: the key `peer`, read and written.
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
@@ -7,12 +7,11 @@ use super::node::{ExperimentError, Reader, Value};
 use super::read::pairs;
 use super::{Protocol, Target, Variant};
 
-/// A service of the catalogue that is started before its variant's own, which is told where it is.
+/// A service of the catalogue. It is started before its variant, which receives its address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
-    /// Its name in the catalogue.
     pub service: String,
-    /// Environment added to its own; a value `env:NAME` is read when the run starts.
+    /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     #[serde(default)]
     pub env: Vec<(String, String)>,
 }
@@ -33,7 +32,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Peer>, ExperimentError>
     Ok(reader.text("peer")?.map(|service| Peer { service, env: Vec::new() }))
 }
 
-/// Why a variant cannot have a peer, where it cannot.
+/// Errors: in words, why the variant cannot have a peer.
 pub(super) fn check(variant: &Variant) -> Result<(), String> {
     let Some(peer) = &variant.peer else { return Ok(()) };
     if peer.service.is_empty() {
@@ -84,7 +83,7 @@ mod tests {
     }
 
     fn asked(experiment: &Experiment, variant: usize) -> PingpongOperation {
-        let asked = experiment.points[0].workload.asked_of(&experiment.variants[variant]);
+        let asked = experiment.points[0].workload.for_variant(&experiment.variants[variant]);
         let WorkloadSpec::Pingpong(spec) = &*asked else { panic!("pingpong") };
         spec.operation
     }

@@ -1,7 +1,7 @@
-//! A program of the user's own as a variant: what is started, from which folder and which revision, and how it tells
+//! The user's own program as a variant: what is started, from which folder and revision, and how it reports
 //! that it accepts connections.
 //!
-//! It is a statement only: nothing here looks whether a folder, a revision or a program is there.
+//! Only the description: nothing here checks whether a folder, a revision or a program exists.
 
 use std::path::PathBuf;
 
@@ -10,59 +10,57 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::node::{ExperimentError, Node, Reader, Value as NodeValue};
-use super::read::above_zero;
+use super::read::positive_time;
 use super::{Scheme, Target, Url, Variant};
 use crate::quantity::Nanoseconds;
 
-/// The revision that means the working tree as it is, with what is not committed.
+/// Names of the working tree as it is, including uncommitted changes.
 pub const WORKING_TREE: [&str; 2] = ["worktree", "."];
 
-/// A program that says nothing for so long will say nothing.
+/// A program that is not ready after this time will not become ready.
 const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
-/// A program of the user's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Program and arguments; `{port}` stands for the port chosen.
+    /// Program and arguments; `{port}` is replaced by the chosen port.
     pub argv: Vec<String>,
-    /// How it says that it accepts.
     pub ready: Readiness,
-    /// After this its start has failed.
+    /// If it is not ready after this time, its start has failed.
     pub ready_timeout: Nanoseconds,
-    /// Where it is built and runs, from the current folder; `None` for the current folder itself.
+    /// Folder in which it is built and runs, relative to the current one; `None` for the current one.
     #[serde(default)]
     pub folder: Option<PathBuf>,
-    /// The revision of the repository around the current folder that is checked out for it; `None` for the files as they
-    /// are.
+    /// The revision of the current folder's repository that is checked out for it; `None` for the files as
+    /// they are.
     #[serde(default)]
     pub revision: Option<String>,
-    /// What builds it, for `sh -c`; `None` where nothing is to be built.
+    /// Command for `sh -c` that builds it; `None` if nothing is to be built.
     #[serde(default)]
     pub build: Option<String>,
 }
 
-/// How a program says that it accepts connections.
+/// How a program reports that it accepts connections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Readiness {
     /// It prints `ready <port>`; it is started with `PORT=0`.
     Line,
-    /// It listens on the port that we chose and gave it as `PORT` and `{port}`.
+    /// It listens on the port that it received as `PORT` and `{port}`.
     Port,
-    /// It listens on this port, which it chooses itself.
+    /// It always listens on this port.
     Fixed(u16),
-    /// An address answers well; the port is as with [`Self::Port`].
+    /// An address answers as expected; the port is as with [`Self::Port`].
     Asked(ReadyAddress),
-    /// It prints a line that matches; the port is as with [`Self::Port`], unless the pattern finds it.
+    /// It prints a matching line. The port is as with [`Self::Port`], unless the pattern captures it.
     Log(ReadyPattern),
 }
 
-/// An address that answers well once a program is ready.
+/// An address that answers as expected once a program is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadyAddress {
-    /// A path, or a whole address in which `{port}` stands for the port.
+    /// A path, or a whole address with `{port}` for the port.
     text: String,
-    /// The status of a good answer; any 2xx where it is `None`.
+    /// The expected status; `None` for any 2xx.
     status: Option<u16>,
 }
 
@@ -79,9 +77,9 @@ impl ReadyAddress {
         }
     }
 
-    /// The address for a port; one that is only a path is asked by `scheme` on the loopback address.
+    /// The address for a port; a path is asked by `scheme` on the loopback address.
     ///
-    /// Errors: where it is none; never of an address that was read.
+    /// Errors: the text is not an address; never for a value that was read from a file.
     pub fn url(&self, port: u16, scheme: Scheme) -> Result<Url, String> {
         let text = self.text.replace("{port}", &port.to_string());
         match self.is_path() {
@@ -90,7 +88,6 @@ impl ReadyAddress {
         }
     }
 
-    /// The whole address, `{port}` for the port.
     pub fn shown(&self, scheme: Scheme) -> String {
         if self.is_path() {
             format!("{}://127.0.0.1:{{port}}{}", scheme.name(), self.text)
@@ -104,7 +101,6 @@ impl ReadyAddress {
         self.text.starts_with('/')
     }
 
-    /// Whether an answer with this status is a good one.
     pub fn accepts(&self, status: u16) -> bool {
         self.status.map_or((200..300).contains(&status), |wanted| wanted == status)
     }
@@ -131,31 +127,30 @@ impl ReadyPattern {
         }
     }
 
-    /// The expression, compiled; `None` never, since it was when it was read.
+    /// The compiled expression; never `None`, since it was compiled when it was read.
     pub fn compiled(&self) -> Option<Regex> {
         Regex::new(&self.0).ok()
     }
 
-    /// Whether a group named `port` finds the port, which the program then chooses itself.
+    /// Whether a group named `port` captures the port, which the program then chooses itself.
     pub fn finds_port(&self) -> bool {
         self.compiled().is_some_and(|pattern| pattern.capture_names().flatten().any(|name| name == "port"))
     }
 }
 
 impl Program {
-    /// A program in the current folder, that is not built.
+    /// A program in the current folder that is not built.
     pub fn new(argv: Vec<String>, ready: Readiness) -> Self {
         Self { argv, ready, ready_timeout: READY_TIMEOUT, folder: None, revision: None, build: None }
     }
 
-    /// Whether its revision is the working tree as it is.
     pub fn is_working_tree(&self) -> bool {
         self.revision.as_deref().is_some_and(|revision| WORKING_TREE.contains(&revision))
     }
 }
 
-/// The keys of a variant that belong to `command`, read whether it has one or not.
-pub(super) struct Given {
+/// The keys that belong to `command`; they are read whether there is a command or not.
+pub(super) struct CommandKeys {
     line: usize,
     ready: Option<Readiness>,
     ready_timeout: Option<Nanoseconds>,
@@ -164,25 +159,25 @@ pub(super) struct Given {
     build: Option<String>,
 }
 
-pub(super) fn read(reader: &Reader<'_>) -> Result<Given, ExperimentError> {
+pub(super) fn read(reader: &Reader<'_>) -> Result<CommandKeys, ExperimentError> {
     let filled = |key: &'static str| {
         reader.value(key, |node| match &node.value {
             NodeValue::Text(text) if !text.trim().is_empty() => Ok(text.clone()),
             _ => Err(format!("`{}` must be text in quotes, and not empty", node.show())),
         })
     };
-    Ok(Given {
+    Ok(CommandKeys {
         line: reader.line(),
         ready: ready(reader)?,
-        ready_timeout: above_zero(reader, "ready_timeout")?,
+        ready_timeout: positive_time(reader, "ready_timeout")?,
         folder: filled("folder")?.map(PathBuf::from),
         revision: filled("revision")?,
         build: filled("build")?,
     })
 }
 
-impl Given {
-    /// The program; without a command none of the keys may be there.
+impl CommandKeys {
+    /// The program. Without a command, none of the keys is allowed.
     pub(super) fn program(
         self,
         reader: &Reader<'_>,
@@ -260,7 +255,7 @@ fn ready_table(reader: &Reader<'_>, table: Reader<'_>, allowed: &str) -> Result<
     Ok(found)
 }
 
-/// Variants live side by side, so that no two of them can have the same port.
+/// Refuses variants with the same fixed port, since variants run side by side.
 pub(super) fn check_ports(file: &str, variants: &[Variant], nodes: &[Node]) -> Result<(), ExperimentError> {
     let fixed = |variant: &Variant| match &variant.target {
         Target::Command(Program { ready: Readiness::Fixed(port), .. }) => Some(*port),
@@ -327,21 +322,23 @@ mod tests {
 
     #[test]
     fn readiness_is_a_word_a_path_an_address_a_line_or_a_port() {
-        let of = |ready: &str| parse(&format!("command = 's'\nready = {ready}")).map(|program| program.ready);
-        assert_eq!(of("'port'"), Ok(Readiness::Port));
-        assert_eq!(of("{ port = 9000 }"), Ok(Readiness::Fixed(9000)));
-        let Ok(Readiness::Asked(path)) = of("'/health'") else { panic!() };
+        let readiness =
+            |ready: &str| parse(&format!("command = 's'\nready = {ready}")).map(|program| program.ready);
+        assert_eq!(readiness("'port'"), Ok(Readiness::Port));
+        assert_eq!(readiness("{ port = 9000 }"), Ok(Readiness::Fixed(9000)));
+        let Ok(Readiness::Asked(path)) = readiness("'/health'") else { panic!() };
         let url = path.url(81, Scheme::Https).expect("a path");
         assert_eq!(url.to_string(), "https://127.0.0.1:81/health");
         assert!(path.accepts(204) && !path.accepts(503) && !path.accepts(302));
-        let Ok(Readiness::Asked(whole)) = of("{ url = 'http://localhost:{port}/up', status = 401 }") else {
+        let Ok(Readiness::Asked(whole)) = readiness("{ url = 'http://localhost:{port}/up', status = 401 }")
+        else {
             panic!()
         };
         assert_eq!(whole.url(81, Scheme::Https).expect("an address").to_string(), "http://localhost:81/up");
         assert!(whole.accepts(401) && !whole.accepts(200));
-        let Ok(Readiness::Log(pattern)) = of(r"{ log = 'on port (?<port>\d+)$' }") else { panic!() };
+        let Ok(Readiness::Log(pattern)) = readiness(r"{ log = 'on port (?<port>\d+)$' }") else { panic!() };
         assert!(pattern.finds_port());
-        let Ok(Readiness::Log(pattern)) = of("{ log = 'started' }") else { panic!() };
+        let Ok(Readiness::Log(pattern)) = readiness("{ log = 'started' }") else { panic!() };
         assert!(!pattern.finds_port());
     }
 

@@ -1,22 +1,20 @@
-//! A protocol: how messages are framed, and how their content is encoded.
+//! Protocols: how messages are framed, and how their content is encoded.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::node::{ExperimentError, Node, Reader, Value, suggestion};
 
-/// The protocol by which operations travel: a framing, and the codec of what it carries. Only the pairs of
-/// [`Protocol::NAMED`] exist.
+/// A framing, and the codec of what it carries. Only the pairs of [`Protocol::NAMED`] exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocol {
     framing: FramingName,
     codec: Option<CodecName>,
 }
 
-/// How messages are told apart on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FramingName {
     Http1,
-    /// Cleartext by prior knowledge, over TLS by ALPN.
+    /// Without TLS by prior knowledge, with TLS by ALPN.
     Http2,
     Grpc,
     /// memcached's text protocol, its meta commands included.
@@ -27,7 +25,6 @@ pub enum FramingName {
     Direct,
 }
 
-/// How the content of a message is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodecName {
     Json,
@@ -55,12 +52,11 @@ impl FramingName {
         }
     }
 
-    /// Whether its messages travel as requests and responses of HTTP, of whatever version.
+    /// Whether its messages are requests and responses of HTTP of any version.
     pub const fn is_http(self) -> bool {
         self.is_http2() || matches!(self, Self::Http1)
     }
 
-    /// Whether its messages travel on streams of HTTP/2.
     pub const fn is_http2(self) -> bool {
         matches!(self, Self::Http2 | Self::Grpc)
     }
@@ -78,9 +74,9 @@ impl CodecName {
 }
 
 impl Protocol {
-    pub const HTTP1_JSON: Self = Self::of(FramingName::Http1, CodecName::Json);
-    pub const HTTP2_JSON: Self = Self::of(FramingName::Http2, CodecName::Json);
-    pub const GRPC: Self = Self::of(FramingName::Grpc, CodecName::Protobuf);
+    pub const HTTP1_JSON: Self = Self::with_codec(FramingName::Http1, CodecName::Json);
+    pub const HTTP2_JSON: Self = Self::with_codec(FramingName::Http2, CodecName::Json);
+    pub const GRPC: Self = Self::with_codec(FramingName::Grpc, CodecName::Protobuf);
     pub const MEMCACHED: Self = Self { framing: FramingName::Memcached, codec: None };
     pub const RESP: Self = Self { framing: FramingName::Resp, codec: None };
     pub const DIRECT: Self = Self { framing: FramingName::Direct, codec: None };
@@ -95,7 +91,7 @@ impl Protocol {
         NamedProtocol { name: "direct", protocol: Self::DIRECT },
     ];
 
-    const fn of(framing: FramingName, codec: CodecName) -> Self {
+    const fn with_codec(framing: FramingName, codec: CodecName) -> Self {
         Self { framing, codec: Some(codec) }
     }
 
@@ -103,12 +99,12 @@ impl Protocol {
         self.framing
     }
 
-    /// `None` where the framing itself says what its messages hold.
+    /// `None` if the framing determines the content.
     pub const fn codec(self) -> Option<CodecName> {
         self.codec
     }
 
-    /// Whether messages travel as requests and responses of HTTP, of whatever version.
+    /// Whether messages are requests and responses of HTTP of any version.
     pub const fn is_http(self) -> bool {
         self.framing.is_http()
     }
@@ -148,7 +144,7 @@ impl<'de> Deserialize<'de> for Protocol {
     }
 }
 
-/// Reads `protocol`: a name, or a table of `framing` and `codec`, whose keys a matrix can vary each by itself.
+/// Reads `protocol`: a name, or a table of `framing` and `codec`, which a matrix can vary separately.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Protocol>, ExperimentError> {
     match reader.node("protocol") {
         Some(Node { value: Value::Table(_), .. }) => {

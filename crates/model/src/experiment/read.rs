@@ -1,4 +1,4 @@
-//! From the tree to the checked experiment: every key read once, every default in one place.
+//! Reads the checked experiment from the tree: every key once, every default in one place.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::pairing::PairingChoice;
 use crate::quantity::{Nanoseconds, Ratio};
 use crate::secret::shown_path;
 
-/// Every default of the experiment file, with its reason.
+/// Defaults of the experiment file, with reasons.
 pub(super) mod default {
     use super::{Nanoseconds, Quantity, Ratio};
 
@@ -49,7 +49,7 @@ pub(super) mod default {
 
 pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let mut root = Node::parse(file, text)?;
-    // What the expansion takes out of the tree is still allowed at the top.
+    // These keys are allowed, though the expansion has removed them from the tree.
     let expanded = matrix::expand(file, &mut root)?;
     let reader = Reader::new(file, "", &root)?;
     for key in ["workload", "load", "variant", "matrix"] {
@@ -62,13 +62,13 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     let run_tags = tags::read(&reader)?;
     reader.finish()?;
 
-    // Said of the file as a whole.
+    // An error of the whole file.
     let refused = |message: String| ExperimentError { file: file.to_owned(), line: 0, message };
     let mut points = Vec::new();
     for point in expanded.points {
         let Some(tree) = &point.workload else {
             let message = "no `[workload]`; write one with `name = \"pingpong\"` or `name = \"http\"`";
-            return Err(ExperimentError { file: file.to_owned(), line: 0, message: message.to_owned() });
+            return Err(refused(message.to_owned()));
         };
         let mut workload = WorkloadSpec::read(Reader::new(file, "workload", tree)?)?;
         workload.set_seed(plan.seed);
@@ -85,18 +85,18 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         point.workload.check_variants(&variants).map_err(refused)?;
     }
     if let Some(asked) = asked {
-        duet(&asked, &variants)?;
+        check_duet(&asked, &variants)?;
         check_idle(&asked, &plan, &variants)?;
         check_quick(&asked, &plan.quick, &variants)?;
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
         super::direct::check(file, variant, node.line, &points, &plan)?;
     }
-    let tags = tags::of_variants(file, run_tags, &variants, &expanded.variants)?;
+    let tags = tags::read_variants(file, run_tags, &variants, &expanded.variants)?;
     Ok(Experiment { title, points, variants, plan, gates, hooks, tags })
 }
 
-pub(super) fn above_zero(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
+pub(super) fn positive_time(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
     reader.value(key, |node| match node.show().parse::<Nanoseconds>() {
         Ok(Nanoseconds::ZERO) => Err("must be above zero".to_owned()),
         Ok(time) => Ok(time),
@@ -124,10 +124,10 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
         blocks.finish()?;
     }
     rules.until = share(&reader, "until")?;
-    rules.budget = above_zero(&reader, "budget")?.unwrap_or(rules.budget);
+    rules.budget = positive_time(&reader, "budget")?.unwrap_or(rules.budget);
     rules.margin = share(&reader, "margin")?.unwrap_or(rules.margin);
     rules.seed = reader.integer("seed", 0, i64::MAX as u64)?.unwrap_or(rules.seed);
-    rules.window = above_zero(&reader, "window")?;
+    rules.window = positive_time(&reader, "window")?;
     rules.together = reader.integer("together", 2, 64)?.map_or(rules.together, |n| n as u32);
     rules.freeze = reader.boolean("freeze")?.unwrap_or(rules.freeze);
     rules.idle = idle(&reader)?.unwrap_or(rules.idle);
@@ -142,12 +142,7 @@ fn idle(reader: &Reader<'_>) -> Read<Option<Idle>> {
 }
 
 fn pairing(reader: &Reader<'_>) -> Read<Option<PairingChoice>> {
-    reader.value("pairing", |node| {
-        let text = node.show();
-        let names = PairingChoice::ALL.map(PairingChoice::name);
-        PairingChoice::named(&text)
-            .ok_or_else(|| format!("`{text}` is not known{}", suggestion(&text, &names)))
-    })
+    reader.choice("pairing", &PairingChoice::ALL.map(|choice| (choice.name(), choice)))
 }
 
 fn quick(reader: &Reader<'_>) -> Read<Option<Vec<String>>> {
@@ -157,7 +152,7 @@ fn quick(reader: &Reader<'_>) -> Read<Option<Vec<String>>> {
     })
 }
 
-/// What a quick run keeps must be there, each once.
+/// Each name in `quick` must be a variant, and occur once.
 fn check_quick(plan: &Reader<'_>, quick: &[String], variants: &[Variant]) -> Read<()> {
     let line = plan.node("quick").map_or(plan.line(), |node| node.line);
     let refuse = |message: String| Err(plan.error(line, format!("`plan.quick`: {message}")));
@@ -173,7 +168,7 @@ fn check_quick(plan: &Reader<'_>, quick: &[String], variants: &[Variant]) -> Rea
     Ok(())
 }
 
-/// Variants that are measured at the same time, or in turn request by request, share one state of the host.
+/// Variants that are measured at the same time, or request by request in turn, share one state of the host.
 fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Read<()> {
     let own = variants.iter().find(|variant| variant.idle.is_some_and(|idle| idle != rules.idle));
     let (Some(variant), PairingChoice::Duet | PairingChoice::Requests) = (own, rules.pairing) else {
@@ -188,8 +183,9 @@ fn check_idle(plan: &Reader<'_>, rules: &PlanRules, variants: &[Variant]) -> Rea
     Err(plan.error(line, message))
 }
 
-/// A duet is of two variants, both started here: a server that somebody else runs stays on the cores that it has.
-fn duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
+/// A duet needs two variants that are started here: a server that somebody else runs cannot be moved to other
+/// cores.
+fn check_duet(plan: &Reader<'_>, variants: &[Variant]) -> Read<()> {
     let Some(node) = plan.node("pairing").filter(|node| node.show() == PairingChoice::Duet.name()) else {
         return Ok(());
     };
@@ -248,7 +244,7 @@ fn hooks(reader: Option<Reader<'_>>) -> Read<Hooks> {
     Ok(hooks)
 }
 
-/// The share of the mix.
+/// Reads `weight`, the share of the mix; 1 by default.
 pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
     let weight = reader.value("weight", |node| match node.show().parse::<f64>() {
         Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
@@ -257,25 +253,25 @@ pub(super) fn weight(reader: &Reader<'_>) -> Read<f64> {
     Ok(weight.unwrap_or(1.0))
 }
 
-/// A table of the user's own names, each with text.
+/// Reads a table of free names with text values.
 pub(super) fn pairs(reader: &Reader<'_>, key: &'static str) -> Read<Vec<(String, String)>> {
     let Some(table) = reader.table(key)? else { return Ok(Vec::new()) };
     let pair = |(name, node): &(String, Node)| match &node.value {
         Value::List(_) | Value::Table(_) => {
-            Err(table.error(node.line, format!("`{}` must be text in quotes", table.full(name))))
+            Err(table.error(node.line, format!("`{}` must be text in quotes", table.full_key(name))))
         }
         _ => Ok((name.clone(), node.show())),
     };
     table.free_entries().iter().map(pair).collect()
 }
 
-/// Refuses an empty table of conditions: it reads like a check and could never fail.
-pub(super) fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()> {
+/// Refuses an empty table of conditions, which looks like a check and can never fail.
+pub(super) fn refuse_empty(reader: &Reader<'_>, key: &'static str) -> Read<()> {
     match reader.table(key)?.filter(|table| table.free_entries().is_empty()) {
         Some(table) => {
             let message = format!(
                 "`{}` is empty and would check nothing; say what it wants or leave it out",
-                reader.full(key)
+                reader.full_key(key)
             );
             Err(table.error(table.line(), message))
         }
@@ -283,9 +279,9 @@ pub(super) fn holds_something(reader: &Reader<'_>, key: &'static str) -> Read<()
     }
 }
 
-/// The table `json` of a check: pointers and the values found there.
+/// The table `json` of a check: pointers with the expected values.
 pub(super) fn json_conditions(reader: &Reader<'_>) -> Read<Vec<(String, serde_json::Value)>> {
-    holds_something(reader, "json")?;
+    refuse_empty(reader, "json")?;
     let Some(table) = reader.table("json")? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for (pointer, node) in table.free_entries() {
@@ -343,18 +339,18 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let url = reader.value("url", |node| Url::parse(&node.show()))?;
     let program = program::read(&reader)?.program(&reader, command)?;
     let name = reader.name("name")?;
-    let by_url = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
-    let protocol = protocol::read(&reader)?.unwrap_or(by_url);
+    let url_protocol = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());
+    let protocol = protocol::read(&reader)?.unwrap_or(url_protocol);
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
     let limits = Limits::read(&reader)?;
     let idle = idle(&reader)?;
     let peer = peer::read(&reader)?;
-    // Kept by name beside the variants.
+    // The values are read later, by `tags::read_variants`; this marks the key as known.
     tags::read(&reader)?;
-    let line_of_tls = reader.node("tls").map_or(line, |node| node.line);
+    let tls_line = reader.node("tls").map_or(line, |node| node.line);
     let tls = super::tls::read(&reader)?;
-    let line_of_layers = reader.node("layers").map_or(line, |node| node.line);
+    let layers_line = reader.node("layers").map_or(line, |node| node.line);
     let layers = layers::read(&reader)?;
     if url.is_some() && !env.is_empty() {
         return Err(reader.error(line, "`env` has no use beside `url`: that server is not started by us"));
@@ -383,7 +379,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
             return Err(reader.error(line, "a variant needs exactly one of `service`, `command` and `url`"));
         }
     };
-    let tls = secured(&target, tls).map_err(|message| reader.error(line_of_tls, message))?;
+    let tls = effective_tls(&target, tls).map_err(|message| reader.error(tls_line, message))?;
     let name = name.unwrap_or_else(|| match &target {
         Target::Service { name } => match &peer {
             Some(peer) => format!("{name} to {}", peer.service),
@@ -394,19 +390,19 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     });
     let variant = Variant { name, target, protocol, tls, unix, env, limits, idle, peer, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
-    layers::check(&variant).map_err(|message| reader.error(line_of_layers, message))?;
+    layers::check(&variant).map_err(|message| reader.error(layers_line, message))?;
     reader.finish()?;
     Ok(variant)
 }
 
-/// What a command is called: its revision where it has one, else its program.
+/// Default name of a command: its revision if it has one, else its program.
 fn program_name(program: &Program) -> String {
     let file = program.argv[0].rsplit('/').next().unwrap_or_default();
     program.revision.clone().unwrap_or_else(|| file.to_owned())
 }
 
-/// What `tls` comes to beside the target: an address says by its scheme whether there is TLS.
-fn secured(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<TlsSpec>, String> {
+/// The effective `tls` of a target: the scheme of an address decides whether there is TLS.
+fn effective_tls(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<TlsSpec>, String> {
     match (target, given) {
         (Target::Url(url), Some(None)) if url.scheme.is_secured() => {
             Err(format!("`tls = false` beside `{url}`; leave it out, or write `http://`"))
@@ -419,7 +415,7 @@ fn secured(target: &Target, given: Option<Option<TlsSpec>>) -> Result<Option<Tls
     }
 }
 
-/// A command as a list of words, or as text split at blanks outside quotes.
+/// A command as a list of words, or as text that is split at blanks outside quotes.
 fn command_words(node: &Node) -> Result<Vec<String>, String> {
     let words = match &node.value {
         Value::List(items) => items.iter().map(Node::show).collect(),

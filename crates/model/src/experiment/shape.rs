@@ -1,6 +1,7 @@
-//! The shapes of load: laws of arrivals, profiles of the rate over time, think time, length of sessions, churn.
+//! Shapes of load: laws of arrivals, profiles of the rate over time, think time, length of sessions, churn.
 //!
-//! Values and their plain arithmetic (lengths, means). It draws nothing and knows no clock; text forms are in `spell`.
+//! Values and their arithmetic (lengths, means). Nothing here is random or reads a clock; text forms are in
+//! `spell`.
 
 use std::num::NonZeroU32;
 
@@ -8,64 +9,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 
-/// Longest time that a profile may take before it starts again.
 pub const PROFILE_LONGEST: Nanoseconds = Nanoseconds::from_secs(24 * 3600);
 
-/// Most steps of a profile.
 pub const STEPS_MOST: usize = 1_000;
 
-/// The load model and what it needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum LoadModel {
     /// A new request when a connection is free, after the think time.
     Closed,
-    /// Requests due by a schedule, whatever the replies do.
-    Open {
-        /// When they are due.
-        flow: Flow,
-    },
-    /// Sessions arrive by a schedule; inside a session the next operation is due when the reply came, after the think
+    /// Requests are due by a schedule, whatever the replies do.
+    Open { flow: Flow },
+    /// Sessions begin by a schedule; inside a session the next operation is due after the reply and the think
     /// time.
-    PartlyOpen {
-        /// When sessions begin.
-        flow: Flow,
-        /// How many operations each has.
-        length: SessionLength,
-    },
+    PartlyOpen { flow: Flow, length: SessionLength },
 }
 
-/// What decides when something arrives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Flow {
-    /// A law of the gaps on a profile of the rate.
+    /// By a profile of the rate and a law of the gaps.
     Law {
-        /// Arrivals per second over time.
         profile: Profile,
-        /// Law of the gaps.
         arrivals: Arrivals,
     },
-    /// Recorded times, played again.
     Trace(TraceSpec),
 }
 
-/// Law of the gaps between arrivals, at whatever rate.
+/// Law of the gaps between arrivals, for any rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrivals {
-    /// Equal gaps.
     Constant,
-    /// Equal gaps, and each arrival moved by up to this share of a gap to either side, uniformly; above 0, at most
-    /// one half, so that the order stays. The grid itself does not move: nothing adds up.
+    /// Equal gaps, but each arrival is moved by up to this share of a gap in either direction, uniformly.
+    /// Above 0, at most one half, which keeps the order. The grid itself does not move, so deviations do not
+    /// add up.
     Jitter(Ratio),
-    /// Exponential gaps.
     #[default]
     Poisson,
 }
 
 impl Arrivals {
-    /// The jitter where none is given: a tenth of a gap to either side.
+    /// The default jitter: a tenth of a gap in either direction.
     pub const JITTER: Ratio = Ratio::new(0.1);
 }
 
@@ -74,33 +59,29 @@ impl Arrivals {
 pub struct TraceSpec {
     /// The file, relative to the experiment's folder.
     pub file: String,
-    /// How much faster than recorded; above zero.
+    /// Speed relative to the recording; above zero.
     pub speed: f64,
-    /// SHA-256 of the file in hexadecimal, where it is known; another file is refused then.
+    /// SHA-256 of the file in hexadecimal, if known; a file with another hash is refused.
     pub sha256: Option<String>,
 }
 
-/// Rate over time. A profile that has come to its end starts again.
+/// Rate over time. At its end a profile starts again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Profile {
-    /// Always the same.
     Constant {
         /// Above zero.
         rate: PerSecond,
     },
-    /// One rate after another.
     Steps {
         /// At least one, at most [`STEPS_MOST`]; not all at rate zero.
         steps: Vec<RateStep>,
     },
-    /// From one rate to another in a straight line.
+    /// A linear change from one rate to another.
     Ramp {
-        /// At the beginning.
         from: PerSecond,
-        /// At the end; not both are zero.
+        /// At the end; `from` and `to` are not both zero.
         to: PerSecond,
-        /// How long it takes.
         over: Nanoseconds,
     },
     /// `mean + amplitude · sin(2πt / period)`.
@@ -109,7 +90,6 @@ pub enum Profile {
         mean: PerSecond,
         /// At most the mean.
         amplitude: PerSecond,
-        /// One whole wave.
         period: Nanoseconds,
     },
     /// `peak` for the first `length` of each `every`, `base` otherwise.
@@ -125,7 +105,6 @@ pub enum Profile {
     },
 }
 
-/// A rate for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RateStep {
     /// May be zero.
@@ -135,11 +114,11 @@ pub struct RateStep {
     pub lasts: Nanoseconds,
 }
 
-/// The time between a reply and the moment at which the next request is due.
+/// Time between a reply and the moment at which the next request is due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "law")]
 pub enum Think {
-    /// The next request is due when the reply came.
+    /// The next request is due at once.
     #[default]
     None,
     /// Always the same; above zero.
@@ -152,18 +131,15 @@ pub enum Think {
     Uniform {
         /// Below `high`.
         low: Nanoseconds,
-        /// The longest.
         high: Nanoseconds,
     },
 }
 
-/// Operations in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "law")]
 pub enum SessionLength {
-    /// As many as the workload's own sessions have.
+    /// As in the workload's own sessions.
     Workload,
-    /// Always so many.
     Fixed {
         /// At least 1.
         operations: NonZeroU32,
@@ -176,12 +152,11 @@ pub enum SessionLength {
 }
 
 impl LoadModel {
-    /// Open load at a constant rate.
     pub const fn open(rate: PerSecond, arrivals: Arrivals) -> Self {
         Self::Open { flow: Flow::Law { profile: Profile::Constant { rate }, arrivals } }
     }
 
-    /// When requests or sessions arrive; `None` in closed load.
+    /// `None` in closed load.
     pub const fn flow(&self) -> Option<&Flow> {
         match self {
             Self::Closed => None,
@@ -189,7 +164,8 @@ impl LoadModel {
         }
     }
 
-    /// Mean requests per arrival: 1 in open load; in partly open load the mean length of a session, where it is known.
+    /// Mean requests per arrival: 1 in open load; in partly open load the mean length of a session, 1 if
+    /// unknown.
     pub fn requests_per_arrival(&self) -> f64 {
         match self {
             Self::Closed | Self::Open { .. } => 1.0,
@@ -199,7 +175,7 @@ impl LoadModel {
 }
 
 impl Flow {
-    /// The profile; `None` of a trace, which brings its own rate.
+    /// `None` for a trace, which has its own rate.
     pub const fn profile(&self) -> Option<&Profile> {
         match self {
             Self::Law { profile, .. } => Some(profile),
@@ -209,7 +185,7 @@ impl Flow {
 }
 
 impl Profile {
-    /// After this time it starts again; `None` where it is always the same.
+    /// After this time it starts again; `None` if the rate is constant.
     pub fn length(&self) -> Option<Nanoseconds> {
         match self {
             Self::Constant { .. } => None,
@@ -220,12 +196,11 @@ impl Profile {
         }
     }
 
-    /// Whether it has an end of its own (steps, ramp), at which a load without another end stops.
+    /// Whether it has an end (steps, ramp), at which a load without another end stops.
     pub const fn ends(&self) -> bool {
         matches!(self, Self::Steps { .. } | Self::Ramp { .. })
     }
 
-    /// Mean rate over its length.
     pub fn mean(&self) -> PerSecond {
         let mean = match self {
             Self::Constant { rate } => rate.get(),
@@ -243,7 +218,6 @@ impl Profile {
         PerSecond::new(mean).unwrap_or_else(|| self.peak())
     }
 
-    /// The highest rate.
     pub fn peak(&self) -> PerSecond {
         let highest = |a: PerSecond, b: PerSecond| if a.get() >= b.get() { a } else { b };
         match self {
@@ -261,7 +235,7 @@ impl Profile {
         }
     }
 
-    /// What keeps it from being a profile, if anything does.
+    /// Errors: in words, why the values are not a profile.
     pub fn check(&self) -> Result<(), String> {
         if self.peak().get() <= 0.0 {
             return Err("the rate is never above zero; raise one".to_owned());
@@ -307,7 +281,7 @@ impl Think {
 }
 
 impl SessionLength {
-    /// The mean, taken for 1 where the workload decides.
+    /// The mean; 1 if the workload decides.
     pub fn mean(self) -> f64 {
         match self {
             Self::Workload => 1.0,

@@ -1,7 +1,7 @@
 //! Shapes of load as short text, read and written: `ramp:1000/s..5000/s over 30s`, `exponential:mean=10ms`.
 //!
-//! The same text serves the experiment file and the command line; what is written reads back as the same value. An
-//! error says what is wrong and shows the form that is right.
+//! The experiment file and the command line use the same text. What is written reads back as the same value.
+//! An error shows the right form.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -14,17 +14,13 @@ use crate::quantity::{Nanoseconds, PerSecond, Ratio};
 #[error("{0}")]
 pub struct ShapeError(String);
 
-/// The forms of profiles, for messages.
 const PROFILES: &str = "`steps:1000/s for 10s, 2000/s for 10s`, `ramp:1000/s..5000/s over 30s`, \
     `sine:3000/s +- 1000/s every 10s` or `burst:1000/s..5000/s for 200ms every 2s`";
 
-/// The forms of laws of arrivals, for messages.
 const ARRIVALS: &str = "`poisson`, `constant`, `jitter` or `jitter:20%`";
 
-/// The forms of think times, for messages.
 const THINKS: &str = "`10ms`, `exponential:mean=10ms` or `uniform:low=5ms,high=15ms`";
 
-/// The forms of session lengths, for messages.
 const LENGTHS: &str = "`10`, `geometric:mean=10` or `workload`";
 
 type Parsed<T> = Result<T, ShapeError>;
@@ -33,7 +29,7 @@ fn wrong<T>(text: &str, what: &str, forms: &str) -> Parsed<T> {
     Err(ShapeError(format!("`{text}` is not {what}; write {forms}")))
 }
 
-/// A part of `whole` as a quantity; the quantity's own words where it is none.
+/// Parses a part of `whole` as a quantity; the error quotes `whole`.
 fn quantity<T: FromStr<Err: fmt::Display>>(whole: &str, part: &str) -> Parsed<T> {
     part.trim().parse().map_err(|error: T::Err| ShapeError(format!("`{whole}`: {error}")))
 }
@@ -106,7 +102,7 @@ fn split3<'a>(text: &'a str, first: &str, second: &str) -> Option<(&'a str, &'a 
     Some((a, b, c))
 }
 
-/// A rate in digits that read back as the same number.
+/// A rate that reads back as the same number.
 fn rate(rate: PerSecond) -> String {
     format!("{}/s", rate.get())
 }
@@ -147,7 +143,7 @@ impl fmt::Display for Profile {
 }
 
 impl Profile {
-    /// In words with rounded figures, for people: `ramp 1000/s to 5000/s over 30.0 s`.
+    /// For people, with rounded figures: `ramp 1000/s to 5000/s over 30.0 s`.
     pub fn words(&self) -> String {
         match self {
             Self::Constant { rate } => rate.to_string(),
@@ -180,9 +176,9 @@ impl FromStr for Arrivals {
 }
 
 impl Arrivals {
-    /// Jitter by this share of a gap to either side.
+    /// Jitter by this share of a gap in either direction.
     ///
-    /// Errors: where the share is not above 0 and at most one half, in words.
+    /// Errors: in words, if the share is not above 0 and at most one half.
     pub fn jitter(share: Ratio) -> Result<Self, String> {
         if share.get() > 0.0 && share.get() <= 0.5 {
             Ok(Self::Jitter(share))
@@ -193,7 +189,6 @@ impl Arrivals {
         }
     }
 
-    /// The law's name: `poisson`, `constant` or `jitter`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",
@@ -248,7 +243,6 @@ impl Think {
     }
 }
 
-/// `key=value,…` as pairs.
 fn pairs(text: &str) -> Vec<(&str, &str)> {
     text.split(',')
         .map(|part| part.split_once('=').unwrap_or((part, "")))
@@ -290,9 +284,7 @@ impl FromStr for SessionLength {
 }
 
 impl SessionLength {
-    /// Geometric.
-    ///
-    /// Errors: where the mean is not from 1 to a million, in words.
+    /// Errors: in words, if the mean is not from 1 to a million.
     pub fn geometric(mean: f64) -> Result<Self, String> {
         if (1.0..=1e6).contains(&mean) {
             Ok(Self::Geometric { mean })

@@ -7,19 +7,18 @@ use super::node::{ExperimentError, Node, Reader};
 use super::read::pairs;
 use crate::tags::{TagSet, Tags, check};
 
-/// Reads a table of tags; none where there is none.
 pub(super) fn read(reader: &Reader<'_>) -> Result<TagSet, ExperimentError> {
     let Some(node) = reader.node("tags") else { return Ok(TagSet::new()) };
     let tags = pairs(reader, "tags")?;
     for (name, value) in &tags {
         check(name, value)
-            .map_err(|error| reader.error(node.line, format!("`{}`: {error}", reader.full("tags"))))?;
+            .map_err(|error| reader.error(node.line, format!("`{}`: {error}", reader.full_key("tags"))))?;
     }
     Ok(tags.into_iter().collect())
 }
 
-/// The tags of variants, by name, from the nodes that they were read from.
-pub(super) fn of_variants(
+/// Adds the tags of single variants, read from `nodes`, to those of the run.
+pub(super) fn read_variants(
     file: &str,
     run: TagSet,
     variants: &[Variant],
@@ -35,7 +34,7 @@ pub(super) fn of_variants(
     Ok(tags)
 }
 
-/// A table of tags; none of none.
+/// A table of tags; `None` if there are none.
 pub(super) fn write(tags: Option<&TagSet>) -> Option<Table> {
     let tags = tags.filter(|tags| !tags.is_empty())?;
     Some(tags.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect())

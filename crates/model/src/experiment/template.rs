@@ -1,53 +1,40 @@
-//! Text with places for values: `${name}` for a session's value, `${env:NAME}` for one of the environment.
+//! Text with placeholders: `${name}` for a session's value, `${env:NAME}` for a variable of the environment.
 //!
-//! It reads and names places; it refuses to know any value. A dollar sign alone, braces alone and `$name` are plain text,
-//! so JSON, GraphQL and shell snippets stay what they are.
+//! This module parses placeholders and never knows values, except where it expands the environment. A dollar
+//! sign alone, braces alone and `$name` are plain text, so JSON, GraphQL and shell snippets stay unchanged.
 
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Longest name of a value, in bytes.
 pub const NAME_LONGEST: usize = 64;
 
 /// What [`ValueForm::Url`] encodes: all but the unreserved characters of RFC 3986, section 2.3.
 pub const URL_ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Text and places, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
     pieces: Vec<TemplatePiece>,
 }
 
-/// A part of a [`Template`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplatePiece {
     /// Plain text; never empty.
     Text(String),
-    /// A value of the session: a column of its row, or what was extracted from a reply.
-    Value {
-        name: String,
-        /// How it is written.
-        form: ValueForm,
-    },
+    /// A value of the session: a column of its row, or a value extracted from a reply.
+    Value { name: String, form: ValueForm },
     /// A variable of the environment, read when the run starts.
-    Environment {
-        /// The variable.
-        name: String,
-        /// How it is written.
-        form: ValueForm,
-    },
+    Environment { name: String, form: ValueForm },
 }
 
-/// How a value is written into the text around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValueForm {
-    /// As it is; in a path, what cannot stand in a request target is percent-encoded.
+    /// As it is; in a path, characters that a request target cannot contain are percent-encoded.
     #[default]
     Plain,
-    /// As the inside of a JSON string, quotes and control characters escaped.
+    /// As the inside of a JSON string, with quotes and control characters escaped.
     Json,
-    /// Percent-encoded, all but letters, digits, `-`, `.`, `_` and `~`.
+    /// Percent-encoded, except letters, digits, `-`, `.`, `_` and `~`.
     Url,
 }
 
@@ -55,7 +42,6 @@ impl ValueForm {
     const NAMED: [(&str, Self); 2] = [("json", Self::Json), ("url", Self::Url)];
 }
 
-/// Why a text is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     #[error("`{0}` is not closed by `}}`; write `${{$}}` for a dollar sign that stands for itself")]
@@ -67,7 +53,6 @@ pub enum TemplateError {
 }
 
 impl Template {
-    /// Reads a text.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut template = Self::default();
         let mut rest = text;
@@ -82,8 +67,8 @@ impl Template {
         Ok(template)
     }
 
-    /// The same where the whole text may also be `env:NAME`: of header fields and whole bodies.
-    pub fn of_value(text: &str) -> Result<Self, TemplateError> {
+    /// Parses a header field or a whole body, which may also be `env:NAME`.
+    pub fn parse_value(text: &str) -> Result<Self, TemplateError> {
         match whole_environment(text) {
             Some(name) => {
                 let name = name.to_owned();
@@ -93,17 +78,15 @@ impl Template {
         }
     }
 
-    /// `text` so that it is read as itself: what nobody meant as a template.
+    /// Escapes text that is not meant as a template.
     pub fn escaped(text: &str) -> String {
         text.replace("${", "${$}{")
     }
 
-    /// Its parts in order.
     pub fn pieces(&self) -> &[TemplatePiece] {
         &self.pieces
     }
 
-    /// The session's values that it names.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             TemplatePiece::Value { name, .. } => Some(name.as_str()),
@@ -111,7 +94,6 @@ impl Template {
         })
     }
 
-    /// The variables of the environment that it names.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             TemplatePiece::Environment { name, .. } => Some(name.as_str()),
@@ -133,7 +115,7 @@ impl Template {
             return Ok(());
         }
         let unknown = || TemplateError::Name(inside.to_owned());
-        let (of_environment, named) = match inside.strip_prefix("env:") {
+        let (is_environment, named) = match inside.strip_prefix("env:") {
             Some(named) => (true, named),
             None => (false, inside),
         };
@@ -144,12 +126,12 @@ impl Template {
                 (name, known.ok_or_else(unknown)?.1)
             }
         };
-        let good = if of_environment { is_variable(name) } else { is_value_name(name) };
+        let good = if is_environment { is_variable(name) } else { is_value_name(name) };
         if !good {
             return Err(unknown());
         }
         let name = name.to_owned();
-        self.pieces.push(match of_environment {
+        self.pieces.push(match is_environment {
             true => TemplatePiece::Environment { name, form },
             false => TemplatePiece::Value { name, form },
         });
@@ -157,7 +139,7 @@ impl Template {
     }
 }
 
-/// The text that is read as this template again.
+/// The text that parses as this template.
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suffix = |form: &ValueForm| match form {
@@ -176,12 +158,12 @@ impl fmt::Display for Template {
     }
 }
 
-/// The variable that a whole value names as `env:NAME`.
+/// The variable of a value that is `env:NAME` as a whole.
 pub fn whole_environment(text: &str) -> Option<&str> {
     text.strip_prefix("env:").filter(|name| is_variable(name))
 }
 
-/// Whether a session's value can have this name: letters, digits, `_`, `-`, `.` and blanks between them.
+/// Whether a session's value can have this name: letters, digits, `_`, `-`, `.`, and blanks between them.
 pub fn is_value_name(name: &str) -> bool {
     let good = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
     !name.is_empty() && name.len() <= NAME_LONGEST && name.trim() == name && name.chars().all(good)
@@ -193,8 +175,10 @@ fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(good)
 }
 
-/// `text` with what it says of the environment put in, where no values of a session can stand: `env:NAME` as a whole, and
-/// `${env:NAME}` within it. Any other `${` stays as it is, but for `${$}`, which is a dollar sign.
+/// Expands the environment in text that cannot contain values of a session: `env:NAME` as a whole, and
+/// `${env:NAME}` within it. `${$}` is a dollar sign; any other `${` stays as it is.
+///
+/// Errors: the name of a variable that `lookup` does not know.
 pub fn expand_environment(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     if let Some(name) = whole_environment(text) {
         return lookup(name).ok_or_else(|| name.to_owned());
@@ -212,7 +196,7 @@ pub fn expand_environment(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -
     Ok(out)
 }
 
-/// The variables of the environment that `text` names where no values of a session can stand, or anywhere.
+/// The variables that [`expand_environment`] would look up.
 pub fn environment_names(text: &str) -> Vec<&str> {
     if let Some(name) = whole_environment(text) {
         return vec![name];
@@ -270,7 +254,6 @@ fn write_form(value: &str, form: ValueForm, out: &mut String) {
     }
 }
 
-/// The first characters of a text, for a message.
 fn beginning(text: &str) -> String {
     text.chars().take(20).collect()
 }
@@ -312,8 +295,8 @@ mod tests {
             assert_eq!(template.pieces(), pieces, "{written}");
             assert_eq!(Template::parse(&template.to_string()), Ok(template), "{written}");
         }
-        assert_eq!(Template::of_value("env:A").expect("whole").pieces(), [variable("A", Plain)]);
-        assert_eq!(Template::of_value("env: A").expect("text").pieces(), [text("env: A")]);
+        assert_eq!(Template::parse_value("env:A").expect("whole").pieces(), [variable("A", Plain)]);
+        assert_eq!(Template::parse_value("env: A").expect("text").pieces(), [text("env: A")]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn a_matrix_makes_variants_and_points() {
     assert_eq!(names, ["rust", "go"]);
     assert_eq!(e.points.len(), 2);
     assert_eq!(e.points[1].label["workload.size"], "64 KiB");
-    assert_eq!(e.points[1].workload, WorkloadSpec::Pingpong(PingpongSpec::of(vec![Bytes::new(65536)])));
+    assert_eq!(e.points[1].workload, WorkloadSpec::Pingpong(PingpongSpec::new(vec![Bytes::new(65536)])));
     assert_eq!(e.points[0].load.connections, 4);
     assert_eq!((e.plan.blocks_min, e.plan.blocks_max), (6, 10));
     assert_eq!(e.gates.len(), 1);
@@ -469,7 +469,7 @@ fn calls_are_read_and_written() {
 
 #[test]
 fn wrong_calls_are_refused() {
-    let of = |old: &str, new: &str| error(&CALLS.replacen(old, new, 1));
+    let changed = |old: &str, new: &str| error(&CALLS.replacen(old, new, 1));
     for (old, new, parts) in [
         (
             "/shop.v1.Shop/Get",
@@ -496,7 +496,7 @@ fn wrong_calls_are_refused() {
             &["`matrix.workload.proto`", "only vary `equal`"],
         ),
     ] {
-        let message = of(old, new);
+        let message = changed(old, new);
         for part in parts {
             assert!(message.contains(part), "{new:?}: {message}");
         }
@@ -530,14 +530,14 @@ fn a_duet_is_of_two_variants_that_are_started_here() {
     let text = |variants: &str, more: &str| {
         format!("[workload]\nname = 'pingpong'\n[plan]\nseed = 2\npairing = 'duet'\n{more}\n{variants}")
     };
-    let of = |count: usize| -> String {
+    let variants = |count: usize| -> String {
         (0..count).map(|n| format!("[[variant]]\nname = '{n}'\ncommand = 'x'\n")).collect()
     };
-    let two = Experiment::parse("x.toml", &text(&of(2), "")).unwrap();
+    let two = Experiment::parse("x.toml", &text(&variants(2), "")).unwrap();
     assert_eq!(two.plan.pairing, PairingChoice::Duet);
     assert_eq!(Experiment::parse("x.toml", &two.to_toml()).unwrap(), two);
     for (count, words) in [(1, "there is 1;"), (3, "there are 3;")] {
-        let error = error(&text(&of(count), ""));
+        let error = error(&text(&variants(count), ""));
         assert!(error.starts_with("x.toml:5: `plan.pairing`: `duet` is of exactly 2 variants"), "{error}");
         assert!(error.contains(words) && error.contains("use `windows`"), "{error}");
     }
@@ -547,6 +547,6 @@ fn a_duet_is_of_two_variants_that_are_started_here() {
     assert_eq!((points.points.len(), points.variants.len()), (2, 2));
     assert!(error(&text("", &matrix("['rust', 'go', 'java']"))).contains("there are 3;"));
     let url = "[[variant]]\nname = 'far'\nurl = 'http://localhost:1/'\n";
-    let error = error(&text(&format!("{}{url}", of(1)), ""));
+    let error = error(&text(&format!("{}{url}", variants(1)), ""));
     assert!(error.starts_with("x.toml:5: `plan.pairing`") && error.contains("`far` is a `url`"), "{error}");
 }

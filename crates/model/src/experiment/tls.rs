@@ -1,4 +1,4 @@
-//! How a variant's connections are secured: the key `tls`, read and written. It names files and never opens them.
+//! TLS of a variant's connections: the key `tls`, read and written. Files are named here and never opened.
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
@@ -7,10 +7,8 @@ use super::node::{ExperimentError, Node, Reader, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TlsVersion {
-    /// TLS 1.2.
     #[serde(rename = "1.2")]
     V12,
-    /// TLS 1.3.
     #[serde(rename = "1.3")]
     V13,
 }
@@ -19,7 +17,7 @@ impl TlsVersion {
     /// Every version, the oldest first.
     pub const ALL: [Self; 2] = [Self::V12, Self::V13];
 
-    /// Its number as in TOML and on the command line.
+    /// As in TOML and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::V12 => "1.2",
@@ -28,24 +26,22 @@ impl TlsVersion {
     }
 }
 
-/// How a variant's connections are secured. Files are named, never kept.
+/// TLS of a variant's connections. Files are named; their content is never stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsSpec {
     /// File of certificates (PEM) to trust instead of the system's.
     pub ca: Option<String>,
-    /// Whether any certificate will do.
+    /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// File of the client's certificate chain (PEM); comes with `key`.
+    /// File of the client's certificate chain (PEM); needs `key`.
     pub cert: Option<String>,
     /// File of the client's private key (PEM).
     pub key: Option<String>,
-    /// The name that the certificate must hold, and that is sent (SNI), where it is not the host.
+    /// The name that the certificate must contain and that is sent (SNI), if it is not the host.
     pub server_name: Option<String>,
-    /// Whether a connection may take up the session of an earlier one.
+    /// Whether a connection may resume the session of an earlier one.
     pub resumption: bool,
-    /// Oldest version.
     pub min: TlsVersion,
-    /// Newest version.
     pub max: TlsVersion,
 }
 
@@ -71,7 +67,8 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Option<TlsSpec>>, Exper
         Value::Boolean(on) => Ok(Some(on.then(TlsSpec::default))),
         Value::Table(_) => table(reader, node).map(|spec| Some(Some(spec))),
         _ => {
-            let message = format!("`{}`: `{}` must be `true` or a table", reader.full("tls"), node.show());
+            let message =
+                format!("`{}`: `{}` must be `true` or a table", reader.full_key("tls"), node.show());
             Err(reader.error(node.line, message))
         }
     }
@@ -92,12 +89,13 @@ fn table(outer: &Reader<'_>, node: &Node) -> Result<TlsSpec, ExperimentError> {
         max: reader.choice("max", &versions)?.unwrap_or(default.max),
     };
     reader.finish()?;
-    spec.check().map_err(|message| outer.error(node.line, format!("`{}`: {message}", outer.full("tls"))))?;
+    spec.check()
+        .map_err(|message| outer.error(node.line, format!("`{}`: {message}", outer.full_key("tls"))))?;
     Ok(spec)
 }
 
 impl TlsSpec {
-    /// Whether its parts go together.
+    /// Errors: in words, which settings contradict each other.
     pub fn check(&self) -> Result<(), String> {
         match (&self.cert, &self.key) {
             (Some(_), None) => return Err("`cert` needs its `key`".to_owned()),
@@ -115,7 +113,7 @@ impl TlsSpec {
     }
 }
 
-/// The value of the key `tls`: `true` where everything is as it is without a table.
+/// The value of the key `tls`; `true` if every setting has its default.
 pub(super) fn write(spec: &TlsSpec) -> Toml {
     let default = TlsSpec::default();
     if *spec == default {

@@ -1,32 +1,31 @@
-//! Addresses as they are typed at a command line: the schemes of experiment files, and those that name a protocol by
-//! themselves (`grpc://`), for which a file has a key.
+//! Addresses on the command line: the schemes of experiment files, and aliases such as `grpc://` that also
+//! name a protocol, for which a file has a key.
 //!
-//! Every list of schemes in an error is made here. It refuses to decide which protocols a command can speak.
+//! Every list of schemes in an error is made here. Which protocols a command can speak is decided elsewhere.
 
 use super::{Protocol, Scheme, Url};
 
-/// Schemes that stand for another one and a protocol beside it.
-const CALLS: [(&str, Scheme, Protocol); 2] =
+/// Aliases of a scheme together with a protocol.
+const ALIASES: [(&str, Scheme, Protocol); 2] =
     [("grpc", Scheme::Http, Protocol::GRPC), ("grpcs", Scheme::Https, Protocol::GRPC)];
 
-/// An address, and the protocol where its scheme names one that is not the scheme's own.
+/// An address, and the protocol if the scheme is an alias.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedUrl {
-    /// The address, as an experiment file would have it.
     pub url: Url,
-    /// What is spoken there, where the scheme says it.
     pub protocol: Option<Protocol>,
 }
 
 impl TypedUrl {
-    /// Reads what [`Url::parse`] reads, and `grpc://host[:port][/path]` and `grpcs://…`, whose ports are those of HTTP.
+    /// Parses what [`Url::parse`] parses, and `grpc://host[:port][/path]` and `grpcs://…` with the ports of
+    /// HTTP.
     ///
-    /// Errors: what is wrong, in words; of an unknown scheme those that there are.
+    /// Errors: in words; for an unknown scheme with the known ones.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some((name, rest)) = text.split_once("://") else {
             return Url::parse(text).map(|url| Self { url, protocol: None });
         };
-        if let Some((_, scheme, protocol)) = CALLS.into_iter().find(|(call, ..)| *call == name) {
+        if let Some((_, scheme, protocol)) = ALIASES.into_iter().find(|(alias, ..)| *alias == name) {
             let url = Url::read(text, scheme, rest)?;
             return Ok(Self { url, protocol: Some(protocol) });
         }
@@ -37,16 +36,17 @@ impl TypedUrl {
     }
 }
 
-/// The schemes that may be typed and mean a scheme that is `wanted`, for a sentence: `` `http://` or `grpc://` ``.
+/// The schemes, including aliases, of which the plain scheme is `wanted`, for a sentence: `` `http://` or
+/// `grpc://` ``.
 pub fn typed_schemes(wanted: impl Fn(Scheme) -> bool) -> String {
     let plain = Scheme::ALL.into_iter().map(|scheme| (scheme.name(), scheme));
-    let all = plain.chain(CALLS.into_iter().map(|(name, scheme, _)| (name, scheme)));
+    let all = plain.chain(ALIASES.into_iter().map(|(name, scheme, _)| (name, scheme)));
     listed(all.filter(|(_, scheme)| wanted(*scheme)).map(|(name, _)| name))
 }
 
-/// Why a file's address of that scheme is none.
+/// The error for an address with this scheme in a file.
 pub(super) fn unknown_scheme(text: &str, name: &str) -> String {
-    if let Some((_, scheme, protocol)) = CALLS.into_iter().find(|(call, ..)| *call == name) {
+    if let Some((_, scheme, protocol)) = ALIASES.into_iter().find(|(alias, ..)| *alias == name) {
         let (scheme, protocol) = (scheme.name(), protocol.name());
         return format!("`{text}`: write `{scheme}://`, and `protocol = \"{protocol}\"` beside it");
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_http_with_a_protocol() {
+    fn aliases_are_http_with_a_protocol() {
         for (text, plain, protocol) in [
             ("grpc://h:50051/a.B/C", "http://h:50051/a.B/C", Some(Protocol::GRPC)),
             ("grpcs://h/", "https://h/", Some(Protocol::GRPC)),

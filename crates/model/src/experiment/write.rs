@@ -1,4 +1,4 @@
-//! The way back: a checked experiment as a file, every default written out.
+//! Writes a checked experiment as a file, with every default.
 
 use super::{Experiment, Point, Target, load, tags};
 use crate::gate::GateKind;
@@ -34,12 +34,13 @@ pub(super) fn time(time: Nanoseconds) -> Value {
 }
 
 fn share(ratio: Ratio) -> Value {
-    // The shortest decimal that reads back as the same number; quantities know no exponent, which `{:?}` may write.
+    // The shortest decimal that reads back as the same number, without an exponent, which `{:?}` may write
+    // and quantities do not parse.
     ratio.get().to_string().into()
 }
 
-/// The first point's workload without what the matrix gives; nothing where the points are of several workloads, which
-/// have no other key in common.
+/// The first point's workload without the keys of the matrix. Empty if the points have different workloads,
+/// which share no other key.
 fn common_workload(points: &[Point]) -> Table {
     let name = |point: &Point| point.label.get("workload.name").cloned();
     if points.iter().any(|point| name(point) != name(&points[0])) {
@@ -54,7 +55,6 @@ fn common_workload(points: &[Point]) -> Table {
     table
 }
 
-/// The conditions of a check, by pointer.
 pub(super) fn json_conditions(conditions: &[(String, serde_json::Value)]) -> Table {
     let conditions = conditions.iter();
     conditions.filter_map(|(pointer, value)| Some((pointer.clone(), Value::try_from(value).ok()?))).collect()
@@ -93,7 +93,7 @@ fn plan(experiment: &Experiment) -> Table {
 }
 
 fn gates(experiment: &Experiment) -> Option<Table> {
-    let of = |kind: GateKind| -> Vec<Value> {
+    let texts_of_kind = |kind: GateKind| -> Vec<Value> {
         experiment
             .gates
             .iter()
@@ -103,7 +103,7 @@ fn gates(experiment: &Experiment) -> Option<Table> {
     };
     let mut table = Table::new();
     for (key, kind) in [("fail_if", GateKind::FailIf), ("require", GateKind::Require)] {
-        let texts = of(kind);
+        let texts = texts_of_kind(kind);
         if !texts.is_empty() {
             table.insert(key.into(), texts.into());
         }
@@ -119,7 +119,6 @@ fn hooks(experiment: &Experiment) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-/// A variant with its own tags.
 fn tagged(one: &super::Variant, experiment: &Experiment) -> Value {
     let mut table = variant(one);
     if let Some(tags) = tags::write(experiment.tags.variants.get(&one.name)) {
@@ -163,8 +162,8 @@ fn variant(variant: &super::Variant) -> Table {
     table
 }
 
-/// The factors that the points' labels name, with their values in order of first appearance. The last factor of a file
-/// runs fastest, so the order of the factors is that of how late each first changes.
+/// The factors in the points' labels, with their values in order of first appearance. The last factor of a
+/// file varies fastest, so factors are ordered by how late each first changes.
 fn matrix(points: &[Point]) -> Option<Table> {
     let first_change = |key: &str| points.iter().position(|point| point.label[key] != points[0].label[key]);
     let mut keys: Vec<&String> = points[0].label.keys().collect();
@@ -183,7 +182,7 @@ fn matrix(points: &[Point]) -> Option<Table> {
     (!table.is_empty()).then_some(table)
 }
 
-/// A label's value as its key is read: most are text, whatever they were written as.
+/// A label's value in the type that its key needs; most are text.
 fn factor_value(key: &str, shown: &str) -> Value {
     let typed = match key {
         "load.connections" | "load.in_flight" | "load.churn" | "workload.version" | "workload.database" => {

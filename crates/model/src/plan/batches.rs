@@ -1,24 +1,24 @@
-//! Batches: which variants of an experiment are alive at once. Every batch holds the baseline, so that each variant is
-//! compared with a baseline that ran beside it. Nothing here knows how much memory there is or what was measured.
+//! Batches: which variants of an experiment are alive at once. Every batch holds the baseline, so that each
+//! variant is compared with a baseline that ran beside it. How many fit into memory is decided elsewhere.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::VariantId;
 
-/// The variants of every batch, by rising number. In each the baseline is first, and every other variant is in exactly
+/// The variants of every batch, by number. The baseline is first in each; every other variant is in exactly
 /// one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Batches(Vec<Vec<VariantId>>);
 
 impl Batches {
-    /// Fewest variants of a batch that compares anything: the baseline and one other.
+    /// Smallest size of a batch: the baseline and one other variant.
     pub const LEAST: usize = 2;
 
-    /// As few batches as hold `variants` with at most `together` in each, the baseline counted, and as even as can be:
-    /// seven others with `together = 6` make 4 and 3. Variants stay in the experiment's order. `together` below
-    /// [`Batches::LEAST`] counts as that.
+    /// The fewest batches that hold `variants` variants with at most `together` in each (including the
+    /// baseline), of sizes as even as possible: seven others with `together = 6` make 4 and 3. Variants stay
+    /// in the experiment's order. `together` is at least [`Batches::LEAST`].
     ///
     /// ```
     /// use weighbridge_model::plan::Batches;
@@ -27,7 +27,7 @@ impl Batches {
     /// ```
     ///
     /// # Panics
-    /// Without a variant; a checked experiment has one.
+    /// If `variants` is zero; a checked experiment has at least one.
     pub fn even(variants: usize, together: usize) -> Self {
         assert!(variants > 0, "batches need a variant");
         let others = variants - 1;
@@ -42,8 +42,8 @@ impl Batches {
         Self((0..count).map(batch).collect())
     }
 
-    /// Whether these are batches of so many variants: each with the baseline first, every other variant in exactly one.
-    /// Asked of batches that were read from a file.
+    /// Whether these are batches of so many variants: the baseline first in each, every other variant in
+    /// exactly one. For batches read from a file.
     pub fn fit(&self, variants: usize) -> bool {
         let baseline = |batch: &Vec<VariantId>| batch.first() == Some(&VariantId(0));
         let mut others: Vec<usize> =
@@ -52,17 +52,14 @@ impl Batches {
         !self.0.is_empty() && self.0.iter().all(baseline) && others.into_iter().eq(1..variants)
     }
 
-    /// How many there are; at least one.
     pub fn count(&self) -> u32 {
         self.0.len() as u32
     }
 
-    /// Variants of the largest batch, the baseline counted.
     pub fn largest(&self) -> usize {
         self.0.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The members of each batch, by rising number.
     pub fn iter(&self) -> impl Iterator<Item = &[VariantId]> {
         self.0.iter().map(Vec::as_slice)
     }

@@ -1,4 +1,4 @@
-//! `plan.json`: the plan as a run's folder keeps it.
+//! `plan.json`: the stored plan of a run.
 
 use std::path::PathBuf;
 
@@ -13,58 +13,55 @@ use crate::id::{PointId, VariantId};
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PlanFile {
-    /// Of a run that was measured.
+    /// Plan of a measured run.
     Measured(Box<RunPlan>),
-    /// Of a run whose figures another program measured.
+    /// Another program measured.
     Imported(ImportedPlan),
 }
 
-/// What stands instead of a plan where another program measured.
+/// The file's content if another program measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedPlan {
     /// Always true.
     pub imported: bool,
 }
 
-/// Seeds and rules of a run, which of its variants live at once, and its first block.
+/// Seeds and rules of a run, its batches of variants, and its first block.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunPlan {
-    /// The plan as resolved.
+    /// The plan with every default filled in.
     pub rules: PlanRules,
     /// Whether it was a quick run.
     pub quick: bool,
-    /// Whether the budget is measured time only, as `weigh load` has it.
+    /// Whether the budget counts only measured time, as with `weigh load`.
     pub measured_budget: bool,
-    /// The folder of the experiment's file, by which relative paths are meant.
+    /// The folder of the experiment's file; relative paths start there.
     pub experiment_folder: Option<PathBuf>,
-    /// Where servers are reached instead of where their URLs say.
+    /// Address to connect to instead of those in the URLs.
     pub connect_to: Option<ConnectTo>,
     /// Names of the variants, in the experiment's order.
     pub variants: Vec<String>,
-    /// Which variants live at once. Absent in older records, whose variants all did.
+    /// Which variants live at once. Absent in older records, where all did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batches: Option<Batches>,
-    /// The first block: its batches in the order they are carried out.
+    /// The batches of the first block, in the order they run.
     pub first_block: Vec<BatchPlan>,
-    /// How many blocks an earlier run advises; `null` where the plan alone decides. Absent in a plan that was only
-    /// printed, for which nobody looked for such a run.
+    /// How many blocks an earlier run advises; `null` if the plan alone decides. Absent in a plan that was
+    /// only printed, because earlier runs were not searched then.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub division: Option<Option<Division>>,
 }
 
-/// An address that stands for those of URLs.
+/// An address that replaces those of URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectTo {
-    /// Name or address.
     pub host: String,
-    /// Port.
     pub port: u16,
 }
 
-/// One batch of a block with its orders, by the variants' numbers in the run.
+/// One batch of a block with its orders; variants by number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BatchPlan {
-    /// Its number.
     pub batch: u32,
     /// Its variants in the order they are started.
     pub starts: Vec<VariantId>,
@@ -72,14 +69,14 @@ pub struct BatchPlan {
     pub connects: Vec<VariantId>,
     /// Points in the order they are measured.
     pub points: Vec<PointId>,
-    /// Of each point, by its number: the variants of the first four rounds in the order of their windows.
+    /// For each point: the variants of the first four rounds, in the order of their windows.
     pub first_rounds_of_each_point: Vec<Vec<Vec<VariantId>>>,
-    /// Of each point: the variants in the order in which they would run one after another. Only then have they stretches
-    /// of their own; elsewhere they may turn out to be needed.
+    /// For each point: the order of variants if they run one after another, each for its whole share of the
+    /// time. Whether that is needed may only turn out during the run.
     pub stretches_of_each_point: Vec<Vec<VariantId>>,
 }
 
-/// A number of blocks and where it comes from.
+/// A number of blocks and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Division {
     /// Blocks to run, within the plan's fewest and most.
@@ -89,10 +86,9 @@ pub struct Division {
 }
 
 impl PlanFile {
-    /// The plan of a run that was imported.
     pub const IMPORTED: Self = Self::Imported(ImportedPlan { imported: true });
 
-    /// Reads the file. It is looked at twice, so that an error names the line of the one kind of plan that is meant.
+    /// Reads the file. It is parsed twice, so that an error names the line in the kind of plan that is meant.
     pub fn from_json(json: &[u8]) -> serde_json::Result<Self> {
         #[derive(Deserialize)]
         struct Origin {
@@ -104,7 +100,7 @@ impl PlanFile {
     }
 }
 
-/// A key that is there, `null` or not: serde alone takes `null` for a key that is missing.
+/// Deserialises a key that is present, `null` or not; by itself serde reads `null` like a missing key.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<Division>>, D::Error> {
     Option::deserialize(value).map(Some)
 }
@@ -113,14 +109,14 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<Division
 mod tests {
     use super::*;
 
-    /// As a run wrote it.
+    /// Written by a run.
     const WRITTEN: &str = include_str!("../../testdata/plan.json");
 
     fn read(text: &str) -> Result<PlanFile, String> {
         PlanFile::from_json(text.as_bytes()).map_err(|error| error.to_string())
     }
 
-    /// As the store writes it: keys by the alphabet.
+    /// As the store writes it, with sorted keys.
     fn write(plan: &PlanFile) -> String {
         let value = serde_json::to_value(plan).expect("plain data");
         format!("{value:#}\n")

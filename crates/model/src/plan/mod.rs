@@ -1,4 +1,4 @@
-//! The plan: which variant runs when, as a pure function of the seed. Nothing here knows what was measured.
+//! The plan: which variant runs when, as a pure function of the seed. It does not depend on measurements.
 
 mod batches;
 mod file;
@@ -13,11 +13,11 @@ use crate::id::{PointId, VariantId};
 pub use batches::Batches;
 pub use file::{BatchPlan, ConnectTo, Division, ImportedPlan, PlanFile, RunPlan};
 
-/// The order of everything, from the seed alone.
+/// All orders of a run; they follow from the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     seed: u64,
-    /// What orders are drawn from: the seed itself, or that of a batch.
+    /// The seed of orders: `seed`, or one derived from it for a batch.
     orders: u64,
     variants: u16,
     points: u16,
@@ -28,29 +28,28 @@ pub struct Plan {
 pub struct BlockPlan {
     /// Variants in the order they are started.
     pub starts: Vec<VariantId>,
-    /// Variants in the order they are connected to, at every point, and asked for the answers that are compared.
+    /// Variants in the order they are connected to, at every point, and in which they are asked for the
+    /// answers to compare.
     pub connects: Vec<VariantId>,
     /// Points in the order they are measured.
     pub points: Vec<PointId>,
 }
 
 impl Plan {
-    /// A plan for so many variants and points.
-    ///
     /// # Panics
-    /// Without a variant or a point; a checked experiment has both.
+    /// If `variants` or `points` is zero; a checked experiment has at least one of each.
     pub fn new(seed: u64, variants: usize, points: usize) -> Self {
         assert!(variants > 0 && points > 0, "a plan needs a variant and a point");
         Self { seed, orders: seed, variants: variants as u16, points: points as u16 }
     }
 
-    /// The plan of a batch of so many variants: orders of its own, and the same request streams as every other batch, so
-    /// that all variants of a block do the same work.
-    pub fn of_batch(&self, batch: u32, variants: usize) -> Self {
+    /// The plan of a batch of so many variants: its own orders, but the request streams of every other batch,
+    /// so that all variants of a block do the same work.
+    pub fn for_batch(&self, batch: u32, variants: usize) -> Self {
         Self { orders: mix(self.seed, &[5, u64::from(batch)]), variants: variants as u16, ..*self }
     }
 
-    /// The batches of a block, in the order they are carried out.
+    /// The order in which the batches of a block run.
     pub fn batch_order(&self, block: u32, batches: u32) -> Vec<u32> {
         let mut order: Vec<_> = (0..batches).collect();
         order.shuffle(&mut self.random(&[4, u64::from(block)]));
@@ -59,9 +58,10 @@ impl Plan {
 
     /// Orders of starts, connects and points in a block. Warm-ups follow the order of starts.
     ///
-    /// Blocks come in pairs, of which the second starts in the order of the first reversed: whoever is started and warmed first
-    /// waits longest for its first window, and over a pair all wait alike. Connects come in pairs likewise, drawn apart from
-    /// starts: who is connected to first has other places in the generator's and the kernel's memory.
+    /// Blocks come in pairs; the second of a pair starts variants in the reverse order of the first. A
+    /// variant that starts and warms up first waits longest for its first window; over a pair of blocks, all
+    /// wait equally. Connects are drawn separately, in pairs too: the first variant to be connected to gets
+    /// other places in the memory of generator and kernel.
     pub fn block(&self, block: u32) -> BlockPlan {
         let first_of_pair = u64::from(block / 2 * 2);
         let mut random = self.random(&[1, first_of_pair]);
@@ -81,9 +81,10 @@ impl Plan {
 
     /// Variants of a round in the order of their windows.
     ///
-    /// Two variants: rounds come in pairs AB, BA in random order, so that both orders are equally frequent. More: a
-    /// fresh random permutation; from five variants on the baseline gets ⌈√(K−1)⌉ windows, since every cost needs it
-    /// (the square-root rule for comparing many treatments with one control, Dunnett 1955).
+    /// Two variants: rounds come in pairs AB, BA in random order, so that both orders are equally frequent.
+    /// More variants: a fresh random permutation. From five variants on, the baseline gets ⌈√(K−1)⌉ windows,
+    /// since every cost needs it (the square-root rule for comparing many treatments with one control,
+    /// Dunnett 1955).
     pub fn round(&self, block: u32, point: PointId, round: u32) -> Vec<VariantId> {
         let context = [2, u64::from(block), u64::from(point.0)];
         if self.variants == 2 {
@@ -99,11 +100,10 @@ impl Plan {
         order
     }
 
-    /// Variants of a block in the order in which each gets its whole share of a point's time, where they run one after
-    /// another.
+    /// Order of variants if they run one after another, each for its whole share of a point's time.
     ///
-    /// Blocks come in groups of as many as there are variants, each group a cyclic Latin square in random order: in a
-    /// group every variant is first, second … last once (two variants: AB and BA).
+    /// Blocks come in groups as large as the number of variants. Each group is a cyclic Latin square in
+    /// random order, so in a group every variant is first, second … last once (two variants: AB and BA).
     pub fn stretches(&self, block: u32, point: PointId) -> Vec<VariantId> {
         let size = u32::from(self.variants);
         let (group, at) = (block / size, (block % size) as usize);
@@ -121,7 +121,7 @@ impl Plan {
         if self.variants > 4 { f64::from(self.variants - 1).sqrt().ceil() as usize } else { 1 }
     }
 
-    /// The seed of the request stream that every window of a round reads from its start.
+    /// The seed of the request stream that every window of the round reads from its start.
     pub fn substream(&self, block: u32, point: PointId, round: u32) -> u64 {
         mix(self.seed, &[3, u64::from(block), u64::from(point.0), u64::from(round)])
     }
@@ -131,8 +131,8 @@ impl Plan {
     }
 }
 
-/// Folds numbers into one seed by SplitMix64's finaliser (Steele, Lea & Flood 2014): equal contexts give equal seeds,
-/// neighbouring ones unrelated seeds.
+/// Folds numbers into one seed by SplitMix64's finaliser (Steele, Lea & Flood 2014): equal contexts give
+/// equal seeds, neighbouring ones unrelated seeds.
 fn mix(seed: u64, context: &[u64]) -> u64 {
     context.iter().fold(seed, |state, value| {
         let mut z = (state ^ value.wrapping_mul(0xff51_afd7_ed55_8ccd)).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -174,7 +174,7 @@ mod tests {
             let both = orders.iter().filter(|order| order.connects[0] == order.starts[0]).count();
             let expected = 400.0 / variants as f64;
             assert!((first as f64 - expected).abs() <= if variants == 2 { 0.0 } else { 45.0 }, "{first}");
-            // Of 200 pairs of blocks, within four standard deviations of independent draws.
+            // 200 pairs of blocks: within four standard deviations of independent draws.
             assert!(
                 (both as f64 - expected).abs() <= 57.0,
                 "{both} of 400 connect to first who started first"
@@ -236,13 +236,13 @@ mod tests {
     #[test]
     fn batches_have_orders_of_their_own_and_the_same_work() {
         let plan = Plan::new(9, 8, 2);
-        let (one, two) = (plan.of_batch(0, 5), plan.of_batch(1, 5));
+        let (one, two) = (plan.for_batch(0, 5), plan.for_batch(1, 5));
         let orders = |plan: &Plan| (0..20).map(|r| plan.round(3, PointId(1), r)).collect::<Vec<_>>();
         assert_ne!(orders(&one), orders(&two));
         let work = |plan: &Plan| (0..20).map(|r| plan.substream(3, PointId(1), r)).collect::<Vec<_>>();
         assert_eq!((work(&one), work(&two)), (work(&plan), work(&plan)));
         // Two variants of a batch are balanced like those of an experiment of two.
-        let pair = plan.of_batch(1, 2);
+        let pair = plan.for_batch(1, 2);
         let [a, b] = [0, 1].map(|half| pair.round(0, PointId(0), 6 + half));
         assert_eq!(a, vec![b[1], b[0]]);
     }

@@ -1,19 +1,19 @@
-//! The fields of one line of a log as the row that they are: what is a number and in which range, and what each layout derives.
+//! Turns the fields of one line into a row: the checks of numbers and ranges, and what each layout derives.
 
 use super::{Damage, Row, damage, quoted};
 
-/// The fields of one row, of as many as there are columns.
+/// The fields of one line, one per column.
 pub(super) struct Cells {
     pub line: u64,
     pub columns: &'static [&'static str],
     pub fields: Vec<String>,
 }
 
-/// No number of a log is larger: bytes in a second of the shortest time, in a network that is to be built.
+/// Limit of numbers: far above the bytes per second of any network, even for the shortest time.
 const LARGEST: f64 = 1e18;
-/// Nor a time in milliseconds: thirty years.
+/// Limit of times in milliseconds: thirty years.
 const LONGEST_MS: f64 = 1e12;
-/// Up to here every whole number is one of floating point.
+/// Up to 2^53 an `f64` holds every integer exactly.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl Cells {
@@ -22,7 +22,7 @@ impl Cells {
         damage(self.line, &format!("column `{}`", self.columns[at]), what)
     }
 
-    /// A number of digits, as programs write it; no words.
+    /// A number in digits; words such as `NaN` are refused.
     fn digits(&self, at: usize) -> Option<f64> {
         let text = &self.fields[at];
         let plain = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E');
@@ -30,7 +30,7 @@ impl Cells {
         number.filter(|number: &f64| number.abs() <= LARGEST)
     }
 
-    /// A count; `0.0` is one too, as spreadsheets and data frames write it.
+    /// A count. `0.0` is accepted, since spreadsheets and data frames write that.
     fn whole(&self, at: usize) -> Result<u64, Damage> {
         let exact = || self.fields[at].parse().ok();
         let rounded = || self.digits(at).filter(|n| n.fract() == 0.0 && (0.0..=LARGEST_WHOLE).contains(n));
@@ -39,7 +39,7 @@ impl Cells {
             .ok_or_else(|| self.wrong(at, "a whole number"))
     }
 
-    /// A number; derived columns of rows without time hold `NaN` or `Infinity`.
+    /// A number. Derived columns of rows without time hold `NaN` or `Infinity`.
     fn number(&self, at: usize) -> Result<f64, Damage> {
         let word = match self.fields[at].as_str() {
             "NaN" => Some(f64::NAN),
@@ -66,7 +66,7 @@ impl Cells {
         size.ok_or_else(|| self.wrong(at, "a path that ends in a size, such as `/mping/1961`"))
     }
 
-    /// Bytes of a body: a median, which of bodies of several lengths can be half a byte.
+    /// Bytes of a body: a median, which may be half a byte if lengths differ.
     fn length(&self, at: usize) -> Result<Option<u64>, Damage> {
         let length = self.number(at)?;
         Ok((length >= 0.0 && length.fract() == 0.0).then_some(length as u64))
@@ -85,7 +85,7 @@ impl Cells {
         let time_ms = self.time_ms(6)?;
         self.number(7)?;
         self.number(8)?;
-        // As rows of ApacheBench are written: it knows neither.
+        // Rows converted from ApacheBench, which reports neither.
         let is_unknown = self.fields[9].is_empty() && self.fields[10].is_empty();
         let retries = if is_unknown { None } else { Some(self.finite(9)?) };
         let status = if is_unknown { None } else { Some(self.status(10)?) };
@@ -93,7 +93,8 @@ impl Cells {
         Ok(Row { fields, size, failed, length, time_ms, retries, status })
     }
 
-    /// As rows of eleven columns: the tag is the experiment's, and what is derived is derived as later versions do.
+    /// Converts to eleven columns: the tag is the experiment's, and derived columns are computed as later
+    /// versions do.
     pub fn early_ppbench(self) -> Result<Row, Damage> {
         let size = self.size(1)?;
         let failed = self.whole(2)?;
@@ -103,7 +104,7 @@ impl Cells {
         let time_ms = self.time_ms(5)?;
         let retries = Some(self.finite(6)?);
         let status = Some(self.status(7)?);
-        let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
+        let per_time = |value: f64| format_number(if time_ms > 0.0 { value / time_ms } else { 0.0 });
         let text = |at: usize| self.fields[at].clone();
         let fields = [
             String::new(),
@@ -121,9 +122,9 @@ impl Cells {
         Ok(Row { fields, size, failed, length, time_ms, retries, status })
     }
 
-    /// ApacheBench's time per request here is *across all concurrent requests*: a request took that, times their number. Both
-    /// rates are of its own requests in all and count heads of replies; a row's are made of its time, as ppbench does. It counts
-    /// no retries and tells of no status.
+    /// ApacheBench's time per request is *across all concurrent requests*: one request took that, multiplied
+    /// by the concurrency. Its rates cover all requests and count heads of replies; here rates are derived
+    /// from the row's time, as ppbench does. It reports neither retries nor a status.
     pub fn apache_bench(self) -> Result<Row, Damage> {
         let size = self.size(1)?;
         let length = self.whole(2)?;
@@ -138,7 +139,7 @@ impl Cells {
         if time_ms.abs() > LONGEST_MS {
             return Err(self.wrong(10, "a time of at most 1e12 ms, times the concurrency"));
         }
-        let per_time = |value: f64| spelled(if time_ms > 0.0 { value / time_ms } else { 0.0 });
+        let per_time = |value: f64| format_number(if time_ms > 0.0 { value / time_ms } else { 0.0 });
         let [tag, path, body] = [0, 1, 2].map(|at| self.fields[at].clone());
         let fields = [
             String::new(),
@@ -162,8 +163,8 @@ impl Cells {
     }
 }
 
-/// A number as rows hold it.
-fn spelled(value: f64) -> String {
+/// A number as ppbench writes it.
+fn format_number(value: f64) -> String {
     match value {
         _ if value.is_nan() => "NaN".to_owned(),
         f64::INFINITY => "Infinity".to_owned(),

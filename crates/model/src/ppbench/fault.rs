@@ -1,12 +1,13 @@
-//! Why the time of a row may not be used: ppbench leaves such rows out in silence, here each is counted by its cause.
+//! Why the time of a row may not be used. ppbench leaves such rows out silently; here each is counted by its
+//! cause.
 
 use std::fmt;
 
 use super::Row;
 
-/// Bodies are as long as asked for from this size on: below it, ppbench's services differ in what they send.
+/// From this size on, bodies are as long as requested. Below it, ppbench's services differ in what they send.
 const WHOLE_FROM: u64 = 4;
-/// The shortest time that a clock can have measured: one nanosecond.
+/// The shortest time that a clock can measure: one nanosecond.
 const SHORTEST_MS: f64 = 1e-6;
 
 /// Why a row's time may not be used.
@@ -14,23 +15,21 @@ const SHORTEST_MS: f64 = 1e-6;
 pub enum Fault {
     /// Some of its requests failed.
     Failed,
-    /// It has another status than 200.
+    /// Its status is not 200.
     Status,
-    /// Its body is not as long as was asked for.
+    /// Its body does not have the requested length.
     Length,
     /// Its time is not above 0: the writer's clock went backwards.
     Time,
 }
 
-/// Rows by their fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults([u64; Fault::ALL.len()]);
 
 impl Fault {
-    /// All, in the order in which they are looked for: of a row that has several the first counts.
+    /// In the order of checking: a row with several faults counts for the first.
     pub const ALL: [Self; 4] = [Self::Failed, Self::Status, Self::Length, Self::Time];
 
-    /// Behind a count of rows.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Failed => "failed",
@@ -40,7 +39,7 @@ impl Fault {
         }
     }
 
-    fn is_of(self, row: &Row) -> bool {
+    fn affects(self, row: &Row) -> bool {
         match self {
             Self::Failed => row.failed > 0,
             Self::Status => row.status.is_some_and(|status| status != 200),
@@ -51,34 +50,30 @@ impl Fault {
 }
 
 impl Row {
-    /// Why its time may not be used; `None` where it may.
+    /// `None` if its time may be used.
     pub fn fault(&self) -> Option<Fault> {
-        Fault::ALL.into_iter().find(|fault| fault.is_of(self))
+        Fault::ALL.into_iter().find(|fault| fault.affects(self))
     }
 
-    /// Whether its time may be used.
     pub fn is_good(&self) -> bool {
         self.fault().is_none()
     }
 
-    /// Whether it tells of a reply whose status was not 200.
+    /// Whether it reports a status other than 200; 0 means no reply.
     pub fn has_other_status(&self) -> bool {
         self.status.is_some_and(|status| status != 0 && status != 200)
     }
 }
 
 impl Faults {
-    /// Counts one row.
     pub fn add(&mut self, fault: Fault) {
         self.0[fault as usize] += 1;
     }
 
-    /// Rows of one fault.
     pub fn get(self, fault: Fault) -> u64 {
         self.0[fault as usize]
     }
 
-    /// All of them.
     pub fn total(self) -> u64 {
         self.0.iter().sum()
     }
@@ -90,7 +85,7 @@ impl std::iter::Sum for Faults {
     }
 }
 
-/// `3 failed, 1 of another length than asked for`; nothing where there is none.
+/// `3 failed, 1 of another length than asked for`; empty if there are none.
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let there = Fault::ALL.into_iter().filter(|fault| self.get(*fault) > 0);

@@ -1,17 +1,17 @@
-//! Records of comma-separated fields ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180)), with the line and place of what is
-//! no such record. Lines may end in a line feed alone, and empty ones are none.
+//! Records of comma-separated fields ([RFC 4180](https://www.rfc-editor.org/rfc/rfc4180)); errors name line
+//! and column. Lines may end in a line feed alone, and empty lines are skipped.
 
 use std::borrow::Cow;
 
 use super::{Damage, damage, quoted};
 
-/// The fields of one record, and the line that it begins on, from 1.
+/// The fields of one record, and its first line, from 1.
 pub(super) struct Record<'a> {
     pub line: u64,
     pub fields: Vec<Cow<'a, str>>,
 }
 
-/// All records of a text; ends at the first that is damaged.
+/// All records of a text, up to the first damaged one.
 pub(super) fn records(text: &str) -> Records<'_> {
     Records { rest: text, line: 1, is_broken: false }
 }
@@ -37,7 +37,7 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// To the next record: past empty lines, and past the byte order marks that files bring which were put one behind another.
+    /// Skips empty lines, and the byte order marks that concatenated files contain.
     fn skip(&mut self) {
         while let Some(rest) = self.line_end().or_else(|| self.rest.strip_prefix('\u{feff}')) {
             self.line += u64::from(!self.rest.starts_with('\u{feff}'));
@@ -45,7 +45,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// What follows the end of a line, where there is one.
+    /// The text after a line end, if there is one here.
     fn line_end(&self) -> Option<&'a str> {
         self.rest.strip_prefix("\r\n").or_else(|| self.rest.strip_prefix('\n'))
     }

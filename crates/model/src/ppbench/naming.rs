@@ -1,5 +1,5 @@
-//! ppbench's naming file: how machines and experiments are called where people read of them. What differs in its tags differs
-//! in its name, even where the file calls it the same.
+//! ppbench's naming file: readable names of machines and experiments. Series with different tags get
+//! different names, even if the file gives them the same.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::tags::{EXPERIMENT, MACHINE, TagSet};
 
-/// What a series or a variant without an experiment's tag is called.
+/// Name of a series or a variant without an experiment tag.
 const UNTAGGED: &str = "untagged";
 
-/// What a naming file is, behind an error.
-const SHAPE: &str = "a naming file is {\"machines\": {tag: name}, \"experiments\": {tag: name}}";
-/// Characters of the parser's words that an error repeats: they quote the file.
-const WORDS: usize = 100;
+/// The expected content, for errors.
+const EXPECTED: &str = "a naming file is {\"machines\": {tag: name}, \"experiments\": {tag: name}}";
+/// Most characters of the parser's message in an error; the message quotes the file.
+const MESSAGE_LENGTH: usize = 100;
 
 /// Readable names for the tags of machines and experiments: ppbench's naming file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -25,7 +25,7 @@ pub struct Naming {
     /// By experiment tag.
     #[serde(deserialize_with = "names_or_null")]
     pub experiments: BTreeMap<String, String>,
-    /// Keys that ppbench does not look at, and neither do we.
+    /// Other keys; ppbench ignores them too.
     #[serde(flatten)]
     others: BTreeMap<String, serde_json::Value>,
 }
@@ -34,37 +34,37 @@ fn names_or_null<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<S
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// What is to be named, by its tags.
+/// The tags of something that needs a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tagged<'a> {
-    /// Where it ran; `None` where nobody said.
+    /// Where it ran; `None` if not given.
     pub machine: Option<&'a str>,
-    /// What was tried there; empty where nobody said.
+    /// What was tried there; empty if not given.
     pub experiment: &'a str,
-    /// The variant, whose name goes where the file has none for its experiment's tag. It tells nothing apart.
+    /// The variant; used if the file has no name for the experiment tag. It does not distinguish names.
     pub variant: Option<&'a str>,
 }
 
 impl Naming {
-    /// Reads a naming file.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let naming: Self = serde_json::from_str(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             let words = error.to_string();
             let words = words.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&words);
-            let dots = if words.chars().nth(WORDS).is_some() { "…" } else { "" };
-            let words: String = words.chars().take(WORDS).collect();
-            format!("line {line}, column {column}: {words}{dots}; {SHAPE}")
+            let dots = if words.chars().nth(MESSAGE_LENGTH).is_some() { "…" } else { "" };
+            let words: String = words.chars().take(MESSAGE_LENGTH).collect();
+            format!("line {line}, column {column}: {words}{dots}; {EXPECTED}")
         })?;
         let is_empty = naming.machines.is_empty() && naming.experiments.is_empty();
         match naming.others.keys().next().filter(|_| is_empty) {
-            Some(_) => Err(format!("line 1: it names no machine and no experiment; {SHAPE}")),
+            Some(_) => Err(format!("line 1: it names no machine and no experiment; {EXPECTED}")),
             None => Ok(naming),
         }
     }
 
-    /// Adds tags that have no name yet, named like themselves: a file to be edited. Empty ones are no tags.
+    /// Adds tags that have no name yet, each named like itself, so that a user can edit the file. Empty tags
+    /// are skipped.
     pub fn add(&mut self, machine: Option<&str>, experiment: &str) {
         let tags = [(&mut self.machines, machine), (&mut self.experiments, Some(experiment))];
         for (names, tag) in tags {
@@ -79,8 +79,8 @@ impl Naming {
         serde_json::to_string_pretty(self).expect("maps of text can be written") + "\n"
     }
 
-    /// The readable name of each: of the experiment, and of the machine where there is a tag of one. Two that have other tags
-    /// have other names: where the file calls them the same, the tags that tell them apart stand behind.
+    /// The readable name of each: the experiment's, and the machine's if it has a tag. Different tags get
+    /// different names: where the file names them alike, the distinguishing tags are appended.
     pub fn names(&self, all: &[Tagged<'_>]) -> Vec<String> {
         let plain: Vec<String> = all.iter().map(|one| self.name(*one)).collect();
         let mut alike: BTreeMap<&str, Vec<&Tagged<'_>>> = BTreeMap::new();
@@ -89,9 +89,10 @@ impl Naming {
         }
         let mut taken = BTreeMap::new();
         let named = all.iter().zip(&plain).map(|(one, name)| {
-            let told = one.apart(&alike[name.as_str()]).map(|tags| format!("{name} ({tags})"));
-            let wanted = told.unwrap_or_else(|| name.clone());
-            // A file can give one what another gets of its tags.
+            let qualified =
+                one.distinguishing_tags(&alike[name.as_str()]).map(|tags| format!("{name} ({tags})"));
+            let wanted = qualified.unwrap_or_else(|| name.clone());
+            // The file may contain a name that another one gets by appending its tags.
             let numbered = (2..).map(|number| format!("{wanted} {number}"));
             let mut offered = std::iter::once(wanted.clone()).chain(numbered);
             let free = offered.find(|name| *taken.entry(name.clone()).or_insert(one.key()) == one.key());
@@ -116,12 +117,12 @@ impl Naming {
 }
 
 impl Tagged<'_> {
-    /// What tells it from others.
+    /// The part that distinguishes it from others.
     const fn key(&self) -> (Option<&str>, &str) {
         (self.machine, self.experiment)
     }
 
-    /// As tags of a run have them; an empty one is none.
+    /// As tags of a run; empty ones are left out.
     pub fn tags(&self) -> TagSet {
         let both = [(MACHINE, self.machine), (EXPERIMENT, Some(self.experiment))];
         let given =
@@ -129,8 +130,8 @@ impl Tagged<'_> {
         given.map(|(name, tag)| (name.to_owned(), tag.to_owned())).collect()
     }
 
-    /// The tags by which it differs from others of its name; `None` where all have its tags.
-    fn apart(&self, like: &[&Self]) -> Option<String> {
+    /// The tags by which it differs from others of its name; `None` if all have its tags.
+    fn distinguishing_tags(&self, like: &[&Self]) -> Option<String> {
         let experiment = if self.experiment.is_empty() { UNTAGGED } else { self.experiment };
         let experiments_differ = like.iter().any(|other| other.experiment != self.experiment);
         let machines_differ = like.iter().any(|other| other.machine != self.machine);

@@ -1,5 +1,5 @@
-//! A log as its series. One clock of one machine, one experiment on it: rows that have both tags in common, and no others,
-//! whatever a naming file calls them.
+//! Splits a log into series: rows with the same machine and experiment tags, whatever a naming file calls
+//! them. So all times of a series are from one machine's clock.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Faults, Naming, Row, Tagged};
 /// Rows of one machine and one experiment, in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series<'a> {
-    /// What it is called; no other series of the log has this name.
+    /// Unique in the log.
     pub name: String,
     /// At least one.
     rows: Vec<&'a Row>,
@@ -33,7 +33,7 @@ pub fn series<'a>(rows: &'a [Row], naming: &Naming) -> Vec<Series<'a>> {
 }
 
 impl<'a> Series<'a> {
-    /// What its rows are tagged with.
+    /// The tags of its rows.
     pub fn tags(&self) -> Tagged<'a> {
         self.rows[0].tags()
     }
@@ -42,30 +42,27 @@ impl<'a> Series<'a> {
         self.rows.iter().copied()
     }
 
-    /// How many.
     pub fn count(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// Whether its times are what ping measured of its own requests; else they are the client's.
+    /// Whether its times were measured by `ping` for its own requests; else the client measured them.
     pub fn is_relayed(&self) -> bool {
         self.rows[0].is_relayed()
     }
 
-    /// Its rows whose time may not be used.
     pub fn faults(&self) -> Faults {
         let mut faults = Faults::default();
         self.rows().filter_map(Row::fault).for_each(|fault| faults.add(fault));
         faults
     }
 
-    /// How many of its rows tell of retries, good or not; `None` where none says whether there were any.
+    /// How many rows report retries, good or not; `None` if no row reports whether there were any.
     pub fn retried(&self) -> Option<u64> {
-        let told: Vec<f64> = self.rows().filter_map(Row::retries).collect();
-        (!told.is_empty()).then(|| told.iter().filter(|retries| **retries > 0.0).count() as u64)
+        let reported: Vec<f64> = self.rows().filter_map(Row::retries).collect();
+        (!reported.is_empty()).then(|| reported.iter().filter(|retries| **retries > 0.0).count() as u64)
     }
 
-    /// Its rows whose time may be used.
     pub fn good(&self) -> impl Iterator<Item = &'a Row> + '_ {
         self.rows().filter(|row| row.is_good())
     }

@@ -252,7 +252,7 @@ fn a_naming_file_is_made_of_tags_and_keeps_the_names_it_has() {
 
 #[test]
 fn a_measured_request_becomes_a_row_that_reads_back() {
-    let row = Row::of(&Measured {
+    let row = Row::from_request(&Measured {
         machine: "here",
         experiment: "go",
         path: "/mping/2000".to_owned(),

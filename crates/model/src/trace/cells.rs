@@ -1,13 +1,12 @@
-//! One line of a trace, cut into its cells by the rules of CSV (RFC 4180) but one: quotes end on their line.
-//!
-//! It knows commas and quotes, and nothing of what cells mean.
+//! Splits one line of a trace into cells by the rules of CSV (RFC 4180), except that a quoted cell cannot
+//! span lines.
 
 use std::borrow::Cow;
 
 /// A cell, without the quotes and blanks around it.
 type Cell<'a> = Cow<'a, str>;
 
-/// The first cell of a line and the second, where there is one.
+/// The first cell of a line, and the second if there is one.
 pub(super) fn cells(line: &str) -> Result<(Cell<'_>, Option<Cell<'_>>), String> {
     let shown = || line.chars().take(60).collect::<String>();
     let (first, rest) = cell(line).map_err(|wrong| wrong.message(&shown()))?;
@@ -41,7 +40,7 @@ impl Wrong {
     }
 }
 
-/// The first cell of `text`, and what follows its comma, where it has one.
+/// The first cell of `text`, and the text after its comma, if there is one.
 fn cell(text: &str) -> Result<(Cell<'_>, Option<&str>), Wrong> {
     let text = text.trim_start();
     let Some(quoted) = text.strip_prefix('"') else {

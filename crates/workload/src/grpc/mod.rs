@@ -138,7 +138,8 @@ impl Methods {
             }
         })?;
         let side = |streams: bool| if streams { Side::Stream } else { Side::One };
-        let kind = CallKind::of(side(method.is_client_streaming()), side(method.is_server_streaming()));
+        let kind =
+            CallKind::from_sides(side(method.is_client_streaming()), side(method.is_server_streaming()));
         if call.kind.is_some_and(|given| given != kind) {
             let (call, method) = (call.name.clone(), call.method.clone());
             return Err(GrpcError::Kind { call, method, actual: kind });

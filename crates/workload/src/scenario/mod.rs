@@ -269,12 +269,12 @@ impl TemplateBuilder<'_> {
         let mut headers = Vec::new();
         for (name, value) in &self.spec.headers {
             let place = format!("header `{name}`");
-            headers.push((name.clone(), self.pieces(value, Template::of_value, &place, Place::Field)?));
+            headers.push((name.clone(), self.pieces(value, Template::parse_value, &place, Place::Field)?));
         }
         headers
             .extend(self.binding.connection_header().map(|(name, value)| (name, vec![Piece::Text(value)])));
         let body = std::str::from_utf8(&self.spec.body).unwrap_or_default();
-        let body = self.pieces(body, Template::of_value, "its body", Place::Body)?;
+        let body = self.pieces(body, Template::parse_value, "its body", Place::Body)?;
         Ok(RequestTemplate {
             method: self.spec.method.clone(),
             target: self.target(path),

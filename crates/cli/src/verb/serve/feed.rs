@@ -2,7 +2,7 @@
 
 use weighbridge_report::browse::{Live, LiveState};
 use weighbridge_store::EventFollower;
-use weighbridge_store::{Followed, RunFolder};
+use weighbridge_store::{NewEvents, RunFolder};
 use weighbridge_view::{Feed, Message, Update};
 
 /// Consecutive checks without a writer after which a run counts as stopped; a run that ends writes its last
@@ -29,9 +29,9 @@ impl RunFeed {
     /// The run's state after all events so far.
     pub fn now(&mut self) -> &Live {
         loop {
-            match self.follower.look() {
-                Ok(Followed { begun_anew, events }) => {
-                    if begun_anew {
+            match self.follower.poll() {
+                Ok(NewEvents { truncated, events }) => {
+                    if truncated {
                         self.live = Live::default();
                     }
                     if events.is_empty() {

@@ -1,4 +1,4 @@
-//! What is around the service's process: the layer `container`.
+//! The container of the service: the layer `container`.
 
 use std::fmt;
 
@@ -11,19 +11,17 @@ use super::super::{Readiness, Target, Variant};
 /// An OCI container made from the service's own files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
-    /// By what it is run.
+    /// The program that runs it.
     pub runtime: ContainerRuntime,
-    /// The engine that has the runtime run it; `None` for nobody between `weigh` and the runtime.
+    /// The engine that calls the runtime; `None` if `weigh` calls it.
     #[serde(default)]
     pub engine: Option<ContainerEngine>,
-    /// How it is reached.
     pub network: ContainerNetwork,
-    /// What publishes its port; `None` for whatever the host has, or the engine's own way.
+    /// What publishes its port; `None` for a program that the host has, or for the engine itself.
     #[serde(default)]
     pub publish: Option<Publisher>,
-    /// Whether its files cannot be changed from inside, `/tmp` apart.
+    /// Whether its files are read-only, except `/tmp`.
     pub read_only: bool,
-    /// Whether a filter stands before its system calls.
     pub seccomp: Seccomp,
 }
 
@@ -35,7 +33,6 @@ pub enum ContainerRuntime {
     Crun,
 }
 
-/// What manages containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContainerEngine {
@@ -45,13 +42,13 @@ pub enum ContainerEngine {
     Podman,
 }
 
-/// The program that translates addresses between a container's network and that of its variant.
+/// The program that translates addresses between a container's network and its variant's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Publisher {
     /// slirp4netns: a TCP/IP stack in user space.
     Slirp4netns,
-    /// pasta of passt: sockets on one side, packets on the other.
+    /// pasta (of passt): sockets on one side, packets on the other.
     Pasta,
 }
 
@@ -59,30 +56,28 @@ pub enum Publisher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContainerNetwork {
-    /// It has this host's network.
+    /// By this host's network.
     Host,
-    /// It has the network that the layers before it make: that of the server's host.
+    /// By the network that the layers before it make: that of the server's host.
     Layer,
-    /// It has a network of its own, and a port of it is published: by address translation in user space, or by the engine's
-    /// bridge and rules.
+    /// It has its own network and publishes a port: by address translation in user space, or by the engine's
+    /// bridge and firewall rules.
     Published,
 }
 
-/// What stands before a container's system calls.
+/// The filter for system calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Seccomp {
-    /// A filter that lets through what engines let through by default.
+    /// The filter that engines use by default.
     Default,
-    /// Nothing.
     Unconfined,
 }
 
 impl ContainerRuntime {
-    /// Every runtime.
     pub const ALL: [Self; 2] = [Self::Runc, Self::Crun];
 
-    /// Its name in TOML, which is that of its executable.
+    /// In TOML; also the name of its executable.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Runc => "runc",
@@ -92,10 +87,8 @@ impl ContainerRuntime {
 }
 
 impl ContainerEngine {
-    /// Every engine.
     pub const ALL: [Self; 2] = [Self::Docker, Self::Podman];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Docker => "docker",
@@ -105,10 +98,9 @@ impl ContainerEngine {
 }
 
 impl Publisher {
-    /// Every program.
     pub const ALL: [Self; 2] = [Self::Slirp4netns, Self::Pasta];
 
-    /// Its name in TOML, which is that of its executable.
+    /// In TOML; also the name of its executable.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Slirp4netns => "slirp4netns",
@@ -118,15 +110,13 @@ impl Publisher {
 }
 
 impl ContainerNetwork {
-    /// Every choice.
     pub const ALL: [Self; 3] = [Self::Host, Self::Layer, Self::Published];
 
-    /// The one that needs no program of its own.
+    /// The one that needs no additional program.
     const fn plain(has_hosts: bool) -> Self {
         if has_hosts { Self::Layer } else { Self::Host }
     }
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -137,10 +127,8 @@ impl ContainerNetwork {
 }
 
 impl Seccomp {
-    /// Every choice.
     pub const ALL: [Self; 2] = [Self::Default, Self::Unconfined];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -162,7 +150,7 @@ impl Default for Container {
     }
 }
 
-/// Reads it as it stands behind other layers, among which there may be hosts.
+/// Reads the settings; `has_hosts` says whether a layer before it makes hosts.
 pub(super) fn read(reader: &Reader<'_>, has_hosts: bool) -> Result<Container, ExperimentError> {
     let usual = Container::behind(has_hosts);
     let runtime =
@@ -194,7 +182,7 @@ pub(super) fn read(reader: &Reader<'_>, has_hosts: bool) -> Result<Container, Ex
 }
 
 impl Container {
-    /// One with the network that is there without it: of the hosts before it, or this host's.
+    /// A default container with the network that exists without it: the server host's, or this host's.
     pub fn behind(has_hosts: bool) -> Self {
         Self { network: ContainerNetwork::plain(has_hosts), ..Self::default() }
     }
@@ -252,7 +240,7 @@ impl Container {
         Ok(())
     }
 
-    /// Why a variant cannot be put into it, where it cannot.
+    /// Errors: in words, why the variant cannot run in it.
     pub(super) fn check(&self, variant: &Variant) -> Result<(), String> {
         if let (ContainerNetwork::Published, Some(engine)) = (self.network, self.engine) {
             let engine = engine.name();

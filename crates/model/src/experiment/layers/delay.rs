@@ -1,4 +1,4 @@
-//! Packets that are held back: the layer `delay`.
+//! Delayed packets: the layer `delay`.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::super::node::{ExperimentError, Reader};
-use super::super::read::above_zero;
+use super::super::read::positive_time;
 use super::super::write::time;
 use super::Towards;
 use crate::quantity::Nanoseconds;
 
-/// Every packet is held back for a time, which varies evenly by up to the jitter in either direction.
+/// Delays every packet by `time`, plus or minus a uniform jitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delay {
-    /// The mean time, above zero and at most a minute.
+    /// Mean delay, above zero and at most a minute.
     pub time: Nanoseconds,
-    /// The time is drawn evenly from `time - jitter` to `time + jitter`; at most `time`.
+    /// The delay is uniform from `time - jitter` to `time + jitter`; at most `time`.
     pub jitter: Nanoseconds,
-    /// Which packets are held back. Towards one side, `time` is what a round trip takes longer.
+    /// Which packets are delayed. With one direction, a round trip takes `time` longer.
     pub towards: Towards,
 }
 
@@ -26,8 +26,8 @@ const LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<Delay, ExperimentError> {
     let refused =
-        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full(key)));
-    let Some(held) = above_zero(reader, "time")? else {
+        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full_key(key)));
+    let Some(held) = positive_time(reader, "time")? else {
         return Err(refused("time", "`delay` needs its `time`, such as \"1 ms\"".to_owned()));
     };
     if held > LONGEST {
@@ -40,7 +40,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Delay, ExperimentError> {
             format!("{jitter} is more than the {held} that it varies; no packet can be sent before it came"),
         ));
     }
-    // A packet is then held back once in a round trip, and the cost of the layer is the time that was asked for.
+    // With one direction, a round trip has one delay, and the layer costs the time that was asked for.
     let towards = Towards::read(reader)?.unwrap_or(Towards::Server);
     Ok(Delay { time: held, jitter, towards })
 }

@@ -1,4 +1,4 @@
-//! Packets that are lost: the layer `loss`.
+//! Dropped packets: the layer `loss`.
 
 use std::fmt;
 
@@ -9,37 +9,37 @@ use super::super::node::{ExperimentError, Reader};
 use super::Towards;
 use crate::quantity::Ratio;
 
-/// The most that may be lost: with more hardly a connection comes about.
+/// Largest share of loss; above it, hardly any connection can be made.
 const MOST: f64 = 0.5;
 
-/// Packets are lost at random: each independently of the others, or in bursts.
+/// Packets are dropped at random: each independently of the others, or in bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
-    /// The share that is lost in the long run, above nothing and at most half.
+    /// Share of packets lost in the long run, above 0 and at most one half.
     pub share: Ratio,
-    /// Which packets are lost.
     pub towards: Towards,
-    /// The law of bursts; `None` where each packet is lost independently.
+    /// The law of bursts; `None` for independent losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
 }
 
-/// Loss in bursts after Gilbert 1960 and Elliott 1963, with netem's parameters: the way is good or bad, may change after each
-/// packet, and loses packets of either state with a share of its own. It begins good.
+/// Loss in bursts (Gilbert 1960, Elliott 1963) with netem's parameters: the link is in a good or a bad state,
+/// may change its state after each packet, and has a loss probability in each state. It begins in the good
+/// state.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bursts {
-    /// That a good way turns bad after a packet, above 0 and at most 1: netem's p.
+    /// Probability of a change from good to bad after a packet, above 0 and at most 1: netem's p.
     pub p: Ratio,
-    /// That a bad way turns good after a packet, above 0 and at most 1: netem's r.
+    /// Probability of a change from bad to good after a packet, above 0 and at most 1: netem's r.
     pub r: Ratio,
-    /// What a bad way loses, above 0 and at most 1: netem's 1 − h.
+    /// Share lost in the bad state, above 0 and at most 1: netem's 1 − h.
     pub bad: Ratio,
-    /// What a good way loses, from 0 to 1: netem's 1 − k.
+    /// Share lost in the good state, from 0 to 1: netem's 1 − k.
     pub good: Ratio,
 }
 
 impl Bursts {
-    /// A law of these shares.
+    /// Errors: the name of a wrong share, and why it is wrong.
     pub fn try_new(p: Ratio, r: Ratio, bad: Ratio, good: Ratio) -> Result<Self, (&'static str, String)> {
         for (name, share) in [("p", p), ("r", r), ("bad", bad)] {
             if !(share.get() > 0.0 && share.get() <= 1.0) {
@@ -55,7 +55,7 @@ impl Bursts {
         Ok(Self { p, r, bad, good })
     }
 
-    /// The share that is lost in the long run: the way is bad for p / (p + r) of the packets.
+    /// Share lost in the long run: the link is bad for p / (p + r) of the packets.
     pub fn share(&self) -> Ratio {
         let bad = self.p.get() / (self.p.get() + self.r.get());
         Ratio::new(bad * self.bad.get() + (1.0 - bad) * self.good.get())
@@ -70,7 +70,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Loss, ExperimentError> {
     })?;
     let bursts = read_bursts(reader)?;
     let refused =
-        |message: &str| reader.error(reader.line(), format!("`{}`: {message}", reader.full("share")));
+        |message: &str| reader.error(reader.line(), format!("`{}`: {message}", reader.full_key("share")));
     let share = match (share, &bursts) {
         (Some(share), None) => share,
         (None, Some(bursts)) if bursts.share().get() <= MOST => bursts.share(),
@@ -89,12 +89,12 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Loss, ExperimentError> {
     Ok(Loss { share, towards: Towards::read(reader)?.unwrap_or(Towards::Both), bursts })
 }
 
-/// The keys of bursts; `None` where there is none of them.
+/// The keys of bursts; `None` if there are none.
 fn read_bursts(reader: &Reader<'_>) -> Result<Option<Bursts>, ExperimentError> {
     let share =
         |key| reader.value(key, |node| node.show().parse::<Ratio>().map_err(|error| error.to_string()));
     let refused =
-        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full(key)));
+        |key, message: String| reader.error(reader.line(), format!("`{}`: {message}", reader.full_key(key)));
     let (bad, good) = (share("bad")?, share("good")?);
     match (share("p")?, share("r")?) {
         (None, None) if bad.is_none() && good.is_none() => Ok(None),

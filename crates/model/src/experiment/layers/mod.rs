@@ -1,9 +1,9 @@
 //! The layers of a variant: the key `layers`, read, checked and written.
 //!
-//! A layer is what stands between client and service. The list goes from the client's end inward: hosts and their link
-//! first, then what the link does to packets, then overlays that travel over it, then sidecars, then the container around
-//! the service. Each kind is one file here with its settings, and one file in the lab that puts it in; whether a host can
-//! run it is the lab's to say.
+//! A layer is something between client and service. The list starts at the client: hosts and their link, then
+//! what the link does to packets, then overlays on it, then sidecars, then the container of the service. Each
+//! kind has a file here for its settings, and a file in the lab that sets it up and checks whether the host
+//! supports it.
 
 mod container;
 mod delay;
@@ -35,64 +35,53 @@ pub use veth::{CongestionControl, Mtu, Veth};
 pub use vxlan::{Vxlan, VxlanLayout};
 pub use wireguard::{Wireguard, WireguardImplementation};
 
-/// One layer with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "layer")]
 pub enum Layer {
     /// Two hosts joined by a switch, each a network namespace of its own.
     Veth(Veth),
-    /// A limit of the link's speed.
     Rate(Rate),
-    /// A relay of ours carries packets across the switch, and does nothing else to them.
+    /// Our packet relay carries packets across the switch, unchanged.
     Relay(Relay),
-    /// Packets are held back on their way.
     Delay(Delay),
-    /// Packets are lost on their way.
     Loss(Loss),
     /// An overlay of Ethernet frames in UDP packets.
     Vxlan(Vxlan),
-    /// A switch in user space on either host, with a tunnel between them or none.
+    /// A switch in user space on each host, with or without a tunnel between them.
     Ovs(Ovs),
     /// An overlay of encrypted packets in UDP packets.
     Wireguard(Wireguard),
-    /// A proxy beside the client or the service.
     Sidecar(Sidecar),
-    /// A container around the service.
     Container(Container),
 }
 
-/// Where a layer stands: the list of a variant goes from the first of these to the last.
+/// The class of a layer; the list of a variant is in the order of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// The hosts and what joins them.
+enum LayerClass {
+    /// The hosts and the link between them.
     Hosts,
-    /// What the link between them does to packets.
+    /// What the link does to packets.
     Link,
-    /// What travels over the link as packets of its own.
+    /// What travels inside packets of the link.
     Overlay,
     /// Programs beside the client or the service.
     Sidecar,
-    /// What is around the service's process.
+    /// What contains the service's process.
     Container,
 }
 
-/// Which way a layer works on packets.
+/// The direction of packets that a layer affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Towards {
-    /// Packets on their way to the service.
     Server,
-    /// Packets on their way to the client.
     Client,
-    /// All packets.
     Both,
 }
 
 impl Towards {
-    /// Every direction.
     pub const ALL: [Self; 3] = [Self::Server, Self::Client, Self::Both];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -101,17 +90,15 @@ impl Towards {
         }
     }
 
-    /// Whether packets on their way to the service are meant.
     pub const fn is_to_server(self) -> bool {
         matches!(self, Self::Server | Self::Both)
     }
 
-    /// Whether packets on their way to the client are meant.
     pub const fn is_to_client(self) -> bool {
         matches!(self, Self::Client | Self::Both)
     }
 
-    /// Whether some packets are meant by both.
+    /// Whether both include the same direction.
     const fn meets(self, other: Self) -> bool {
         self.is_to_server() && other.is_to_server() || self.is_to_client() && other.is_to_client()
     }
@@ -121,15 +108,14 @@ impl Towards {
     }
 }
 
-/// A kind of layer as the file names it.
 struct LayerKind {
-    /// The name, or what stands before the colon of one with several (`sidecar:haproxy`).
+    /// The name, or the part before the colon (`sidecar:haproxy`).
     name: &'static str,
-    /// Reads the settings behind the layers that come before; the key `layer` has been asked for.
+    /// Reads the settings; gets the layers before it. The key `layer` has already been read.
     read: fn(&Reader<'_>, &[Layer]) -> Result<Layer, ExperimentError>,
 }
 
-/// Every kind that this program knows. A further kind is a further row, a file here and an arm of [`Layer`].
+/// Every known kind. A new kind needs a row, a file here and an arm of [`Layer`].
 const KINDS: [LayerKind; 13] = [
     LayerKind { name: "veth", read: |reader, _| veth::read(reader).map(Layer::Veth) },
     LayerKind { name: "rate", read: |reader, _| rate::read(reader).map(Layer::Rate) },
@@ -150,7 +136,6 @@ const KINDS: [LayerKind; 13] = [
 ];
 
 impl Layer {
-    /// Its name in TOML.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Veth(_) => "veth",
@@ -166,14 +151,13 @@ impl Layer {
         }
     }
 
-    /// Where it stands.
-    pub const fn place(&self) -> Place {
+    const fn class(&self) -> LayerClass {
         match self {
-            Self::Veth(_) => Place::Hosts,
-            Self::Rate(_) | Self::Relay(_) | Self::Delay(_) | Self::Loss(_) => Place::Link,
-            Self::Vxlan(_) | Self::Ovs(_) | Self::Wireguard(_) => Place::Overlay,
-            Self::Sidecar(_) => Place::Sidecar,
-            Self::Container(_) => Place::Container,
+            Self::Veth(_) => LayerClass::Hosts,
+            Self::Rate(_) | Self::Relay(_) | Self::Delay(_) | Self::Loss(_) => LayerClass::Link,
+            Self::Vxlan(_) | Self::Ovs(_) | Self::Wireguard(_) => LayerClass::Overlay,
+            Self::Sidecar(_) => LayerClass::Sidecar,
+            Self::Container(_) => LayerClass::Container,
         }
     }
 
@@ -196,7 +180,7 @@ impl Layer {
 }
 
 impl fmt::Display for Layer {
-    /// As a report names it: `rate 100 Mbit/s`.
+    /// As in reports: `rate 100 Mbit/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         match self {
@@ -213,13 +197,13 @@ impl fmt::Display for Layer {
     }
 }
 
-/// The layers of a variant, from the client's end inward; together they make sense.
+/// The checked layers of a variant, starting at the client.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Layer>", into = "Vec<Layer>")]
 pub struct Layers(Vec<Layer>);
 
 impl Layers {
-    /// The layers, if they make sense together.
+    /// Errors: in words, why these layers cannot be combined.
     pub fn new(layers: Vec<Layer>) -> Result<Self, String> {
         for (at, layer) in layers.iter().enumerate() {
             check_next(&layers[..at], layer)?;
@@ -227,27 +211,25 @@ impl Layers {
         Ok(Self(layers))
     }
 
-    /// Whether nothing stands between client and service.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The layers in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Layer> {
         self.0.iter()
     }
 
-    /// Whether client and service are on hosts of their own.
+    /// Whether client and service are on separate hosts.
     pub fn has_hosts(&self) -> bool {
         self.veth().is_some()
     }
 
-    /// The hosts, where client and service have their own.
+    /// The layer that makes the hosts, if there is one.
     pub fn veth(&self) -> Option<&Veth> {
         self.iter().find_map(|layer| if let Layer::Veth(veth) = layer { Some(veth) } else { None })
     }
 
-    /// Whether the file asks for a relay of ours by name.
+    /// Whether there is an explicit layer `relay`.
     pub fn has_relay(&self) -> bool {
         self.iter().any(|layer| matches!(layer, Layer::Relay(_)))
     }
@@ -277,13 +259,12 @@ impl fmt::Display for Layers {
     }
 }
 
-/// Whether one of them makes hosts.
 fn has_hosts(layers: &[Layer]) -> bool {
-    layers.iter().any(|layer| layer.place() == Place::Hosts)
+    layers.iter().any(|layer| layer.class() == LayerClass::Hosts)
 }
 
-/// Whether two layers of one kind would do the same thing in the same place. Those that work on one direction or stand on one side
-/// may be there for either.
+/// Refuses two layers of one kind that would do the same thing in the same place. Those for one direction or
+/// one side may occur once for each.
 fn check_beside(other: &Layer, layer: &Layer) -> Result<(), String> {
     let (one, two) = (other.name(), layer.name());
     let meet = match (other, layer) {
@@ -300,11 +281,11 @@ fn check_beside(other: &Layer, layer: &Layer) -> Result<(), String> {
     if meet { Err(format!("`{two}` stands there twice; leave one out")) } else { Ok(()) }
 }
 
-/// Whether a layer may stand inside of those before it.
+/// Refuses a layer that cannot follow those before it.
 fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
     let name = layer.name();
     before.iter().try_for_each(|other| check_beside(other, layer))?;
-    if matches!(layer.place(), Place::Link | Place::Overlay) && !has_hosts(before) {
+    if matches!(layer.class(), LayerClass::Link | LayerClass::Overlay) && !has_hosts(before) {
         return Err(format!(
             "`{name}` needs two hosts to stand between, which `veth` makes; write `veth` before it"
         ));
@@ -320,17 +301,17 @@ fn check_next(before: &[Layer], layer: &Layer) -> Result<(), String> {
             rate.check(veth.mtu)?;
         }
     }
-    if let Some(other) = before.iter().find(|other| other.place() > layer.place()) {
+    if let Some(other) = before.iter().find(|other| other.class() > layer.class()) {
         return Err(format!(
             "`{name}` stands inside of `{}`, where it cannot be: {}; write `{name}` before `{0}`",
             other.name(),
-            why_before(layer.place())
+            why_before(layer.class())
         ));
     }
     Ok(())
 }
 
-/// Whether a switch of Open vSwitch can stand on what a layer makes.
+/// Refuses a switch of Open vSwitch on top of a layer that it cannot use.
 fn check_below_switch(below: &Layer) -> Result<(), String> {
     match below {
         Layer::Ovs(other) => Err(format!(
@@ -351,21 +332,21 @@ fn check_below_switch(below: &Layer) -> Result<(), String> {
     }
 }
 
-/// Why layers of this place stand outside of those that come later, to follow a colon.
-const fn why_before(place: Place) -> &'static str {
-    match place {
-        Place::Hosts => "everything else stands on the hosts that it makes",
-        Place::Link => "it works on the packets of the link, which an overlay's are too",
-        Place::Overlay => "it leads from host to host, and the rest lies on one of them",
-        Place::Sidecar => "it is beside the container and not in it",
-        Place::Container => "it is around the service alone",
+/// Why layers of this class come before the later classes, to follow a colon.
+const fn why_before(class: LayerClass) -> &'static str {
+    match class {
+        LayerClass::Hosts => "everything else stands on the hosts that it makes",
+        LayerClass::Link => "it works on the packets of the link, which an overlay's are too",
+        LayerClass::Overlay => "it leads from host to host, and the rest lies on one of them",
+        LayerClass::Sidecar => "it is beside the container and not in it",
+        LayerClass::Container => "it is around the service alone",
     }
 }
 
 /// Reads `layers = ["veth", { layer = "rate", rate = "100 Mbit/s" }]`.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Layers, ExperimentError> {
     let Some(node) = reader.node("layers") else { return Ok(Layers::default()) };
-    let path = reader.full("layers");
+    let path = reader.full_key("layers");
     let Value::List(items) = &node.value else {
         let message = format!("`{path}`: `{}` must be a list such as [\"veth\", \"vxlan\"]", node.show());
         return Err(reader.error(node.line, message));
@@ -379,7 +360,6 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Layers, ExperimentError> {
     Ok(Layers(layers))
 }
 
-/// One item behind those before it: a name, or a table whose key `layer` is the name.
 fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, ExperimentError> {
     let spelled = match &item.value {
         Value::Text(_) => {
@@ -389,21 +369,21 @@ fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, Exp
         _ => {
             let message = format!(
                 "`{}`: `{}` is no layer; write a name such as \"veth\", or a table such as {{ layer = \"rate\", rate = \"1 Gbit/s\" }}",
-                outer.full("layers"),
+                outer.full_key("layers"),
                 item.show()
             );
             return Err(outer.error(item.line, message));
         }
     };
-    let reader = outer.under("layers", &spelled)?;
+    let reader = outer.entry_table("layers", &spelled)?;
     let Some(name) = reader.text("layer")? else {
         let message =
-            format!("`{}`: `{}` does not say which `layer` it is", outer.full("layers"), item.show());
+            format!("`{}`: `{}` does not say which `layer` it is", outer.full_key("layers"), item.show());
         return Err(outer.error(item.line, message));
     };
     let family = name.split(':').next().unwrap_or_default();
     let Some(kind) = KINDS.iter().find(|kind| kind.name == family) else {
-        // Of a kind with several names each.
+        // A kind may have several names.
         let several = |kind: &str| match kind {
             "sidecar" => SidecarProgram::ALL.map(|program| format!("sidecar:{}", program.name())).to_vec(),
             one => vec![one.to_owned()],
@@ -412,21 +392,22 @@ fn layer(outer: &Reader<'_>, item: &Node, before: &[Layer]) -> Result<Layer, Exp
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let message = format!(
             "`{}`: `{name}` is no layer{}",
-            outer.full("layers"),
+            outer.full_key("layers"),
             suggestion(&name.to_lowercase(), &names)
         );
         return Err(outer.error(item.line, message));
     };
     let layer = (kind.read)(&reader, before)?;
     if layer.name() != name {
-        let message = format!("`{}`: `{name}` is no layer; write `{}`", outer.full("layers"), layer.name());
+        let message =
+            format!("`{}`: `{name}` is no layer; write `{}`", outer.full_key("layers"), layer.name());
         return Err(outer.error(item.line, message));
     }
     reader.finish()?;
     Ok(layer)
 }
 
-/// Why a variant cannot have its layers, where it cannot.
+/// Errors: in words, why the variant cannot have its layers.
 pub(super) fn check(variant: &Variant) -> Result<(), String> {
     if variant.layers.is_empty() {
         return Ok(());
@@ -453,7 +434,7 @@ pub(super) fn write(layers: &Layers) -> Toml {
     layers.iter().map(Layer::write).collect::<Vec<_>>().into()
 }
 
-/// How a list of layers is named in the name of a variant of a matrix: `bare`, `veth+vxlan`.
+/// A list of layers in the name of a variant of a matrix: `bare`, `veth+vxlan`.
 pub(super) fn short(node: &Node) -> String {
     let name = |item: &Node| match &item.value {
         Value::Table(entries) => {

@@ -1,15 +1,15 @@
-//! Open vSwitch on either host: the layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`.
+//! Open vSwitch on each host: the layers `ovs`, `ovs-vxlan`, `ovs-geneve` and `ovs-gre`.
 
 use serde::{Deserialize, Serialize};
 
-/// A switch in user space on either host, and what it sends frames to the other in.
+/// A switch in user space on each host, and the tunnel between the two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ovs {
-    /// In what frames travel; nothing for the switch alone, the null path of the others.
+    /// `None` for the switch alone, the baseline of the others.
     pub tunnel: Option<OvsTunnel>,
 }
 
-/// In what a switch sends frames to another.
+/// The encapsulation of frames between the switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OvsTunnel {
@@ -22,14 +22,11 @@ pub enum OvsTunnel {
 }
 
 impl Ovs {
-    /// The switch alone.
     pub const PLAIN: Self = Self { tunnel: None };
-    /// The same with a tunnel to the other.
     pub const fn with(tunnel: OvsTunnel) -> Self {
         Self { tunnel: Some(tunnel) }
     }
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self.tunnel {
             None => "ovs",
@@ -50,7 +47,8 @@ impl OvsTunnel {
         }
     }
 
-    /// Bytes by which a packet is longer below it: the inner Ethernet header, its own header, and the outer UDP's and IP's.
+    /// Bytes that the tunnel adds to a packet: the inner Ethernet header, its own header, and the outer UDP
+    /// and IP headers.
     pub const fn overhead(self) -> u32 {
         match self {
             Self::Vxlan | Self::Geneve => 14 + 8 + 8 + 20,

@@ -10,29 +10,28 @@ use super::super::write::time;
 use super::Mtu;
 use crate::quantity::{BitsPerSecond, Bytes, Nanoseconds};
 
-/// A token bucket at each port of the switch: so many bits of whole frames a second in either direction.
+/// A token bucket at each port of the switch limits the bits of whole frames per second in each direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
-    /// How fast the link is, 8 kbit/s to 100 Gbit/s; headers of Ethernet, IP and TCP count.
+    /// Rate of the link, 8 kbit/s to 100 Gbit/s; headers of Ethernet, IP and TCP count.
     pub rate: BitsPerSecond,
-    /// What may pass at once after a pause.
+    /// Bytes that may pass at once after a pause.
     pub burst: Bytes,
     /// How long a packet may wait before it is dropped.
     pub queue: Nanoseconds,
 }
 
-/// Slower links take longer for one packet than a window lasts.
+/// On slower links one packet takes longer than a window.
 const SLOWEST: BitsPerSecond = BitsPerSecond::new(8_000);
-/// Beyond what tbf can tell from no limit on any host.
+/// Above this, tbf does not differ from no limit on any host.
 const FASTEST: BitsPerSecond = BitsPerSecond::new(100_000_000_000);
-/// The header of Ethernet.
 const ETHERNET: u64 = 14;
-/// One full frame of the usual Ethernet; a smaller bucket lets none through.
+/// One full Ethernet frame of the usual MTU; a smaller bucket lets none through.
 const BURST_LEAST: Bytes = Bytes::new(1_514);
 const BURST_MOST: Bytes = Bytes::new(1 << 30);
-/// About twenty full frames: enough for what a window of TCP sends at once, little enough to be spent soon.
+/// About twenty full frames: enough for what TCP sends at once, and quickly used up.
 const BURST: Bytes = Bytes::new(32_000);
-/// A buffer of the length that switches and home routers have, in time.
+/// A queue as long, in time, as those of switches and home routers.
 const QUEUE: Nanoseconds = Nanoseconds::from_millis(50);
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
@@ -44,7 +43,8 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
         }
     })?;
     let Some(rate) = rate else {
-        let message = format!("`{}`: `rate` needs its `rate`, such as \"100 Mbit/s\"", reader.full("layer"));
+        let message =
+            format!("`{}`: `rate` needs its `rate`, such as \"100 Mbit/s\"", reader.full_key("layer"));
         return Err(reader.error(reader.line(), message));
     };
     let burst = reader.value("burst", |node| {
@@ -56,14 +56,14 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
             }
         }
     })?;
-    let queue = super::super::read::above_zero(reader, "queue")?;
+    let queue = super::super::read::positive_time(reader, "queue")?;
     let rate = Rate { rate, burst: burst.unwrap_or(BURST), queue: queue.unwrap_or(QUEUE) };
     match rate.waiting() <= WAITING_MOST {
         true => Ok(rate),
         false => {
             let message = format!(
                 "`{}`: at {} more than 4 GiB could wait for {}, which the kernel does not count; give it less",
-                reader.full("queue"),
+                reader.full_key("queue"),
                 rate.rate,
                 rate.queue
             );
@@ -72,16 +72,15 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Rate, ExperimentError> {
     }
 }
 
-/// What tbf counts in 32 bits.
+/// tbf counts bytes in 32 bits.
 const WAITING_MOST: f64 = u32::MAX as f64;
 
 impl Rate {
-    /// Bytes that may wait at once.
     fn waiting(&self) -> f64 {
         self.rate.get() as f64 / 8.0 * self.queue.as_secs_f64() + self.burst.get() as f64
     }
 
-    /// Whether a full frame of the link fits into the bucket.
+    /// Refuses a bucket that is smaller than a full frame of the link.
     pub(super) fn check(&self, mtu: Mtu) -> Result<(), String> {
         let frame = Bytes::new(u64::from(mtu.get()) + ETHERNET);
         if self.burst >= frame {
@@ -94,9 +93,9 @@ impl Rate {
         ))
     }
 
-    /// How long an empty bucket takes to fill: the longest time over which more than the rate may pass.
+    /// Time to fill an empty bucket: the longest time in which more than the rate may pass.
     pub fn period(&self) -> Nanoseconds {
-        self.rate.time_of(self.burst)
+        self.rate.transfer_time(self.burst)
     }
 
     pub(super) fn write(&self, table: &mut Table) {

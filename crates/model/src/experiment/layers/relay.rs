@@ -1,8 +1,8 @@
-//! A relay of ours in the switch's place that only carries packets: the layer `relay`.
+//! Our packet relay in place of the switch: the layer `relay`.
 
 use serde::{Deserialize, Serialize};
 
-/// A program of ours carries frames from port to port instead of the kernel's bridge, and holds back or loses what the
-/// layers `delay` and `loss` beside it ask for. Alone it is the null path that those two are compared with.
+/// Our program instead of the kernel's bridge carries frames from port to port, and delays or drops what the
+/// layers `delay` and `loss` ask for. Alone it is the baseline for those two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relay;

@@ -1,4 +1,5 @@
-//! Proxies beside the client or the service: the layers `sidecar:haproxy`, `sidecar:nginx` and `sidecar:envoy`.
+//! Proxies beside the client or the service: the layers `sidecar:haproxy`, `sidecar:nginx` and
+//! `sidecar:envoy`.
 
 use std::fmt;
 
@@ -8,27 +9,23 @@ use toml::Table;
 use super::super::node::{ExperimentError, Reader};
 use super::super::{FramingName, Variant};
 
-/// A proxy through which all requests pass.
+/// A proxy that all requests pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sidecar {
-    /// Which one.
     pub program: SidecarProgram,
-    /// Beside whom it stands.
     pub side: SidecarSide,
-    /// What it makes of what passes.
     pub mode: SidecarMode,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SidecarProgram {
-    /// HAProxy.
     Haproxy,
     Nginx,
     Envoy,
 }
 
-/// Beside whom a sidecar stands.
+/// Where a sidecar runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SidecarSide {
@@ -36,22 +33,20 @@ pub enum SidecarSide {
     Client,
     /// Beside the service: requests pass it after the network.
     Server,
-    /// One beside each.
     Both,
 }
 
-/// What a sidecar makes of what passes.
+/// How a sidecar handles requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SidecarMode {
-    /// It reads requests and keeps connections of its own to the service.
+    /// It parses requests and uses its own connections to the service.
     Http,
-    /// It passes bytes on, connection by connection.
+    /// It forwards bytes, connection by connection.
     Tcp,
 }
 
 impl SidecarProgram {
-    /// Every program.
     pub const ALL: [Self; 3] = [Self::Haproxy, Self::Nginx, Self::Envoy];
 
     /// Its name in TOML, without the family's.
@@ -65,10 +60,8 @@ impl SidecarProgram {
 }
 
 impl SidecarSide {
-    /// Every choice.
     pub const ALL: [Self; 3] = [Self::Client, Self::Server, Self::Both];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -77,12 +70,10 @@ impl SidecarSide {
         }
     }
 
-    /// Whether one stands beside the client.
     pub const fn is_at_client(self) -> bool {
         matches!(self, Self::Client | Self::Both)
     }
 
-    /// Whether one stands beside the service.
     pub const fn is_at_server(self) -> bool {
         matches!(self, Self::Server | Self::Both)
     }
@@ -94,10 +85,8 @@ impl SidecarSide {
 }
 
 impl SidecarMode {
-    /// Every mode.
     pub const ALL: [Self; 2] = [Self::Http, Self::Tcp];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -106,7 +95,7 @@ impl SidecarMode {
     }
 }
 
-/// Reads the settings; the name tells the program.
+/// Reads the settings; the layer's name contains the program.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Sidecar, ExperimentError> {
     let name = reader.text("layer")?.unwrap_or_default();
     let named = name.strip_prefix("sidecar:").unwrap_or_default();
@@ -114,7 +103,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Sidecar, ExperimentError> {
         let names = SidecarProgram::ALL.map(|program| format!("`sidecar:{}`", program.name()));
         let message = format!(
             "`{}`: `{name}` is no layer; allowed of this kind: {}",
-            reader.full("layer"),
+            reader.full_key("layer"),
             names.join(", ")
         );
         return Err(reader.error(reader.line(), message));
@@ -129,7 +118,6 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Sidecar, ExperimentError> {
 }
 
 impl Sidecar {
-    /// Its name in TOML.
     pub const fn name(&self) -> &'static str {
         match self.program {
             SidecarProgram::Haproxy => "sidecar:haproxy",
@@ -138,7 +126,7 @@ impl Sidecar {
         }
     }
 
-    /// Whether what passes it leaves it in words of its own, which may be fewer.
+    /// Whether it writes messages anew; they may then be shorter.
     pub const fn rewrites(&self) -> bool {
         matches!(self.mode, SidecarMode::Http)
     }
@@ -160,7 +148,7 @@ impl Sidecar {
         }
     }
 
-    /// Why a variant's requests cannot pass it, where they cannot.
+    /// Errors: in words, why a variant's requests cannot pass it.
     pub(super) fn check(&self, variant: &Variant) -> Result<(), String> {
         let name = self.name();
         let protocol = variant.protocol.name();

@@ -162,16 +162,16 @@ fn sidecars_and_containers_have_sides_modes_and_runtimes() {
 
 #[test]
 fn a_container_has_the_network_that_is_there() {
-    let of = |text: &str| {
+    let network_and_layers = |text: &str| {
         let stack = parse(text).expect(text);
         let Some(Layer::Container(container)) = stack.iter().last() else { panic!("{stack}") };
         (container.network, stack.to_string())
     };
     for text in ["['container']", "[{ layer = 'container', network = 'host' }]"] {
-        assert_eq!(of(text), (ContainerNetwork::Host, "container".to_owned()));
+        assert_eq!(network_and_layers(text), (ContainerNetwork::Host, "container".to_owned()));
     }
     for text in ["['veth', 'container']", "['veth', { layer = 'container', network = 'layer' }]"] {
-        assert_eq!(of(text), (ContainerNetwork::Layer, "veth + container".to_owned()));
+        assert_eq!(network_and_layers(text), (ContainerNetwork::Layer, "veth + container".to_owned()));
     }
     for (text, said) in [
         (

@@ -7,16 +7,16 @@ use toml::Table;
 
 use super::super::node::{ExperimentError, Reader, Value};
 
-/// Client and service on hosts of their own, network namespaces joined by a switch in a third one.
+/// Client and service on separate hosts: network namespaces, joined by a switch in a third one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Veth {
-    /// The largest packet of the link.
+    /// Largest packet of the link.
     pub mtu: Mtu,
-    /// How TCP on both hosts adapts to the link; `None` for the kernel's default.
+    /// TCP congestion control on both hosts; `None` for the kernel's default.
     pub congestion_control: Option<CongestionControl>,
 }
 
-/// The largest packet that a link carries, its IP header included: 576 to 65,535 bytes.
+/// The largest packet of a link, including its IP header: 576 to 65,535 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Mtu(u16);
@@ -25,12 +25,10 @@ impl Mtu {
     /// The least that every host must take (RFC 791).
     pub const LEAST: u16 = 576;
 
-    /// `bytes`, where a link can be so.
     pub fn new(bytes: u64) -> Option<Self> {
         u16::try_from(bytes).ok().filter(|bytes| *bytes >= Self::LEAST).map(Self)
     }
 
-    /// The count of bytes.
     pub const fn get(self) -> u16 {
         self.0
     }
@@ -43,13 +41,13 @@ impl Default for Mtu {
     }
 }
 
-/// The name of a way in which TCP adapts to a link, as the kernel has it: `cubic`, `reno`, `bbr`.
+/// The name of a TCP congestion control algorithm in the kernel: `cubic`, `reno`, `bbr`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CongestionControl(String);
 
 impl CongestionControl {
-    /// A name of at most 15 letters, digits and underscores, as long as the kernel's may be.
+    /// `None` unless the name has 1 to 15 lower-case letters, digits and underscores, the kernel's limit.
     pub fn new(name: &str) -> Option<Self> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         (!name.is_empty() && name.len() <= 15 && name.chars().all(plain)).then(|| Self(name.to_owned()))

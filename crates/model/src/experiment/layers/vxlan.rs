@@ -1,4 +1,4 @@
-//! An overlay of the kernel's: the layer `vxlan`.
+//! The kernel's VXLAN: the layer `vxlan`.
 
 use std::fmt;
 
@@ -7,29 +7,26 @@ use toml::Table;
 
 use super::super::node::{ExperimentError, Reader};
 
-/// Frames travel in UDP packets between the hosts, 50 bytes longer each.
+/// Frames travel in UDP packets between the hosts; each packet is 50 bytes longer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vxlan {
-    /// How the two ends know each other.
     pub layout: VxlanLayout,
 }
 
-/// How the ends of a VXLAN know each other.
+/// How the ends of a VXLAN find each other.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VxlanLayout {
-    /// Each end has the other's address, and a network of two is on top.
+    /// Each end knows the other's address; both are in one overlay network.
     #[default]
     Direct,
-    /// As flannel lays it out: a network for each host, and routes, neighbours and forwarding written down instead of learnt.
+    /// As flannel configures it: one network per host, with static routes, neighbours and forwarding entries.
     Flannel,
 }
 
 impl VxlanLayout {
-    /// Every layout.
     pub const ALL: [Self; 2] = [Self::Direct, Self::Flannel];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",

@@ -9,14 +9,14 @@ use super::super::node::{ExperimentError, Reader};
 use super::{Delay, Layer};
 use crate::quantity::Nanoseconds;
 
-/// Packets travel encrypted in UDP packets between the hosts, at least [`Wireguard::OVERHEAD`] bytes longer each.
+/// Packets travel encrypted in UDP packets between the hosts; each is at least [`Wireguard::OVERHEAD`] bytes
+/// longer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wireguard {
-    /// What encrypts them; the first of [`WireguardImplementation::ALL`] that the host has where none is named.
+    /// `None` for the first of [`WireguardImplementation::ALL`] that the host has.
     pub implementation: Option<WireguardImplementation>,
 }
 
-/// What implements WireGuard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WireguardImplementation {
@@ -28,10 +28,9 @@ pub enum WireguardImplementation {
 }
 
 impl WireguardImplementation {
-    /// Every implementation, the one to prefer first.
+    /// The preferred one first.
     pub const ALL: [Self; 3] = [Self::Kernel, Self::WireguardGo, Self::Boringtun];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -46,10 +45,10 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Wireguard, ExperimentError> {
     Ok(Wireguard { implementation: reader.choice("implementation", &choices)? })
 }
 
-/// Ends that agree on keys give an answer up after so long, and ask anew.
+/// In the key exchange, an end that gets no answer in this time starts again.
 const ANSWER_PATIENCE: Nanoseconds = Nanoseconds::from_secs(5);
 
-/// Whether both ends can agree on keys over what the layers before make of the link.
+/// Refuses delays below it that are too long for the key exchange.
 pub(super) fn check_below(before: &[Layer]) -> Result<(), String> {
     let longest = |delay: &Delay| {
         let ways = [delay.towards.is_to_server(), delay.towards.is_to_client()];
@@ -68,8 +67,8 @@ pub(super) fn check_below(before: &[Layer]) -> Result<(), String> {
 }
 
 impl Wireguard {
-    /// Bytes by which a packet is longer below it: the outer headers of IPv4 (20) and UDP (8), its own (16) and the seal
-    /// (16). Shorter ones than the largest are padded to whole 16 bytes besides.
+    /// Bytes that it adds to a packet: the outer headers of IPv4 (20) and UDP (8), its own header (16) and
+    /// the authentication tag (16). Packets below the largest are also padded to a multiple of 16 bytes.
     pub const OVERHEAD: u32 = 20 + 8 + 16 + 16;
 
     pub(super) fn write(&self, table: &mut Table) {

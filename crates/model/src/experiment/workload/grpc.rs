@@ -1,7 +1,7 @@
-//! The workload `grpc`: its checked form, the way there from the file and the way back.
+//! The workload `grpc`: its checked form, read from the file and written.
 //!
-//! It knows calls by name and messages as JSON. It refuses to read a `.proto` file or to know whether a method exists:
-//! whoever binds the workload to a variant has the descriptors.
+//! Calls are known by name, messages as JSON. No `.proto` file is read here, and whether a method exists is
+//! checked where the workload is bound to a variant, with the descriptors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,39 +21,33 @@ use crate::quantity::Nanoseconds;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum DescriptorSource {
-    /// A `.proto` file, to be compiled before anything else is done.
+    /// A `.proto` file, which is compiled first.
     Proto {
         /// The file, relative to the experiment's folder.
         file: String,
-        /// Folders in which imports are sought, relative to the experiment's folder.
+        /// Folders for imports, relative to the experiment's folder.
         include: Vec<String>,
     },
-    /// The server's own reflection service, asked before the run.
+    /// The server's reflection service, asked before the run.
     Reflection,
-    /// A compiled `FileDescriptorSet`, in base64: what the other two become.
-    Descriptors {
-        /// The set's bytes in base64.
-        base64: String,
-    },
+    /// A compiled `FileDescriptorSet`; the other two are turned into this.
+    Descriptors { base64: String },
 }
 
 /// The user's own calls over gRPC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrpcSpec {
-    /// Where messages and methods are described.
     pub source: DescriptorSource,
     /// At least one.
     pub calls: Vec<CallSpec>,
-    /// What must agree between variants before timing.
     pub equal: Equality,
 }
 
-/// One call, an operation of its own.
+/// A call, which is one operation, or two if it returns a stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallSpec {
-    /// The operation's name.
     pub name: String,
-    /// `package.Service/Method`, without a slash before it.
+    /// `package.Service/Method`, without a leading slash.
     pub method: String,
     /// Which sides send a stream; `None` until the descriptors are known.
     pub kind: Option<CallKind>,
@@ -61,27 +55,20 @@ pub struct CallSpec {
     pub messages: Vec<Json>,
     /// Name and value, in order; a value `env:NAME` is read from the environment when the run starts.
     pub metadata: Vec<(String, String)>,
-    /// What the server is told to keep to; `None` tells it nothing.
+    /// The deadline that is sent to the server, if any.
     pub deadline: Option<Nanoseconds>,
-    /// When the messages of a stream are sent.
     pub sending: MessageSending,
     /// Share of the mix, above zero.
     pub weight: f64,
-    /// What a good reply looks like.
     pub check: CallCheck,
 }
 
-/// Which sides of a method send a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallKind {
-    /// One message each way.
     Unary,
-    /// One message there, a stream back.
     ServerStream,
-    /// A stream there, one message back.
     ClientStream,
-    /// A stream each way.
     BidiStream,
 }
 
@@ -89,38 +76,35 @@ pub enum CallKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageSending {
-    /// All at once, then the stream is ended.
+    /// All at once, then the stream is closed.
     #[default]
     Together,
-    /// The first at once, each next one after a reply message.
+    /// The first at once, each further one after a reply message.
     Alternating,
 }
 
-/// What a good reply to a call looks like.
+/// Conditions for a good reply to a call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallCheck {
-    /// Exactly this status.
     pub status: GrpcStatus,
-    /// Exactly this many messages; `None`: one where the method answers with one, else any number.
+    /// Exactly this many messages. `None`: one for a single reply, any number for a stream.
     pub messages: Option<u64>,
-    /// JSON pointers (RFC 6901) with the values found there: in the message, or in the list of a stream's messages.
+    /// JSON pointers (RFC 6901) with the expected values, in the message or in the list of a stream's
+    /// messages.
     pub json: Vec<(String, Json)>,
 }
 
-/// A call with a stream in either direction, by its operations.
+/// A call with a stream in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallStream {
-    /// The call.
     pub operation: OperationId,
-    /// The operation of its reply's messages, where the reply is a stream.
+    /// The operation for the messages of its reply, if that is a stream.
     pub replies: Option<OperationId>,
-    /// Messages that each call sends.
     pub sent: u64,
 }
 
 impl CallStream {
-    /// Those of the calls that have a stream.
-    pub(super) fn of(calls: &[CallSpec]) -> Vec<Self> {
+    pub(super) fn from_calls(calls: &[CallSpec]) -> Vec<Self> {
         let mut operation = 0;
         let mut streams = Vec::new();
         for call in calls {
@@ -135,12 +119,11 @@ impl CallStream {
     }
 }
 
-/// A status of gRPC, 0 to 16.
+/// A gRPC status code, 0 to 16.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct GrpcStatus(u8);
 
-/// The names of the statuses, by number.
 const STATUS_NAMES: [&str; 17] = [
     "OK",
     "CANCELLED",
@@ -162,19 +145,15 @@ const STATUS_NAMES: [&str; 17] = [
 ];
 
 impl GrpcStatus {
-    /// Success.
     pub const OK: Self = Self(0);
-    /// There is no such thing.
     pub const NOT_FOUND: Self = Self(5);
-    /// The server has no such method.
     pub const UNIMPLEMENTED: Self = Self(12);
 
-    /// The status of that number, 0 to 16.
     pub fn from_number(number: u64) -> Option<Self> {
         u8::try_from(number).ok().filter(|n| usize::from(*n) < STATUS_NAMES.len()).map(Self)
     }
 
-    /// Reads a name such as `NOT_FOUND`, or a number.
+    /// Parses a name such as `NOT_FOUND`, or a number.
     pub fn parse(text: &str) -> Result<Self, String> {
         let by_name = STATUS_NAMES.iter().position(|name| *name == text).map(|number| number as u64);
         let found = by_name.or_else(|| text.parse().ok()).and_then(Self::from_number);
@@ -187,7 +166,6 @@ impl GrpcStatus {
         self.0
     }
 
-    /// Its name, such as `NOT_FOUND`.
     pub fn name(self) -> &'static str {
         STATUS_NAMES[usize::from(self.0)]
     }
@@ -200,11 +178,10 @@ impl fmt::Display for GrpcStatus {
 }
 
 impl CallKind {
-    /// Every kind.
     pub const ALL: [Self; 4] = [Self::Unary, Self::ServerStream, Self::ClientStream, Self::BidiStream];
 
-    /// The kind of a method, by which sides stream.
-    pub const fn of(client: Side, server: Side) -> Self {
+    /// The kind of a method, from how many messages each side sends.
+    pub const fn from_sides(client: Side, server: Side) -> Self {
         match (client, server) {
             (Side::One, Side::One) => Self::Unary,
             (Side::One, Side::Stream) => Self::ServerStream,
@@ -213,7 +190,6 @@ impl CallKind {
         }
     }
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unary => "unary",
@@ -223,7 +199,6 @@ impl CallKind {
         }
     }
 
-    /// What the client sends.
     pub const fn client(self) -> Side {
         match self {
             Self::Unary | Self::ServerStream => Side::One,
@@ -231,7 +206,6 @@ impl CallKind {
         }
     }
 
-    /// What the server answers with.
     pub const fn server(self) -> Side {
         match self {
             Self::Unary | Self::ClientStream => Side::One,
@@ -240,17 +214,14 @@ impl CallKind {
     }
 }
 
-/// How many messages one side of a method sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Exactly one.
     One,
-    /// Any number.
     Stream,
 }
 
 impl CallSpec {
-    /// A call of `method` with one empty message and no condition but the status OK.
+    /// A call of `method` with one empty message, checked for the status OK only.
     pub fn new(method: &str) -> Self {
         Self {
             name: short_name(method),
@@ -270,19 +241,19 @@ impl CallSpec {
         self.method.rsplit_once('/').unwrap_or((&self.method, ""))
     }
 
-    /// The operation that holds the time from message to message of its reply, where that is a stream.
+    /// The operation for times between messages of its reply, if that is a stream.
     pub fn message_operation(&self) -> Option<String> {
         let streams = self.kind.is_some_and(|kind| kind.server() == Side::Stream);
         streams.then(|| format!("{} message", self.name))
     }
 
-    /// Its operations: the call, then the message where there is one.
+    /// Its operations: the call, then that of its messages if there is one.
     pub(super) fn operations(&self) -> impl Iterator<Item = String> {
         [self.name.clone()].into_iter().chain(self.message_operation())
     }
 }
 
-/// Reads `package.Service/Method`, with or without a slash before it.
+/// Parses `package.Service/Method`, with or without a leading slash.
 pub fn parse_method(text: &str) -> Result<String, String> {
     let method = text.strip_prefix('/').unwrap_or(text);
     let word = |part: &str| {
@@ -349,7 +320,7 @@ impl Spec for GrpcSpec {
         self.calls.iter().flat_map(CallSpec::operations).collect()
     }
 
-    fn requested(&self) -> Vec<(OperationId, String)> {
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
         let messages: Vec<String> = self.calls.iter().filter_map(CallSpec::message_operation).collect();
         let numbered = (0..).map(OperationId).zip(self.operations());
         numbered.filter(|(_, name)| !messages.contains(name)).collect()
@@ -363,7 +334,7 @@ impl Spec for GrpcSpec {
     }
 
     fn streams(&self) -> Vec<CallStream> {
-        CallStream::of(&self.calls)
+        CallStream::from_calls(&self.calls)
     }
 
     fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {
@@ -371,7 +342,7 @@ impl Spec for GrpcSpec {
         metadata.for_each(|(name, value)| visitor.named(name, value));
     }
 
-    /// Refuses a matrix over keys that the stored experiment no longer holds as they were written.
+    /// Refuses a matrix over keys that are stored in another form than they were written.
     fn check_label(&self, label: &PointLabel) -> Result<(), String> {
         let varied = |key: &&String| {
             key.starts_with("workload.") && *key != "workload.equal" && *key != "workload.name"
@@ -421,7 +392,7 @@ fn call(reader: Reader<'_>) -> Read<CallSpec> {
         kind: reader.choice("kind", &kinds)?,
         messages: messages(&reader)?,
         metadata: metadata(&reader)?,
-        deadline: read::above_zero(&reader, "deadline")?,
+        deadline: read::positive_time(&reader, "deadline")?,
         sending: reader.choice("sending", &sendings)?.unwrap_or_default(),
         weight: read::weight(&reader)?,
         check: match reader.table("check")? {
@@ -457,7 +428,7 @@ fn message(reader: &Reader<'_>, node: &Node, key: &str) -> Read<Json> {
         Value::Text(text) => serde_json::from_str(text).map_err(|e| (node.line, format!("is not JSON: {e}"))),
         _ => read::json_value(node),
     };
-    value.map_err(|(line, message)| reader.error(line, format!("`{}`: {message}", reader.full(key))))
+    value.map_err(|(line, message)| reader.error(line, format!("`{}`: {message}", reader.full_key(key))))
 }
 
 fn metadata(reader: &Reader<'_>) -> Read<Vec<(String, String)>> {
@@ -494,7 +465,7 @@ fn write_call(call: &CallSpec) -> Toml {
     if let Some(kind) = call.kind {
         table.insert("kind".into(), kind.name().into());
     }
-    // As text: TOML has no null, and its numbers are narrower.
+    // Messages are stored as text, since TOML has no null and a narrower range of numbers.
     let messages: Vec<Toml> = call.messages.iter().map(|message| message.to_string().into()).collect();
     table.insert("messages".into(), messages.into());
     table.insert("metadata".into(), write::pairs(&call.metadata).into());

@@ -1,4 +1,4 @@
-//! The workload `http`: the user's own requests, with what a good reply is. Their keys, read and written.
+//! The workload `http`: the user's own requests, with checks of replies. Their keys, read and written.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,33 +9,30 @@ use toml::{Table, Value};
 use super::scenario::{self, DataSpec, Extract, Scenario};
 use super::{Equality, Spec, TextVisitor};
 use crate::experiment::node::{Read, Reader};
-use crate::experiment::read::{holds_something, json_conditions, pairs, weight};
+use crate::experiment::read::{json_conditions, pairs, refuse_empty, weight};
 use crate::experiment::template::{Template, TemplateError, TemplatePiece};
 use crate::experiment::write;
 use crate::id::OperationId;
 use crate::quantity::Bytes;
 use crate::secret::shown_path;
 
-/// The user's own requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpSpec {
     /// At least one.
     pub requests: Vec<RequestSpec>,
-    /// What must agree between variants before timing.
     pub equal: Equality,
-    /// Sessions of several requests, rows of data, and what may differ.
+    /// Sessions of several requests, rows of data, and allowed differences.
     #[serde(default)]
     pub scenario: Scenario,
 }
 
-/// One request of the user's own, an operation of its own.
+/// A request, which is one operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestSpec {
-    /// The operation's name.
     pub name: String,
     /// `GET`, `POST` …
     pub method: String,
-    /// Appended to the variant's URL path; may be empty. Like fields and body a [`Template`].
+    /// Appended to the path of the variant's URL; may be empty. Path, headers and body are [`Template`]s.
     pub path: String,
     /// Name and value, in order; a value `env:NAME` is read from the environment when the run starts.
     pub headers: Vec<(String, String)>,
@@ -43,23 +40,20 @@ pub struct RequestSpec {
     pub body: Vec<u8>,
     /// Share of the mix, above zero.
     pub weight: f64,
-    /// What a good reply looks like.
     pub check: ReplyCheck,
-    /// Values that later requests of the session may need.
     #[serde(default)]
     pub extract: Vec<Extract>,
 }
 
-/// What a good reply looks like. Without `status`, any 2xx is good.
+/// Conditions for a good reply. Without `status`, any 2xx is good.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplyCheck {
-    /// Exactly this status.
     pub status: Option<u16>,
     /// Exactly this many body bytes.
     pub length: Option<Bytes>,
-    /// These headers with exactly these values (names without regard to case).
+    /// These headers with exactly these values; names are case-insensitive.
     pub headers: Vec<(String, String)>,
-    /// JSON pointers (RFC 6901) with the values found there.
+    /// JSON pointers (RFC 6901) with the expected values.
     pub json: Vec<(String, serde_json::Value)>,
 }
 
@@ -109,7 +103,7 @@ impl Spec for HttpSpec {
         self.requests.iter().map(|request| request.name.clone()).collect()
     }
 
-    fn requested(&self) -> Vec<(OperationId, String)> {
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
         let plans = self.scenario.plans(&self.requests);
         let first: Vec<_> = plans.iter().map(|plan| plan.requests[0]).collect();
         let numbered = (0..).map(OperationId).zip(self.operations());
@@ -171,10 +165,10 @@ fn request(reader: Reader<'_>) -> Read<RequestSpec> {
     });
     let headers = pairs(&reader, "headers")?;
     for (_, value) in &headers {
-        template(&reader, "headers", Template::of_value(value))?;
+        template(&reader, "headers", Template::parse_value(value))?;
     }
     let body = reader.text("body")?.unwrap_or_default();
-    template(&reader, "body", Template::of_value(&body))?;
+    template(&reader, "body", Template::parse_value(&body))?;
     let weight = weight(&reader)?;
     let check = match reader.table("check")? {
         Some(table) => reply_check(table)?,
@@ -185,11 +179,11 @@ fn request(reader: Reader<'_>) -> Read<RequestSpec> {
     Ok(RequestSpec { name, method, path, headers, body: body.into_bytes(), weight, check, extract })
 }
 
-/// A template, or its error with the line of the key.
+/// Adds the key and its line to a template's error.
 fn template(reader: &Reader<'_>, key: &'static str, read: Result<Template, TemplateError>) -> Read<Template> {
     read.map_err(|error| {
         let line = reader.node(key).map_or(reader.line(), |node| node.line);
-        reader.error(line, format!("`{}`: {error}", reader.full(key)))
+        reader.error(line, format!("`{}`: {error}", reader.full_key(key)))
     })
 }
 
@@ -205,13 +199,13 @@ fn reply_check(reader: Reader<'_>) -> Read<ReplyCheck> {
     let status = reader.integer("status", 100, 599)?.map(|n| n as u16);
     let length = reader.quantity("length")?;
     let headers = pairs(&reader, "headers")?;
-    holds_something(&reader, "headers")?;
+    refuse_empty(&reader, "headers")?;
     let json = json_conditions(&reader)?;
     reader.finish()?;
     Ok(ReplyCheck { status, length, headers, json })
 }
 
-/// A request; where it stands in a session, its weight means nothing and may not be written.
+/// Writes a request. In a session it must not have a weight, since sessions have one.
 fn write_request(request: &RequestSpec, in_session: bool) -> Value {
     let mut table = Table::new();
     table.insert("name".into(), request.name.clone().into());

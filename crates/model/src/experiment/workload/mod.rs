@@ -1,8 +1,8 @@
-//! What sessions ask: one file a workload, with its specification and its keys, read and written.
+//! Workloads: one file each, with its specification and its keys, read and written.
 //!
-//! Nobody else asks which workload it is: what others need to know each says of itself ([`WorkloadSpec`]'s functions). A new
-//! one is a file with a [`Spec`] and a row of `workloads!`. How it is bound to a protocol, and what a good reply is, the
-//! crate `workload` knows.
+//! No other code distinguishes workloads: what others need to know, each workload provides by functions of
+//! [`WorkloadSpec`]. A new one is a file with a [`Spec`] and a row of `workloads!`. The crate `workload`
+//! binds it to a protocol and knows what a good reply is.
 
 pub(super) mod commands;
 pub(super) mod grpc;
@@ -36,18 +36,17 @@ pub use scenario::{
 };
 pub use sizes::{SizeCount, SizeSpread, Sizes, Spacing};
 
-/// The list of workloads: one row each. It makes the enum, and `each_workload!`, which evaluates the same for the
-/// specification of whichever workload it is.
+/// The list of workloads, one row each. It defines the enum, and `each_workload!`, which evaluates an
+/// expression for the specification of any workload.
 macro_rules! workloads {
     ($dollar:tt $($(#[$doc:meta])* $arm:ident($spec:ident),)+) => {
-        /// What sessions ask.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case", tag = "name")]
         pub enum WorkloadSpec {
             $($(#[$doc])* $arm($spec),)+
         }
 
-        /// Names of all workloads, and how each is read.
+        /// Names of all workloads, with their readers.
         const KINDS: &[(&str, ReadWorkload)] =
             &[$(($spec::NAME, |reader| $spec::read(reader).map(WorkloadSpec::$arm))),+];
 
@@ -57,7 +56,7 @@ macro_rules! workloads {
             }
         })+
 
-        /// Evaluates the same for the specification of whichever workload it is.
+        /// Evaluates an expression for the specification of any workload.
         #[macro_export]
         macro_rules! each_workload {
             ($dollar workload:expr, $dollar spec:ident => $dollar value:expr) => {
@@ -73,20 +72,16 @@ workloads! {
     $
     /// `GET /pong/{n}`: fetch n bytes, directly or through a relay.
     Pingpong(PingpongSpec),
-    /// The user's own requests.
     Http(HttpSpec),
-    /// Commands of memcached or Redis.
     Commands(CommandsSpec),
     /// The user's own calls over gRPC.
     Grpc(GrpcSpec),
 }
 
-/// How a workload is read from its table.
 type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
 
-/// What a workload says of itself. Whatever is not said is as most workloads have it.
+/// What each workload provides. Default functions suit most workloads.
 trait Spec: Sized + Clone {
-    /// Its name in TOML.
     const NAME: &'static str;
 
     /// Reads the keys of `[workload]` but `name`.
@@ -98,10 +93,10 @@ trait Spec: Sized + Clone {
     /// Names of the operations, in the order of [`OperationId`].
     fn operations(&self) -> Vec<String>;
 
-    /// What is asked, in a few words: `pingpong 64 B`.
+    /// A short description: `pingpong 64 B`.
     fn words(&self) -> String;
 
-    fn requested(&self) -> Vec<(OperationId, String)> {
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
         (0..).map(OperationId).zip(self.operations()).collect()
     }
 
@@ -109,12 +104,12 @@ trait Spec: Sized + Clone {
         1.0
     }
 
-    /// Whether a session may be of several requests.
+    /// Whether a session may have several requests.
     fn has_long_sessions(&self) -> bool {
         false
     }
 
-    fn asked_of(&self, _variant: &Variant) -> Cow<'_, Self> {
+    fn for_variant(&self, _variant: &Variant) -> Cow<'_, Self> {
         Cow::Borrowed(self)
     }
 
@@ -134,7 +129,7 @@ trait Spec: Sized + Clone {
         None
     }
 
-    fn keeps_requests(&self) -> bool {
+    fn keeps_samples(&self) -> bool {
         false
     }
 
@@ -144,15 +139,14 @@ trait Spec: Sized + Clone {
 
     fn visit_texts(&mut self, _visitor: &mut dyn TextVisitor) {}
 
-    /// Takes over the seed of the plan.
     fn set_seed(&mut self, _seed: u64) {}
 
-    /// Why a point with this label cannot be read again once it is stored.
+    /// Errors: in words, why a point with this label could not be read again once stored.
     fn check_label(&self, _label: &PointLabel) -> Result<(), String> {
         Ok(())
     }
 
-    /// Why it cannot be asked of one of these variants.
+    /// Errors: in words, why one of these variants cannot answer it.
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
         match variants.iter().find(|variant| variant.peer.is_some()) {
             None => Ok(()),
@@ -164,21 +158,21 @@ trait Spec: Sized + Clone {
         }
     }
 
-    /// Why it cannot be carried out in a service's own process.
+    /// Errors: why a service cannot carry it out in its own process.
     fn check_direct(&self) -> Result<(), &'static str> {
         Err("the only workload that it carries is `pingpong`")
     }
 }
 
-/// Sees every text of a workload in which a secret may stand.
+/// Visits every text of a workload that may contain a secret.
 pub trait TextVisitor {
-    /// A value that has a name: a header's, a field's of metadata.
+    /// A value with a name, such as a header's or a metadata field's.
     fn named(&mut self, name: &str, value: &mut String);
-    /// A text in which `name=value` may stand.
+    /// A text that may contain `name=value`.
     fn text(&mut self, text: &mut String);
     /// The same as bytes.
     fn bytes(&mut self, bytes: &mut Vec<u8>);
-    /// A value that is a secret whatever it is called.
+    /// A value that is always a secret.
     fn secret(&mut self, value: &mut String);
 }
 
@@ -201,7 +195,6 @@ impl WorkloadSpec {
         table
     }
 
-    /// The workload's name in TOML.
     pub fn name(&self) -> &'static str {
         fn name<S: Spec>(_spec: &S) -> &'static str {
             S::NAME
@@ -209,7 +202,7 @@ impl WorkloadSpec {
         each_workload!(self, spec => name(spec))
     }
 
-    /// What `pingpong` asks, where it is that workload: for records of ppbench, which knows no other.
+    /// The specification of `pingpong`, for records of ppbench, which has no other workload.
     pub const fn as_pingpong(&self) -> Option<&PingpongSpec> {
         match self {
             Self::Pingpong(spec) => Some(spec),
@@ -217,14 +210,14 @@ impl WorkloadSpec {
         }
     }
 
-    /// What is asked, in a few words: `pingpong 64 B`, `http, 3 kinds of request`.
+    /// A short description: `pingpong 64 B`, `http, 3 kinds of request`.
     pub fn words(&self) -> String {
         each_workload!(self, spec => spec.words())
     }
 
-    /// What is asked of a variant: one with a peer passes bodies on.
-    pub fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
-        each_workload!(self, spec => match spec.asked_of(variant) {
+    /// The workload as this variant is asked: with a peer, it passes bodies on.
+    pub fn for_variant(&self, variant: &Variant) -> Cow<'_, Self> {
+        each_workload!(self, spec => match spec.for_variant(variant) {
             Cow::Borrowed(_) => Cow::Borrowed(self),
             Cow::Owned(spec) => Cow::Owned(spec.into()),
         })
@@ -235,55 +228,53 @@ impl WorkloadSpec {
         each_workload!(self, spec => spec.operations())
     }
 
-    /// The operations that a session can begin with, with their numbers: none that hold times between messages.
-    pub fn requested(&self) -> Vec<(OperationId, String)> {
-        each_workload!(self, spec => spec.requested())
+    /// The operations with which a session can begin, without those for times between messages.
+    pub fn first_operations(&self) -> Vec<(OperationId, String)> {
+        each_workload!(self, spec => spec.first_operations())
     }
 
-    /// Mean number of requests of the workload's own sessions.
+    /// Mean number of requests in the workload's own sessions.
     pub fn session_length(&self) -> f64 {
         each_workload!(self, spec => spec.session_length())
     }
 
-    /// The calls with a stream in either direction, in order; none before their kinds are known.
+    /// The calls with a stream in either direction, in order; empty until the kinds of calls are known.
     pub fn streams(&self) -> Vec<CallStream> {
         each_workload!(self, spec => spec.streams())
     }
 
-    /// The name by which a service offers what is asked of this variant; `None` where the requests are the user's own, and
-    /// ask whatever the service has.
+    /// The name of this workload in a service's list of what it offers; `None` if the requests are the user's
+    /// own, which any service may have.
     pub fn offered_as(&self, variant: &Variant) -> Option<&'static str> {
         each_workload!(self, spec => spec.offered_as(variant))
     }
 
-    /// The sizes that it asks for, where they are a list.
+    /// The requested sizes, if they are a list.
     pub fn listed_sizes(&self) -> &[Bytes] {
         each_workload!(self, spec => spec.listed_sizes())
     }
 
-    /// The range over which the sizes are spread that it asks for, where they are.
+    /// The range of the requested sizes, if they are spread over one.
     pub fn spread(&self) -> Option<&SizeSpread> {
         each_workload!(self, spec => spec.spread())
     }
 
-    /// The smallest and the largest size that it asks for; `None` where it asks for none.
+    /// The smallest and the largest requested size; `None` without sizes.
     pub fn size_range(&self) -> Option<(Bytes, Bytes)> {
         let listed = self.listed_sizes();
         let of_list = || listed.iter().min().copied().zip(listed.iter().max().copied());
         self.spread().map(|spread| (spread.min, spread.max)).or_else(of_list)
     }
 
-    /// Whether single requests are kept: of sizes over a range, and where a relay tells of its own.
-    pub fn keeps_requests(&self) -> bool {
-        each_workload!(self, spec => spec.keeps_requests())
+    /// Whether samples are kept: for sizes over a range, and if a relay reports its own calls.
+    pub fn keeps_samples(&self) -> bool {
+        each_workload!(self, spec => spec.keeps_samples())
     }
 
-    /// The files of rows that it names.
     pub fn data_files(&mut self) -> &mut [DataSpec] {
         each_workload!(self, spec => spec.data_files())
     }
 
-    /// Shows every text in which a secret may stand.
     pub fn visit_texts(&mut self, visitor: &mut dyn TextVisitor) {
         each_workload!(self, spec => spec.visit_texts(visitor));
     }
@@ -304,8 +295,8 @@ impl WorkloadSpec {
         each_workload!(self, spec => spec.check_direct())
     }
 
-    /// Refuses sessions of several requests where single requests arrive: which of them a session would have got on to
-    /// depended on how fast its server replies.
+    /// Refuses sessions of several requests in open load, where single requests arrive: how far a session
+    /// gets would depend on how fast its server replies.
     pub(super) fn check_arrivals(&self, load: &LoadSpec) -> Result<(), String> {
         let has_long_sessions = each_workload!(self, spec => spec.has_long_sessions());
         if has_long_sessions && matches!(load.model, LoadModel::Open { .. }) {
@@ -315,7 +306,7 @@ impl WorkloadSpec {
     }
 }
 
-/// What must agree between variants before timing.
+/// What must agree between the variants' answers before timing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Equality {
@@ -342,7 +333,6 @@ impl Equality {
     }
 }
 
-/// What must agree between variants.
 fn equality(reader: &Reader<'_>) -> Read<Equality> {
     let words = Equality::ALL.map(|equal| (equal.name(), equal));
     Ok(reader.choice("equal", &words)?.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The workload `pingpong`: which sizes are asked for, and by which path. Its keys, read and written.
+//! The workload `pingpong`: requested sizes and path. Its keys, read and written.
 
 use std::borrow::Cow;
 
@@ -11,15 +11,13 @@ use crate::experiment::Target;
 use crate::experiment::node::{ExperimentError, Node, Reader, Value};
 use crate::quantity::Bytes;
 
-/// Where no size is given: the body of a small reply.
+/// The default size: the body of a small reply.
 const SIZE: Bytes = Bytes::new(64);
 
 /// `GET /pong/{n}`, or the same through a relay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PingpongSpec {
-    /// How many bytes.
     pub sizes: Sizes,
-    /// What is asked.
     #[serde(default)]
     pub operation: PingpongOperation,
 }
@@ -28,20 +26,18 @@ pub struct PingpongSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PingpongOperation {
-    /// `/pong/{n}`, and `/ping/{n}` of a variant with a peer: the same bytes, fetched or passed on.
+    /// `/pong/{n}`, or `/ping/{n}` for a variant with a peer: the same bytes, fetched or passed on.
     #[default]
     Pong,
     /// `/ping/{n}`.
     Ping,
-    /// `/mping/{n}`: what the relay measured of its own request; `/pong/{n}` of a service without a peer.
+    /// `/mping/{n}`: what the relay measured for its own request; `/pong/{n}` for a service without a peer.
     Mping,
 }
 
 impl PingpongOperation {
-    /// Every operation.
     pub const ALL: [Self; 3] = [Self::Pong, Self::Ping, Self::Mping];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pong => "pong",
@@ -50,12 +46,12 @@ impl PingpongOperation {
         }
     }
 
-    /// The first segment of its path.
     pub const fn path(self) -> &'static str {
         self.name()
     }
 
-    /// What it is called in results: a body is a body, whoever passes it on, so that both can be compared.
+    /// The operation's name in results. `pong` and `ping` share one, so that fetched and relayed bodies can
+    /// be compared.
     pub const fn operation(self) -> &'static str {
         match self {
             Self::Pong | Self::Ping => "pong",
@@ -65,8 +61,7 @@ impl PingpongOperation {
 }
 
 impl PingpongSpec {
-    /// Bodies of these sizes.
-    pub const fn of(sizes: Vec<Bytes>) -> Self {
+    pub const fn new(sizes: Vec<Bytes>) -> Self {
         Self { sizes: Sizes::List(sizes), operation: PingpongOperation::Pong }
     }
 }
@@ -112,11 +107,11 @@ impl Spec for PingpongSpec {
         format!("pingpong{asked} {sizes}")
     }
 
-    /// One with a peer passes bodies on, a service without one has no call of its own to tell of.
-    fn asked_of(&self, variant: &Variant) -> Cow<'_, Self> {
+    /// A variant with a peer passes bodies on; a service without one has no own call to report.
+    fn for_variant(&self, variant: &Variant) -> Cow<'_, Self> {
         let operation = match (self.operation, &variant.peer) {
             (PingpongOperation::Pong, Some(_)) => PingpongOperation::Ping,
-            (PingpongOperation::Mping, None) if is_alone(variant) => PingpongOperation::Pong,
+            (PingpongOperation::Mping, None) if has_no_peer(variant) => PingpongOperation::Pong,
             (operation, _) => operation,
         };
         Cow::Owned(Self { operation, ..self.clone() })
@@ -140,7 +135,7 @@ impl Spec for PingpongSpec {
         }
     }
 
-    fn keeps_requests(&self) -> bool {
+    fn keeps_samples(&self) -> bool {
         self.spread().is_some() || self.operation == PingpongOperation::Mping
     }
 
@@ -150,14 +145,14 @@ impl Spec for PingpongSpec {
         }
     }
 
-    /// Refuses what is asked of a relay where a variant is none.
+    /// Refuses operations of a relay if a variant is not one.
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
-        // Beside one that tells, those that have nothing to tell of are asked directly.
-        let is_told = self.operation == PingpongOperation::Mping && !variants.iter().all(is_alone);
-        if self.operation == PingpongOperation::Pong || is_told {
+        // Together with a relay, services without a peer are asked directly.
+        let has_relay = self.operation == PingpongOperation::Mping && !variants.iter().all(has_no_peer);
+        if self.operation == PingpongOperation::Pong || has_relay {
             return Ok(());
         }
-        match variants.iter().find(|variant| is_alone(variant)) {
+        match variants.iter().find(|variant| has_no_peer(variant)) {
             None => Ok(()),
             Some(variant) => Err(format!(
                 "`workload.operation`: `{}` is asked of a service that passes requests on, and variant `{}` has no peer; give it `peer = \"<service>\"`",
@@ -178,8 +173,8 @@ impl Spec for PingpongSpec {
     }
 }
 
-/// Whether it is a service that passes nothing on. What a `command` or a `url` is, its owner knows.
-fn is_alone(variant: &Variant) -> bool {
+/// Whether it is a service without a peer. Whether a `command` or a `url` passes requests on is not known.
+fn has_no_peer(variant: &Variant) -> bool {
     matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
 }
 

@@ -1,7 +1,7 @@
-//! What the user's own requests have beyond single requests: values taken from replies, sessions, rows of data.
+//! Sessions, rows of data, and values taken from replies, for the user's own requests.
 //!
-//! Types, and the way from the file and back. Names of values are checked here as far as the file alone tells them; columns
-//! of data files are only known to whoever reads those.
+//! Types, read from the file and written. Names of values are checked as far as the file alone allows;
+//! whoever reads the data files knows their columns.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use crate::experiment::template::{Template, is_value_name};
 /// Most requests of a session.
 pub const SESSION_LONGEST: usize = 1_000;
 
-/// Longest value, in bytes: of a row, or taken from a reply.
+/// Longest value of a row or from a reply, in bytes.
 pub const VALUE_LONGEST: usize = 8 * 1024;
 
-/// What requests have in common beyond themselves.
+/// What relates the requests to each other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Ordered requests; a request that is in none is a session of its own.
+    /// Sessions; a request in none of them is a session of its own.
     #[serde(default)]
     pub sessions: Vec<SessionSpec>,
-    /// Files of rows; every session takes a row of each.
+    /// Data files; every session takes a row of each.
     #[serde(default)]
     pub data: Vec<DataSpec>,
-    /// Where JSON answers may differ between variants.
+    /// JSON pointers at which answers of variants may differ.
     #[serde(default)]
     pub ignore: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub struct Scenario {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSpec {
     pub name: String,
-    /// Names of its requests in order; at least one, each may stand several times.
+    /// Names of its requests in order; at least one. A name may occur several times.
     pub requests: Vec<String>,
     /// Share of the mix, above zero.
     pub weight: f64,
@@ -47,50 +47,44 @@ pub struct SessionSpec {
 /// A value taken from a reply, for later requests of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extract {
-    /// Under which name it can be put in.
     pub name: String,
-    /// Where it is sought.
     pub from: ExtractFrom,
-    /// What of it is taken: the first group, or the whole match where there is no group.
+    /// Selects a part: the first group, or the whole match if there is no group.
     pub regex: Option<String>,
 }
 
-/// Where a value is sought in a reply.
+/// The source of a value in a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtractFrom {
     Body,
     /// The value at a JSON pointer (RFC 6901).
     Json(String),
-    /// The first field of that name, letter case ignored; with a regular expression the first that it is found in.
+    /// The first field of that name, case-insensitive; with a regular expression the first that matches.
     Header(String),
 }
 
-/// A file of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataSpec {
     /// The CSV file, relative to the experiment's folder.
     pub file: String,
-    /// Which row a session takes.
     pub order: RowOrder,
-    /// Names of the columns where the file's first line does not hold them.
+    /// Names of the columns, if the file's first line does not hold them.
     pub columns: Option<Vec<String>>,
-    /// What stands between fields.
     pub delimiter: char,
-    /// The file's SHA-256, once it was read.
+    /// SHA-256 of the file, once read.
     pub sha256: Option<String>,
 }
 
-/// Which row a session takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowOrder {
-    /// One after the other, from the top again after the last.
+    /// In order; after the last row the first follows.
     #[default]
     Sequential,
-    /// The same in an order drawn once: no row comes again before all have come.
+    /// In a random order that is drawn once: no row repeats before all were used.
     Shuffled,
-    /// Any, each as likely as the other.
+    /// Drawn at random with equal probability.
     Random,
 }
 
@@ -98,7 +92,6 @@ impl RowOrder {
     const NAMED: [(&str, Self); 3] =
         [("sequential", Self::Sequential), ("shuffled", Self::Shuffled), ("random", Self::Random)];
 
-    /// Its name in TOML.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -108,18 +101,16 @@ impl RowOrder {
     }
 }
 
-/// One kind of session: its requests by their place, and its share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionPlan {
-    /// Its name: of a request that is in no session, that request's.
+    /// For a request that is in no session, the request's name.
     pub name: String,
-    /// Places in the list of requests.
+    /// Indices into the list of requests.
     pub requests: Vec<usize>,
-    /// Share of the mix.
     pub weight: f64,
 }
 
-/// Why a request cannot be put together when its turn comes.
+/// Why the text of a request cannot be made from its template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     #[error(
@@ -128,7 +119,7 @@ pub enum ValueError {
     Unknown {
         name: String,
         session: String,
-        /// What there is, to follow the message.
+        /// The available names, to follow the message.
         hint: String,
     },
     #[error("`{0}` is a column of a data file and is extracted too; give one of them another name")]
@@ -136,7 +127,7 @@ pub enum ValueError {
 }
 
 impl Scenario {
-    /// All kinds of session: those that are written, then each request that is in none of them.
+    /// All kinds of session: those in the file, then each request that is in none of them.
     pub fn plans(&self, requests: &[RequestSpec]) -> Vec<SessionPlan> {
         let place = |name: &String| requests.iter().position(|request| request.name == *name);
         let written = self.sessions.iter().map(|session| SessionPlan {
@@ -153,20 +144,18 @@ impl Scenario {
         written.chain(single).collect()
     }
 
-    /// Whether a request stands in a session.
     pub fn holds(&self, request: &str) -> bool {
         self.sessions.iter().any(|session| session.requests.iter().any(|name| name == request))
     }
 
-    /// Mean number of requests of a session.
     pub fn mean_length(&self, requests: &[RequestSpec]) -> f64 {
         let plans = self.plans(requests);
         let total: f64 = plans.iter().map(|plan| plan.weight).sum();
         plans.iter().map(|plan| plan.weight / total * plan.requests.len() as f64).sum()
     }
 
-    /// Checks that every value has been there before it is put in, in every session. `columns` are those of all data
-    /// files. The error comes with the place of its request.
+    /// Checks, in every session, that each value is known before a request uses it. `columns` are those of
+    /// all data files. The error contains the index of its request.
     pub fn check_values(
         &self,
         requests: &[RequestSpec],
@@ -196,22 +185,22 @@ impl Scenario {
 }
 
 impl RequestSpec {
-    /// Its texts with places for values: path, header fields, body.
+    /// Its texts with placeholders: path, header fields, body.
     fn templates(&self) -> impl Iterator<Item = Template> {
         let body = std::str::from_utf8(&self.body).unwrap_or_default();
         let values = self.headers.iter().map(|(_, value)| value.as_str()).chain([body]);
-        // What was read once is read again.
-        Template::parse(&self.path).into_iter().chain(values.flat_map(Template::of_value))
+        // The texts were parsed before, so errors cannot occur.
+        Template::parse(&self.path).into_iter().chain(values.flat_map(Template::parse_value))
     }
 
-    /// Names of the session's values that it needs.
+    /// Names of the session's values that it uses.
     pub fn values(&self) -> Vec<String> {
         self.templates()
             .flat_map(|template| template.values().map(str::to_owned).collect::<Vec<_>>())
             .collect()
     }
 
-    /// Variables of the environment that it needs.
+    /// Variables of the environment that it uses.
     pub fn variables(&self) -> Vec<String> {
         self.templates()
             .flat_map(|template| template.variables().map(str::to_owned).collect::<Vec<_>>())
@@ -219,7 +208,8 @@ impl RequestSpec {
     }
 }
 
-/// Reads sessions, data and what may differ. `requests` come with their lines and whether they have a weight.
+/// Reads sessions, data files and `ignore`. `places` holds the line of each request, and whether it has a
+/// weight.
 pub(super) fn read(
     reader: &Reader<'_>,
     requests: &[RequestSpec],
@@ -251,7 +241,6 @@ pub(super) fn read(
     Ok(scenario)
 }
 
-/// Refuses columns of the same name.
 pub fn check_columns(columns: &[String]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     match columns.iter().find(|name| !seen.insert(*name)) {
@@ -365,7 +354,6 @@ fn ignore(reader: &Reader<'_>, equal: Equality) -> Read<Vec<String>> {
     Ok(ignored.unwrap_or_default())
 }
 
-/// The table `extract` of a request.
 pub(super) fn extracts(reader: &Reader<'_>) -> Read<Vec<Extract>> {
     let Some(table) = reader.table("extract")? else { return Ok(Vec::new()) };
     table.free_entries().iter().map(|(name, node)| extract(&table, name, node)).collect()
@@ -376,7 +364,7 @@ fn extract(table: &Reader<'_>, name: &str, node: &Node) -> Read<Extract> {
         let message = format!("`{name}` is no name for a value; use letters, digits, `_`, `-` and `.`");
         return Err(table.error(node.line, message));
     }
-    let reader = table.under(name, node)?;
+    let reader = table.entry_table(name, node)?;
     let json = reader.value("json", |node| match node.show() {
         pointer if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer),
         other => Err(format!("`{other}` is not a JSON pointer; write `\"/{other}\"`")),
@@ -390,7 +378,7 @@ fn extract(table: &Reader<'_>, name: &str, node: &Node) -> Read<Extract> {
         _ => {
             let message = format!(
                 "`{}` needs `json = \"/pointer\"`, `header = \"Name\"` or `regex = '…'`; `regex` may stand beside either of the others",
-                table.full(name)
+                table.full_key(name)
             );
             return Err(reader.error(node.line, message));
         }
@@ -399,7 +387,7 @@ fn extract(table: &Reader<'_>, name: &str, node: &Node) -> Read<Extract> {
     Ok(Extract { name: name.to_owned(), from, regex })
 }
 
-/// Adds sessions, data and what may differ to the table of `[workload]`.
+/// Adds sessions, data files and `ignore` to the table of `[workload]`.
 pub(super) fn write(table: &mut Table, scenario: &Scenario) {
     let session = |session: &SessionSpec| -> Toml {
         let mut table = Table::new();
@@ -432,7 +420,6 @@ pub(super) fn write(table: &mut Table, scenario: &Scenario) {
     }
 }
 
-/// The table `extract` of a request.
 pub(super) fn write_extracts(extracts: &[Extract]) -> Table {
     let one = |extract: &Extract| {
         let mut table = Table::new();
@@ -454,7 +441,7 @@ mod tests {
     use super::*;
     use crate::experiment::{Experiment, HttpSpec, WorkloadSpec};
 
-    fn of(requests: &str) -> Result<Experiment, String> {
+    fn parse(requests: &str) -> Result<Experiment, String> {
         let text = format!("[workload]\nname = 'http'\n{requests}\n[[variant]]\nurl = 'h:1'\n");
         Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
     }
@@ -471,7 +458,7 @@ mod tests {
              [[workload.session]]\nname = 'both'\nrequests = ['login', 'read', 'read']\nweight = 3\n\
              [[workload.data]]\nfile = 'a.csv'\norder = 'random'\ndelimiter = ';'\ncolumns = ['x', 'y z']\n"
         );
-        let experiment = of(&text).expect("an experiment");
+        let experiment = parse(&text).expect("an experiment");
         assert_eq!(Experiment::parse("again", &experiment.to_toml()), Ok(experiment.clone()));
         let workload = &experiment.points[0].workload;
         let WorkloadSpec::Http(HttpSpec { requests, scenario, .. }) = workload else { panic!("http") };
@@ -480,10 +467,10 @@ mod tests {
             plans.iter().map(|plan| (plan.name.as_str(), &plan.requests[..], plan.weight)).collect();
         assert_eq!(told, [("both", &[0, 1, 1][..], 3.0), ("front", &[2][..], 2.0)]);
         assert!((workload.session_length() - (3.0 * 3.0 + 2.0) / 5.0).abs() < 1e-12);
-        let begin: Vec<String> = workload.requested().into_iter().map(|(_, name)| name).collect();
+        let begin: Vec<String> = workload.first_operations().into_iter().map(|(_, name)| name).collect();
         assert_eq!(begin, ["login", "front"]);
         assert_eq!((scenario.data[0].order, scenario.data[0].delimiter), (RowOrder::Random, ';'));
-        let plain = of(LOGIN).expect("an experiment");
+        let plain = parse(LOGIN).expect("an experiment");
         assert_eq!(Experiment::parse("again", &plain.to_toml()), Ok(plain));
     }
 
@@ -540,17 +527,17 @@ mod tests {
                 &["x.toml:4:", "`\\u{1b}`, which cannot be shown"],
             ),
         ] {
-            let message = of(&text).expect_err(&text);
+            let message = parse(&text).expect_err(&text);
             parts.iter().for_each(|part| assert!(message.contains(part), "{text}: {message}"));
         }
         let open = format!("{LOGIN}{READ}{}[load]\nmodel = 'open'\nrate = 5\n", session("['login', 'read']"));
-        assert!(of(&open).expect_err("refused").contains("partly-open"));
+        assert!(parse(&open).expect_err("refused").contains("partly-open"));
     }
 
     #[test]
     fn names_hold_no_secret_of_a_query() {
         let experiment =
-            of("[[workload.request]]\npath = '/a?token=swordfish&x=1'\n").expect("an experiment");
+            parse("[[workload.request]]\npath = '/a?token=swordfish&x=1'\n").expect("an experiment");
         assert_eq!(experiment.points[0].workload.operations(), ["GET /a?token=…&x=1"]);
     }
 }

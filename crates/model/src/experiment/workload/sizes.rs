@@ -1,9 +1,10 @@
-//! Sizes spread over a range: which they are, and in which order they are asked for. Pure functions of their key and the
-//! experiment's seed.
+//! Sizes spread over a range: which sizes, and in which order they are requested. Pure functions of the key
+//! and the experiment's seed.
 //!
-//! The range is cut into strata, as many as there shall be sizes; each gives one size, drawn at random in it, so that no
-//! size comes twice and none of the range is left out. All are asked for once (or `repetitions` times in a row) in
-//! random order, then all again in another. A window reads a piece of that order; which piece, its stream's number says.
+//! The range is divided into as many strata as there shall be sizes. One size is drawn at random from each,
+//! so no size occurs twice and the whole range is covered. All are requested once (or `repetitions` times in
+//! a row) in random order, then all again in another order. A window reads a part of that order; the number
+//! of its stream says which.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -14,19 +15,17 @@ use toml::{Table, Value as Toml};
 use crate::experiment::node::{ExperimentError, Reader};
 use crate::quantity::{Bytes, Ratio};
 
-/// Where none is given; a curve over size needs no more at first.
+/// The default number of sizes; enough for a first curve over size.
 const NUMBER: u32 = 200;
 
-/// Most sizes: for each there is a request rendered beforehand.
+/// Most sizes; a request is prepared in memory for each.
 const MOST: u64 = 100_000;
 
-/// Most repetitions in a row.
 const REPETITIONS_MOST: u64 = 1_000;
 
-/// Bits of a stream's number that are a place in the order.
+/// Bits of a stream's number that hold its position in the order.
 const POSITION_BITS: u32 = 40;
 
-/// The sizes asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sizes {
@@ -36,52 +35,47 @@ pub enum Sizes {
     Spread(SizeSpread),
 }
 
-/// Sizes spread over a range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SizeSpread {
     /// Smallest size that may be drawn.
     pub min: Bytes,
     /// Largest, not below `min`.
     pub max: Bytes,
-    /// How strata lie in the range.
     pub spacing: Spacing,
-    /// How many sizes there are.
     pub count: SizeCount,
-    /// How often each is asked for in a row, at least 1.
+    /// How often each is requested in a row, at least 1.
     pub repetitions: u32,
-    /// The experiment's seed.
     pub seed: u64,
 }
 
-/// How strata lie in a range.
+/// How a range is divided into strata.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Spacing {
-    /// All equally wide: as many sizes from 1 kB to 2 kB as from 101 kB to 102 kB.
+    /// Equally wide: as many sizes from 1 kB to 2 kB as from 101 kB to 102 kB.
     Linear,
-    /// Each wider than the one below by the same factor: as many sizes from 1 kB to 2 kB as from 100 kB to 200 kB.
+    /// Each wider than the one below by a constant factor: as many sizes from 1 kB to 2 kB as from 100 kB to
+    /// 200 kB.
     #[default]
     Log,
 }
 
-/// How many sizes there are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeCount {
-    /// So many.
     Number(u32),
-    /// This share of all whole numbers of bytes in the range.
+    /// This share of all integers in the range.
     Coverage(f64),
 }
 
 impl SizeSpread {
-    /// How many sizes there are, at least 1 and not more than the range holds.
+    /// At least 1 and at most as many as the range holds.
     pub fn number(&self) -> u32 {
-        // Checked when it was read: at least 1, at most `MOST`.
+        // It was checked when it was read: at least 1, at most `MOST`.
         (self.wanted().round() as u64).clamp(1, self.width().min(MOST)) as u32
     }
 
-    /// As many sizes as are asked for, whole or not.
+    /// The requested number of sizes, possibly fractional.
     fn wanted(&self) -> f64 {
         match self.count {
             SizeCount::Number(number) => f64::from(number),
@@ -89,12 +83,11 @@ impl SizeSpread {
         }
     }
 
-    /// Whole numbers of bytes in the range.
     fn width(&self) -> u64 {
         self.max.get() - self.min.get() + 1
     }
 
-    /// The sizes, ascending, each once.
+    /// The sizes in ascending order, each once.
     pub fn sizes(&self) -> Vec<Bytes> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let cuts = self.cuts();
@@ -114,7 +107,7 @@ impl SizeSpread {
         cuts.windows(2).map(draw).collect()
     }
 
-    /// The borders of the strata, rising: one more than there are strata, the last one beyond the range.
+    /// The borders of the strata, ascending: one more than there are strata; the last is beyond the range.
     fn cuts(&self) -> Vec<u64> {
         let (from, to) = (self.min.get(), self.max.get() + 1);
         let number = u64::from(self.number());
@@ -125,20 +118,20 @@ impl SizeSpread {
                 Spacing::Linear => from as f64 + (to - from) as f64 * share,
                 Spacing::Log => from as f64 * (to as f64 / from as f64).powf(share),
             };
-            // Where strata are narrower than a byte, each still has one of its own, and so have all those above it.
+            // Strata narrower than a byte get one byte each, and enough must be left for the strata above.
             let least = cuts[cuts.len() - 1] + 1;
             cuts.push((ideal.round() as u64).clamp(least, to - (number - at)));
         }
         cuts
     }
 
-    /// Requests of one passage through all sizes.
+    /// Requests in one pass through all sizes.
     pub fn passage(&self) -> u64 {
         u64::from(self.number()) * u64::from(self.repetitions)
     }
 
-    /// Puts the order of a passage into `order`: places in [`sizes`](Self::sizes). Takes no memory where `order` has had
-    /// one before.
+    /// Writes the order of a passage into `order`, as indices into [`sizes`](Self::sizes). It allocates only
+    /// if `order` is too small.
     pub fn order(&self, passage: u64, order: &mut Vec<u32>) {
         order.clear();
         order.extend(0..self.number());
@@ -146,19 +139,19 @@ impl SizeSpread {
         order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     }
 
-    /// The number of a stream of requests that begins at `position` of the order; `salt` tells streams apart that
-    /// begin at the same place.
+    /// The number of a stream that begins at `position` of the order; `salt` distinguishes streams that begin
+    /// at the same position.
     pub const fn stream(salt: u64, position: u64) -> u64 {
         salt << POSITION_BITS | Self::position(position)
     }
 
-    /// Where a stream of that number begins.
+    /// The position at which a stream begins.
     pub const fn position(stream: u64) -> u64 {
         stream & ((1 << POSITION_BITS) - 1)
     }
 }
 
-/// Reads `{ min, max, spacing, coverage | number }` and the workload's `repetitions`. The seed is not known yet.
+/// Reads `{ min, max, spacing, coverage | number }` and the workload's `repetitions`. The seed is set later.
 pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread, ExperimentError> {
     let line = table.line();
     let bound = |key: &'static str| -> Result<Bytes, ExperimentError> {
@@ -185,10 +178,10 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
             return Err(table.error(line, "`workload.sizes`: `number` and `coverage` cannot stand together"));
         }
         (Some(count), None) | (None, Some(count)) => count,
-        // A narrow range has fewer.
+        // A narrow range has fewer sizes.
         (None, None) => SizeCount::Number(u64::from(NUMBER).min(max.get() - min.get() + 1) as u32),
     };
-    // Files of earlier versions may have it.
+    // Files of earlier versions may contain it.
     table.value::<()>("adaptive", |_| {
         Err("this key was removed; list the sizes to look at closely, `sizes = ['80 kB', '90 kB']`, or raise `number`"
             .to_owned())
@@ -202,7 +195,7 @@ pub(super) fn read(reader: &Reader<'_>, table: Reader<'_>) -> Result<SizeSpread,
     Ok(spread)
 }
 
-/// Why there cannot be so many sizes, and what to do.
+/// Why the number of sizes is impossible, and what to do.
 fn fault(spread: &SizeSpread) -> Option<String> {
     let SizeSpread { min, max, count, .. } = *spread;
     let (all, wanted) = (spread.width(), spread.wanted());
@@ -210,7 +203,7 @@ fn fault(spread: &SizeSpread) -> Option<String> {
         SizeCount::Number(_) => "number",
         SizeCount::Coverage(_) => "coverage",
     };
-    // Shares such as 0.1 of 10 may come out just below.
+    // A product such as 0.1 · 10 may be rounded to just below 1.
     if wanted < 1.0 - 1e-9 {
         let share = Ratio::new(wanted / all as f64);
         return Some(format!(

@@ -1,4 +1,4 @@
-//! The workload `commands` in a file: keys to commands, and the way back.
+//! The workload `commands` in a file: its keys, read and written.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,11 @@ use super::{
 };
 use crate::experiment::Equality;
 use crate::experiment::node::{Node, Read, Reader, Value};
+use crate::experiment::read::weight;
 use crate::experiment::workload::{Spec, TextVisitor};
 use crate::quantity::Bytes;
 
-/// Longest value that may be asked for: what Redis takes by default.
+/// Longest value: the default limit of Redis.
 const VALUE_LIMIT: u64 = 512 << 20;
 
 impl Spec for CommandsSpec {
@@ -39,7 +40,7 @@ impl Spec for CommandsSpec {
         let equal = match self.equal {
             Equality::Length => "length",
             Equality::Bytes => "bytes",
-            // A reply is not JSON; no file asks for that.
+            // No file has `json`, since replies are not JSON.
             Equality::Status | Equality::Json => "status",
         };
         table.insert("equal".into(), equal.into());
@@ -130,13 +131,10 @@ fn command(reader: Reader<'_>) -> Read<CommandSpec> {
             return Err(reader.error(line, message));
         }
     };
-    let weight = reader.value("weight", |node| match node.show().parse::<f64>() {
-        Ok(weight) if weight > 0.0 && weight.is_finite() => Ok(weight),
-        _ => Err(format!("`{}` must be a number above zero", node.show())),
-    })?;
+    let weight = weight(&reader)?;
     let check = reader.table("check")?.map_or(Ok(CommandCheck::default()), check)?;
     reader.finish()?;
-    Ok(CommandSpec { name, arguments, value, weight: weight.unwrap_or(1.0), check })
+    Ok(CommandSpec { name, arguments, value, weight, check })
 }
 
 fn check(reader: Reader<'_>) -> Read<CommandCheck> {
@@ -275,7 +273,7 @@ mod tests {
 
     #[test]
     fn urls_choose_the_protocol_and_unix_sockets_lead_to_them() {
-        let of = |variant: &str| {
+        let parse = |variant: &str| {
             let text =
                 format!("[workload]\nname = 'commands'\n[[workload.command]]\ncommand = 'GET k'\n{variant}");
             Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
@@ -286,7 +284,7 @@ mod tests {
             ("[[variant]]\nurl = 'redis://localhost/1'\nunix = '/run/redis.sock'", Protocol::RESP),
             ("[[variant]]\ncommand = 'redis-server --port {port}'\nprotocol = 'resp'", Protocol::RESP),
         ] {
-            let experiment = of(variant).expect(variant);
+            let experiment = parse(variant).expect(variant);
             assert_eq!(experiment.variants[0].protocol, protocol, "{variant}");
             assert_eq!(Experiment::parse("again", &experiment.to_toml()), Ok(experiment));
         }
@@ -296,7 +294,7 @@ mod tests {
             ("[[variant]]\ncommand = 'x'\nunix = '/run/x'", "`unix` belongs to `url`"),
             ("[[variant]]\nurl = 'redis://localhost'\nunix = ''", "`variant.unix` is empty"),
         ] {
-            let message = of(variant).expect_err(variant);
+            let message = parse(variant).expect_err(variant);
             assert!(message.contains(part), "{variant:?}: {message}");
         }
         for (text, scheme, port, shown) in [

@@ -1,6 +1,6 @@
-//! The workload `commands`: commands of memcached and Redis, as they stand in a file and on a command line.
+//! The workload `commands`: commands of memcached and Redis, in a file and on a command line.
 //!
-//! It knows words, values and checks. Whether a command exists and how it goes on the wire is the framing's business.
+//! Here are words, values and checks. The framing knows whether a command exists and how it is encoded.
 
 mod file;
 
@@ -11,83 +11,70 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::Equality;
 use crate::quantity::Bytes;
 
-/// Commands of memcached or Redis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandsSpec {
     /// At least one.
     pub commands: Vec<CommandSpec>,
     /// What must agree between variants before timing; never JSON.
     pub equal: Equality,
-    /// What connections to Redis are told first.
     pub setup: RespSetup,
 }
 
 /// Longest default name of an operation, in characters.
 const NAME_LENGTH: usize = 60;
 
-/// One command of the user's own, an operation of its own.
+/// A command, which is one operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandSpec {
-    /// The operation's name.
     pub name: String,
     /// The command's name and its arguments; at least the name.
     pub arguments: Vec<Vec<u8>>,
-    /// Where given: for Redis the last argument, for memcached the data.
+    /// For Redis the last argument, for memcached the data.
     pub value: Option<ValueSpec>,
     /// Share of the mix, above zero.
     pub weight: f64,
-    /// What a good reply looks like.
     pub check: CommandCheck,
 }
 
-/// A value to be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueSpec {
-    /// These bytes.
     Given(Vec<u8>),
-    /// So many bytes, at most 512 MiB: letters that the command's place in the file decides.
+    /// This many bytes, at most 512 MiB: letters that depend on the command's position in the file.
     Size(Bytes),
 }
 
-/// What a good reply to a command looks like. An error reply is never one.
+/// Conditions for a good reply to a command. An error reply is never good.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandCheck {
-    /// Exactly this value.
     pub value: Option<Vec<u8>>,
     /// A value of exactly this length.
     pub length: Option<Bytes>,
-    /// Whether there must be something.
     pub presence: Presence,
 }
 
-/// Whether a reply must have found something.
+/// Whether a reply must contain a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Presence {
-    /// A miss is as good as a hit.
+    /// It may.
     #[default]
     Either,
-    /// It must.
     Hit,
-    /// It must not.
     Miss,
 }
 
-/// What a connection to Redis is told first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RespSetup {
-    /// The protocol's version.
     pub version: RespVersion,
-    /// The user; only with a password.
+    /// The user; needs a password.
     pub username: Option<String>,
     /// The password; a value `env:NAME` is read from the environment when the run starts.
     pub password: Option<String>,
-    /// The database; 0 is where a connection begins.
+    /// The database; connections begin with 0.
     pub database: u32,
 }
 
-/// A version of Redis' protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RespVersion {
     /// RESP2, which every server speaks.
@@ -100,7 +87,7 @@ pub enum RespVersion {
 }
 
 impl CommandSpec {
-    /// A command from its text, split into words as [`split_words`] does, named after itself.
+    /// Parses a command by [`split_words`] and names it after itself.
     pub fn parse(text: &str) -> Result<Self, String> {
         let arguments = split_words(text)?;
         if arguments.first().is_none_or(Vec::is_empty) {
@@ -115,14 +102,14 @@ impl CommandSpec {
         })
     }
 
-    /// The command's words as text that [`parse`](Self::parse) reads.
+    /// The command as text that [`parse`](Self::parse) reads.
     pub fn text(&self) -> String {
         text_of(&self.arguments)
     }
 }
 
-/// Words as `redis-cli` splits them: blanks part them; in double quotes `\n`, `\r`, `\t`, `\a`, `\b` and `\xNN` are
-/// bytes and any other letter after a backslash is itself; in single quotes only `\'` means something.
+/// Splits words as `redis-cli` does. Blanks separate words. In double quotes `\n`, `\r`, `\t`, `\a`, `\b` and
+/// `\xNN` are bytes, and any other letter after a backslash is itself. In single quotes only `\'` is special.
 pub fn split_words(text: &str) -> Result<Vec<Vec<u8>>, String> {
     let (mut words, mut rest) = (Vec::new(), text.as_bytes().trim_ascii_start());
     while !rest.is_empty() {
@@ -145,7 +132,7 @@ pub fn split_words(text: &str) -> Result<Vec<Vec<u8>>, String> {
     Ok(words)
 }
 
-/// Appends what stands up to the closing `quote` to `word`; returns what is left behind it.
+/// Appends the text up to the closing `quote` to `word` and returns the rest.
 fn quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         let (byte, after) = rest.split_first()?;
@@ -186,7 +173,7 @@ fn quoted<'a>(quote: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [
     }
 }
 
-/// Words as text that [`split_words`] reads.
+/// The text that [`split_words`] splits into these words.
 fn text_of(words: &[Vec<u8>]) -> String {
     let words: Vec<_> = words.iter().map(|word| word_text(word)).collect();
     words.join(" ")
@@ -202,7 +189,7 @@ fn word_text(word: &[u8]) -> String {
         match byte {
             b'"' | b'\\' => text.extend(['\\', char::from(*byte)]),
             b' '..=b'~' => text.push(char::from(*byte)),
-            // Writing to a string cannot go wrong.
+            // Writing to a string cannot fail.
             _ => drop(write!(text, "\\x{byte:02x}")),
         }
     }
