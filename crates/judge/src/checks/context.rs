@@ -1,3 +1,5 @@
+//! What a check is given: a run, or one variant at one point and what its records add up to.
+
 use weighbridge_model::histogram::{TimeHistogram, time_histogram};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;

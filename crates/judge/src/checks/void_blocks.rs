@@ -1,3 +1,5 @@
+//! Which blocks count for nothing.
+
 use weighbridge_model::summary::{Finding, Severity};
 
 use super::RunContext;

@@ -1,3 +1,5 @@
+//! How many rounds a block has.
+
 use weighbridge_model::quantity::Nanoseconds;
 
 use crate::thresholds::ROUNDS_LEAST;
