@@ -1,5 +1,5 @@
-// How long a page takes to open in Chromium and to follow its reader: `node scripts/opening.mjs PAGE [TURNS]`. Prints the
-// median and the range over the turns, each in a fresh profile. docs/PERFORMANCE.md quotes it.
+// Measures how long a page takes to open in Chromium and to apply a filter: `node scripts/opening.mjs PAGE
+// [TURNS]`. Prints median and range over the turns, each in a fresh browser profile; see docs/PERFORMANCE.md.
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 

@@ -1,5 +1,4 @@
-// Makes src/data/schema.ts from the schemas of what the page reads, which are made from the Rust types: no type is written
-// twice.
+// Generates src/data/schema.ts from the JSON schemas, which are generated from the Rust types.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
@@ -8,10 +7,10 @@ import { compile } from "json-schema-to-typescript";
 const folder = fileURLToPath(new URL("../../docs/schema/", import.meta.url));
 const target = fileURLToPath(new URL("../src/data/schema.ts", import.meta.url));
 
-/** Schemas of what is inside a page. */
+/** Schemas of the data that a page embeds. */
 const OF_THE_PAGE = ["detail.json", "page.json", "summary.json"];
 
-/** All definitions of all schemas under one roof; a name that two schemas give to different things is an error. */
+/** The definitions of all schemas; throws if two schemas define one name differently. */
 function definitions() {
   const all = {};
   for (const file of OF_THE_PAGE) {
@@ -20,7 +19,7 @@ function definitions() {
       if (name in all && !isDeepStrictEqual(bare(all[name]), bare(definition))) {
         throw new Error(`docs/schema/${file}: \`${name}\` is defined differently in another schema`);
       }
-      // A definition that a schema is about has its name as title too.
+      // The root type of a schema also has its name as `title`.
       all[name] = definition;
     }
   }
@@ -32,8 +31,8 @@ function bare({ title, ...definition }) {
 }
 
 /**
- * What the generator of types does not understand as the generator of schemas means it: tuples (`prefixItems`), and a
- * reference with a description of its own, of which it makes a second type.
+ * Rewrites two constructs that json-schema-to-typescript misreads: tuples (`prefixItems`), and references
+ * that have a description of their own, for which it would generate a second type.
  */
 function understood(node) {
   if (Array.isArray(node)) return node.map(understood);
@@ -44,7 +43,6 @@ function understood(node) {
   return prefixItems === undefined ? walked : { ...walked, items: understood(prefixItems) };
 }
 
-/** The text of schema.ts. */
 export async function types() {
   const all = definitions();
   const roots = Object.fromEntries(
@@ -68,7 +66,7 @@ export async function types() {
   return `${text}${quantities(all.Quantity["x-quantities"])}`;
 }
 
-/** The rows of the quantities, which are values and no types. */
+/** QUANTITIES is data, not a type: the type generator leaves it out. */
 function quantities(rows) {
   const entries = rows.map(({ name, ...row }) => [name, row]);
   return `

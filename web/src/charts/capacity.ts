@@ -1,5 +1,5 @@
-// A time against the rate, up to the highest rate that keeps an objective. Hollow marks broke it; the shaded stretch is
-// the interval of the capacity.
+// A time against the offered rate, up to the highest rate that keeps an objective. Steps that break the
+// objective have hollow marks; the shaded range is the interval of that highest rate.
 import type { Capacity } from "../data/schema.ts";
 import {
   axisName,
@@ -10,6 +10,7 @@ import {
   head,
   linearTicks,
   lineStyle,
+  type Sheet,
   sheet,
   tickText,
   valueAxis,
@@ -89,12 +90,7 @@ export function capacity(data: PageData, options: ChartOptions): Description | n
   );
 }
 
-function curve(
-  one: Capacity,
-  of: ReturnType<typeof looks>,
-  place: (value: number) => number,
-  on: import("./frame.ts").Sheet,
-) {
+function curve(one: Capacity, of: ReturnType<typeof looks>, place: (value: number) => number, on: Sheet) {
   const look = of(one.variant);
   return {
     type: "line",
@@ -118,12 +114,7 @@ function curve(
   };
 }
 
-function stretches(
-  one: Capacity,
-  of: ReturnType<typeof looks>,
-  place: (value: number) => number,
-  on: import("./frame.ts").Sheet,
-) {
+function stretches(one: Capacity, of: ReturnType<typeof looks>, place: (value: number) => number, on: Sheet) {
   const points = one.steps.flatMap((step): [number, number, number][] => {
     if (step.figure?.lower == null) return [];
     const [low, high] = bounds(step.figure);

@@ -1,4 +1,4 @@
-// Charts as values: what is offered, what is drawn, what is left out. Their looks are golden files of `report`.
+// Tests of chart descriptions. How charts look is covered by the golden files of crate `report`.
 import assert from "node:assert/strict";
 import test from "node:test";
 import type {
@@ -90,7 +90,6 @@ function run(): PageData {
   return { summary, detail: { curves: [curve("old", 1), curve("new", 1.31)] } };
 }
 
-/** A drawing's option, as far as tests look into it. */
 const optionOf = (of: ReturnType<typeof describe>) =>
   (of?.option ?? {}) as {
     grid: { top: number; height: number }[];
@@ -147,7 +146,7 @@ test("waterfalls are of the headline where any chain has it, else of what is ask
     layers: [{ name: "veth", estimate: estimate(20, 1) }],
     to: { name: "all together", estimate: estimate(120, 1) },
   });
-  // The first chain has no figure of the headline.
+  // The first chain has no figure of the headline quantity.
   const waterfalls = [
     of("go", "cpu_per_operation"),
     of("rust", "response_p50"),
@@ -302,7 +301,7 @@ function sizes(): PageData {
   };
 }
 
-/** Where a variant's line lies, in the units of its axis. */
+/** The y values of each variant's line, in axis units. */
 function middles(kind: (typeof kinds)[number], data: PageData, over: object = {}): Record<string, number[]> {
   const drawn = series(describe(kind, data, { theme: "light", over: { y: { scale: "linear" }, ...over } }));
   const lines = drawn.filter((one) => one.type === "line" && one.name && one.data.length > 0 && one.z === 5);

@@ -1,5 +1,5 @@
-// How times are spread: for each variant the share of its replies in bins that are equally wide on a logarithmic axis,
-// mirrored about its row. Marks are the summary's quantiles; one that was withheld is not there.
+// Distribution of response times: for each variant the share of replies per bin, bins of equal width on a
+// logarithmic axis, mirrored about the variant's row. Marks are the summary's quantiles, if not withheld.
 import type { Density } from "../data/schema.ts";
 import {
   base,
@@ -13,7 +13,7 @@ import {
   textWidth,
   valueAxis,
 } from "./frame.ts";
-import { words as texts_, type Words } from "./marks.ts";
+import { type Api, words as texts_, type Words } from "./marks.ts";
 import {
   chosenOperation,
   chosenPoint,
@@ -69,7 +69,7 @@ export function density(data: PageData, options: ChartOptions): Description | nu
   const { top, texts } = head(on, head_);
   const above = isNarrow(on) ? 18 : 0;
   const each = (rows.length > 6 ? 36 : 56) + above;
-  // Where words stand above a row, its drawing has the rest of it.
+  // Where a row's words are above it, the shape gets the rest of the row's height.
   const lane = { middle: 0.5 + above / 2 / each, share: 1 - above / each };
   const low = first.from_ns;
   const high = Math.max(...rows.map((row) => row.from_ns * row.step ** row.shares.length));
@@ -142,9 +142,6 @@ export function density(data: PageData, options: ChartOptions): Description | nu
   );
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
-
 function violin(row: Density, place: number, look: Look, theme: Theme, tallest: number, middle: number) {
   return {
     type: "custom",
@@ -159,7 +156,7 @@ function violin(row: Density, place: number, look: Look, theme: Theme, tallest: 
       const filled = row.shares.map((share, bin) => ({ share, bin })).filter(({ share }) => share > 0);
       const [first, last] = [filled[0]?.bin ?? 0, filled.at(-1)?.bin ?? 0];
       const at = (bin: number) => Math.log10(row.from_ns) + bin * Math.log10(row.step);
-      // From the middle of each bin to that of the next, closed at the outer edges.
+      // From the middle of each bin to the middle of the next; closed at both ends.
       const inside = row.shares
         .slice(first, last + 1)
         .map((share, bin): [number, number] => [

@@ -1,5 +1,5 @@
-// Costs with their intervals on a logarithmic axis of the ratio, so that half and double lie equally far from none. The
-// margin of relevance is shaded. A cost without figures keeps its row and says why.
+// Costs with their intervals, as ratios on a logarithmic axis, so that half and double are equally far from
+// no change. The margin is shaded. A cost without figures keeps its row and says why.
 import type { Cost } from "../data/schema.ts";
 import {
   base,
@@ -16,17 +16,7 @@ import {
   wholeFigure,
 } from "./frame.ts";
 import { rule, shade, type Whisker, type Words, whiskers, words } from "./marks.ts";
-import {
-  distinct,
-  furthest,
-  looks,
-  operations,
-  points,
-  samePoint,
-  shownVariants,
-  variantNames,
-  whole,
-} from "./select.ts";
+import { distinct, furthest, looks, operations, points, samePoint, shownVariants, whole } from "./select.ts";
 import type { Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData } from "./types.ts";
 import {
@@ -44,17 +34,17 @@ import {
   verdict,
 } from "./words.ts";
 
-/** Rows beyond which only the quantities that most ask for, then only the headline, are drawn. */
+/** Above this many rows only the COMMON quantities are drawn; if still too many, only the headline. */
 const MOST_ROWS = 60;
 const COMMON = ["response_p50", "response_p99", "throughput", "cpu_per_operation", "memory_peak"];
 const ROW = 22;
 const HEADING = 28;
-/** Rows may be pressed to this share of their height. */
+/** Rows may shrink to this share of their height. */
 const LEAST = 0.65;
-/** A line of words above a row, where there is no room beside it. */
+/** Height of a line of text above a row, used where there is no room beside it. */
 const WORDS = 16;
 
-/** A heading over rows, or a row. */
+/** A row; without a cost, a heading. */
 interface Line {
   text: string;
   cost?: Cost;
@@ -64,7 +54,7 @@ interface Line {
 export function forest(data: PageData, options: ChartOptions): Description | null {
   const { summary } = data;
   const { costs, left } = chosen(data, options);
-  // Rows that all say why they have none are a table's matter.
+  // If no cost has figures, a table shows the reasons better.
   if (!costs.some(hasFigures)) return null;
   const on = sheet("forest", options, 900);
   const above = isNarrow(on) ? wordsAbove(on, arranged(data, costs, 0).lines) : 0;
@@ -126,7 +116,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
   );
 }
 
-/** How many lines of words a row needs above it: one where name, numbers and verdict fit into it, else two. */
+/** Lines of text that each row needs above it: one if name, numbers and verdict fit, else two. */
 function wordsAbove(on: Sheet, lines: readonly Line[]): number {
   const fits = ({ text, cost }: Line) => {
     const parts = cost ? [text, numbersOf(cost), said(cost)] : [];
@@ -144,7 +134,7 @@ function hasBounds(costs: readonly Cost[]): boolean {
   return costs.some((cost) => cost.ratio?.lower != null);
 }
 
-/** The costs to draw, and how many are left for the table. */
+/** The costs to draw, and the number of costs that only the table shows. */
 function chosen(data: PageData, options: ChartOptions): { costs: Cost[]; left: number } {
   const names = shownVariants(data, options);
   const wanted = options.operations ?? [whole(data.summary)];
@@ -163,7 +153,7 @@ function chosen(data: PageData, options: ChartOptions): { costs: Cost[]; left: n
   return { costs, left: data.summary.costs.length - costs.length };
 }
 
-/** Rows under headings: of several variants those of a quantity together, of one its quantities. */
+/** Rows under headings: with several variants, a heading per quantity; with one variant, its quantities. */
 function arranged(
   { summary }: PageData,
   costs: readonly Cost[],
@@ -198,7 +188,7 @@ function arranged(
   return { lines, height: y + 4 };
 }
 
-/** Costs point by point, quantity by quantity, variant by variant. */
+/** Brings the costs of one point, operation and quantity together. */
 function byQuantity(costs: readonly Cost[]): Cost[] {
   const sorted: Cost[] = [];
   for (const first of costs) {
@@ -221,7 +211,7 @@ interface RatioScale {
   ticks: { at: number; text: string }[];
 }
 
-/** The axis: every estimate, the margin, and bounds as far as they do not dwarf the estimates. */
+/** The axis contains every estimate and the margin; interval ends extend it by 60 % per side at most. */
 export function ratioScale(costs: readonly Cost[], margin: number, width: number): RatioScale {
   const logs = costs.map((cost) => Math.log(Math.max(cost.ratio?.point ?? 1, 1e-6)));
   const [least, most] = [Math.min(-margin, ...logs), Math.max(margin, ...logs)];
@@ -234,11 +224,11 @@ export function ratioScale(costs: readonly Cost[], margin: number, width: number
   return { min, max, ticks: ratioTicks(min, max, Math.max(3, Math.floor(width / 62))) };
 }
 
-/** Of what is less: by 5 %, by half, to a tenth … */
+/** Candidate ratios for tick marks: below 1 (0.95 is −5 %) and above. */
 const SHARES = [1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
 const FACTORS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000];
 
-/** Round changes between two logarithms of ratios: even steps of percents near none, factors far from it. */
+/** Tick marks between two log ratios: round percentages near no change, factors farther out. */
 export function ratioTicks(min: number, max: number, count: number): { at: number; text: string }[] {
   const near = Math.max(Math.exp(max) - 1, 1 - Math.exp(min)) < 0.6;
   const changes = near
@@ -249,7 +239,7 @@ export function ratioTicks(min: number, max: number, count: number): { at: numbe
   const inside = changes.filter((ratio) => Math.log(ratio) >= min && Math.log(ratio) <= max);
   const least = (max - min) / (count + 1);
   const kept: number[] = [1];
-  // Outwards from none, so that it is always there.
+  // Start at no change and go outwards, so that the tick at no change is always kept.
   for (const ratio of inside.filter((one) => one > 1))
     if (Math.log(ratio / Math.max(...kept)) >= least) kept.push(ratio);
   for (const ratio of inside.filter((one) => one < 1).reverse())
@@ -315,7 +305,6 @@ function dot(
   };
 }
 
-/** The verdict beside a row's numbers. */
 function said(cost: Cost): string {
   return verdict(cost).replace("no relevant difference", "no difference");
 }
@@ -364,7 +353,7 @@ function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words
   return row;
 }
 
-/** A row's words above it: its name at the left; numbers and verdict beside it, or on a line of their own. */
+/** A row's texts above it: name at the left; numbers and verdict at the right, or on a second line. */
 function textedAbove(on: Sheet, line: Line, above: number): Words[] {
   const { theme } = on;
   const { cost } = line;
@@ -412,9 +401,4 @@ function textedAbove(on: Sheet, line: Line, above: number): Words[] {
       fill: hasFigures(cost) ? toneOf(theme, cost) : theme.quiet,
     },
   ];
-}
-
-/** All variants but the baseline, for whoever asks whether there is something to compare. */
-export function compared(data: PageData): string[] {
-  return variantNames(data.summary).slice(1);
 }

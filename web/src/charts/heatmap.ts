@@ -1,5 +1,5 @@
-// Costs over a matrix: points along one factor, variants and the other factors down the side. Each cell says its number,
-// so that the colour only leads the eye.
+// Costs of a matrix: the factor with the most values across, variants and the other factors down. Each cell
+// shows its number; colour only guides the eye.
 import type { Cost } from "../data/schema.ts";
 import { room } from "./bars.ts";
 import {
@@ -13,6 +13,7 @@ import {
   textWidth,
   wholeFigure,
 } from "./frame.ts";
+import type { Api } from "./marks.ts";
 import {
   chosenOperation,
   cost,
@@ -24,10 +25,7 @@ import {
 } from "./select.ts";
 import { between, FONT, isBright, type Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { baseline, bounds, capital, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
+import { baseline, capital, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
 
 export function heatmapPoints(data: PageData): Point[] {
   return points(data.summary).length > 1 && data.summary.costs.length > 0 ? [{}] : [];
@@ -77,7 +75,7 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
     [names.length > 1 || rest.length === 1 ? clean(row.name) : "", pointWords(row.point)]
       .filter(Boolean)
       .join(" · ");
-  // Beside its cells a row's name would leave them no room.
+  // On a narrow drawing, row names beside the cells would leave no room for the cells.
   const above = isNarrow(on) ? 20 : 0;
   const left = above > 0 ? 16 : room(rows.map(rowText), 12, 60, 260) + 12;
   const width = (on.width - left - 20) / columns.length;
@@ -148,7 +146,6 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
   );
 }
 
-/** The factor with the most values. */
 function widest(here: readonly Point[]): string {
   const keys = distinct(here.flatMap((point) => Object.keys(point)));
   const count = (key: string) => distinct(here.map((point) => point[key])).length;
@@ -195,21 +192,19 @@ function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, ta
   };
 }
 
-/** A change as a factor with two digits, in brackets where it is no finding: where there is little room. */
+/** A change as a factor with two digits; in brackets unless the verdict is higher or lower. */
 export function roundedChange(cost: Cost | undefined): string {
   if (!cost?.ratio || !hasFigures(cost)) return "";
   const factor = `×${Number(cost.ratio.point.toPrecision(2))}`;
   return cost.verdict === "higher" || cost.verdict === "lower" ? factor : `(${factor})`;
 }
 
-/** A row's name above its first cell. */
 function nameAbove(on: Sheet, name: string, x: number, y: number) {
   const text = shorten(name, on.width - 36, 12);
   const style = { text, fill: on.theme.ink, font: `12px ${FONT}`, verticalAlign: "middle" };
   return name ? [{ type: "text", silent: true, x, y, style }] : [];
 }
 
-/** A cell's number and interval, as far as they fit. */
 function cellWords(cell: Cell, width: number): [string, string] {
   if (!cell.cost) return ["–", ""];
   if (!hasFigures(cell.cost) || !cell.cost.ratio) return [shorten(cell.cost.verdict, width, 12), ""];
@@ -227,7 +222,7 @@ function tip(cell: Cell, name: string, column: string): string {
     .join("\n");
 }
 
-/** From the lowest cell to the highest. */
+/** "Quantity: from the lowest cell to the highest." */
 function title(
   shown: readonly Cell[],
   across: string,
@@ -246,10 +241,4 @@ function title(
   return first === last
     ? `${quantity}: ${words(first)}`
     : `${quantity}: from ${words(first)} to ${words(last)}`;
-}
-
-/** Whether an interval holds no change; for tests of what is bracketed. */
-export function holdsNone(of: Cost): boolean {
-  const [low, high] = of.ratio ? bounds(of.ratio) : [1, 1];
-  return low <= 1 && 1 <= high;
 }

@@ -1,7 +1,7 @@
-// Each operation's figure, variant beside variant, with intervals.
+// One figure for each operation, variants grouped, with intervals.
 import { barScale, room } from "./bars.ts";
 import { base, described, ghosts, head, markStyle, sheet, shorten, valueAxis } from "./frame.ts";
-import { words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
+import { type Api, words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
 import {
   chosenPoint,
   cost,
@@ -19,9 +19,6 @@ import { absolute, baseline, bounds, capital, clean, finding, joined, label, poi
 export function operationPoints({ summary }: PageData): Point[] {
   return names_(summary).length > 1 ? points(summary) : [];
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
 
 export function operations(data: PageData, options: ChartOptions): Description | null {
   const point = chosenPoint(operationPoints(data), options);

@@ -1,5 +1,5 @@
-// Every client against every server: a heat map of variants that are pairs, rows ask and columns answer. Each cell says its
-// figure, so that the colour, which is the ratio to the baseline's pair, only leads the eye.
+// Heat map of variants that are pairs: clients are rows, servers are columns. Each cell shows its figure;
+// colour, the ratio to the baseline's pair, only guides the eye.
 
 import type { Unit } from "../data/schema.ts";
 import { room } from "./bars.ts";
@@ -15,6 +15,7 @@ import {
   wholeFigure,
 } from "./frame.ts";
 import { colorOf, roundedChange } from "./heatmap.ts";
+import type { Api } from "./marks.ts";
 import {
   chosenOperation,
   chosenPoint,
@@ -41,9 +42,6 @@ import {
   unitScale,
 } from "./words.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
-
 const TALL = 46;
 
 interface Pair {
@@ -52,7 +50,7 @@ interface Pair {
   peer: string;
 }
 
-/** Variants that are pairs; none unless services and peers were crossed, each pair once. */
+/** Variants that are pairs; empty unless services and peers form a full cross, each pair once. */
 function pairs(data: PageData, names: readonly string[]): Pair[] {
   const found = names.flatMap((name): Pair[] => {
     const relay = data.summary.variants.find((variant) => variant.name === name)?.relay;
@@ -67,21 +65,21 @@ function pairs(data: PageData, names: readonly string[]): Pair[] {
   return isOnce && isCrossed && services.length > 1 && peers.length > 1 ? found : [];
 }
 
-/** Points of which each has a map of its pairs. */
+/** Points that have a map each. */
 export function pairPoints(data: PageData): Point[] {
   return pairs(data, shownVariants(data, { theme: "light" })).length > 0 ? points(data.summary) : [];
 }
 
-/** What a cell says, and how far its ratio is from none. */
+/** `lines` is the cell's text. */
 interface Cell {
   column: number;
   row: number;
   lines: string[];
-  /** The same where there is little room. */
+  /** The text with fewer digits, for narrow cells. */
   rounded: string[];
-  /** Whether the first line is a figure, which is never shortened. */
+  /** Whether the first line is a figure: figures are never shortened. */
   isFigure: boolean;
-  /** Logarithm of the ratio to the baseline; `null` where there is no figure that may be used. */
+  /** Log of the ratio to the baseline; `null` without a usable figure. */
   log: number | null;
   tip: string;
 }
@@ -137,7 +135,7 @@ export function pairMap(data: PageData, options: ChartOptions): Description | nu
   return drawn(on, words, cells, rows, columns);
 }
 
-/** `0.48ms`: a figure with two digits. */
+/** A figure with two digits: `0.48ms`. */
 function roundedFigure(unit: Unit, figure: number): string {
   const scale = unitScale(unit, Math.abs(figure));
   return Number((figure / scale.divisor).toPrecision(2)) + scale.suffix.replace(/\s/g, "");

@@ -1,8 +1,8 @@
-// What each role used: CPU per request role by role, memory, and the cores of the whole machine.
+// Resources by role: CPU time per request, memory, and the busy cores of the machine.
 import type { CpuRoles, Estimate, RoleUse, Summary } from "../data/schema.ts";
 import { barScale, room } from "./bars.ts";
 import { base, described, head, isNarrow, type Sheet, sheet, shorten, valueAxis } from "./frame.ts";
-import { words as texts_, type Words, whiskers } from "./marks.ts";
+import { type Api, words as texts_, type Words, whiskers } from "./marks.ts";
 import {
   chosenPoint,
   cost,
@@ -33,7 +33,7 @@ export function resourcePoints({ detail }: PageData): Point[] {
 }
 
 const ROW = 30;
-/** Rows of the whole machine: name, the role whose look it has, its key. */
+/** Rows of the machine: label, the role whose look it has, key in the data. */
 const MACHINE = [
   ["services", "service", "service"],
   ["generator", "generator", "generator"],
@@ -68,7 +68,7 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const middle = left + (on.width - left) * 0.58;
   const cpu = roles.some((role) => role.cpu_per_operation);
   const memory = roles.some((role) => role.memory_peak);
-  // Side by side, or below each other.
+  // Side by side if there is room, else one below the other.
   const beside = cpu && memory && !isNarrow(on);
   const panels: Panel[] = [];
   const legend = drawLegend(on, kinds, top + 4, isNarrow(on) ? 16 : left);
@@ -139,7 +139,7 @@ interface Panel {
   of(role: RoleUse): Estimate | null;
 }
 
-/** Own roles first, then what is beside them. */
+/** The variant's own roles first. */
 function order(role: string): number {
   const known = ["service", "peer", "sidecar"].indexOf(role);
   const last = ["generator", "unattributed"].indexOf(role);
@@ -233,9 +233,6 @@ function drawPanel(
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
-
 function stacked(
   on: Sheet,
   at: number,
@@ -267,7 +264,7 @@ function stacked(
   };
 }
 
-/** A bar between two values; roles that are not the first are striped. */
+/** A bar between two values; all roles but the first are striped. */
 function bar(
   api: Api,
   from: number,
@@ -293,7 +290,7 @@ function bar(
 
 type Box = { x: number; y: number; width: number; height: number };
 
-/** Diagonal lines within a box. */
+/** Diagonal lines clipped to a box. */
 function diagonals(box: Box): [x1: number, y1: number, x2: number, y2: number][] {
   const lines: [number, number, number, number][] = [];
   for (let at = 6 - box.height; at < box.width; at += 6) {
@@ -306,7 +303,7 @@ function diagonals(box: Box): [x1: number, y1: number, x2: number, y2: number][]
   return lines;
 }
 
-/** What tells a role from another without its colour. */
+/** Stripes tell roles apart without colour. */
 function striped(box: Box, theme: Theme) {
   return diagonals(box).map(([x1, y1, x2, y2]) => ({
     type: "line",

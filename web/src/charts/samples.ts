@@ -1,4 +1,4 @@
-// Every window or request as a dot, so that what quantiles sum up can be seen: stalls, steps, levels.
+// Every window or request as a dot. Shows stalls, steps and levels that quantiles hide.
 import { room } from "./bars.ts";
 import { cloud } from "./cloud.ts";
 import {
@@ -31,9 +31,9 @@ import { overTime, timeAxis, zoom } from "./time.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { clean, finding, grouped, pointWords, value } from "./words.ts";
 
-/** Variants that share one drawing; more lie one above the other, since the last would hide the first. */
+/** Up to this many variants share a drawing; more get a strip each, since the last would hide the others. */
 const SHARED = 2;
-/** Height of one of those. */
+/** Height of a strip. */
 const STRIP = 74;
 export function samplePoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.samples ?? []).map((samples) => samples.point));
@@ -120,7 +120,6 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
   );
 }
 
-/** A variant's name beside its strip. */
 function beside(on: Sheet, name: string, middle: number, left: number) {
   return {
     type: "text",

@@ -1,5 +1,4 @@
-// A figure against a factor that is a number: size, rate, connections. Bands are intervals; points that were withheld are
-// gaps.
+// A figure against a numeric factor: size, rate, connections. Bands are intervals; withheld points are gaps.
 import type { Axis, Estimate, Unit } from "../data/schema.ts";
 import {
   axisName,
@@ -32,17 +31,17 @@ import {
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { absolute, bounds, capital, change, clean, joined, label, valueWords } from "./words.ts";
 
-/** One drawing for each factor and each way the others are set; named by the others and the factor left out. */
+/** A drawing for each factor and each setting of the others; its point has all keys but the factor's. */
 export function sizePoints(data: PageData): Point[] {
   return ordered(data).flatMap((axis) => others(data, axis));
 }
 
-/** The factor with the most values first. */
+/** Factors, most values first. */
 function ordered(data: PageData): Axis[] {
   return [...(data.detail.axes ?? [])].sort((a, b) => b.values.length - a.values.length);
 }
 
-/** The settings of all factors but this one; how one knows the axis again is the key that is missing. */
+/** Settings of all other factors. The missing key identifies the axis. */
 function others(data: PageData, axis: Axis): Point[] {
   const rest = points(data.summary)
     .filter((point) => axis.key in point)
@@ -52,7 +51,7 @@ function others(data: PageData, axis: Axis): Point[] {
 
 function chosen(data: PageData, options: ChartOptions): { axis: Axis; rest: Point } | null {
   const axes = ordered(data);
-  // An axis is not what is asked to stand still.
+  // A factor that the requested point fixes is not the axis.
   const free = axes.filter((axis) => options.point === undefined || !(axis.key in options.point));
   for (const axis of [...free, ...axes]) {
     const rest = others(data, axis).find((one) =>
@@ -169,7 +168,7 @@ function hasBands(rows: readonly { figures: readonly At[] }[]): boolean {
   return rows.some((row) => row.figures.some((one) => one.estimate?.lower != null));
 }
 
-/** Stretches without a gap. */
+/** Splits at gaps. */
 function stretches(figures: readonly At[], x: (value: number) => number, y: (value: number) => number) {
   const found: [number, number, number][][] = [[]];
   for (const one of figures) {
@@ -182,7 +181,7 @@ function stretches(figures: readonly At[], x: (value: number) => number, y: (val
   return found.filter((stretch) => stretch.length > 1);
 }
 
-/** The factor's axis: its own values where there is room for all. */
+/** The factor's axis; its ticks are the factor's own values if there is room for all. */
 function numberScale(axis: Axis, width: number) {
   const numbers = axis.values.map(([, number]) => number);
   const [low, high] = extent(numbers) ?? [0, 1];

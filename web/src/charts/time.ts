@@ -1,5 +1,5 @@
-// Medians over the time of the run: stretches of windows with their middle half, block by block. A variant that drifts
-// or jumps shows here before any figure tells.
+// Medians over the time of the run: stretches of windows with their interquartile range, block by block.
+// Shows whether a variant drifts or jumps.
 import type { Course, Samples, Span } from "../data/schema.ts";
 import { cloud, type Dots } from "./cloud.ts";
 import {
@@ -30,7 +30,7 @@ import {
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { baseline, clean, finding, pointWords, value } from "./words.ts";
 
-/** Dots up to which each window is drawn under the stretches. */
+/** Up to this many dots, each window is drawn behind the medians. */
 const MOST_DOTS = 3000;
 
 export function timePoints({ detail }: PageData): Point[] {
@@ -102,10 +102,10 @@ export function time(data: PageData, options: ChartOptions): Description | null 
   );
 }
 
-/** Seconds, minutes or hours since the first window. */
+/** Seconds, minutes or hours since the run's first window. */
 export function timeAxis(start: number, end: number, width: number) {
   const last = Math.max(end / 1e9, start / 1e9 + 1e-6);
-  // The run's first window is the beginning, also where the first thing drawn came a little later.
+  // The axis begins at the run's first window even if the first data drawn are slightly later.
   const [from, to] = [start < end * 0.05 ? 0 : start / 1e9, last];
   const room = (to - from) * 0.012;
   const [unit, divisor] = to > 7200 ? ["h", 3600] : to > 300 ? ["min", 60] : to > 1 ? ["s", 1] : ["ms", 1e-3];
@@ -116,7 +116,7 @@ export function timeAxis(start: number, end: number, width: number) {
   return { min: from - room, max: to + room, ticks };
 }
 
-/** Zoom by wheel and by a slider under the axis. */
+/** Zoom by mouse wheel and by a slider below the axis. */
 export function zoom(on: Sheet) {
   return [
     { type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false },
@@ -156,7 +156,7 @@ function stretch(block: readonly Span[], place: (value: number) => number): [num
   });
 }
 
-/** A line with a gap after each block. */
+/** A line that is interrupted after each block. */
 function line(course: Course, place: (value: number) => number) {
   return byBlock(course.spans).flatMap((block) => [
     ...block.map((span) => ({
@@ -167,7 +167,7 @@ function line(course: Course, place: (value: number) => number) {
   ]);
 }
 
-/** Where every other block begins and ends. */
+/** Start and end of every other block. */
 function blocks(spans: readonly Span[]): [number, number][] {
   const numbers = [...new Set(spans.map((span) => span.block))].sort((a, b) => a - b);
   return numbers

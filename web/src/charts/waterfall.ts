@@ -1,5 +1,5 @@
-// What each layer adds, from a bare variant to the one that has them all: rows from above to below, each bar beginning
-// where the one before ended.
+// What each layer adds, from the bare variant to the one with all layers. Rows go down; each bar begins where
+// the one before ended.
 import type { Level, Quantity, Unit, Waterfall } from "../data/schema.ts";
 import { QUANTITIES } from "../data/schema.ts";
 import { room } from "./bars.ts";
@@ -15,24 +15,21 @@ import {
   shorten,
   valueAxis,
 } from "./frame.ts";
-import { words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
+import { type Api, words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
 import { chosenPoint, distinctPoints, samePoint } from "./select.ts";
 import type { Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { absolute, bounds, clean, difference, joined, label, pointWords } from "./words.ts";
 
 const ROW = 34;
-/** Rows may be pressed to this share of their height. */
+/** Rows may shrink to this share of their height. */
 const LEAST = 0.6;
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
 
 export function waterfallPoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.waterfalls ?? []).map((one) => one.point));
 }
 
-/** Quantities of which there are waterfalls, in the order of the data. */
+/** Quantities that have waterfalls, in the order of the data. */
 export function waterfallQuantities({ detail }: Pick<PageData, "detail">): Quantity[] {
   return [...new Set((detail.waterfalls ?? []).map((one) => one.quantity))];
 }
@@ -45,7 +42,7 @@ interface Bar {
   isLast?: boolean;
 }
 
-/** Whether more of a quantity is better: of a rate it is, of what something costs it is not. */
+/** Whether higher is better: true of rates, false of costs. */
 function isGain(quantity: Quantity): boolean {
   return QUANTITIES[quantity].higher_is === "better";
 }
@@ -65,7 +62,7 @@ function bars(of: Waterfall): Bar[] {
   ];
 }
 
-/** The chains of one point in one quantity: that which is asked for, else the headline, else the first that there is. */
+/** The chains of one point in one quantity: the requested quantity, else the headline, else the first. */
 function chosen(data: PageData, options: ChartOptions): Waterfall[] {
   const point = chosenPoint(waterfallPoints(data), options);
   const here = (data.detail.waterfalls ?? []).filter(
@@ -75,13 +72,13 @@ function chosen(data: PageData, options: ChartOptions): Waterfall[] {
       (!options.operations || options.operations.includes(one.operation)),
   );
   const { headline } = data.summary;
-  // A chain may have no figure of the headline; the others are drawn in it all the same.
+  // A chain may lack the headline; the others are still drawn in it.
   const usual = here.find((one) => one.quantity === headline) ?? here[0];
   const quantity = options.quantity ?? usual?.quantity;
   return here.filter((one) => one.quantity === quantity);
 }
 
-/** Rows of one chain under its heading; a single chain has none. */
+/** Rows of a chain under its heading; a single chain has no heading. */
 interface Rows {
   heading: string | undefined;
   bars: Bar[];
@@ -90,7 +87,7 @@ interface Rows {
 
 const HEADING = 26;
 
-/** `rust with veth + vxlan`, as its table is called. */
+/** `rust with veth + vxlan`: the caption of its table. */
 function headingOf(of: Waterfall): string {
   const layers = of.layers.map((level) => clean(level.name)).join(" + ");
   return of.of ? `${clean(of.of)} with ${layers}` : layers;
@@ -124,7 +121,7 @@ export function waterfall(data: PageData, options: ChartOptions): Description | 
   const right = narrow ? 16 : room(numbers, 11.5, 40, 220) + 8;
   const ends = every.flatMap(({ bar }) => [bar.to, bar.from, bar.to + half(bar), bar.to - half(bar)]);
   const [lowest, most] = extent(ends) ?? [0, 1];
-  // An interval that ends below none is drawn as far as there is room for it: an arrow says that it goes on.
+  // An interval that extends below zero is drawn to this limit; an arrow shows that it continues.
   const least = Math.max(Math.min(0, lowest * 1.04), -BELOW_NONE * most);
   const count = Math.floor((on.width - left - right) / 90);
   const scale = figureScale(first.unit, least, most, count, { log: false });
@@ -167,10 +164,10 @@ export function waterfall(data: PageData, options: ChartOptions): Description | 
   );
 }
 
-/** So much of the largest figure is drawn below none at most. */
+/** At most this share of the largest figure is drawn below zero. */
 const BELOW_NONE = 0.25;
 
-/** Where there is no room beside a bar, its numbers stand above it, and the bar this far below its row's middle. */
+/** Where there is no room beside a bar, its numbers are above it and the bar moves down by so many pixels. */
 const DOWN = 7;
 
 function headed(on: Sheet, of: Rows, left: number): Words[] {
@@ -189,7 +186,7 @@ function headed(on: Sheet, of: Rows, left: number): Words[] {
   ];
 }
 
-/** A bar's name at the left; its figure beside it, or above it where there is no room. */
+/** A bar's name at the left; its figure beside it, or above it if there is no room. */
 function labelled(
   on: Sheet,
   bar: Bar,
@@ -219,7 +216,6 @@ function labelled(
   return [name, figure];
 }
 
-/** What was found, what is drawn, and how to read it. */
 function said(all: readonly Waterfall[], first: Waterfall) {
   const alone = all.length === 1;
   const title = alone ? found(first) : `What each layer does to ${label(first.quantity)}`;
@@ -236,7 +232,7 @@ function said(all: readonly Waterfall[], first: Waterfall) {
   };
 }
 
-/** The layer that costs most of those that are told from none; where none costs anything, the one that gains most. */
+/** Names the layer with the highest cost distinguishable from zero; if none, the one that saves most. */
 function found({ layers, quantity, unit }: Waterfall): string {
   const what = label(quantity);
   if (layers.every(({ estimate }) => estimate.lower == null)) return `What each layer does to ${what}`;
@@ -284,7 +280,7 @@ function drawn(theme: Theme, bar: Bar, middle: number, narrow: boolean, api: Api
         style: { stroke: theme.ground, lineWidth: 1.4 },
       });
   }
-  // The last bar of a chain has none below it to lead to.
+  // A chain's last bar has no successor to be linked to.
   const link = bar.isLast
     ? []
     : [

@@ -1,8 +1,8 @@
-// Making elements. Text is only ever set as text: nothing here, and nothing in the page, parses markup.
+// Creates elements. Text is set only as text: the page never parses markup, so data cannot inject any.
 
 type Child = Node | string;
 
-/** An element with attributes and children; an attribute that is `undefined` or `false` is left out. */
+/** Attributes that are `undefined` or `false` are left out. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Readonly<Record<string, string | boolean | undefined>> = {},
@@ -18,12 +18,11 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Every element that a selector finds, in order. */
 export function all<E extends Element = HTMLElement>(selector: string, within: ParentNode = document): E[] {
   return [...within.querySelectorAll<E>(selector)];
 }
 
-/** Distinct values of an attribute, in order of appearance. */
+/** Distinct values of an attribute, in document order. */
 export function valuesOf(attribute: string): string[] {
   const found = all(`[${attribute}]`).map((one) => one.getAttribute(attribute) ?? "");
   return [...new Set(found)].filter((value) => value !== "");

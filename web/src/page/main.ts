@@ -1,5 +1,6 @@
-// The page's script: enhances a report whose words and tables are all in the markup already. It keeps one value, the
-// view; whatever a reader does changes it, and everything that is seen follows from it and from the report's data.
+// The page's script. The report's markup already contains all texts and tables; the script adds interaction.
+// It keeps one value, the view: each action of the reader changes the view, and the display follows from the
+// view and the data.
 
 import { cleaned } from "../data/format.ts";
 import { variants } from "../data/points.ts";
@@ -62,7 +63,7 @@ function start(): void {
       }
     });
   });
-  // A link within the page keeps what the reader has chosen.
+  // A link within the page must not reset the reader's choices.
   document.addEventListener("click", (event) => {
     const to =
       event.target instanceof Element ? event.target.closest('a[href^="#"]')?.getAttribute("href") : null;
@@ -82,7 +83,7 @@ function start(): void {
   scroll(view.anchor);
 }
 
-/** The view in which a link's place can be seen: the run that it stands in. */
+/** Selects the run that contains the view's anchor. */
 function goTo(view: View): View {
   const run = document.getElementById(view.anchor)?.closest<HTMLElement>("article.run")?.dataset.run;
   return run === undefined || Number(run) + 1 === (view.run ?? 1) ? view : { ...view, run: Number(run) + 1 };
@@ -96,12 +97,12 @@ function scroll(anchor: string): void {
   }
 }
 
-/** What stays when everything is shown again: where the reader is, not what was left out. */
+/** What "show all" keeps: position, run, opened parts and theme, but no filter. */
 function kept({ anchor, run, opened, theme }: View): Partial<View> {
   return without({ ...UNTOUCHED, anchor, opened, run, theme });
 }
 
-/** A view without the choices that are `undefined`. */
+/** Drops choices that are `undefined`. */
 function without(view: { [K in keyof View]: View[K] | undefined }): View {
   return Object.fromEntries(
     Object.entries(view).filter(([, value]) => value !== undefined),

@@ -1,5 +1,5 @@
-// The page in a real browser, opened from disk as a reader opens it. Pages are made by `cargo run -p weighbridge-report
-// --example pages -- FOLDER`; PAGES names the folder, CHROMIUM the browser if it is not the system's.
+// Tests of the page in a real browser, opened from disk. `cargo run -p weighbridge-report --example pages --
+// FOLDER` makes the pages. Environment: PAGES is that folder, CHROMIUM the browser if not the system's.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -29,17 +29,19 @@ const PAGES_WITH_CHARTS = [
   "large",
 ];
 
-/** Longest that one story may take: some 5 s are usual; a machine that is busy is slower. */
+/** Time limit of one test: usually it takes about 5 s, more on a busy machine. */
 const STALLED_MS = 60_000;
 const TRIES = 3;
 
 let browser: Browser;
-/** What was last begun, and the page it was begun on: what is told of a story that does not come to its end. */
+/** The step in progress and its page: the diagnostics of a test that stalls. */
 let step = "";
 let opened: Page | undefined;
 
-/** A story in a browser of its own. One in which the browser stops answering says nothing of the page: it is told again
- * in a new browser, and what was waited for is said. An assertion that fails is never told again. */
+/**
+ * A test in a browser of its own. A stall of the browser says nothing about the page: the test is repeated in
+ * a new browser, with a diagnostic. A failed assertion is never repeated.
+ */
 function story(name: string, tell: () => Promise<void>): void {
   test(name, async (context) => {
     assert.notEqual(PAGES, "", "PAGES must name the folder of the pages");
@@ -67,13 +69,13 @@ function story(name: string, tell: () => Promise<void>): void {
   });
 }
 
-/** Whether `work` ended in time; when it did not, what still answers is added to `step`. */
+/** Whether `work` finished in time; if not, adds to `step` whether script and rendering still respond. */
 async function within(limitMs: number, work: () => Promise<void>): Promise<boolean> {
   let alarm: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     alarm = setTimeout(() => resolve(false), limitMs);
   });
-  // The browser's own calls give up after half a minute, which says as little.
+  // The browser library's own timeouts (30 s) mean the same as ours.
   const given = work().then(
     () => true,
     (error: unknown) => {
@@ -95,7 +97,7 @@ async function within(limitMs: number, work: () => Promise<void>): Promise<boole
   return isInTime;
 }
 
-/** Runs `read` on a page; whatever the page says that it should not say fails it. */
+/** Runs `read` on a page; fails on any console message, error, dialog or network request. */
 async function reading(
   name: string,
   read: (page: Page) => Promise<void>,
@@ -128,7 +130,7 @@ async function reading(
   assert.deepEqual(complaints, [], name);
 }
 
-/** Scrolls through the page, what is on demand too, so that every chart is drawn. */
+/** Scrolls through the page, collapsed parts included, so that every chart is drawn. */
 async function scrolledThrough(page: Page): Promise<void> {
   await page.evaluate(async () => {
     for (const more of document.querySelectorAll<HTMLDetailsElement>("details.more")) {
@@ -141,7 +143,7 @@ async function scrolledThrough(page: Page): Promise<void> {
   });
 }
 
-/** What of the tables can be seen, as text. */
+/** The visible text of each table. */
 function seen(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr, .card")];
@@ -410,7 +412,7 @@ story("without script the tables say everything", async () => {
 story("hostile text is text, wherever it stands", async () => {
   await reading("hostile", async (page) => {
     await scrolledThrough(page);
-    // A pointer over a chart brings up its own words, with names in them.
+    // Hovering over a chart shows its tooltip, which contains names.
     for (const chart of await page.locator("figure.chart:not([hidden]) .canvas").all()) {
       await chart.scrollIntoViewIfNeeded();
       const box = await chart.boundingBox();

@@ -1,5 +1,6 @@
-// Times over message size: latency, transfer and requests, as they are or relative to a reference. Medians with their
-// intervals, bands in which requests lie, single requests as dots, cliffs, and sizes at which something of the host changes.
+// Charts over message size: latency, transfer and requests, absolute or relative to a reference. They show
+// medians with intervals, bands of requests, single requests as dots, cliffs, and sizes at which the host's
+// behaviour changes.
 import {
   axisName,
   base,
@@ -38,7 +39,6 @@ import { panelSeries } from "./series.ts";
 
 const NO_CLIFFS = { shown: [], left: 0 };
 
-/** The chart of a measure; `relative` to a reference. */
 export function over(name: MeasureName, relative: boolean) {
   return (data: PageData, options: ChartOptions): Description | null => {
     const made = attempt(name, relative, data, options);
@@ -46,12 +46,11 @@ export function over(name: MeasureName, relative: boolean) {
   };
 }
 
-/** Whether a kind is one of these charts. */
 export function isOver(kind: ChartKind): boolean {
   return Object.hasOwn(measures, kind.split("-")[0] ?? "");
 }
 
-/** Why there is no such chart as is asked for; empty where there is one, and for other charts. */
+/** The reason why the chart cannot be drawn; "" if it can, and for all other kinds of chart. */
 export function whyNot(kind: ChartKind, data: PageData, options: ChartOptions): string {
   const [name, relative] = kind.split("-");
   if (!isOver(kind)) return "";
@@ -59,7 +58,7 @@ export function whyNot(kind: ChartKind, data: PageData, options: ChartOptions): 
   return typeof made === "string" ? made : "";
 }
 
-/** The chart, or why there is none. */
+/** The chart, or the reason why it cannot be drawn. */
 function attempt(
   name: MeasureName,
   relative: boolean,
@@ -94,7 +93,7 @@ function attempt(
   return drawn(of, { x, y }, { ...of, curves: seen });
 }
 
-/** Where nothing is said of a reference and the first variant has no curve, the first that has one is. */
+/** If no reference is requested and the baseline has no curve, the first variant with a curve is it. */
 function pickWith(data: PageData, options: ChartOptions): Picked | null {
   const picked = pick(data, options);
   const first = picked?.all[0];
@@ -102,12 +101,12 @@ function pickWith(data: PageData, options: ChartOptions): Picked | null {
   return pick(data, { ...options, over: { ...options.over, reference: first.name } });
 }
 
-/** `seen`: the same, of curves as far as they lie on the axis of sizes. */
+/** `seen`: the same drawing, its curves clipped to the x axis. */
 function drawn(of: Drawing, axes: Axes, seen: Drawing): Description {
   const { data, on, picked, shown, curves, want } = of;
   const { x, y } = axes;
   const look = looks(data, on.theme);
-  // The reference's own are on its straight line, which a panel of another has no room for.
+  // The reference's cliffs are on its straight line, for which the panel of another variant has no room.
   const bearers = of.relative && shown.apart ? curves.map(({ one }) => one) : picked.all;
   const cliffs = shown.cliffs ? numbered(bearers.flatMap((one) => one.cliffs)) : NO_CLIFFS;
   const largest = Math.max(...curves.flatMap(({ sizes }) => sizes.at(-1) ?? 0), want.x?.max ?? 0);
@@ -117,7 +116,7 @@ function drawn(of: Drawing, axes: Axes, seen: Drawing): Description {
   const perPixel = (sketched[0]?.width ?? on.width) / (x.max - x.min || 1);
   const guides = guidesOf(data, shown.guides, want, largest);
   const letters = lettered(guides, x.place, [x.min, x.max], perPixel);
-  // In a page they are the same below each of these charts, and said once.
+  // On a page, these texts are the same below each chart over size: only the first chart has them.
   const hasFirst = shown.apart || !shownOf(picked.all.length, want, false, hasIntervals(picked.all)).apart;
   const isTold = on.options.titled || on.kind === "latency" || !hasFirst;
   const foot = footLines(on, isTold ? [...cliffWords(cliffs), ...guideWords(letters)] : []);
@@ -172,7 +171,7 @@ function bare(axis: ReturnType<typeof valueAxis>) {
   return { ...axis, axisLabel: { show: false }, axisTick: { ...axis.axisTick, show: false } };
 }
 
-/** As much of the upright axis' name as there is room for. */
+/** The longest form of the y axis' name that fits. */
 function uprightName({ measure, relative, picked, want, on }: Drawing, y: Axis): string {
   if (want.y?.title !== undefined) return want.y.title;
   const time = `${picked.time} time`;
@@ -182,7 +181,7 @@ function uprightName({ measure, relative, picked, want, on }: Drawing, y: Axis):
   return names.find((name) => textWidth(name, 11.5) <= on.width - 32) ?? measure.brief(time);
 }
 
-/** The upright axis: it holds every median, bands whole, intervals and dots as far as they do not flatten these. */
+/** The y axis contains all medians and bands; intervals and dots as far as they do not flatten the rest. */
 function upright({ curves, measure, relative, shown, want }: Drawing, x: Axis): Axis {
   const count = shown.apart ? 4 : 7;
   const middles = extent(curves.flatMap((curve) => curve.middle.map((at) => at ?? Number.NaN))) ?? [1, 2];
@@ -190,7 +189,7 @@ function upright({ curves, measure, relative, shown, want }: Drawing, x: Axis): 
     curves.flatMap((curve) => curve.bands.flatMap((one) => one.flatMap((ends) => ends ?? []))),
   );
   const [low, high] = [Math.min(middles[0], bands?.[0] ?? middles[0]), Math.max(middles[1], bands?.[1] ?? 0)];
-  // An interval may be endless: it is drawn as far as half the range beyond the medians.
+  // An interval may be infinite: it extends the axis by half the range of the medians at most.
   const beyond = Math.sqrt(Math.max(high / low, 1.3));
   const ends = shown.intervals
     ? extent(curves.flatMap((curve) => curve.interval.flatMap((one) => one ?? [])))

@@ -1,4 +1,4 @@
-// A variant's line over size, with what lies around it: as it is, or relative to a reference.
+// A variant's line over message size, with its interval and bands: absolute, or relative to a reference.
 import type { PageData } from "../types.ts";
 import { change, clean, joined, value } from "../words.ts";
 import { type Axis, factorText, isFactor } from "./axes.ts";
@@ -6,21 +6,21 @@ import type { Shown } from "./drawing.ts";
 import type { Measure } from "./measure.ts";
 import { inverse, type One, type Picked, quantile, ratios } from "./pick.ts";
 
-/** A line with an interval around it, one entry for each size; `null` is a gap. */
+/** One entry per size in every list; `null` is a gap. */
 export interface Curve {
   name: string;
   sizes: readonly number[];
   middle: readonly (number | null)[];
   interval: readonly (readonly [number, number] | null)[];
-  /** Widest first: the bounds of each band. */
+  /** Bounds of each band, widest band first. */
   bands: readonly (readonly (readonly [number, number] | null)[])[];
   words(at: number): string;
   one: One;
-  /** Of ratios: whether they are quotients of medians, without intervals, for want of ratios. */
+  /** Whether ratios are quotients of medians, without intervals: the run has no ratios to this reference. */
   isQuotient?: boolean;
 }
 
-/** A curve as far as its sizes lie on an axis. */
+/** Clips a curve to the axis of sizes. */
 export function within(curve: Curve, { place, min, max }: Axis): Curve {
   const isIn = curve.sizes.map((size) => place(size) >= min - 1e-9 && place(size) <= max + 1e-9);
   if (isIn.every(Boolean)) return curve;
@@ -84,7 +84,7 @@ export function relativeCurve(data: PageData, picked: Picked, one: One, measure:
   ];
 }
 
-/** Of so many variants that ratios to the baseline alone are kept: the quotient of two medians, at the same sizes. */
+/** With many variants, a run has ratios to the baseline only: this divides medians, size by size. */
 function quotients(
   { reference, base }: Picked,
   one: One,

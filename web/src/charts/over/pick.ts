@@ -1,9 +1,8 @@
-// What a run says of times over size, variant by variant: curves, ratios, single requests, cliffs. Only picks.
+// Selects a run's data over message size, by variant: curves, ratios, single requests, cliffs.
 import type { SizeCliff, SizeCurve, SizeRatio, SizeSamples, SizeTime } from "../../data/schema.ts";
 import { distinct, distinctPoints, samePoint, shownVariants, variantNames } from "../select.ts";
 import type { ChartOptions, PageData, Point } from "../types.ts";
 
-/** A variant's times over size. */
 export interface One {
   name: string;
   curve: SizeCurve;
@@ -15,21 +14,20 @@ export interface Picked {
   point: Point;
   operation: string;
   time: SizeTime;
-  /** Variants to show that have a curve. */
+  /** The variants to show, without those that have no curve. */
   all: readonly One[];
-  /** Name of the variant that others are compared with. */
+  /** Name of the variant that the others are compared with. */
   reference: string;
-  /** The reference's own curve, shown or not. */
+  /** The reference's curve, even if the reference is not shown. */
   base: SizeCurve | undefined;
 }
 
-/** Points that have curves over more than one size. */
 export function overPoints(data: PageData): Point[] {
   const curves = (data.detail.size_curves ?? []).filter((curve) => curve.size_bytes.length > 1);
   return distinctPoints(curves.map((curve) => curve.point));
 }
 
-/** Times that a run has curves of, in the order of tables. */
+/** Times that have curves, in the order of the tables. */
 export function timesOf(data: PageData): SizeTime[] {
   const there = distinct((data.detail.size_curves ?? []).map((curve) => curve.time));
   return (["service", "response", "relayed"] as const).filter((time) => there.includes(time));
@@ -66,7 +64,7 @@ export function pick(data: PageData, options: ChartOptions): Picked | null {
   };
 }
 
-/** The ratio of a variant's median time to the reference's at each size of its curve; `null` where a run has none. */
+/** Ratio of a variant's median to the reference's at each size; `null` if the run has no such ratios. */
 export function ratios(data: PageData, picked: Picked, one: One): (SizeRatio | null)[] | null {
   const { reference, base, operation, time } = picked;
   if (one.name === reference || !base) return null;
@@ -85,14 +83,13 @@ export function ratios(data: PageData, picked: Picked, one: One): (SizeRatio | n
   return kept(one.name, reference) ?? kept(reference, one.name)?.map(inverse) ?? null;
 }
 
-/** The other way round. */
 export function inverse(ratio: SizeRatio | null): SizeRatio | null {
   if (!ratio) return null;
   const { point, interval } = ratio;
   return { point: 1 / point, interval: interval ? [1 / interval[1], 1 / interval[0]] : null };
 }
 
-/** The curve of a quantile. */
+/** A quantile's time at each size; empty if the curve does not have that quantile. */
 export function quantile(curve: SizeCurve, share: number): readonly (number | null)[] {
   return curve.quantiles.find((one) => Math.abs(one.quantile - share) < 1e-9)?.time_ns ?? [];
 }

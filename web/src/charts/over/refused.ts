@@ -1,4 +1,4 @@
-// Why there is no chart over size as it is asked for: what was asked, what there is, what to ask instead.
+// Messages that say why a chart over size cannot be drawn, and what to request instead.
 import { extent } from "../frame.ts";
 import { shownVariants, variantAt } from "../select.ts";
 import type { ChartOptions, PageData } from "../types.ts";
@@ -7,11 +7,11 @@ import type { Axis } from "./axes.ts";
 import type { Curve } from "./curves.ts";
 import { type Picked, timesOf } from "./pick.ts";
 
-/** What a curve takes, for whoever has too little. */
+/** What a curve requires. */
 const NEEDS =
   "a curve over message size needs two sizes or more, each with 6 good requests of about that size, of a workload whose sizes vary (`min` to `max`)";
 
-/** No time, point or operation as asked for has a curve. */
+/** No curve has the requested time, point or operation. */
 export function nothingPicked(data: PageData, options: ChartOptions): string {
   const all = data.detail.size_curves ?? [];
   const times = timesOf(data);
@@ -26,7 +26,7 @@ export function nothingPicked(data: PageData, options: ChartOptions): string {
   return "this run has no curves over message size of what was asked for; leave out `--point` or `--operation`";
 }
 
-/** Of what was picked nothing has a curve, or a ratio. */
+/** Nothing picked has a curve, or a ratio to the reference. */
 export function nothingKnown(
   data: PageData,
   picked: Picked,
@@ -50,13 +50,13 @@ export function nothingKnown(
   return NEEDS;
 }
 
-/** No curve has a size between the ends that were asked for. */
+/** No curve has a size within the requested axis range. */
 export function beyondSizes(sizes: readonly number[], { words }: Axis): string {
   const [low, high] = extent(sizes) ?? [0, 0];
   return `no curve has sizes between the ends that were asked for: they run from ${words(low)} to ${words(high)}`;
 }
 
-/** No median lies between the ends that were asked for. */
+/** No median is within the requested axis range. */
 export function beyondFigures(
   curves: readonly Curve[],
   { words }: { words(figure: number): string },

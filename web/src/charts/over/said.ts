@@ -1,4 +1,4 @@
-// What a chart over size says in words: what was found, what is drawn, how to read it.
+// The words of a chart over size: title, subtitle, and a note on how to read it.
 import { shownVariants, variantAt, variantNames } from "../select.ts";
 import { capital, clean, grouped, pointWords } from "../words.ts";
 import { isFactor } from "./axes.ts";
@@ -7,7 +7,6 @@ import type { Axes, Drawing } from "./drawing.ts";
 import type { Guide, Lettered } from "./foot.ts";
 import type { Measure } from "./measure.ts";
 
-/** Title, subtitle and how to read it. */
 export function said(of: Drawing, axes: Axes, marks: string) {
   const { picked, measure, relative, curves } = of;
   const requests = curves.reduce((sum, { one }) => sum + one.curve.requests, 0);
@@ -28,7 +27,7 @@ export function said(of: Drawing, axes: Axes, marks: string) {
   };
 }
 
-/** What numbers and letters are. */
+/** Explains numbers and letters; `isTold`: the texts they refer to are below this very chart. */
 export function marksWords(
   hasCliffs: boolean,
   letters: readonly Lettered[],
@@ -47,7 +46,7 @@ export function marksWords(
     .join(" ");
 }
 
-/** Variants that were measured and have no curve. */
+/** Names variants that were measured but have no curve because requests failed. */
 function vanished({ data, on, picked }: Drawing): string[] {
   const gone = shownVariants(data, on.options).flatMap((name) => {
     const of = variantAt(data.summary, name, picked.point);
@@ -97,7 +96,7 @@ function bandWords(percent: number): string {
   return `${percent === 50 ? "the middle half of the requests" : `${percent} % of the requests`} (p${low} to p${high})`;
 }
 
-/** What dots are, how many are not drawn, and how many lie outside. */
+/** Explains dots: the sample's share of the requests, and the number of dots outside the axes. */
 function dotWords(curves: readonly Curve[], { x, y }: Axes, measure: Measure): string {
   let [there, all, outside] = [0, 0, 0];
   for (const { one } of curves) {
@@ -155,7 +154,7 @@ function relativeTitle({ curves, picked, measure }: Drawing, { x }: Axes): strin
   return `${clean(curve.name)} against ${clean(picked.reference)}: ${what} ${words(from)}, ${words(to)}`;
 }
 
-/** The least and the largest size at which all curves are known; where there is none, at which any is. */
+/** Least and largest size at which all curves have a median; if there is none, at which any curve has one. */
 function commonEnds(curves: readonly Curve[]): number[] {
   const known = (curve: Curve) => curve.sizes.filter((_, at) => curve.middle[at] != null);
   const each = curves.map((curve) => new Set(known(curve)));

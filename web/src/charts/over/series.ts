@@ -1,4 +1,4 @@
-// What is drawn in one panel over size, from the ground up: lines of the host, dots, bands, intervals, medians, cliffs.
+// The series of one panel over size, bottom to top: guide lines, dots, bands, intervals, medians, cliffs.
 import type { SizeCliff } from "../../data/schema.ts";
 import { cloud } from "../cloud.ts";
 import { lineStyle, markStyle, type Sheet } from "../frame.ts";
@@ -11,21 +11,19 @@ import { type CliffMark, cliffMarks, guideMarks, type Lettered, type Numbered, s
 import type { Panel } from "./layout.ts";
 import { quantile } from "./pick.ts";
 
-/** Marks along a line, so that lines are told apart without colour. */
+/** Marks per line; marks tell lines apart without colour. */
 const MARKS = 7;
-/** Opacities of bands, of the widest first, and of intervals. */
+/** Opacities: of the bands, widest first; of their edges; of intervals. */
 const FILLS = [0.1, 0.14];
-/** Opacity of a band's edges, which have their variant's dash. */
 const EDGE = 0.55;
 const INTERVAL = 0.3;
 
-/** Numbers and letters that panels bear. */
 export interface Marks {
   cliffs: readonly Numbered[];
   letters: readonly Lettered[];
 }
 
-/** One panel: its place among the axes, and how variants look. */
+/** A panel with its axes; `grid` is its index in the chart option. */
 export interface Place {
   axes: Axes;
   grid: number;
@@ -33,7 +31,6 @@ export interface Place {
   look: (name: string) => Look;
 }
 
-/** Everything in one panel. */
 export function panelSeries(of: Drawing, curves: readonly Curve[], place: Place, marks: Marks): unknown[] {
   const { on, shown } = of;
   const { grid } = place;
@@ -47,7 +44,7 @@ export function panelSeries(of: Drawing, curves: readonly Curve[], place: Place,
   ];
 }
 
-/** Cliffs of all curves, those of a reference of ratios on its straight line: each variant's by itself, no disc on another. */
+/** Cliffs of all curves, and of the reference of ratios on its straight line; discs never overlap. */
 function cliffs(
   of: Drawing,
   curves: readonly Curve[],
@@ -87,7 +84,7 @@ function cliffs(
   );
 }
 
-/** The reference of ratios: a straight line with the margin around it. */
+/** The reference of ratios: a straight line, with the margin shaded. */
 function straight({ data, on }: Drawing, { axes, grid }: Place): unknown[] {
   const { margin } = data.summary;
   const [low, high] = [axes.y.place(1 - margin), axes.y.place(1 + margin)];
@@ -110,7 +107,7 @@ function dots({ measure }: Drawing, { name, one }: Curve, { axes, grid, look }: 
   return [{ ...cloud(all, look(name), grid), z: 1 }];
 }
 
-/** The reference's median where each variant has its own panel. */
+/** The reference's median, drawn in each variant's panel. */
 function referenceLine({ on, picked, measure }: Drawing, { axes, grid }: Place): unknown[] {
   const sizes = picked.base?.size_bytes ?? [];
   const medians = picked.base ? quantile(picked.base, 0.5) : [];
@@ -121,7 +118,7 @@ function referenceLine({ on, picked, measure }: Drawing, { axes, grid }: Place):
   return data.length > 0 ? [plain(data, on.theme.quiet, grid)] : [];
 }
 
-/** Bands, interval and median of a curve; `place` is its number of so many in the panel. */
+/** Bands, interval and median; the curve is number `turn` of `of` curves in the panel. */
 function lines(
   { on, shown }: Drawing,
   curve: Curve,
@@ -133,7 +130,7 @@ function lines(
     ...band(curve.name, own, on.theme, stretches(curve.sizes, ends, axes), { opacity, axes: grid, edge }),
     z,
   });
-  // Over dots and bands a line needs an edge to be seen.
+  // On top of dots and bands, a line is visible only with an outline.
   const isCrowded = shown.points || shown.bands.length > 0;
   return [
     ...curve.bands.map((ends, which) => area(ends, FILLS[which] ?? 0.1, 2, of > 1 ? EDGE : 0)),
@@ -172,7 +169,7 @@ function halo(on: Sheet, curve: Curve, { x, y }: Axes, grid: number) {
 
 function line(on: Sheet, curve: Curve, look: Look, { x, y }: Axes, grid: number, turn: number) {
   const every = Math.max(1, Math.floor(curve.sizes.length / MARKS));
-  // Marks of different lines stand at different sizes, so that they do not hide each other.
+  // Each line has its marks at other sizes, so that marks do not cover each other.
   const isMarked = (at: number) => (at + turn * 3) % every === 0;
   return {
     type: "line",
@@ -193,7 +190,7 @@ function line(on: Sheet, curve: Curve, look: Look, { x, y }: Axes, grid: number,
       const marked = isMarked(at) || curve.sizes.length <= 12;
       return {
         value: [x.place(size), middle == null ? "-" : y.place(middle)],
-        // What can be pointed at is there everywhere, though it is seen in some places only.
+        // For tooltips every size has a symbol; those between marks are transparent.
         ...(marked ? {} : on.interactive ? { itemStyle: { opacity: 0 } } : { symbol: "none" }),
         ...(on.interactive ? { tip: curve.words(at) } : {}),
       };
@@ -201,7 +198,7 @@ function line(on: Sheet, curve: Curve, look: Look, { x, y }: Axes, grid: number,
   };
 }
 
-/** Stretches without a gap. */
+/** Splits at gaps. */
 function stretches(
   sizes: readonly number[],
   ends: readonly (readonly [number, number] | null)[],
