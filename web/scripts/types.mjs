@@ -7,16 +7,15 @@ import { compile } from "json-schema-to-typescript";
 const folder = fileURLToPath(new URL("../../docs/schema/", import.meta.url));
 const target = fileURLToPath(new URL("../src/data/schema.ts", import.meta.url));
 
-/** Schemas of the data that a page embeds. */
-const OF_THE_PAGE = ["detail.json", "page.json", "summary.json"];
+const PAGE_SCHEMAS = ["detail.json", "page.json", "summary.json"];
 
 /** The definitions of all schemas; throws if two schemas define one name differently. */
 function definitions() {
   const all = {};
-  for (const file of OF_THE_PAGE) {
+  for (const file of PAGE_SCHEMAS) {
     const { $schema, $defs = {}, ...root } = JSON.parse(readFileSync(folder + file, "utf8"));
     for (const [name, definition] of Object.entries({ ...$defs, [root.title]: root })) {
-      if (name in all && !isDeepStrictEqual(bare(all[name]), bare(definition))) {
+      if (name in all && !isDeepStrictEqual(withoutTitle(all[name]), withoutTitle(definition))) {
         throw new Error(`docs/schema/${file}: \`${name}\` is defined differently in another schema`);
       }
       // The root type of a schema also has its name as `title`.
@@ -26,7 +25,7 @@ function definitions() {
   return all;
 }
 
-function bare({ title, ...definition }) {
+function withoutTitle({ title, ...definition }) {
   return definition;
 }
 
@@ -34,13 +33,13 @@ function bare({ title, ...definition }) {
  * Rewrites two constructs that json-schema-to-typescript misreads: tuples (`prefixItems`), and references
  * that have a description of their own, for which it would generate a second type.
  */
-function understood(node) {
-  if (Array.isArray(node)) return node.map(understood);
+function supported(node) {
+  if (Array.isArray(node)) return node.map(supported);
   if (node === null || typeof node !== "object") return node;
   if (typeof node.$ref === "string") return { $ref: node.$ref };
   const { prefixItems, ...rest } = node;
-  const walked = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, understood(value)]));
-  return prefixItems === undefined ? walked : { ...walked, items: understood(prefixItems) };
+  const walked = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, supported(value)]));
+  return prefixItems === undefined ? walked : { ...walked, items: supported(prefixItems) };
 }
 
 export async function types() {
@@ -56,7 +55,7 @@ export async function types() {
     type: "object",
     properties: roots,
     additionalProperties: false,
-    $defs: understood(all),
+    $defs: supported(all),
   };
   const text = await compile(schema, "Everything", {
     additionalProperties: false,
@@ -71,7 +70,7 @@ function quantities(rows) {
   const entries = rows.map(({ name, ...row }) => [name, row]);
   return `
 /**
- * What is known of each quantity beside its figures.
+ * The fixed properties of each quantity.
  */
 export const QUANTITIES: Readonly<
   Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean }>

@@ -5,13 +5,12 @@ import { bounds } from "./words.ts";
 
 /** A bar axis from zero. Never logarithmic: the length of a bar would mean nothing. */
 export function barScale(unit: Unit, estimates: readonly (Estimate | null | undefined)[], width: number) {
-  const there = estimates.filter((one): one is Estimate => one != null);
-  const [, most] = extent(there.flatMap((one) => [one.point, ...bounds(one)])) ?? [0, 1];
+  const present = estimates.filter((one): one is Estimate => one != null);
+  const [, most] = extent(present.flatMap((one) => [one.point, ...bounds(one)])) ?? [0, 1];
   return figureScale(unit, 0, Math.max(most, 1e-9), Math.max(2, Math.floor(width / 76)), { log: false });
 }
 
-/** Pixels for the widest text, between `least` and `most`. */
-export function room(
+export function labelWidth(
   texts: readonly string[],
   size: number,
   least: number,

@@ -14,17 +14,17 @@ import type {
 import { ratioScale, ratioText } from "./forest.ts";
 import {
   figureScale,
+  fitFigure,
   linearTicks,
   logTicks,
   shorten,
   textWidth,
   tickText,
-  wholeFigure,
   wrap,
 } from "./frame.ts";
-import { available, describe, drawings, kinds, waterfallQuantities, whyNot } from "./index.ts";
+import { available, describe, drawings, kinds, refusalReason, waterfallQuantities } from "./index.ts";
 import { ratioAxis, sizeAxis } from "./over/axes.ts";
-import { type CliffMark, settled } from "./over/foot.ts";
+import { type CliffMark, placeDiscs } from "./over/foot.ts";
 import { look, themes } from "./theme.ts";
 import type { OverOptions, PageData } from "./types.ts";
 
@@ -395,12 +395,12 @@ test("pairs of clients and servers are a map of rows and columns; one diagonal i
 });
 
 test("a figure is never shortened: smaller, then rounded, then left out", () => {
-  assert.deepEqual(wholeFigure("481 µs", 200), { text: "481 µs", size: 12 });
-  const small = wholeFigure("481 µs", textWidth("481 µs", 9) + 0.1);
+  assert.deepEqual(fitFigure("481 µs", 200), { text: "481 µs", size: 12 });
+  const small = fitFigure("481 µs", textWidth("481 µs", 9) + 0.1);
   assert.deepEqual(small, { text: "481 µs", size: 9 });
-  const rounded = wholeFigure("1.037 ms", textWidth("1ms", 12) + 0.1, { rounded: "1ms" });
+  const rounded = fitFigure("1.037 ms", textWidth("1ms", 12) + 0.1, { rounded: "1ms" });
   assert.deepEqual(rounded, { text: "1ms", size: 12 });
-  assert.equal(wholeFigure("1.037 ms", 3, { rounded: "1ms" }).text, "…");
+  assert.equal(fitFigure("1.037 ms", 3, { rounded: "1ms" }).text, "…");
 });
 
 test("the axis of sizes divides its length as sizes are spread, whatever was added where a curve bends", () => {
@@ -516,7 +516,7 @@ test("a first variant without a curve is no reference; of so many that ratios ar
 
 test("why there is no chart as asked for is said", () => {
   const why = (kind: (typeof kinds)[number], over: OverOptions, variants?: string[]) =>
-    whyNot(kind, sizes(), { theme: "light", over, ...(variants ? { variants } : {}) });
+    refusalReason(kind, sizes(), { theme: "light", over, ...(variants ? { variants } : {}) });
   assert.match(
     why("latency", { time: "relayed" }),
     /no `relayed` time over message size; it has `service` only/,
@@ -526,10 +526,10 @@ test("why there is no chart as asked for is said", () => {
   assert.match(why("latency", { y: { min: 1, max: 5 } }), /no median lies between .* from 100 µs to 200 µs/);
   assert.equal(why("latency", {}), "");
   assert.match(
-    whyNot("latency", run(), { theme: "light" }),
+    refusalReason("latency", run(), { theme: "light" }),
     /needs two sizes or more, each with 6 good requests/,
   );
-  assert.equal(whyNot("forest", run(), { theme: "light" }), "");
+  assert.equal(refusalReason("forest", run(), { theme: "light" }), "");
 });
 
 test("a chart knows the least height at which it can be read", () => {
@@ -556,7 +556,7 @@ test("numbers of cliffs do not cover each other", () => {
   const mark = (number: number, at: number, y: number): CliffMark =>
     ({ number, at, y, low: at, high: at, color: "#000" }) as CliffMark;
   const all = [mark(1, 100, 60), mark(2, 101, 62), mark(3, 104, 60), mark(4, 99, 61), mark(5, 5, 5)];
-  const placed = settled(all, ({ at, y }) => [at, y], [400, 120]);
+  const placed = placeDiscs(all, ({ at, y }) => [at, y], [400, 120]);
   const discs = placed.map(({ at, y, disc }) => [at + (disc?.[0] ?? 0), y + (disc?.[1] ?? 0)] as const);
   discs.forEach(([x, y], one) => {
     assert.ok(x > 7 && x < 393 && y > 7 && y < 113, `${one}: ${x}, ${y}`);

@@ -13,7 +13,7 @@ import {
   textWidth,
   valueAxis,
 } from "./frame.ts";
-import { type Api, words as texts_, type Words } from "./marks.ts";
+import { type Api, words as textSeries, type Words } from "./marks.ts";
 import {
   chosenOperation,
   chosenPoint,
@@ -51,9 +51,9 @@ export function density(data: PageData, options: ChartOptions): Description | nu
   const first = rows[0];
   if (!point || !first) return null;
   const on = sheet("density", options, 900);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const found = furthest(names.map((name) => cost(data.summary, name, point, operation, "response_p50")));
-  const head_ = {
+  const header = {
     title: found
       ? `${finding(found)} against ${clean(baseline(data.summary))}`
       : "How response times are spread",
@@ -66,7 +66,7 @@ export function density(data: PageData, options: ChartOptions): Description | nu
       .join(" · "),
     note: "Height: share of replies at that time, the middle 99.8 %. Marks from left to right: p50, p90, p99.",
   };
-  const { top, texts } = head(on, head_);
+  const { top, texts } = head(on, header);
   const above = isNarrow(on) ? 18 : 0;
   const each = (rows.length > 6 ? 36 : 56) + above;
   // Where a row's words are above it, the shape gets the rest of the row's height.
@@ -110,7 +110,7 @@ export function density(data: PageData, options: ChartOptions): Description | nu
   });
   return described(
     on,
-    head_,
+    header,
     {
       ...base(on, texts),
       grid: { left, right, top: top + 2, bottom: 48 },
@@ -118,15 +118,15 @@ export function density(data: PageData, options: ChartOptions): Description | nu
       yAxis: { type: "value", min: 0, max: rows.length, inverse: true, show: false },
       series: [
         ...rows.map((row, at) =>
-          violin(row, at, of(row.variant), on.theme, tallest / lane.share, lane.middle),
+          violin(row, at, lookOf(row.variant), on.theme, tallest / lane.share, lane.middle),
         ),
         ...rows.map((row, at) => ({
           type: "scatter",
           name: row.variant,
           z: 5,
-          symbol: of(row.variant).symbol,
+          symbol: lookOf(row.variant).symbol,
           symbolSize: 8,
-          itemStyle: markStyle(on.theme, of(row.variant)),
+          itemStyle: markStyle(on.theme, lookOf(row.variant)),
           data: QUANTITIES.flatMap((quantity) => {
             const estimate = figure(data.summary, row.variant, point, operation, quantity);
             const tip =
@@ -135,7 +135,7 @@ export function density(data: PageData, options: ChartOptions): Description | nu
             return estimate ? [{ value: [Math.log10(estimate.point), at + lane.middle], tip }] : [];
           }),
         })),
-        texts_(labels),
+        textSeries(labels),
       ],
     },
     on.options.height ?? top + rows.length * each + 54,

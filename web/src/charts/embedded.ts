@@ -1,7 +1,7 @@
 // Entry points for the JavaScript engine inside the binary. Arguments and results are strings. The host
 // provides `advance`, the text width in its font at size 1.
 import { init, setPlatformAPI } from "./engine.ts";
-import { available, describe, drawings, isOver, kinds, whyNot } from "./index.ts";
+import { available, describe, drawings, isOver, kinds, refusalReason } from "./index.ts";
 import type { ChartKind, ChartOptions, PageData } from "./types.ts";
 
 declare const advance: ((text: string, bold: boolean) => number) | undefined;
@@ -42,15 +42,14 @@ export function list(): string {
   return JSON.stringify(data ? available(data).flatMap((kind) => drawings(kind, data as PageData)) : []);
 }
 
-/** Prefix of what `draw` returns when it refuses: the reason follows. */
 const REFUSED = "refused: ";
 
-/** The chart as SVG; or the reason why it cannot be drawn; or "" where the run has no data for it. */
+/** The chart as SVG; or REFUSED and the reason why it cannot be drawn; or "" if the run lacks the data. */
 export function draw(kind: ChartKind, options: string): string {
   const chosen = { ...(JSON.parse(options) as ChartOptions), titled: true, interactive: false };
   const description = data && describe(kind, data, chosen);
   if (!description) {
-    const why = data ? whyNot(kind, data, chosen) : "";
+    const why = data ? refusalReason(kind, data, chosen) : "";
     return why && REFUSED + why;
   }
   const { width, height, least } = description;
@@ -62,11 +61,11 @@ export function draw(kind: ChartKind, options: string): string {
   chart.setOption(description.option);
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return named(numbered(svg, kind), description.title);
+  return withTitle(renumberIds(svg, kind), description.title);
 }
 
 /** Adds role and title for screen readers. */
-function named(svg: string, title: string): string {
+function withTitle(svg: string, title: string): string {
   const escaped = title.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   return svg.replace(
     /^<svg([^>]*)>/,
@@ -75,7 +74,7 @@ function named(svg: string, title: string): string {
 }
 
 /** Renumbers ids: the library's depend on what was drawn before, and output must be reproducible. */
-function numbered(svg: string, kind: ChartKind): string {
+function renumberIds(svg: string, kind: ChartKind): string {
   const seen = new Map<string, string>();
   return svg.replace(/\bzr\d+-([a-z]+-?)\d+/g, (name, part: string) => {
     const own = seen.get(name) ?? `${kind}-${part}${seen.size}`;

@@ -4,6 +4,7 @@ import type { Cost } from "../data/schema.ts";
 import {
   base,
   described,
+  fitFigure,
   head,
   isNarrow,
   linearTicks,
@@ -13,7 +14,6 @@ import {
   shorten,
   textWidth,
   valueAxis,
-  wholeFigure,
 } from "./frame.ts";
 import { rule, shade, type Whisker, type Words, whiskers, words } from "./marks.ts";
 import { distinct, furthest, looks, operations, points, samePoint, shownVariants, whole } from "./select.ts";
@@ -22,7 +22,7 @@ import type { ChartOptions, Description, PageData } from "./types.ts";
 import {
   baseline,
   bounds,
-  capital,
+  capitalize,
   change,
   clean,
   finding,
@@ -39,10 +39,8 @@ const MOST_ROWS = 60;
 const COMMON = ["response_p50", "response_p99", "throughput", "cpu_per_operation", "memory_peak"];
 const ROW = 22;
 const HEADING = 28;
-/** Rows may shrink to this share of their height. */
-const LEAST = 0.65;
-/** Height of a line of text above a row, used where there is no room beside it. */
-const WORDS = 16;
+const LEAST_ROW_SHARE = 0.65;
+const LINE_ABOVE = 16;
 
 /** A row; without a cost, a heading. */
 interface Line {
@@ -57,33 +55,33 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
   // If no cost has figures, a table shows the reasons better.
   if (!costs.some(hasFigures)) return null;
   const on = sheet("forest", options, 900);
-  const above = isNarrow(on) ? wordsAbove(on, arranged(data, costs, 0).lines) : 0;
-  const { lines, height: rows } = arranged(data, costs, above * WORDS);
-  const of = looks(data, on.theme);
+  const above = isNarrow(on) ? linesAbove(on, arrangeRows(data, costs, 0).lines) : 0;
+  const { lines, height: rows } = arrangeRows(data, costs, above * LINE_ABOVE);
+  const lookOf = looks(data, on.theme);
   const headline = costs.filter((cost) => cost.headline);
   const main = headline.length > 0 && headline.length <= 2 ? headline.find(hasFigures) : furthest(headline);
   const note = left > 0 ? ` · ${left} more in the table` : "";
-  const head_ = {
+  const header = {
     title: main
       ? `${finding(main)} against ${clean(baseline(summary))}`
       : `Costs against ${clean(baseline(summary))}`,
     subtitle: `Change against ${clean(baseline(summary))} ${hasBounds(costs) ? "with 95 % intervals" : "without intervals, which take four blocks"} · shaded: margin ±${percent(summary.margin)}${note}`,
   };
-  const { top, texts } = head(on, head_);
+  const { top, texts } = head(on, header);
   const names = lines.map((line) => textWidth(line.text, 12, line.cost === undefined));
   const leftRoom =
     above > 0 ? 16 : Math.min(on.width * 0.3, Math.max(90, ...names.map((width) => width + 14))) + 16;
   const shown = costs.filter(hasFigures);
   const results = shown.map((cost) => (cost.ratio ? joined(change(cost.ratio)) : ""));
   const numbersAt = Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0);
-  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(said(cost), 11.5))) + 40;
+  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(verdictText(cost), 11.5))) + 40;
   const rightRoom = above > 0 ? 16 : Math.min(beside, on.width * 0.45);
   const scale = ratioScale(shown, summary.margin, on.width - leftRoom - rightRoom);
   const height = options.height ?? top + rows + 54;
-  const marks = shown.map((cost) => dot(on.theme, cost, lines, scale, of(cost.variant)));
+  const marks = shown.map((cost) => dot(on.theme, cost, lines, scale, lookOf(cost.variant)));
   return described(
     on,
-    head_,
+    header,
     {
       ...base(on, texts),
       grid: { left: leftRoom, right: rightRoom, top: top + 4, bottom: 50 },
@@ -100,26 +98,26 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
           on.theme.margin,
         ),
         rule("x", 0, on.theme.quiet, { width: 1.2 }),
-        whiskersOf(on, shown, lines, scale, of),
+        whiskersOf(on, shown, lines, scale, lookOf),
         { type: "scatter", z: 5, data: marks, emphasis: { disabled: !on.interactive, scale: 1.2 } },
         words(
           lines.flatMap((line) =>
             above > 0
-              ? textedAbove(on, line, above).map((one) => ({ ...one, ground: `${on.theme.ground}d8` }))
+              ? textsAbove(on, line, above).map((one) => ({ ...one, ground: `${on.theme.ground}d8` }))
               : texted(on, line, leftRoom, numbersAt),
           ),
         ),
       ],
     },
     height,
-    top + rows * LEAST + 54,
+    top + rows * LEAST_ROW_SHARE + 54,
   );
 }
 
 /** Lines of text that each row needs above it: one if name, numbers and verdict fit, else two. */
-function wordsAbove(on: Sheet, lines: readonly Line[]): number {
+function linesAbove(on: Sheet, lines: readonly Line[]): number {
   const fits = ({ text, cost }: Line) => {
-    const parts = cost ? [text, numbersOf(cost), said(cost)] : [];
+    const parts = cost ? [text, numbersOf(cost), verdictText(cost)] : [];
     const needed = parts.reduce((sum, part) => sum + textWidth(part, 12, cost?.headline) + 12, 0);
     return needed <= on.width - 32;
   };
@@ -154,7 +152,7 @@ function chosen(data: PageData, options: ChartOptions): { costs: Cost[]; left: n
 }
 
 /** Rows under headings: with several variants, a heading per quantity; with one variant, its quantities. */
-function arranged(
+function arrangeRows(
   { summary }: PageData,
   costs: readonly Cost[],
   above: number,
@@ -162,21 +160,21 @@ function arranged(
   const several = distinct(costs.map((cost) => cost.variant)).length > 1;
   const manyPoints = points(summary).length > 1;
   const manyOperations = operations(summary).length > 1;
-  const of = (cost: Cost) => {
+  const headingOf = (cost: Cost) => {
     const where = [
       manyPoints ? pointWords(cost.point) : "",
       manyOperations ? (cost.operation === "all" ? "all operations" : clean(cost.operation)) : "",
     ];
-    const parts = several ? [capital(label(cost.quantity)), ...where] : [clean(cost.variant), ...where];
+    const parts = several ? [capitalize(label(cost.quantity)), ...where] : [clean(cost.variant), ...where];
     return parts.filter(Boolean).join(" · ");
   };
-  const inOrder = several ? byQuantity(costs) : [...costs];
+  const inOrder = several ? groupByQuantity(costs) : [...costs];
   const lines: Line[] = [];
   let y = 0;
-  for (const heading of distinct(inOrder.map(of))) {
+  for (const heading of distinct(inOrder.map(headingOf))) {
     lines.push({ text: heading, y: y + HEADING / 2 + 3 });
     y += HEADING;
-    for (const cost of inOrder.filter((one) => of(one) === heading)) {
+    for (const cost of inOrder.filter((one) => headingOf(one) === heading)) {
       lines.push({
         text: several ? clean(cost.variant) : label(cost.quantity),
         cost,
@@ -188,8 +186,7 @@ function arranged(
   return { lines, height: y + 4 };
 }
 
-/** Brings the costs of one point, operation and quantity together. */
-function byQuantity(costs: readonly Cost[]): Cost[] {
+function groupByQuantity(costs: readonly Cost[]): Cost[] {
   const sorted: Cost[] = [];
   for (const first of costs) {
     if (sorted.includes(first)) continue;
@@ -224,7 +221,6 @@ export function ratioScale(costs: readonly Cost[], margin: number, width: number
   return { min, max, ticks: ratioTicks(min, max, Math.max(3, Math.floor(width / 62))) };
 }
 
-/** Candidate ratios for tick marks: below 1 (0.95 is −5 %) and above. */
 const SHARES = [1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
 const FACTORS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000];
 
@@ -270,7 +266,7 @@ function whiskersOf(
   costs: readonly Cost[],
   lines: readonly Line[],
   scale: RatioScale,
-  of: ReturnType<typeof looks>,
+  lookOf: ReturnType<typeof looks>,
 ) {
   const each = costs.flatMap((cost): Whisker[] => {
     if (cost.ratio?.lower == null) return [];
@@ -282,7 +278,7 @@ function whiskersOf(
         high: Math.min(high, scale.max),
         cutLow: low < scale.min,
         cutHigh: high > scale.max,
-        color: of(cost.variant).color,
+        color: lookOf(cost.variant).color,
       },
     ];
   });
@@ -305,7 +301,7 @@ function dot(
   };
 }
 
-function said(cost: Cost): string {
+function verdictText(cost: Cost): string {
   return verdict(cost).replace("no relevant difference", "no difference");
 }
 
@@ -346,15 +342,14 @@ function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words
       fill: theme.ink,
       bold: cost.headline,
     });
-    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: said(cost), fill: toneOf(theme, cost) });
+    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: verdictText(cost), fill: toneOf(theme, cost) });
   } else {
     row.push({ x: "right", dx: 24 + numbers, y: line.y, text: cost.verdict, fill: theme.quiet });
   }
   return row;
 }
 
-/** A row's texts above it: name at the left; numbers and verdict at the right, or on a second line. */
-function textedAbove(on: Sheet, line: Line, above: number): Words[] {
+function textsAbove(on: Sheet, line: Line, above: number): Words[] {
   const { theme } = on;
   const { cost } = line;
   const room = on.width - 32;
@@ -369,10 +364,10 @@ function textedAbove(on: Sheet, line: Line, above: number): Words[] {
         size: 12,
       },
     ];
-  const first = line.y - ROW / 2 - WORDS * (above - 0.5);
-  const last = line.y - ROW / 2 - WORDS * 0.5;
+  const first = line.y - ROW / 2 - LINE_ABOVE * (above - 0.5);
+  const last = line.y - ROW / 2 - LINE_ABOVE * 0.5;
   const numbers = numbersOf(cost);
-  const verdictWords = hasFigures(cost) ? said(cost) : cost.verdict;
+  const verdictWords = hasFigures(cost) ? verdictText(cost) : cost.verdict;
   const verdictRoom = textWidth(verdictWords, 11.5) + 12;
   const taken = above > 1 ? 0 : verdictRoom + textWidth(numbers, 11.5, cost.headline) + 12;
   return [
@@ -389,7 +384,7 @@ function textedAbove(on: Sheet, line: Line, above: number): Words[] {
       dx: above > 1 ? 0 : -verdictRoom,
       y: last,
       align: above > 1 ? "left" : "right",
-      ...wholeFigure(numbers, room - verdictRoom, { bold: cost.headline }),
+      ...fitFigure(numbers, room - verdictRoom, { bold: cost.headline }),
       fill: theme.ink,
       bold: cost.headline,
     },

@@ -26,14 +26,13 @@ export function shorten(text: string, width: number, size: number, bold = false)
   return cut(low);
 }
 
-/** Font sizes for a figure, tried in this order. */
 const FIGURE_SIZES = [12, 10.5, 9, 8];
 
 /**
  * A figure in the largest font size that fits `width`, or its `rounded` form. Figures are never shortened as
  * names are, since the rest would be a different number; what fits in no size is left out.
  */
-export function wholeFigure(
+export function fitFigure(
   figure: string,
   width: number,
   { bold = false, rounded = figure } = {},
@@ -59,7 +58,6 @@ export interface Entry {
   look: Look;
 }
 
-/** The canvas of a chart: its size, theme and options. */
 export interface Sheet {
   kind: ChartKind;
   theme: Theme;
@@ -244,7 +242,6 @@ export function tickText(unit: Unit, value: number, magnitude = Math.abs(value))
   );
 }
 
-/** A value axis with ticks chosen by us; its name is at its end. */
 export interface AxisSpec {
   name: string;
   min: number;
@@ -314,7 +311,7 @@ export function axisName(on: Sheet, text: string, top: number) {
 }
 
 /** Empty line series, for variants that are drawn otherwise: the legend shows their line and mark. */
-export function ghosts(on: Sheet, entries: readonly Entry[]) {
+export function legendSeries(on: Sheet, entries: readonly Entry[]) {
   return entries.map(({ name, look }) => ({
     type: "line",
     name,
@@ -326,7 +323,6 @@ export function ghosts(on: Sheet, entries: readonly Entry[]) {
   }));
 }
 
-/** The part that all options have. */
 export function base(on: Sheet, texts: readonly unknown[]) {
   return {
     animation: false,
@@ -353,12 +349,15 @@ export function base(on: Sheet, texts: readonly unknown[]) {
 }
 
 /** Least readable height of a panel; and the height of its axis and axis name below it, in pixels. */
-const LOWEST = 80;
+const LEAST_PANEL = 80;
 const BELOW = 48;
 
 function leastHeight(option: { grid?: unknown }): number {
   const grids = [option.grid ?? []].flat() as { top?: number; bottom?: number; height?: number }[];
-  return Math.max(0, ...grids.map(({ top = 0, bottom = BELOW, height = LOWEST }) => top + height + bottom));
+  return Math.max(
+    0,
+    ...grids.map(({ top = 0, bottom = BELOW, height = LEAST_PANEL }) => top + height + bottom),
+  );
 }
 
 /** `least`: the least height. The default fits drawings whose panels take the height that is left. */
@@ -399,7 +398,6 @@ export interface TimeScale {
   min: number;
   max: number;
   ticks: Tick[];
-  /** The axis position of a value in its unit. */
   place(value: number): number;
 }
 
@@ -427,7 +425,6 @@ export function figureScale(
   return { log, min: least, max: most, ticks, place: (value) => value };
 }
 
-/** Round values in KiB, MiB … */
 function byteTicks(low: number, high: number, count: number): number[] {
   const { divisor } = unitScale("bytes", high);
   return linearTicks(low / divisor, high / divisor, count).map((tick) => tick * divisor);

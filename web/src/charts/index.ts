@@ -5,7 +5,7 @@ import { density, densityPoints } from "./density.ts";
 import { forest } from "./forest.ts";
 import { heatmap, heatmapPoints } from "./heatmap.ts";
 import { operationPoints, operations } from "./operations.ts";
-import { isOver, over, whyNot } from "./over/chart.ts";
+import { isOver, over, refusalReason } from "./over/chart.ts";
 import { overPoints } from "./over/pick.ts";
 import { pairMap, pairPoints } from "./pairs.ts";
 import { percentilePoints, percentiles } from "./percentiles.ts";
@@ -36,7 +36,7 @@ export type {
 } from "./types.ts";
 export { kinds } from "./types.ts";
 export { waterfallQuantities } from "./waterfall.ts";
-export { isOver, whyNot };
+export { isOver, refusalReason };
 
 interface Kind {
   /** Points with a drawing each; `[{}]` if one drawing shows all, `[]` if the run has no data for it. */
@@ -68,12 +68,10 @@ const every: Record<ChartKind, Kind> = {
   capacity: { points: capacityPoints, describe: capacity },
 };
 
-/** The kinds that the run has data for. */
 export function available(data: PageData): ChartKind[] {
   return kinds.filter((kind) => drawings(kind, data).length > 0);
 }
 
-/** All drawings of a kind: one for each of its points. */
 export function drawings(kind: ChartKind, data: PageData): { kind: ChartKind; point: Point }[] {
   const of = every[kind];
   const fills = (point: Point) => of.describe(data, { theme: "light", point }) !== null;

@@ -148,7 +148,6 @@ export function shade(along: "x" | "y", from: number, to: number, color: string,
   };
 }
 
-/** A straight line across the drawing at one value, with a label at its end. */
 export function rule(
   along: "x" | "y",
   at: number,

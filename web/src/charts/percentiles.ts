@@ -71,7 +71,7 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
   const on = sheet("percentiles", options, 900);
   const y = figureScale("ns", low, high, 7);
   const deepest = Math.max(1, ...curves.map((curve) => depth(curve.points.at(-1)?.[0] ?? 0)));
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const interval = bands.length > 0 ? " Bands are 95 % intervals." : "";
   const words = {
     title: title(data, shown, point, operation),
@@ -82,13 +82,13 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
     ]
       .filter(Boolean)
       .join(" · "),
-    legend: shown.map((name) => ({ name, look: of(name) })),
+    legend: shown.map((name) => ({ name, look: lookOf(name) })),
     note: `${both ? "Thick: response time (done − due). Thin: service time (done − sent)." : "Response time (done − due)."}${interval}`,
   };
   const { top, texts, legend } = head(on, words);
   const height = on.options.height ?? top + 380;
   const line = (curve: Curve) => {
-    const look = of(curve.variant);
+    const look = lookOf(curve.variant);
     const thick = curve.time === "response";
     return {
       type: "line",
@@ -109,7 +109,7 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
     };
   };
   const spread = (curve: Curve) =>
-    band(curve.variant, of(curve.variant), on.theme, [
+    band(curve.variant, lookOf(curve.variant), on.theme, [
       (curve.band ?? [])
         .map(
           ([lower, upper], at) =>
@@ -142,7 +142,6 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
   );
 }
 
-/** Whether it is a commonly named quantile. */
 function isMarked(quantile: number): boolean {
   const at = depth(quantile);
   return Math.abs(at - 0.3) < 1e-3 || (at > 0.5 && Math.abs(at - Math.round(at)) < 1e-6);

@@ -27,7 +27,17 @@ import {
 } from "./select.ts";
 import { FONT } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { baseline, capital, change, clean, finding, hasFigures, joined, label, pointWords } from "./words.ts";
+import {
+  baseline,
+  capitalize,
+  change,
+  clean,
+  finding,
+  hasFigures,
+  joined,
+  label,
+  pointWords,
+} from "./words.ts";
 
 /** Pixels between the figure and its labels. */
 const GAP = 12;
@@ -92,13 +102,13 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   const point = chosenPoint(radarPoints(data), options);
   if (!point) return null;
   const all = spokes(data, options, point);
-  const base_ = variantNames(data.summary)[0] ?? "";
+  const baselineName = variantNames(data.summary)[0] ?? "";
   const names = shownVariants(data, options).filter(
-    (name) => name !== base_ && all.some((spoke) => has(spoke.of(name))),
+    (name) => name !== baselineName && all.some((spoke) => has(spoke.of(name))),
   );
   if (all.length < 3 || names.length === 0) return null;
   const on = sheet("radar", options, 760);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const byOperation = operations(data.summary).length > 3;
   const found = furthest(names.flatMap((name) => all.map((spoke) => spoke.of(name))));
   const words = {
@@ -106,12 +116,12 @@ export function radar(data: PageData, options: ChartOptions): Description | null
       ? `${byOperation ? `${clean(found.operation)} of ` : ""}${finding(found)} against ${clean(baseline(data.summary))}`
       : "Costs at a glance",
     subtitle: [
-      `${byOperation ? capital(label(options.quantity ?? data.summary.headline)) : "Quantities"} as ratio to ${clean(base_)} (logarithmic)`,
+      `${byOperation ? capitalize(label(options.quantity ?? data.summary.headline)) : "Quantities"} as ratio to ${clean(baselineName)} (logarithmic)`,
       pointWords(point),
     ]
       .filter(Boolean)
       .join(" · "),
-    legend: [base_, ...names].map((name) => ({ name, look: of(name) })),
+    legend: [baselineName, ...names].map((name) => ({ name, look: lookOf(name) })),
     note: "Outside the baseline’s line: higher. For throughput higher is better, for everything else worse.",
   };
   const { top, texts, legend } = head(on, words);
@@ -123,7 +133,7 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   const low = Math.min(...logs) < -0.05 * reach ? -reach : -0.5 * reach;
   const labels = all.map((spoke) => (isNarrow(on) ? spokeLines : spokeText)(spoke, names));
   // On a narrow drawing the labels take width from the figure.
-  const room = isNarrow(on) ? on.width / 2 - GAP - 4 - widest(labels) : Number.POSITIVE_INFINITY;
+  const room = isNarrow(on) ? on.width / 2 - GAP - 4 - widestLine(labels) : Number.POSITIVE_INFINITY;
   const height = on.options.height ?? top + Math.min(440, 2 * room + 150);
   return described(
     on,
@@ -136,8 +146,8 @@ export function radar(data: PageData, options: ChartOptions): Description | null
         itemHeight: 12,
         data: row.data.map(({ name }) => ({
           name,
-          icon: of(name).symbol,
-          itemStyle: markStyle(on.theme, of(name)),
+          icon: lookOf(name).symbol,
+          itemStyle: markStyle(on.theme, lookOf(name)),
         })),
       })),
       radar: {
@@ -177,23 +187,23 @@ export function radar(data: PageData, options: ChartOptions): Description | null
           type: "radar",
           symbolSize: 7,
           emphasis: { disabled: !on.interactive },
-          data: [base_, ...names].map((name) => ({
+          data: [baselineName, ...names].map((name) => ({
             name,
             value: all.map((spoke) =>
-              name === base_
+              name === baselineName
                 ? 0
                 : has(spoke.of(name))
                   ? Math.log(spoke.of(name)?.ratio?.point ?? 1)
                   : Number.NaN,
             ),
-            symbol: name === base_ ? "none" : of(name).symbol,
-            lineStyle: lineStyle(of(name), name === base_ ? 1.6 : 2),
-            itemStyle: markStyle(on.theme, of(name)),
+            symbol: name === baselineName ? "none" : lookOf(name).symbol,
+            lineStyle: lineStyle(lookOf(name), name === baselineName ? 1.6 : 2),
+            itemStyle: markStyle(on.theme, lookOf(name)),
             areaStyle:
-              names.length <= NUMBERED && name !== base_
-                ? { color: of(name).color, opacity: on.theme.fill * 0.7 }
+              names.length <= NUMBERED && name !== baselineName
+                ? { color: lookOf(name).color, opacity: on.theme.fill * 0.7 }
                 : undefined,
-            tip: `${clean(name)}\n${all.map((spoke) => `${spoke.text} ${number(spoke, name, base_)}`).join("\n")}`,
+            tip: `${clean(name)}\n${all.map((spoke) => `${spoke.text} ${number(spoke, name, baselineName)}`).join("\n")}`,
           })),
         },
       ],
@@ -202,9 +212,9 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   );
 }
 
-function number(spoke: Spoke, name: string, base_: string): string {
+function number(spoke: Spoke, name: string, baselineName: string): string {
   const ratio = spoke.of(name)?.ratio;
-  if (name === base_) return "0 %";
+  if (name === baselineName) return "0 %";
   return ratio && has(spoke.of(name)) ? joined(change(ratio)) : (spoke.of(name)?.verdict ?? "not measured");
 }
 
@@ -219,8 +229,7 @@ function spokeLines(spoke: Spoke, names: readonly string[]): string {
   return [...lines, ...numbers.map((line) => `{n|${line}}`)].join("\n");
 }
 
-/** Width of the longest line, in pixels. */
-function widest(words: readonly string[]): number {
+function widestLine(words: readonly string[]): number {
   const lines = words.flatMap((text) => text.replaceAll(/\{n\||\}/g, "").split("\n"));
   return Math.max(...lines.map((line) => textWidth(line, 12)));
 }

@@ -1,8 +1,8 @@
 // Resources by role: CPU time per request, memory, and the busy cores of the machine.
 import type { CpuRoles, Estimate, RoleUse, Summary } from "../data/schema.ts";
-import { barScale, room } from "./bars.ts";
+import { barScale, labelWidth } from "./bars.ts";
 import { base, described, head, isNarrow, type Sheet, sheet, shorten, valueAxis } from "./frame.ts";
-import { type Api, words as texts_, type Words, whiskers } from "./marks.ts";
+import { type Api, words as textSeries, type Words, whiskers } from "./marks.ts";
 import {
   chosenPoint,
   cost,
@@ -59,7 +59,7 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const { top, texts } = head(on, words);
   const machine = data.summary.cpu_roles;
   const left =
-    room(
+    labelWidth(
       [...shown.map(clean), ...(machine ? MACHINE.map(([name]) => name) : [])],
       12,
       60,
@@ -68,7 +68,6 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const middle = left + (on.width - left) * 0.58;
   const cpu = roles.some((role) => role.cpu_per_operation);
   const memory = roles.some((role) => role.memory_peak);
-  // Side by side if there is room, else one below the other.
   const beside = cpu && memory && !isNarrow(on);
   const panels: Panel[] = [];
   const legend = drawLegend(on, kinds, top + 4, isNarrow(on) ? 16 : left);
@@ -228,7 +227,7 @@ function drawPanel(
         ),
         { axes: at, width: 1.3, cap: 3.5 },
       ),
-      texts_(labels, at),
+      textSeries(labels, at),
     ],
   };
 }
@@ -290,7 +289,6 @@ function bar(
 
 type Box = { x: number; y: number; width: number; height: number };
 
-/** Diagonal lines clipped to a box. */
 function diagonals(box: Box): [x1: number, y1: number, x2: number, y2: number][] {
   const lines: [number, number, number, number][] = [];
   for (let at = 6 - box.height; at < box.width; at += 6) {
@@ -360,7 +358,7 @@ function drawMachine(on: Sheet, machine: CpuRoles, at: number, _left: number) {
           })),
         { axes: at, width: 1.3, cap: 3.5 },
       ),
-      texts_(
+      textSeries(
         rows.flatMap(([name, , estimate], row): Words[] => [
           { x: "left", dx: -10, y: row + 0.5, align: "right", text: name, fill: on.theme.ink, size: 12 },
           {
@@ -393,7 +391,7 @@ function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: numb
   const marks = kinds.flatMap((kind) => {
     const color = fillOf(on.theme, kind, kinds);
     const text = clean(kind);
-    const end = x + 26 + room([text], 12, 0, 300);
+    const end = x + 26 + labelWidth([text], 12, 0, 300);
     if (end > on.width && x > left) {
       x = left;
       rows += 1;
@@ -411,7 +409,7 @@ function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: numb
         style: { text, fill: on.theme.ink, font: `12px ${FONT}` },
       },
     ];
-    x += 26 + room([text], 12, 0, 300) + 6;
+    x += 26 + labelWidth([text], 12, 0, 300) + 6;
     return parts;
   });
   return { marks, rows };

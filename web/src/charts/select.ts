@@ -5,7 +5,6 @@ import { type Look, look, type Theme } from "./theme.ts";
 import type { ChartOptions, PageData, Point } from "./types.ts";
 import { hasFigures } from "./words.ts";
 
-/** Distinct values, in order of first appearance. */
 export function distinct<T>(values: Iterable<T>): T[] {
   return [...new Set(values)];
 }
@@ -31,22 +30,21 @@ export function shownVariants(data: PageData, options: ChartOptions): string[] {
   return options.variants ? names.filter((name) => options.variants?.includes(name)) : names;
 }
 
-/** How each variant looks, the same in all charts of a run. */
 export function looks(data: PageData, theme: Theme): (name: string) => Look {
   const names = variantNames(data.summary);
   return (name) => look(theme, Math.max(0, names.indexOf(name)));
 }
 
 export function points(summary: Summary): Point[] {
-  return distinctPoints([...summary.variants, ...summary.costs].map((of) => of.point));
+  return distinctPoints([...summary.variants, ...summary.costs].map((one) => one.point));
 }
 
 /** The requested point, or the first. */
-export function chosenPoint(there: readonly Point[], options: ChartOptions): Point | null {
+export function chosenPoint(available: readonly Point[], options: ChartOptions): Point | null {
   const wanted = options.point;
   const fits = (point: Point) =>
     wanted === undefined || Object.entries(wanted).every(([key, value]) => point[key] === value);
-  return there.find(fits) ?? null;
+  return available.find(fits) ?? null;
 }
 
 /** Names of operations; `all` is first if there are several. */

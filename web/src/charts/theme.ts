@@ -14,7 +14,6 @@ export interface Theme {
   worse: string;
   neutral: string;
   hues: readonly string[];
-  /** Colours of costs in heat maps: much lower, none, much higher. */
   diverging: readonly [low: string, middle: string, high: string];
   fill: number;
 }

@@ -47,7 +47,6 @@ export interface AxisOptions {
   title?: string;
 }
 
-/** Options of charts over message size; the chart chooses what is absent. */
 export interface OverOptions {
   /** Default: the service time if the run has it. */
   time?: SizeTime;
@@ -58,7 +57,6 @@ export interface OverOptions {
   /** Draw bands that contain these percentages of the requests: 50, 90. */
   bands?: readonly number[];
   medians?: boolean;
-  /** Draw intervals of the medians. */
   intervals?: boolean;
   /** Draw lines at sizes at which the host's behaviour changes. */
   guides?: boolean;
@@ -97,9 +95,7 @@ export interface Description {
   kind: ChartKind;
   /** The finding, with its interval. */
   title: string;
-  /** What is drawn, and of which point. */
   subtitle?: string;
-  /** For the library's `setOption`. */
   option: EChartsCoreOption;
   width: number;
   height: number;

@@ -19,23 +19,21 @@ export function bounds(estimate: Estimate): [lower: number, upper: number] {
   return [estimate.lower ?? estimate.point, estimate.upper ?? estimate.point];
 }
 
-function drawn({ point, interval }: format.Shown): Shown {
+function typesetAll({ point, interval }: format.Shown): Shown {
   return { point: typeset(point), interval: interval === undefined ? null : typeset(interval) };
 }
 
-/** `+20.1 µs`, `[+19.8, +20.4]`. */
 export function difference(unit: Unit, estimate: Estimate): Shown {
-  return drawn(format.difference(unit, estimate));
+  return typesetAll(format.difference(unit, estimate));
 }
 
-/** `35.4 µs`, `[35.1, 35.7]`. */
 export function absolute(unit: Unit, estimate: Estimate): Shown {
-  return drawn(format.absolute(unit, estimate));
+  return typesetAll(format.absolute(unit, estimate));
 }
 
 /** A ratio as a change: 2.31 is `+131 %`. */
 export function change(ratio: Estimate): Shown {
-  return drawn(format.change(ratio));
+  return typesetAll(format.change(ratio));
 }
 
 /** `+131 % [+129, +133]`. */
@@ -56,7 +54,7 @@ export function percent(share: number): string {
   return `${Number((share * 100).toPrecision(3))} %`;
 }
 
-export function capital(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

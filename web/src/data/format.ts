@@ -43,7 +43,6 @@ const STEPS: Readonly<Record<Unit, readonly Step[]>> = {
   count: [[0, 1, ""]],
 };
 
-/** The scale that suits figures of this magnitude. */
 export function scale(unit: Unit, magnitude: number): UnitScale {
   const steps = STEPS[unit];
   const [, divisor, suffix] = steps.find(([from]) => magnitude >= from) ?? (steps.at(-1) as Step);
@@ -64,7 +63,7 @@ function decimalsOf(halfWidth: number): number {
 }
 
 /** Rounds halves to even, as Rust does; `toFixed` alone would round them up. */
-function fixed(value: number, decimals: number): string {
+function toFixedHalfEven(value: number, decimals: number): string {
   const text = value.toFixed(decimals);
   // A double is a sum of powers of two: with 100 decimals it is visible whether it is an exact half.
   const exact = Math.abs(value).toFixed(100);
@@ -79,7 +78,7 @@ function fixed(value: number, decimals: number): string {
 
 /** `value` with `decimals` decimals; what rounds to zero has no sign. */
 export function number(value: number, decimals: number, sign: Sign): string {
-  const digits = fixed(value, decimals);
+  const digits = toFixedHalfEven(value, decimals);
   const text = sign === "always" && !digits.startsWith("-") ? `+${digits}` : digits;
   return /[1-9]/.test(text) ? text : text.replace(/^[+-]+/, "");
 }

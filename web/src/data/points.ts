@@ -18,7 +18,6 @@ export function pointWords(label: Point | undefined): string {
   return words.join(", ");
 }
 
-/** All points of a run by their text, in order of first appearance. */
 export function points({ summary }: PageRun): Map<string, Point> {
   const all = [...summary.variants, ...summary.costs].map(({ point }) => point ?? {});
   // Of equal texts, the first point wins.

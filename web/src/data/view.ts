@@ -92,7 +92,7 @@ export function read(fragment: string): View {
   const run = count(given.get("run") ?? "")[0];
   const theme = given.get("theme");
   const layers = given.get("layers");
-  const sizes = Object.fromEntries(given.getAll("sizes").flatMap(pair));
+  const sizes = Object.fromEntries(given.getAll("sizes").flatMap(splitAtDot));
   return {
     ...view,
     ...(operation === null ? {} : { operation }),
@@ -117,7 +117,7 @@ function count(text: string): number[] {
 }
 
 /** Splits `key.value` at the first dot: the value may contain dots. */
-function pair(text: string): [string, string][] {
+function splitAtDot(text: string): [string, string][] {
   const at = text.indexOf(".");
   return at > 0 && at < text.length - 1 ? [[text.slice(0, at), text.slice(at + 1)]] : [];
 }
@@ -129,9 +129,7 @@ function sort(text: string): Sort[] {
     : [];
 }
 
-/** Sort key of a table cell. */
 export interface Key {
-  /** The figure as a plain number. */
   number?: number | undefined;
   text: string;
 }

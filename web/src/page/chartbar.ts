@@ -4,7 +4,6 @@ import { element } from "./dom.ts";
 
 export type Chosen = Readonly<Record<string, string>>;
 
-/** A choice: its key in links, its label, its options. */
 export interface Choice {
   key: string;
   label: string;

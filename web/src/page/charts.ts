@@ -57,7 +57,6 @@ const PAPER = 690;
 /** The empty left margin of charts, in pixels; they move left by it to align with their titles. */
 const EDGE = 16;
 
-/** A place for a chart. Kind and point are fixed; the content follows the view. */
 interface Slot {
   run: PageRun;
   kind: ChartKind;
@@ -85,7 +84,7 @@ export class Charts {
 
   /** `chosen` is called with the reader's choices in the bars above charts. */
   constructor(runs: readonly PageRun[], chosen: (choice: ChartChoice) => void) {
-    this.#near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: AHEAD });
+    this.#near = new IntersectionObserver((entries) => this.#onIntersection(entries), { rootMargin: AHEAD });
     runs.forEach((run, at) => {
       const article = document.querySelector(`article[data-run="${at}"]`);
       if (article) {
@@ -99,7 +98,7 @@ export class Charts {
         this.#bars.push(...bars.filter((bar) => bar !== null));
       }
     });
-    this.#follow();
+    this.#redrawOnChange();
   }
 
   show(view: View): void {
@@ -131,16 +130,15 @@ export class Charts {
     }
   }
 
-  /** The element that charts of a kind are appended to. */
   #holder(article: Element, kind: ChartKind): Element | null {
     const part = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"]`);
     const usual = part?.querySelector(".charts") ?? null;
     if (!ON_DEMAND.includes(kind)) {
       return usual;
     }
-    const there = part?.querySelector("details > .charts");
-    if (there) {
-      return there;
+    const existing = part?.querySelector("details > .charts");
+    if (existing) {
+      return existing;
     }
     const charts = element("div", { class: "charts" });
     const more = element("details", { class: "more" }, element("summary", {}, "More charts"), charts);
@@ -150,14 +148,13 @@ export class Charts {
     return charts;
   }
 
-  /** Redraws on changes of colour scheme, print mode and window width. */
-  #follow(): void {
-    const again = () => this.#view && this.show(this.#view);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  #redrawOnChange(): void {
+    const redraw = () => this.#view && this.show(this.#view);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     const print = (isPrinting: boolean) => {
       if (this.#isPrinting !== isPrinting) {
         this.#isPrinting = isPrinting;
-        again();
+        redraw();
       }
     };
     addEventListener("beforeprint", () => print(true));
@@ -167,12 +164,12 @@ export class Charts {
     addEventListener("resize", () => {
       if (innerWidth !== width) {
         width = innerWidth;
-        requestAnimationFrame(again);
+        requestAnimationFrame(redraw);
       }
     });
   }
 
-  #seen(entries: readonly IntersectionObserverEntry[]): void {
+  #onIntersection(entries: readonly IntersectionObserverEntry[]): void {
     for (const { target, isIntersecting } of entries) {
       const slot = this.#slots.find(({ figure }) => figure === target);
       if (slot && isIntersecting) {

@@ -12,7 +12,6 @@ export type Change = Partial<Pick<View, "variants">> & {
 /** Up to this many variants are in the bar itself; more are in a list that opens. */
 const AT_ONCE = 6;
 
-/** Builds the bar; returns a function that shows a view in it. */
 export function controls(
   root: HTMLElement,
   names: readonly string[],

@@ -20,7 +20,6 @@ export function applyFilter(view: View): { shown: number; of: number } {
     const folded = table.closest<HTMLElement>("details[data-variant]");
     const frame = folded ?? table.closest<HTMLElement>(".scroll");
     if (frame) {
-      // Hide a table that has no rows left.
       frame.hidden = left.length === 0 || !shows(view, placeOf(frame));
     }
     of += rows.length;

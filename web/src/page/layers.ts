@@ -11,7 +11,6 @@ export function layersQuantity(view: View, run: PageRun): Quantity | undefined {
   return waterfallQuantities(run).find((quantity) => quantity === view.layers);
 }
 
-/** Builds the bar; returns a function that shows a view in it. */
 export function layerControls(
   part: Element,
   run: PageRun,

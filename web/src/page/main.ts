@@ -31,10 +31,10 @@ function start(): void {
   const bar = controls(
     document.getElementById("controls") as HTMLElement,
     [...new Set([...runs.flatMap(variants), ...valuesOf("data-variant")])],
-    (to) => change(without({ ...view, ...to })),
-    () => change({ ...UNTOUCHED, ...kept(view) }),
+    (to) => change(dropUndefined({ ...view, ...to })),
+    () => change({ ...UNTOUCHED, ...withoutFilters(view) }),
   );
-  const charts = new Charts(runs, (choice) => change(without({ ...view, ...choice })));
+  const charts = new Charts(runs, (choice) => change(dropUndefined({ ...view, ...choice })));
   const parts = all<HTMLDetailsElement>("main details");
 
   function show(): void {
@@ -98,12 +98,12 @@ function scroll(anchor: string): void {
 }
 
 /** What "show all" keeps: position, run, opened parts and theme, but no filter. */
-function kept({ anchor, run, opened, theme }: View): Partial<View> {
-  return without({ ...UNTOUCHED, anchor, opened, run, theme });
+function withoutFilters({ anchor, run, opened, theme }: View): Partial<View> {
+  return dropUndefined({ ...UNTOUCHED, anchor, opened, run, theme });
 }
 
 /** Drops choices that are `undefined`. */
-function without(view: { [K in keyof View]: View[K] | undefined }): View {
+function dropUndefined(view: { [K in keyof View]: View[K] | undefined }): View {
   return Object.fromEntries(
     Object.entries(view).filter(([, value]) => value !== undefined),
   ) as unknown as View;

@@ -19,7 +19,6 @@ export interface Axis {
 /** Up to this range (highest / lowest) an axis is linear by default. */
 const LOG_FROM = 6;
 
-/** Mantissas of round steps. */
 const ROUND = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 
 /** `count` equal steps in multiples of `unit`. An end that was not requested moves to a round step. */
@@ -39,7 +38,7 @@ function parts(low: number, high: number, count: number): number[] {
   );
 }
 
-function made(
+function makeAxis(
   [low, high]: readonly [number, number],
   want: AxisOptions,
   log: boolean,
@@ -77,7 +76,6 @@ function isLogSpaced(sizes: readonly number[]): boolean {
   return off(Math.log) < off((size) => size);
 }
 
-/** The axis of ascending sizes: logarithmic if they are spaced so. */
 export function sizeAxis(sizes: readonly number[], want: AxisOptions, width: number): Axis {
   const [low, high] = extent(sizes) ?? [1, 2];
   const log = (want.scale ?? (isLogSpaced(sizes) ? "log" : "linear")) === "log";
@@ -97,13 +95,13 @@ export function sizeAxis(sizes: readonly number[], want: AxisOptions, width: num
   const ticks = log ? logTicks(ends[0], ends[1], count, decimal ? 10 : 2) : linear;
   const binary = (size: number) => tickText("bytes", size, log ? size : to);
   const words = decimal ? decimalText : (size: number) => worded("bytes", size);
-  return made(ends, want, log, ticks, decimal ? decimalText : binary, words);
+  return makeAxis(ends, want, log, ticks, decimal ? decimalText : binary, words);
 }
 
 /** Whether sizes are round multiples of 1,000 rather than 1,024: then the user thinks in kB. */
 function isDecimal(sizes: readonly number[]): boolean {
-  const told = sizes.filter((size) => size > 0);
-  return told.some((size) => size % 1024 !== 0) && told.every((size) => size % 1000 === 0);
+  const positive = sizes.filter((size) => size > 0);
+  return positive.some((size) => size % 1024 !== 0) && positive.every((size) => size % 1000 === 0);
 }
 
 function decimalText(size: number): string {
@@ -143,10 +141,9 @@ export function figureAxis(
     ? logarithmic()
     : (even ?? linearTicks(from / unit, to / unit, count).map((tick) => tick * unit));
   const text = (value: number) => measure.text(value, log ? Math.abs(value) : to);
-  return made([even?.[0] ?? from, even?.at(-1) ?? to], want, log, ticks, text, measure.words);
+  return makeAxis([even?.[0] ?? from, even?.at(-1) ?? to], want, log, ticks, text, measure.words);
 }
 
-/** Round values in KiB, MiB … for a logarithmic axis. */
 function byteTicks(low: number, high: number, count: number): number[] {
   for (const factors of [[1, 2, 5, 10, 20, 50, 100, 200, 500], [1, 10, 100], [1, 32], [1]]) {
     const all = [0, 1, 2, 3, 4].flatMap((power) => factors.map((factor) => factor * 1024 ** power));

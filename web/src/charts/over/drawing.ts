@@ -4,7 +4,7 @@ import type { OverOptions, PageData } from "../types.ts";
 import type { Axis } from "./axes.ts";
 import type { Curve } from "./curves.ts";
 import type { Measure } from "./measure.ts";
-import type { One, Picked } from "./pick.ts";
+import type { Picked, VariantTimes } from "./pick.ts";
 
 /** The most variants in one panel for which bands, dots and intervals are drawn by default. */
 const WITH_BANDS = 2;
@@ -21,7 +21,6 @@ export interface Shown {
   apart: boolean;
 }
 
-/** `hasIntervals`: whether any curve has one. */
 export function shownOf(count: number, want: OverOptions, relative: boolean, hasIntervals: boolean): Shown {
   const asked = (want.points ?? false) || (want.bands?.length ?? 0) > 0;
   // Data that would overlap in a shared panel: requested dots or bands; for ratios their intervals, since a
@@ -42,7 +41,7 @@ export function shownOf(count: number, want: OverOptions, relative: boolean, has
   };
 }
 
-export function hasIntervals(all: readonly One[]): boolean {
+export function hasIntervals(all: readonly VariantTimes[]): boolean {
   return all.some(({ curve }) => (curve.median_interval_ns ?? []).some((one) => one));
 }
 

@@ -6,12 +6,12 @@ import type { OverOptions, PageData } from "../types.ts";
 import { clean, grouped, value } from "../words.ts";
 
 /** Lines closer than this, in pixels, share a letter. */
-const APART = 13;
+const LETTER_GAP = 13;
 /** The most cliffs that are numbered; tables list all. */
 const MOST_CLIFFS = 9;
 
 /** Multiples closer than this, in pixels, are not drawn. */
-const DENSE = 4;
+const MULTIPLE_GAP = 4;
 
 /** A size marked by a line; `times` is set on multiples. */
 export interface Guide {
@@ -41,7 +41,7 @@ export interface Lettered {
 }
 
 /** Groups guides inside the axis range by letter; `pixels` is the number of pixels per unit of x. */
-export function lettered(
+export function assignLetters(
   guides: readonly Guide[],
   place: (size: number) => number,
   [min, max]: readonly [number, number],
@@ -53,7 +53,7 @@ export function lettered(
     const at = place(guide.bytes);
     if (at < min || at > max) continue;
     const last = (guide.times ? multiples : found).at(-1);
-    const isNear = last && (at - last.at) * pixels < (guide.times ? DENSE : APART);
+    const isNear = last && (at - last.at) * pixels < (guide.times ? MULTIPLE_GAP : LETTER_GAP);
     if (guide.times && !isNear) multiples.push({ at, guides: [guide] });
     if (guide.times) continue;
     if (isNear) last.guides.push(guide);
@@ -117,7 +117,7 @@ export interface Numbered {
   cliff: SizeCliff;
 }
 
-export function numbered(cliffs: readonly SizeCliff[]): { shown: Numbered[]; left: number } {
+export function numberCliffs(cliffs: readonly SizeCliff[]): { shown: Numbered[]; left: number } {
   const weight = ({ height, before }: SizeCliff) => Math.abs(height.point / (before || 1));
   const most = [...cliffs].sort((a, b) => weight(b) - weight(a)).slice(0, MOST_CLIFFS);
   const shown = cliffs
@@ -145,7 +145,6 @@ export function cliffWords({ shown, left }: { shown: readonly Numbered[]; left: 
   return left > 0 ? [...words, `${left} smaller cliffs are in the tables`] : words;
 }
 
-/** Axis positions of a numbered cliff and its interval. */
 export interface CliffMark {
   number: number;
   color: string;
@@ -158,7 +157,7 @@ export interface CliffMark {
 }
 
 /** Candidate offsets of a disc, best first. */
-const SPOTS: readonly (readonly [number, number])[] = [
+const DISC_OFFSETS: readonly (readonly [number, number])[] = [
   [0, -22],
   [0, 22],
   [0, -40],
@@ -175,7 +174,7 @@ const SPOTS: readonly (readonly [number, number])[] = [
 const RADIUS = 7.5;
 
 /** Gives each mark a disc that covers no other; `pixel` maps a mark to a panel of this width and height. */
-export function settled(
+export function placeDiscs(
   marks: readonly CliffMark[],
   pixel: (mark: CliffMark) => readonly [number, number],
   [width, height]: readonly [number, number],
@@ -189,13 +188,12 @@ export function settled(
       const isIn = left > RADIUS && left < width - RADIUS && top > RADIUS && top < height - RADIUS;
       return isIn && taken.every(([a, b]) => Math.hypot(a - left, b - top) > 2 * RADIUS + 1.5);
     };
-    const disc = SPOTS.find(isFree) ?? [0, -22];
+    const disc = DISC_OFFSETS.find(isFree) ?? [0, -22];
     taken.push(at(disc));
     return { ...mark, disc };
   });
 }
 
-/** A stroke at the cliff, its interval across, and its number in a disc. */
 export function cliffMarks(name: string, marks: readonly CliffMark[], theme: Theme, axes: number) {
   return {
     type: "custom",

@@ -24,7 +24,6 @@ const ABOVE = 24;
 /** Height below a panel: axis labels and axis name. */
 export const BELOW = 46;
 
-/** Least readable height of a panel. */
 export function leastPanel(isApart: boolean): number {
   return isApart ? 60 : 80;
 }
@@ -76,7 +75,6 @@ export function apart(
       top: top + 22 + row * (tall + ABOVE) + ABOVE,
       width,
       height: tall,
-      // The last panel of each column.
       hasX: at + columns >= count,
       hasY: column === 0,
     };

@@ -13,7 +13,6 @@ export interface Measure {
   inverse: boolean;
   /** Axis name; `time` is `service time`, for example. */
   label(time: string): string;
-  /** Short axis name, for narrow drawings. */
   brief(time: string): string;
   /** A tick label in the unit that suits `magnitude`: `35 µs`, `1.2 GiB/s`. */
   text(value: number, magnitude?: number): string;

@@ -3,7 +3,7 @@ import type { SizeCliff, SizeCurve, SizeRatio, SizeSamples, SizeTime } from "../
 import { distinct, distinctPoints, samePoint, shownVariants, variantNames } from "../select.ts";
 import type { ChartOptions, PageData, Point } from "../types.ts";
 
-export interface One {
+export interface VariantTimes {
   name: string;
   curve: SizeCurve;
   samples: SizeSamples | undefined;
@@ -15,8 +15,7 @@ export interface Picked {
   operation: string;
   time: SizeTime;
   /** The variants to show, without those that have no curve. */
-  all: readonly One[];
-  /** Name of the variant that the others are compared with. */
+  all: readonly VariantTimes[];
   reference: string;
   /** The reference's curve, even if the reference is not shown. */
   base: SizeCurve | undefined;
@@ -29,8 +28,8 @@ export function overPoints(data: PageData): Point[] {
 
 /** Times that have curves, in the order of the tables. */
 export function timesOf(data: PageData): SizeTime[] {
-  const there = distinct((data.detail.size_curves ?? []).map((curve) => curve.time));
-  return (["service", "response", "relayed"] as const).filter((time) => there.includes(time));
+  const times = distinct((data.detail.size_curves ?? []).map((curve) => curve.time));
+  return (["service", "response", "relayed"] as const).filter((time) => times.includes(time));
 }
 
 export function pick(data: PageData, options: ChartOptions): Picked | null {
@@ -38,20 +37,22 @@ export function pick(data: PageData, options: ChartOptions): Picked | null {
   const point = overPoints(data).find((one) => wanted.every(([key, value]) => one[key] === value));
   const time = options.over?.time ?? timesOf(data)[0];
   if (!point || !time) return null;
-  const here = <T extends { point?: Point; operation: string }>(all: readonly T[]) =>
+  const atPoint = <T extends { point?: Point; operation: string }>(all: readonly T[]) =>
     all.filter((one) => samePoint(one.point, point));
-  const curves = here(data.detail.size_curves ?? []).filter((curve) => curve.time === time);
+  const curves = atPoint(data.detail.size_curves ?? []).filter((curve) => curve.time === time);
   const operation = options.operations
     ? options.operations.find((name) => curves.some((curve) => curve.operation === name))
     : curves[0]?.operation;
   if (operation === undefined) return null;
-  const of = <T extends { operation: string; variant: string }>(all: readonly T[], name: string) =>
+  const byVariant = <T extends { operation: string; variant: string }>(all: readonly T[], name: string) =>
     all.filter((one) => one.operation === operation && one.variant === name);
-  const samples = here(data.detail.size_samples ?? []).filter((one) => one.time === time);
-  const cliffs = here(data.summary.over_size?.cliffs ?? []);
-  const all = shownVariants(data, options).flatMap((name): One[] => {
-    const curve = of(curves, name)[0];
-    return curve ? [{ name, curve, samples: of(samples, name)[0], cliffs: of(cliffs, name) }] : [];
+  const samples = atPoint(data.detail.size_samples ?? []).filter((one) => one.time === time);
+  const cliffs = atPoint(data.summary.over_size?.cliffs ?? []);
+  const all = shownVariants(data, options).flatMap((name): VariantTimes[] => {
+    const curve = byVariant(curves, name)[0];
+    return curve
+      ? [{ name, curve, samples: byVariant(samples, name)[0], cliffs: byVariant(cliffs, name) }]
+      : [];
   });
   const reference = options.over?.reference ?? variantNames(data.summary)[0] ?? "";
   return {
@@ -60,18 +61,18 @@ export function pick(data: PageData, options: ChartOptions): Picked | null {
     time,
     all,
     reference,
-    base: of(curves, reference)[0],
+    base: byVariant(curves, reference)[0],
   };
 }
 
 /** Ratio of a variant's median to the reference's at each size; `null` if the run has no such ratios. */
-export function ratios(data: PageData, picked: Picked, one: One): (SizeRatio | null)[] | null {
+export function ratios(data: PageData, picked: Picked, one: VariantTimes): (SizeRatio | null)[] | null {
   const { reference, base, operation, time } = picked;
   if (one.name === reference || !base) return null;
   const baseline = variantNames(data.summary)[0];
   if (reference === baseline) return one.curve.ratio ?? null;
   if (one.name === baseline) return base.ratio?.map(inverse) ?? null;
-  const kept = (variant: string, other: string) =>
+  const recorded = (variant: string, other: string) =>
     (data.detail.size_ratios ?? []).find(
       (pair) =>
         pair.variant === variant &&
@@ -80,7 +81,7 @@ export function ratios(data: PageData, picked: Picked, one: One): (SizeRatio | n
         pair.time === time &&
         samePoint(pair.point, picked.point),
     )?.ratio;
-  return kept(one.name, reference) ?? kept(reference, one.name)?.map(inverse) ?? null;
+  return recorded(one.name, reference) ?? recorded(reference, one.name)?.map(inverse) ?? null;
 }
 
 export function inverse(ratio: SizeRatio | null): SizeRatio | null {
