@@ -1,5 +1,5 @@
-// Bundles the page and the charts into dist/, which is committed and embedded in the binary: who builds `weigh` needs
-// no Node. Versions are pinned by the lock file, so the same sources give the same bytes; check.mjs holds dist/ to it.
+// Bundles the page and the charts into dist/, which is committed and embedded in the binary, so that building
+// `weigh` needs no Node. With the versions of the lock file, builds are reproducible; check.mjs verifies it.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,15 +7,15 @@ import { build } from "esbuild";
 
 const web = fileURLToPath(new URL("..", import.meta.url));
 
-/** What is built: output name, source, and how a bundle of it is called from outside. */
+/** Each bundle's output name and entry file; `globalName` is the global variable that holds its exports. */
 const bundles = [
   { out: "page.js", from: "src/page/main.ts" },
   { out: "page.css", from: "src/page/page.css" },
-  // The same charts for the binary's own JavaScript engine: sets `globalThis.charts`.
+  // The same charts for the JavaScript engine inside the binary.
   { out: "charts.js", from: "src/charts/embedded.ts", globalName: "charts" },
 ];
 
-/** Builds every bundle into `folder`; returns the names written. */
+/** Builds every bundle into `folder`; returns the names of the files written. */
 export async function bundle(folder) {
   const present = bundles.filter(({ from }) => existsSync(web + from));
   for (const { out, from, globalName } of present) {
@@ -34,7 +34,7 @@ export async function bundle(folder) {
       logLevel: "warning",
     });
   }
-  // A report's content security policy lets this script run and no other.
+  // The report's content security policy allows this script only, by its digest.
   const digest = createHash("sha256")
     .update(readFileSync(`${folder}/page.js`))
     .digest("base64");

@@ -1,4 +1,4 @@
-// Everything that must hold of web/ without a browser: types current, types sound, lint and format, built files current.
+// All checks of web/ that need no browser: the generated types and dist/ are current, types, lint, format.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

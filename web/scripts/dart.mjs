@@ -1,6 +1,7 @@
-// Whether files in Dart are written as `dart format` would write them: `node scripts/dart.mjs [--write] FILE…`. Names those
-// that are not and ends with 1; with --write it writes them anew. The formatter is Dart's own (dart_style), compiled to
-// WebAssembly with a collected heap, which the oldest Node that the page is built by does not have and Chromium does.
+// Checks that Dart files are formatted: `node scripts/dart.mjs [--write] FILE…`. Names the files that `dart
+// format` would change, and exits with 1; --write rewrites them. It runs Dart's own formatter (dart_style),
+// compiled to WebAssembly with garbage collection (WasmGC), in Chromium: the oldest Node version that we
+// support lacks WasmGC.
 import { readFile, writeFile } from "node:fs/promises";
 import { chromium } from "playwright-core";
 
@@ -24,7 +25,7 @@ const browser = await chromium.launch({
 });
 try {
   const page = await browser.newPage();
-  // Nothing is asked of a network: the package's files are handed over, and anything else is an error.
+  // No network: the package's files are served from disk, and any other request is an error.
   await page.route("**", async (route) => {
     const name = new URL(route.request().url()).pathname.slice(1);
     if (name === "") return route.fulfill({ contentType: "text/html", body: "" });

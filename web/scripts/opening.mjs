@@ -1,5 +1,5 @@
-// How long a page takes to open in Chromium and to follow its reader: `node scripts/opening.mjs PAGE [TURNS]`. Prints the
-// median and the range over the turns, each in a fresh profile. docs/PERFORMANCE.md quotes it.
+// Measures how long a page takes to open in Chromium and to apply a filter: `node scripts/opening.mjs PAGE
+// [TURNS]`. Prints median and range over the turns, each in a fresh browser profile; see docs/PERFORMANCE.md.
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -9,7 +9,7 @@ if (page === undefined) {
   process.exit(2);
 }
 const address = pathToFileURL(page).href;
-const told = {
+const measured = {
   "opened, ms": [],
   "charts in sight drawn, ms": [],
   "all charts drawn, ms": [],
@@ -30,9 +30,9 @@ for (let turn = 0; turn < Number(turns); turn++) {
   const tab = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   const from = performance.now();
   await tab.goto(address);
-  told["opened, ms"].push(performance.now() - from);
+  measured["opened, ms"].push(performance.now() - from);
   await tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
-  told["charts in sight drawn, ms"].push(performance.now() - from);
+  measured["charts in sight drawn, ms"].push(performance.now() - from);
   const times = await tab.evaluate(async () => {
     const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     const start = performance.now();
@@ -48,12 +48,12 @@ for (let turn = 0; turn < Number(turns); turn++) {
     await painted();
     return { drawn: drawn - start, followed: performance.now() - drawn };
   });
-  told["all charts drawn, ms"].push(times.drawn);
-  told["a filter followed, ms"].push(times.followed);
+  measured["all charts drawn, ms"].push(times.drawn);
+  measured["a filter followed, ms"].push(times.followed);
   await browser.close();
 }
 
-for (const [what, times] of Object.entries(told)) {
+for (const [what, times] of Object.entries(measured)) {
   const sorted = times.sort((a, b) => a - b).map(Math.round);
   console.log(
     `${what}: ${sorted[sorted.length >> 1]} (${sorted[0]} to ${sorted.at(-1)}, ${sorted.length} turns)`,

@@ -1,5 +1,5 @@
-// Runs tests: `src/**/*.test.ts` by default, or those below the folder that is named. Bundled first, because the
-// oldest Node that we support does not read TypeScript.
+// Runs tests: `src/**/*.test.ts` by default, or those in the folder given as argument. Bundles them first,
+// because the oldest Node version that we support cannot run TypeScript.
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ await build({
   logLevel: "warning",
 });
 const files = tests.map((name) => join(web, ".build", name.replace(/\.ts$/, ".mjs")));
-// A test that never ends, or that leaves a browser open, must not hold up whoever waits for all of them.
+// A test that hangs, or that leaves a browser open, must not block the caller.
 const ended = spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], {
   cwd: web,
   stdio: "inherit",

@@ -1,5 +1,4 @@
-// Makes src/data/schema.ts from the schemas of what the page reads, which are made from the Rust types: no type is written
-// twice.
+// Generates src/data/schema.ts from the JSON schemas, which are generated from the Rust types.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
@@ -8,43 +7,41 @@ import { compile } from "json-schema-to-typescript";
 const folder = fileURLToPath(new URL("../../docs/schema/", import.meta.url));
 const target = fileURLToPath(new URL("../src/data/schema.ts", import.meta.url));
 
-/** Schemas of what is inside a page. */
-const OF_THE_PAGE = ["detail.json", "page.json", "summary.json"];
+const PAGE_SCHEMAS = ["detail.json", "page.json", "summary.json"];
 
-/** All definitions of all schemas under one roof; a name that two schemas give to different things is an error. */
+/** The definitions of all schemas; throws if two schemas define one name differently. */
 function definitions() {
   const all = {};
-  for (const file of OF_THE_PAGE) {
+  for (const file of PAGE_SCHEMAS) {
     const { $schema, $defs = {}, ...root } = JSON.parse(readFileSync(folder + file, "utf8"));
     for (const [name, definition] of Object.entries({ ...$defs, [root.title]: root })) {
-      if (name in all && !isDeepStrictEqual(bare(all[name]), bare(definition))) {
+      if (name in all && !isDeepStrictEqual(withoutTitle(all[name]), withoutTitle(definition))) {
         throw new Error(`docs/schema/${file}: \`${name}\` is defined differently in another schema`);
       }
-      // A definition that a schema is about has its name as title too.
+      // The root type of a schema also has its name as `title`.
       all[name] = definition;
     }
   }
   return all;
 }
 
-function bare({ title, ...definition }) {
+function withoutTitle({ title, ...definition }) {
   return definition;
 }
 
 /**
- * What the generator of types does not understand as the generator of schemas means it: tuples (`prefixItems`), and a
- * reference with a description of its own, of which it makes a second type.
+ * Rewrites two constructs that json-schema-to-typescript misreads: tuples (`prefixItems`), and references
+ * that have a description of their own, for which it would generate a second type.
  */
-function understood(node) {
-  if (Array.isArray(node)) return node.map(understood);
+function supported(node) {
+  if (Array.isArray(node)) return node.map(supported);
   if (node === null || typeof node !== "object") return node;
   if (typeof node.$ref === "string") return { $ref: node.$ref };
   const { prefixItems, ...rest } = node;
-  const walked = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, understood(value)]));
-  return prefixItems === undefined ? walked : { ...walked, items: understood(prefixItems) };
+  const walked = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, supported(value)]));
+  return prefixItems === undefined ? walked : { ...walked, items: supported(prefixItems) };
 }
 
-/** The text of schema.ts. */
 export async function types() {
   const all = definitions();
   const roots = Object.fromEntries(
@@ -58,7 +55,7 @@ export async function types() {
     type: "object",
     properties: roots,
     additionalProperties: false,
-    $defs: understood(all),
+    $defs: supported(all),
   };
   const text = await compile(schema, "Everything", {
     additionalProperties: false,
@@ -68,12 +65,12 @@ export async function types() {
   return `${text}${quantities(all.Quantity["x-quantities"])}`;
 }
 
-/** The rows of the quantities, which are values and no types. */
+/** QUANTITIES is data, not a type: the type generator leaves it out. */
 function quantities(rows) {
   const entries = rows.map(({ name, ...row }) => [name, row]);
   return `
 /**
- * What is known of each quantity beside its figures.
+ * The fixed properties of each quantity.
  */
 export const QUANTITIES: Readonly<
   Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean }>

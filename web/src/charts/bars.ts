@@ -1,17 +1,16 @@
-// Bars with their intervals, lying on rows: what resources and operations are drawn with.
+// Shared by charts with horizontal bars: resources and operations.
 import type { Estimate, Unit } from "../data/schema.ts";
 import { extent, figureScale, textWidth } from "./frame.ts";
 import { bounds } from "./words.ts";
 
-/** An axis from zero for bars: of figures in one unit, with a log scale only where bars would not be seen. */
+/** A bar axis from zero. Never logarithmic: the length of a bar would mean nothing. */
 export function barScale(unit: Unit, estimates: readonly (Estimate | null | undefined)[], width: number) {
-  const there = estimates.filter((one): one is Estimate => one != null);
-  const [, most] = extent(there.flatMap((one) => [one.point, ...bounds(one)])) ?? [0, 1];
+  const present = estimates.filter((one): one is Estimate => one != null);
+  const [, most] = extent(present.flatMap((one) => [one.point, ...bounds(one)])) ?? [0, 1];
   return figureScale(unit, 0, Math.max(most, 1e-9), Math.max(2, Math.floor(width / 76)), { log: false });
 }
 
-/** Room for the longest of some texts. */
-export function room(
+export function labelWidth(
   texts: readonly string[],
   size: number,
   least: number,

@@ -1,5 +1,5 @@
-// A time against the rate, up to the highest rate that keeps an objective. Hollow marks broke it; the shaded stretch is
-// the interval of the capacity.
+// A time against the offered rate, up to the highest rate that keeps an objective. Steps that break the
+// objective have hollow marks; the shaded range is the interval of that highest rate.
 import type { Capacity } from "../data/schema.ts";
 import {
   axisName,
@@ -10,6 +10,7 @@ import {
   head,
   linearTicks,
   lineStyle,
+  type Sheet,
   sheet,
   tickText,
   valueAxis,
@@ -17,7 +18,7 @@ import {
 import { band, rule, shade } from "./marks.ts";
 import { chosenPoint, distinctPoints, looks, samePoint, shownVariants } from "./select.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { absolute, bounds, capital, clean, joined, label, pointWords, value } from "./words.ts";
+import { absolute, bounds, capitalize, clean, joined, label, pointWords, value } from "./words.ts";
 
 export function capacityPoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.capacities ?? []).map((one) => one.point));
@@ -36,7 +37,7 @@ export function capacity(data: PageData, options: ChartOptions): Description | n
   const first = all[0];
   if (!point || !first) return null;
   const on = sheet("capacity", options, 900);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const objective = `${label(first.quantity)} ≤ ${value("ns", first.limit)}`;
   const words = {
     title: all
@@ -47,11 +48,11 @@ export function capacity(data: PageData, options: ChartOptions): Description | n
         ),
       )
       .join(", "),
-    subtitle: [`${capital(label(first.quantity))} against the rate`, pointWords(point)]
+    subtitle: [`${capitalize(label(first.quantity))} against the rate`, pointWords(point)]
       .filter(Boolean)
       .join(" · "),
     note: "Hollow: the objective is not kept, or not for certain. Bands are 95 % intervals; shaded upright: that of the highest rate.",
-    legend: all.map((one) => ({ name: one.variant, look: of(one.variant) })),
+    legend: all.map((one) => ({ name: one.variant, look: lookOf(one.variant) })),
   };
   const { top, texts, legend } = head(on, words);
   const figures = all.flatMap((one) => one.steps.flatMap((step) => (step.figure ? [step.figure] : [])));
@@ -72,15 +73,15 @@ export function capacity(data: PageData, options: ChartOptions): Description | n
       xAxis: valueAxis(on, "x", { name: "requests offered", min: 0, max: fastest * 1.03, ticks }),
       yAxis: valueAxis(on, "y", { name: "", ...y }),
       series: [
-        ...all.map((one) => curve(one, of, y.place, on)),
-        ...all.flatMap((one) => stretches(one, of, y.place, on)),
+        ...all.map((one) => curve(one, lookOf, y.place, on)),
+        ...all.flatMap((one) => stretches(one, lookOf, y.place, on)),
         ...all.flatMap((one) =>
           one.highest?.lower != null
-            ? [shade("x", ...bounds(one.highest), `${of(one.variant).color}40`)]
+            ? [shade("x", ...bounds(one.highest), `${lookOf(one.variant).color}40`)]
             : [],
         ),
         ...all.flatMap((one) =>
-          one.highest ? [rule("x", one.highest.point, of(one.variant).color, { dash: [4, 3] })] : [],
+          one.highest ? [rule("x", one.highest.point, lookOf(one.variant).color, { dash: [4, 3] })] : [],
         ),
         rule("y", y.place(first.limit), on.theme.worse, { text: objective, dash: [6, 4], width: 1.4 }),
       ],
@@ -89,13 +90,8 @@ export function capacity(data: PageData, options: ChartOptions): Description | n
   );
 }
 
-function curve(
-  one: Capacity,
-  of: ReturnType<typeof looks>,
-  place: (value: number) => number,
-  on: import("./frame.ts").Sheet,
-) {
-  const look = of(one.variant);
+function curve(one: Capacity, lookOf: ReturnType<typeof looks>, place: (value: number) => number, on: Sheet) {
+  const look = lookOf(one.variant);
   return {
     type: "line",
     name: one.variant,
@@ -120,14 +116,14 @@ function curve(
 
 function stretches(
   one: Capacity,
-  of: ReturnType<typeof looks>,
+  lookOf: ReturnType<typeof looks>,
   place: (value: number) => number,
-  on: import("./frame.ts").Sheet,
+  on: Sheet,
 ) {
   const points = one.steps.flatMap((step): [number, number, number][] => {
     if (step.figure?.lower == null) return [];
     const [low, high] = bounds(step.figure);
     return [[step.offered_per_s, place(low), place(high)]];
   });
-  return points.length > 1 ? [band(one.variant, of(one.variant), on.theme, [points])] : [];
+  return points.length > 1 ? [band(one.variant, lookOf(one.variant), on.theme, [points])] : [];
 }

@@ -1,4 +1,4 @@
-// Charts as values: what is offered, what is drawn, what is left out. Their looks are golden files of `report`.
+// Tests of chart descriptions. How charts look is covered by the golden files of crate `report`.
 import assert from "node:assert/strict";
 import test from "node:test";
 import type {
@@ -14,17 +14,17 @@ import type {
 import { ratioScale, ratioText } from "./forest.ts";
 import {
   figureScale,
+  fitFigure,
   linearTicks,
   logTicks,
   shorten,
   textWidth,
   tickText,
-  wholeFigure,
   wrap,
 } from "./frame.ts";
-import { available, describe, drawings, kinds, waterfallQuantities, whyNot } from "./index.ts";
+import { available, describe, drawings, kinds, refusalReason, waterfallQuantities } from "./index.ts";
 import { ratioAxis, sizeAxis } from "./over/axes.ts";
-import { type CliffMark, settled } from "./over/foot.ts";
+import { type CliffMark, placeDiscs } from "./over/foot.ts";
 import { look, themes } from "./theme.ts";
 import type { OverOptions, PageData } from "./types.ts";
 
@@ -90,7 +90,6 @@ function run(): PageData {
   return { summary, detail: { curves: [curve("old", 1), curve("new", 1.31)] } };
 }
 
-/** A drawing's option, as far as tests look into it. */
 const optionOf = (of: ReturnType<typeof describe>) =>
   (of?.option ?? {}) as {
     grid: { top: number; height: number }[];
@@ -147,7 +146,7 @@ test("waterfalls are of the headline where any chain has it, else of what is ask
     layers: [{ name: "veth", estimate: estimate(20, 1) }],
     to: { name: "all together", estimate: estimate(120, 1) },
   });
-  // The first chain has no figure of the headline.
+  // The first chain has no figure of the headline quantity.
   const waterfalls = [
     of("go", "cpu_per_operation"),
     of("rust", "response_p50"),
@@ -302,7 +301,7 @@ function sizes(): PageData {
   };
 }
 
-/** Where a variant's line lies, in the units of its axis. */
+/** The y values of each variant's line, in axis units. */
 function middles(kind: (typeof kinds)[number], data: PageData, over: object = {}): Record<string, number[]> {
   const drawn = series(describe(kind, data, { theme: "light", over: { y: { scale: "linear" }, ...over } }));
   const lines = drawn.filter((one) => one.type === "line" && one.name && one.data.length > 0 && one.z === 5);
@@ -396,12 +395,12 @@ test("pairs of clients and servers are a map of rows and columns; one diagonal i
 });
 
 test("a figure is never shortened: smaller, then rounded, then left out", () => {
-  assert.deepEqual(wholeFigure("481 µs", 200), { text: "481 µs", size: 12 });
-  const small = wholeFigure("481 µs", textWidth("481 µs", 9) + 0.1);
+  assert.deepEqual(fitFigure("481 µs", 200), { text: "481 µs", size: 12 });
+  const small = fitFigure("481 µs", textWidth("481 µs", 9) + 0.1);
   assert.deepEqual(small, { text: "481 µs", size: 9 });
-  const rounded = wholeFigure("1.037 ms", textWidth("1ms", 12) + 0.1, { rounded: "1ms" });
+  const rounded = fitFigure("1.037 ms", textWidth("1ms", 12) + 0.1, { rounded: "1ms" });
   assert.deepEqual(rounded, { text: "1ms", size: 12 });
-  assert.equal(wholeFigure("1.037 ms", 3, { rounded: "1ms" }).text, "…");
+  assert.equal(fitFigure("1.037 ms", 3, { rounded: "1ms" }).text, "…");
 });
 
 test("the axis of sizes divides its length as sizes are spread, whatever was added where a curve bends", () => {
@@ -517,7 +516,7 @@ test("a first variant without a curve is no reference; of so many that ratios ar
 
 test("why there is no chart as asked for is said", () => {
   const why = (kind: (typeof kinds)[number], over: OverOptions, variants?: string[]) =>
-    whyNot(kind, sizes(), { theme: "light", over, ...(variants ? { variants } : {}) });
+    refusalReason(kind, sizes(), { theme: "light", over, ...(variants ? { variants } : {}) });
   assert.match(
     why("latency", { time: "relayed" }),
     /no `relayed` time over message size; it has `service` only/,
@@ -527,10 +526,10 @@ test("why there is no chart as asked for is said", () => {
   assert.match(why("latency", { y: { min: 1, max: 5 } }), /no median lies between .* from 100 µs to 200 µs/);
   assert.equal(why("latency", {}), "");
   assert.match(
-    whyNot("latency", run(), { theme: "light" }),
+    refusalReason("latency", run(), { theme: "light" }),
     /needs two sizes or more, each with 6 good requests/,
   );
-  assert.equal(whyNot("forest", run(), { theme: "light" }), "");
+  assert.equal(refusalReason("forest", run(), { theme: "light" }), "");
 });
 
 test("a chart knows the least height at which it can be read", () => {
@@ -557,7 +556,7 @@ test("numbers of cliffs do not cover each other", () => {
   const mark = (number: number, at: number, y: number): CliffMark =>
     ({ number, at, y, low: at, high: at, color: "#000" }) as CliffMark;
   const all = [mark(1, 100, 60), mark(2, 101, 62), mark(3, 104, 60), mark(4, 99, 61), mark(5, 5, 5)];
-  const placed = settled(all, ({ at, y }) => [at, y], [400, 120]);
+  const placed = placeDiscs(all, ({ at, y }) => [at, y], [400, 120]);
   const discs = placed.map(({ at, y, disc }) => [at + (disc?.[0] ?? 0), y + (disc?.[1] ?? 0)] as const);
   discs.forEach(([x, y], one) => {
     assert.ok(x > 7 && x < 393 && y > 7 && y < 113, `${one}: ${x}, ${y}`);

@@ -1,14 +1,16 @@
-// Clouds of dots. A run may hold hundreds of thousands: dots that would fall onto the same few pixels are drawn once, the
-// darker the more there are, so that a drawing stays small and quick whatever is zoomed into.
+// Scatter plots. A run may hold hundreds of thousands of dots: dots that fall into the same small square of
+// pixels are drawn once, darker where there are more of them, which keeps the SVG small and zooming fast.
+
+import type { Api } from "./marks.ts";
 import type { Look } from "./theme.ts";
 
-/** How dots are gathered: the edge of their squares in pixels, and from how many dots on a square is drawn how dark. */
+/** Size of the squares in pixels, and the opacity from each count of dots per square. */
 interface Grain {
   edge: number;
   shades: readonly (readonly [from: number, opacity: number])[];
 }
 
-/** Of a few thousand dots each is to be seen, of more how dense they lie. */
+/** Up to this many dots, each should be visible; beyond it, their density. */
 const FEW = 4000;
 const COARSE: Grain = {
   edge: 3,
@@ -28,14 +30,11 @@ const FINE: Grain = {
   ],
 };
 
-/** Dots on a spot, on average over the spots that have any, from which shades begin later and are paler. */
+/** Mean count of dots per non-empty square above which the thresholds rise and shades are paler. */
 const CROWDED = 3;
 const PALER = 0.75;
 
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
-
-/** Dots by number: where each lies on the axes, which are linear in these. */
+/** Dots by index, with their positions on the axes. Both axes are linear in these positions. */
 export interface Dots {
   name: string;
   count: number;
@@ -43,7 +42,6 @@ export interface Dots {
   y(index: number): number;
 }
 
-/** The dots of one variant. */
 export function cloud(dots: Dots, look: Look, grid: number) {
   return {
     type: "custom",
@@ -59,7 +57,7 @@ export function cloud(dots: Dots, look: Look, grid: number) {
     renderItem: (params: { coordSys: { x: number; y: number; width: number; height: number } }, api: Api) => {
       const box = params.coordSys;
       const { edge, shades } = dots.count <= FEW ? COARSE : FINE;
-      // The axes are linear in what they place, so that two corners tell where every dot lies.
+      // Since both axes are linear, the pixels of two points give those of every dot.
       const [x0, y0] = api.coord([0, 0]);
       const [x1, y1] = api.coord([1, 1]);
       const columns = Math.ceil(box.width / edge);
@@ -94,7 +92,7 @@ export function cloud(dots: Dots, look: Look, grid: number) {
   };
 }
 
-/** How many times the usual count a spot holds where dots lie upon each other nearly everywhere; 0 where they do not. */
+/** The factor by which thresholds rise where dots overlap nearly everywhere: half the mean count; else 0. */
 function crowded(counts: Uint16Array): number {
   let [filled, dots] = [0, 0];
   for (const count of counts) {
@@ -105,7 +103,7 @@ function crowded(counts: Uint16Array): number {
   return mean > CROWDED ? mean / 2 : 0;
 }
 
-/** One path for all squares of a shade: runs of neighbours as one rectangle each. */
+/** One SVG path for all squares of a shade; a run of adjacent squares is one rectangle. */
 function shaded(
   counts: Uint16Array,
   { columns, edge }: { columns: number; edge: number },

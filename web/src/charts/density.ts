@@ -1,5 +1,5 @@
-// How times are spread: for each variant the share of its replies in bins that are equally wide on a logarithmic axis,
-// mirrored about its row. Marks are the summary's quantiles; one that was withheld is not there.
+// Distribution of response times: for each variant the share of replies per bin, bins of equal width on a
+// logarithmic axis, mirrored about the variant's row. Marks are the summary's quantiles, if not withheld.
 import type { Density } from "../data/schema.ts";
 import {
   base,
@@ -13,7 +13,7 @@ import {
   textWidth,
   valueAxis,
 } from "./frame.ts";
-import { words as texts_, type Words } from "./marks.ts";
+import { type Api, words as textSeries, type Words } from "./marks.ts";
 import {
   chosenOperation,
   chosenPoint,
@@ -51,9 +51,9 @@ export function density(data: PageData, options: ChartOptions): Description | nu
   const first = rows[0];
   if (!point || !first) return null;
   const on = sheet("density", options, 900);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const found = furthest(names.map((name) => cost(data.summary, name, point, operation, "response_p50")));
-  const head_ = {
+  const header = {
     title: found
       ? `${finding(found)} against ${clean(baseline(data.summary))}`
       : "How response times are spread",
@@ -66,10 +66,10 @@ export function density(data: PageData, options: ChartOptions): Description | nu
       .join(" · "),
     note: "Height: share of replies at that time, the middle 99.8 %. Marks from left to right: p50, p90, p99.",
   };
-  const { top, texts } = head(on, head_);
+  const { top, texts } = head(on, header);
   const above = isNarrow(on) ? 18 : 0;
   const each = (rows.length > 6 ? 36 : 56) + above;
-  // Where words stand above a row, its drawing has the rest of it.
+  // Where a row's words are above it, the shape gets the rest of the row's height.
   const lane = { middle: 0.5 + above / 2 / each, share: 1 - above / each };
   const low = first.from_ns;
   const high = Math.max(...rows.map((row) => row.from_ns * row.step ** row.shares.length));
@@ -110,7 +110,7 @@ export function density(data: PageData, options: ChartOptions): Description | nu
   });
   return described(
     on,
-    head_,
+    header,
     {
       ...base(on, texts),
       grid: { left, right, top: top + 2, bottom: 48 },
@@ -118,15 +118,15 @@ export function density(data: PageData, options: ChartOptions): Description | nu
       yAxis: { type: "value", min: 0, max: rows.length, inverse: true, show: false },
       series: [
         ...rows.map((row, at) =>
-          violin(row, at, of(row.variant), on.theme, tallest / lane.share, lane.middle),
+          violin(row, at, lookOf(row.variant), on.theme, tallest / lane.share, lane.middle),
         ),
         ...rows.map((row, at) => ({
           type: "scatter",
           name: row.variant,
           z: 5,
-          symbol: of(row.variant).symbol,
+          symbol: lookOf(row.variant).symbol,
           symbolSize: 8,
-          itemStyle: markStyle(on.theme, of(row.variant)),
+          itemStyle: markStyle(on.theme, lookOf(row.variant)),
           data: QUANTITIES.flatMap((quantity) => {
             const estimate = figure(data.summary, row.variant, point, operation, quantity);
             const tip =
@@ -135,15 +135,12 @@ export function density(data: PageData, options: ChartOptions): Description | nu
             return estimate ? [{ value: [Math.log10(estimate.point), at + lane.middle], tip }] : [];
           }),
         })),
-        texts_(labels),
+        textSeries(labels),
       ],
     },
     on.options.height ?? top + rows.length * each + 54,
   );
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
 
 function violin(row: Density, place: number, look: Look, theme: Theme, tallest: number, middle: number) {
   return {
@@ -159,7 +156,7 @@ function violin(row: Density, place: number, look: Look, theme: Theme, tallest: 
       const filled = row.shares.map((share, bin) => ({ share, bin })).filter(({ share }) => share > 0);
       const [first, last] = [filled[0]?.bin ?? 0, filled.at(-1)?.bin ?? 0];
       const at = (bin: number) => Math.log10(row.from_ns) + bin * Math.log10(row.step);
-      // From the middle of each bin to that of the next, closed at the outer edges.
+      // From the middle of each bin to the middle of the next; closed at both ends.
       const inside = row.shares
         .slice(first, last + 1)
         .map((share, bin): [number, number] => [

@@ -1,12 +1,12 @@
-// Charts without a browser: what the binary's own JavaScript engine calls. Text goes in and comes out; the host lends
-// its font's widths as `advance`.
+// Entry points for the JavaScript engine inside the binary. Arguments and results are strings. The host
+// provides `advance`, the text width in its font at size 1.
 import { init, setPlatformAPI } from "./engine.ts";
-import { available, describe, drawings, isOver, kinds, whyNot } from "./index.ts";
+import { available, describe, drawings, isOver, kinds, refusalReason } from "./index.ts";
 import type { ChartKind, ChartOptions, PageData } from "./types.ts";
 
 declare const advance: ((text: string, bold: boolean) => number) | undefined;
 
-/** `600 15px Inter` to its size and weight. */
+/** Extracts weight and size from a CSS font: `600 15px Inter`. */
 const FONT = /^(?:(?:normal|italic)\s+)?(\d00|bold)?\s*([\d.]+)px/;
 
 if (typeof advance === "function") {
@@ -20,7 +20,7 @@ if (typeof advance === "function") {
   });
 }
 
-// The library asks for a timer when somebody might point at the chart; nobody can, so nothing ever comes of it.
+// The library sets timers only for pointer events, which do not occur here: stubs are enough.
 Object.assign(globalThis, {
   setTimeout: globalThis.setTimeout ?? (() => 0),
   clearTimeout: globalThis.clearTimeout ?? (() => {}),
@@ -28,30 +28,28 @@ Object.assign(globalThis, {
 
 let data: PageData | null = null;
 
-/** The run that is drawn from now on: JSON of `{ summary, detail }`. */
+/** Sets the run to draw; `json` is `{ summary, detail }`. */
 export function open(json: string): void {
   data = JSON.parse(json) as PageData;
 }
 
-/** Names of all kinds, as JSON. */
 export function names(): string {
   return JSON.stringify(kinds);
 }
 
-/** What of the run can be drawn, as JSON: `[{ kind, point }]`. */
+/** The charts that the run can fill, as JSON: `[{ kind, point }]`. */
 export function list(): string {
   return JSON.stringify(data ? available(data).flatMap((kind) => drawings(kind, data as PageData)) : []);
 }
 
-/** Begins what `draw` gives instead of a drawing: why there is none. */
 const REFUSED = "refused: ";
 
-/** A chart as SVG; why there is none as asked for; or nothing where the run has nothing to draw. */
+/** The chart as SVG; or REFUSED and the reason why it cannot be drawn; or "" if the run lacks the data. */
 export function draw(kind: ChartKind, options: string): string {
   const chosen = { ...(JSON.parse(options) as ChartOptions), titled: true, interactive: false };
   const description = data && describe(kind, data, chosen);
   if (!description) {
-    const why = data ? whyNot(kind, data, chosen) : "";
+    const why = data ? refusalReason(kind, data, chosen) : "";
     return why && REFUSED + why;
   }
   const { width, height, least } = description;
@@ -63,11 +61,11 @@ export function draw(kind: ChartKind, options: string): string {
   chart.setOption(description.option);
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return named(numbered(svg, kind), description.title);
+  return withTitle(renumberIds(svg, kind), description.title);
 }
 
-/** A drawing that says what it is to whoever cannot see it. */
-function named(svg: string, title: string): string {
+/** Adds role and title for screen readers. */
+function withTitle(svg: string, title: string): string {
   const escaped = title.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   return svg.replace(
     /^<svg([^>]*)>/,
@@ -75,8 +73,8 @@ function named(svg: string, title: string): string {
   );
 }
 
-/** Identifiers count what was drawn before; a drawing must not depend on that, so they are counted anew. */
-function numbered(svg: string, kind: ChartKind): string {
+/** Renumbers ids: the library's depend on what was drawn before, and output must be reproducible. */
+function renumberIds(svg: string, kind: ChartKind): string {
   const seen = new Map<string, string>();
   return svg.replace(/\bzr\d+-([a-z]+-?)\d+/g, (name, part: string) => {
     const own = seen.get(name) ?? `${kind}-${part}${seen.size}`;

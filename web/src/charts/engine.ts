@@ -1,4 +1,4 @@
-// The chart library with only those parts that our charts are made of.
+// The chart library, reduced to the parts that our charts use.
 import { BarChart, CustomChart, HeatmapChart, LineChart, RadarChart, ScatterChart } from "echarts/charts";
 import {
   AriaComponent,

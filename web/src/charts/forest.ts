@@ -1,9 +1,10 @@
-// Costs with their intervals on a logarithmic axis of the ratio, so that half and double lie equally far from none. The
-// margin of relevance is shaded. A cost without figures keeps its row and says why.
+// Costs with their intervals, as ratios on a logarithmic axis, so that half and double are equally far from
+// no change. The margin is shaded. A cost without figures keeps its row and says why.
 import type { Cost } from "../data/schema.ts";
 import {
   base,
   described,
+  fitFigure,
   head,
   isNarrow,
   linearTicks,
@@ -13,26 +14,15 @@ import {
   shorten,
   textWidth,
   valueAxis,
-  wholeFigure,
 } from "./frame.ts";
 import { rule, shade, type Whisker, type Words, whiskers, words } from "./marks.ts";
-import {
-  distinct,
-  furthest,
-  looks,
-  operations,
-  points,
-  samePoint,
-  shownVariants,
-  variantNames,
-  whole,
-} from "./select.ts";
+import { distinct, furthest, looks, operations, points, samePoint, shownVariants, whole } from "./select.ts";
 import type { Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData } from "./types.ts";
 import {
   baseline,
   bounds,
-  capital,
+  capitalize,
   change,
   clean,
   finding,
@@ -44,17 +34,15 @@ import {
   verdict,
 } from "./words.ts";
 
-/** Rows beyond which only the quantities that most ask for, then only the headline, are drawn. */
+/** Above this many rows only the COMMON quantities are drawn; if still too many, only the headline. */
 const MOST_ROWS = 60;
 const COMMON = ["response_p50", "response_p99", "throughput", "cpu_per_operation", "memory_peak"];
 const ROW = 22;
 const HEADING = 28;
-/** Rows may be pressed to this share of their height. */
-const LEAST = 0.65;
-/** A line of words above a row, where there is no room beside it. */
-const WORDS = 16;
+const LEAST_ROW_SHARE = 0.65;
+const LINE_ABOVE = 16;
 
-/** A heading over rows, or a row. */
+/** A row; without a cost, a heading. */
 interface Line {
   text: string;
   cost?: Cost;
@@ -64,36 +52,36 @@ interface Line {
 export function forest(data: PageData, options: ChartOptions): Description | null {
   const { summary } = data;
   const { costs, left } = chosen(data, options);
-  // Rows that all say why they have none are a table's matter.
+  // If no cost has figures, a table shows the reasons better.
   if (!costs.some(hasFigures)) return null;
   const on = sheet("forest", options, 900);
-  const above = isNarrow(on) ? wordsAbove(on, arranged(data, costs, 0).lines) : 0;
-  const { lines, height: rows } = arranged(data, costs, above * WORDS);
-  const of = looks(data, on.theme);
+  const above = isNarrow(on) ? linesAbove(on, arrangeRows(data, costs, 0).lines) : 0;
+  const { lines, height: rows } = arrangeRows(data, costs, above * LINE_ABOVE);
+  const lookOf = looks(data, on.theme);
   const headline = costs.filter((cost) => cost.headline);
   const main = headline.length > 0 && headline.length <= 2 ? headline.find(hasFigures) : furthest(headline);
   const note = left > 0 ? ` · ${left} more in the table` : "";
-  const head_ = {
+  const header = {
     title: main
       ? `${finding(main)} against ${clean(baseline(summary))}`
       : `Costs against ${clean(baseline(summary))}`,
     subtitle: `Change against ${clean(baseline(summary))} ${hasBounds(costs) ? "with 95 % intervals" : "without intervals, which take four blocks"} · shaded: margin ±${percent(summary.margin)}${note}`,
   };
-  const { top, texts } = head(on, head_);
+  const { top, texts } = head(on, header);
   const names = lines.map((line) => textWidth(line.text, 12, line.cost === undefined));
   const leftRoom =
     above > 0 ? 16 : Math.min(on.width * 0.3, Math.max(90, ...names.map((width) => width + 14))) + 16;
   const shown = costs.filter(hasFigures);
   const results = shown.map((cost) => (cost.ratio ? joined(change(cost.ratio)) : ""));
   const numbersAt = Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0);
-  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(said(cost), 11.5))) + 40;
+  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(verdictText(cost), 11.5))) + 40;
   const rightRoom = above > 0 ? 16 : Math.min(beside, on.width * 0.45);
   const scale = ratioScale(shown, summary.margin, on.width - leftRoom - rightRoom);
   const height = options.height ?? top + rows + 54;
-  const marks = shown.map((cost) => dot(on.theme, cost, lines, scale, of(cost.variant)));
+  const marks = shown.map((cost) => dot(on.theme, cost, lines, scale, lookOf(cost.variant)));
   return described(
     on,
-    head_,
+    header,
     {
       ...base(on, texts),
       grid: { left: leftRoom, right: rightRoom, top: top + 4, bottom: 50 },
@@ -110,26 +98,26 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
           on.theme.margin,
         ),
         rule("x", 0, on.theme.quiet, { width: 1.2 }),
-        whiskersOf(on, shown, lines, scale, of),
+        whiskersOf(on, shown, lines, scale, lookOf),
         { type: "scatter", z: 5, data: marks, emphasis: { disabled: !on.interactive, scale: 1.2 } },
         words(
           lines.flatMap((line) =>
             above > 0
-              ? textedAbove(on, line, above).map((one) => ({ ...one, ground: `${on.theme.ground}d8` }))
+              ? textsAbove(on, line, above).map((one) => ({ ...one, ground: `${on.theme.ground}d8` }))
               : texted(on, line, leftRoom, numbersAt),
           ),
         ),
       ],
     },
     height,
-    top + rows * LEAST + 54,
+    top + rows * LEAST_ROW_SHARE + 54,
   );
 }
 
-/** How many lines of words a row needs above it: one where name, numbers and verdict fit into it, else two. */
-function wordsAbove(on: Sheet, lines: readonly Line[]): number {
+/** Lines of text that each row needs above it: one if name, numbers and verdict fit, else two. */
+function linesAbove(on: Sheet, lines: readonly Line[]): number {
   const fits = ({ text, cost }: Line) => {
-    const parts = cost ? [text, numbersOf(cost), said(cost)] : [];
+    const parts = cost ? [text, numbersOf(cost), verdictText(cost)] : [];
     const needed = parts.reduce((sum, part) => sum + textWidth(part, 12, cost?.headline) + 12, 0);
     return needed <= on.width - 32;
   };
@@ -144,7 +132,7 @@ function hasBounds(costs: readonly Cost[]): boolean {
   return costs.some((cost) => cost.ratio?.lower != null);
 }
 
-/** The costs to draw, and how many are left for the table. */
+/** The costs to draw, and the number of costs that only the table shows. */
 function chosen(data: PageData, options: ChartOptions): { costs: Cost[]; left: number } {
   const names = shownVariants(data, options);
   const wanted = options.operations ?? [whole(data.summary)];
@@ -163,8 +151,8 @@ function chosen(data: PageData, options: ChartOptions): { costs: Cost[]; left: n
   return { costs, left: data.summary.costs.length - costs.length };
 }
 
-/** Rows under headings: of several variants those of a quantity together, of one its quantities. */
-function arranged(
+/** Rows under headings: with several variants, a heading per quantity; with one variant, its quantities. */
+function arrangeRows(
   { summary }: PageData,
   costs: readonly Cost[],
   above: number,
@@ -172,21 +160,21 @@ function arranged(
   const several = distinct(costs.map((cost) => cost.variant)).length > 1;
   const manyPoints = points(summary).length > 1;
   const manyOperations = operations(summary).length > 1;
-  const of = (cost: Cost) => {
+  const headingOf = (cost: Cost) => {
     const where = [
       manyPoints ? pointWords(cost.point) : "",
       manyOperations ? (cost.operation === "all" ? "all operations" : clean(cost.operation)) : "",
     ];
-    const parts = several ? [capital(label(cost.quantity)), ...where] : [clean(cost.variant), ...where];
+    const parts = several ? [capitalize(label(cost.quantity)), ...where] : [clean(cost.variant), ...where];
     return parts.filter(Boolean).join(" · ");
   };
-  const inOrder = several ? byQuantity(costs) : [...costs];
+  const inOrder = several ? groupByQuantity(costs) : [...costs];
   const lines: Line[] = [];
   let y = 0;
-  for (const heading of distinct(inOrder.map(of))) {
+  for (const heading of distinct(inOrder.map(headingOf))) {
     lines.push({ text: heading, y: y + HEADING / 2 + 3 });
     y += HEADING;
-    for (const cost of inOrder.filter((one) => of(one) === heading)) {
+    for (const cost of inOrder.filter((one) => headingOf(one) === heading)) {
       lines.push({
         text: several ? clean(cost.variant) : label(cost.quantity),
         cost,
@@ -198,8 +186,7 @@ function arranged(
   return { lines, height: y + 4 };
 }
 
-/** Costs point by point, quantity by quantity, variant by variant. */
-function byQuantity(costs: readonly Cost[]): Cost[] {
+function groupByQuantity(costs: readonly Cost[]): Cost[] {
   const sorted: Cost[] = [];
   for (const first of costs) {
     if (sorted.includes(first)) continue;
@@ -221,7 +208,7 @@ interface RatioScale {
   ticks: { at: number; text: string }[];
 }
 
-/** The axis: every estimate, the margin, and bounds as far as they do not dwarf the estimates. */
+/** The axis contains every estimate and the margin; interval ends extend it by 60 % per side at most. */
 export function ratioScale(costs: readonly Cost[], margin: number, width: number): RatioScale {
   const logs = costs.map((cost) => Math.log(Math.max(cost.ratio?.point ?? 1, 1e-6)));
   const [least, most] = [Math.min(-margin, ...logs), Math.max(margin, ...logs)];
@@ -234,11 +221,10 @@ export function ratioScale(costs: readonly Cost[], margin: number, width: number
   return { min, max, ticks: ratioTicks(min, max, Math.max(3, Math.floor(width / 62))) };
 }
 
-/** Of what is less: by 5 %, by half, to a tenth … */
 const SHARES = [1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95];
 const FACTORS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000];
 
-/** Round changes between two logarithms of ratios: even steps of percents near none, factors far from it. */
+/** Tick marks between two log ratios: round percentages near no change, factors farther out. */
 export function ratioTicks(min: number, max: number, count: number): { at: number; text: string }[] {
   const near = Math.max(Math.exp(max) - 1, 1 - Math.exp(min)) < 0.6;
   const changes = near
@@ -249,7 +235,7 @@ export function ratioTicks(min: number, max: number, count: number): { at: numbe
   const inside = changes.filter((ratio) => Math.log(ratio) >= min && Math.log(ratio) <= max);
   const least = (max - min) / (count + 1);
   const kept: number[] = [1];
-  // Outwards from none, so that it is always there.
+  // Start at no change and go outwards, so that the tick at no change is always kept.
   for (const ratio of inside.filter((one) => one > 1))
     if (Math.log(ratio / Math.max(...kept)) >= least) kept.push(ratio);
   for (const ratio of inside.filter((one) => one < 1).reverse())
@@ -280,7 +266,7 @@ function whiskersOf(
   costs: readonly Cost[],
   lines: readonly Line[],
   scale: RatioScale,
-  of: ReturnType<typeof looks>,
+  lookOf: ReturnType<typeof looks>,
 ) {
   const each = costs.flatMap((cost): Whisker[] => {
     if (cost.ratio?.lower == null) return [];
@@ -292,7 +278,7 @@ function whiskersOf(
         high: Math.min(high, scale.max),
         cutLow: low < scale.min,
         cutHigh: high > scale.max,
-        color: of(cost.variant).color,
+        color: lookOf(cost.variant).color,
       },
     ];
   });
@@ -315,8 +301,7 @@ function dot(
   };
 }
 
-/** The verdict beside a row's numbers. */
-function said(cost: Cost): string {
+function verdictText(cost: Cost): string {
   return verdict(cost).replace("no relevant difference", "no difference");
 }
 
@@ -357,15 +342,14 @@ function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words
       fill: theme.ink,
       bold: cost.headline,
     });
-    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: said(cost), fill: toneOf(theme, cost) });
+    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: verdictText(cost), fill: toneOf(theme, cost) });
   } else {
     row.push({ x: "right", dx: 24 + numbers, y: line.y, text: cost.verdict, fill: theme.quiet });
   }
   return row;
 }
 
-/** A row's words above it: its name at the left; numbers and verdict beside it, or on a line of their own. */
-function textedAbove(on: Sheet, line: Line, above: number): Words[] {
+function textsAbove(on: Sheet, line: Line, above: number): Words[] {
   const { theme } = on;
   const { cost } = line;
   const room = on.width - 32;
@@ -380,10 +364,10 @@ function textedAbove(on: Sheet, line: Line, above: number): Words[] {
         size: 12,
       },
     ];
-  const first = line.y - ROW / 2 - WORDS * (above - 0.5);
-  const last = line.y - ROW / 2 - WORDS * 0.5;
+  const first = line.y - ROW / 2 - LINE_ABOVE * (above - 0.5);
+  const last = line.y - ROW / 2 - LINE_ABOVE * 0.5;
   const numbers = numbersOf(cost);
-  const verdictWords = hasFigures(cost) ? said(cost) : cost.verdict;
+  const verdictWords = hasFigures(cost) ? verdictText(cost) : cost.verdict;
   const verdictRoom = textWidth(verdictWords, 11.5) + 12;
   const taken = above > 1 ? 0 : verdictRoom + textWidth(numbers, 11.5, cost.headline) + 12;
   return [
@@ -400,7 +384,7 @@ function textedAbove(on: Sheet, line: Line, above: number): Words[] {
       dx: above > 1 ? 0 : -verdictRoom,
       y: last,
       align: above > 1 ? "left" : "right",
-      ...wholeFigure(numbers, room - verdictRoom, { bold: cost.headline }),
+      ...fitFigure(numbers, room - verdictRoom, { bold: cost.headline }),
       fill: theme.ink,
       bold: cost.headline,
     },
@@ -412,9 +396,4 @@ function textedAbove(on: Sheet, line: Line, above: number): Words[] {
       fill: hasFigures(cost) ? toneOf(theme, cost) : theme.quiet,
     },
   ];
-}
-
-/** All variants but the baseline, for whoever asks whether there is something to compare. */
-export function compared(data: PageData): string[] {
-  return variantNames(data.summary).slice(1);
 }

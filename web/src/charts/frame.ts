@@ -1,16 +1,15 @@
-// The parts that charts share: header, legend, axes, whiskers. Only lays out; no figure is made here.
+// Shared by all charts: header, legend, axes, sizes. Layout only; no figure is computed here.
 import { format } from "echarts/core";
 import type { Unit } from "../data/schema.ts";
 import { FONT, type Look, type Theme, themes } from "./theme.ts";
 import type { ChartKind, ChartOptions, Description } from "./types.ts";
 import { clean, unitScale } from "./words.ts";
 
-/** Pixels that a text takes. */
 export function textWidth(text: string, size: number, bold = false): number {
   return format.getTextRect(text, `${bold ? "600 " : ""}${size}px ${FONT}`).width;
 }
 
-/** `text` in at most `width` pixels; what is left out is left out in the middle, since names differ at their ends. */
+/** Shortens `text` to `width` pixels. It cuts the middle, since variant names often differ at their ends. */
 export function shorten(text: string, width: number, size: number, bold = false): string {
   if (textWidth(text, size, bold) <= width) return text;
   const letters = Array.from(text);
@@ -27,14 +26,13 @@ export function shorten(text: string, width: number, size: number, bold = false)
   return cut(low);
 }
 
-/** Sizes in which a figure may stand where there is little room. */
 const FIGURE_SIZES = [12, 10.5, 9, 8];
 
 /**
- * A figure in the largest size that `width` holds; `rounded`: the same with fewer digits, where it is too long. A figure is
- * never shortened as names are, since what is left would be another: where nothing fits, it is left out.
+ * A figure in the largest font size that fits `width`, or its `rounded` form. Figures are never shortened as
+ * names are, since the rest would be a different number; what fits in no size is left out.
  */
-export function wholeFigure(
+export function fitFigure(
   figure: string,
   width: number,
   { bold = false, rounded = figure } = {},
@@ -43,7 +41,7 @@ export function wholeFigure(
   return tries.find(({ text, size }) => textWidth(text, size, bold) <= width) ?? { text: "…", size: 10.5 };
 }
 
-/** Lines of at most `width` pixels, broken at spaces; a word that is longer stands alone. */
+/** Breaks text at spaces into lines of at most `width` pixels; a longer word gets a line of its own. */
 export function wrap(text: string, width: number, size: number, bold = false): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -55,13 +53,11 @@ export function wrap(text: string, width: number, size: number, bold = false): s
   return lines;
 }
 
-/** A name in the legend, with its look. */
 export interface Entry {
   name: string;
   look: Look;
 }
 
-/** What a chart is drawn on. */
 export interface Sheet {
   kind: ChartKind;
   theme: Theme;
@@ -80,7 +76,7 @@ export function sheet(kind: ChartKind, options: ChartOptions, width: number): Sh
   };
 }
 
-/** Below this width, names stand above what they name instead of beside it, and panels below each other. */
+/** Below this width, labels go above what they name instead of beside it, and panels are stacked. */
 const NARROW = 520;
 
 export function isNarrow(on: Sheet): boolean {
@@ -95,11 +91,11 @@ interface Head {
   title: string;
   subtitle?: string;
   legend?: readonly Entry[];
-  /** Words below the legend's own, on what dashes or bands mean. */
+  /** A line below the legend that explains dashes, bands or marks. */
   note?: string;
 }
 
-/** The header: where the drawing may begin, and what stands above it. */
+/** The header's texts and legend, and the y position below them. */
 export function head(on: Sheet, { title, subtitle, legend = [], note }: Head) {
   const room = on.width - 2 * EDGE;
   const texts: unknown[] = [];
@@ -171,26 +167,24 @@ function legendRow(on: Sheet, row: readonly Entry[], top: number) {
   };
 }
 
-/** The style of a line and its marks. */
 export function lineStyle(look: Look, width = 2) {
   return { color: look.color, width, type: look.dash, cap: "butt" };
 }
 
 export function markStyle(theme: Theme, look: Look) {
-  // Thin figures would vanish in a border.
+  // A border would cover these thin shapes.
   if (!look.hollow && look.symbol.startsWith("path:")) return { color: look.color, borderWidth: 0 };
   return look.hollow
     ? { color: theme.ground, borderColor: look.color, borderWidth: 1.8 }
     : { color: look.color, borderColor: theme.ground, borderWidth: 0.8 };
 }
 
-/** A position along an axis with its words. */
 export interface Tick {
   at: number;
   text: string;
 }
 
-/** Round steps from `low` to `high`, about `count` of them. */
+/** About `count` round values between `low` and `high`. */
 export function linearTicks(low: number, high: number, count: number): number[] {
   const raw = (high - low) / Math.max(1, count);
   if (!(raw > 0) || !Number.isFinite(raw)) return [low];
@@ -204,7 +198,7 @@ export function linearTicks(low: number, high: number, count: number): number[] 
   });
 }
 
-/** Round values from `low` to `high` on a logarithmic scale, about `count`: 1, 10, 100 or 1, 2, 5, 10 … */
+/** About `count` round values between `low` and `high` for a logarithmic axis: 1, 10, 100 or 1, 2, 5, 10 … */
 export function logTicks(low: number, high: number, count: number, base: 2 | 10 = 10): number[] {
   if (base === 2) {
     const [from, to] = [Math.ceil(Math.log2(low) - 1e-9), Math.floor(Math.log2(high) + 1e-9)];
@@ -237,7 +231,7 @@ export function logTicks(low: number, high: number, count: number, base: 2 | 10 
   );
 }
 
-/** A value on an axis: as many digits as it needs, in one unit for the whole axis or in its own on a logarithmic one. */
+/** A tick label. A linear axis has one unit (of `magnitude`), a logarithmic axis a unit for each tick. */
 export function tickText(unit: Unit, value: number, magnitude = Math.abs(value)): string {
   const { divisor, suffix } = unitScale(unit, magnitude);
   if (value === 0) return "0";
@@ -248,7 +242,6 @@ export function tickText(unit: Unit, value: number, magnitude = Math.abs(value))
   );
 }
 
-/** An axis of values with marks that we choose; its name stands at its end. */
 export interface AxisSpec {
   name: string;
   min: number;
@@ -256,7 +249,7 @@ export interface AxisSpec {
   ticks: readonly Tick[];
   kind?: "value" | "log";
   grid?: number;
-  /** Without lines across the drawing. */
+  /** No grid lines. */
   bare?: boolean;
 }
 
@@ -306,7 +299,7 @@ export function valueAxis(on: Sheet, direction: "x" | "y", spec: AxisSpec) {
   };
 }
 
-/** The name of an upright axis, over its top. */
+/** The name of a y axis, placed above it. */
 export function axisName(on: Sheet, text: string, top: number) {
   return {
     type: "text",
@@ -317,8 +310,8 @@ export function axisName(on: Sheet, text: string, top: number) {
   };
 }
 
-/** Lines without points, so that the legend shows a line and a mark for variants that are drawn otherwise. */
-export function ghosts(on: Sheet, entries: readonly Entry[]) {
+/** Empty line series, for variants that are drawn otherwise: the legend shows their line and mark. */
+export function legendSeries(on: Sheet, entries: readonly Entry[]) {
   return entries.map(({ name, look }) => ({
     type: "line",
     name,
@@ -330,7 +323,6 @@ export function ghosts(on: Sheet, entries: readonly Entry[]) {
   }));
 }
 
-/** What every option has: ground, type, no motion. */
 export function base(on: Sheet, texts: readonly unknown[]) {
   return {
     animation: false,
@@ -341,7 +333,7 @@ export function base(on: Sheet, texts: readonly unknown[]) {
       ? {
           show: true,
           trigger: "item",
-          // Drawn, not put into the document: foreign names cannot become markup.
+          // "richText" draws the tooltip as SVG instead of HTML: names from the data cannot inject markup.
           renderMode: "richText",
           confine: true,
           transitionDuration: 0,
@@ -356,17 +348,19 @@ export function base(on: Sheet, texts: readonly unknown[]) {
   };
 }
 
-/** A panel lower than this cannot be read; below a panel stand its axis and the axis' name. */
-const LOWEST = 80;
+/** Least readable height of a panel; and the height of its axis and axis name below it, in pixels. */
+const LEAST_PANEL = 80;
 const BELOW = 48;
 
-/** What a drawing's panels and what stands around them need. */
 function leastHeight(option: { grid?: unknown }): number {
   const grids = [option.grid ?? []].flat() as { top?: number; bottom?: number; height?: number }[];
-  return Math.max(0, ...grids.map(({ top = 0, bottom = BELOW, height = LOWEST }) => top + height + bottom));
+  return Math.max(
+    0,
+    ...grids.map(({ top = 0, bottom = BELOW, height = LEAST_PANEL }) => top + height + bottom),
+  );
 }
 
-/** `least`: of drawings whose panels take what there is, what they need. */
+/** `least`: the least height. The default fits drawings whose panels take the height that is left. */
 export function described(
   on: Sheet,
   words: Head,
@@ -385,7 +379,7 @@ export function described(
   };
 }
 
-/** The range of some numbers; `null` where there are none. */
+/** Minimum and maximum of the finite values; `null` if there are none. */
 export function extent(values: Iterable<number>): [low: number, high: number] | null {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {
@@ -396,7 +390,7 @@ export function extent(values: Iterable<number>): [low: number, high: number] | 
   return low <= high ? [low, high] : null;
 }
 
-/** How times are put on an axis: from zero where they are alike, logarithmically where they range over more than this. */
+/** Times whose range (highest / lowest) is above this are drawn on a logarithmic axis, others from zero. */
 export const LOG_FROM = 6;
 
 export interface TimeScale {
@@ -404,11 +398,10 @@ export interface TimeScale {
   min: number;
   max: number;
   ticks: Tick[];
-  /** From a value in its unit to a position on the axis. */
   place(value: number): number;
 }
 
-/** An axis for figures of a unit from `low` to `high`; `tight` does not begin at zero. */
+/** An axis for figures from `low` to `high`; a linear one begins at zero unless `tight`. */
 export function figureScale(
   unit: Unit,
   low: number,
@@ -432,7 +425,6 @@ export function figureScale(
   return { log, min: least, max: most, ticks, place: (value) => value };
 }
 
-/** Round numbers of KiB, MiB …, not of thousands of bytes. */
 function byteTicks(low: number, high: number, count: number): number[] {
   const { divisor } = unitScale("bytes", high);
   return linearTicks(low / divisor, high / divisor, count).map((tick) => tick * divisor);

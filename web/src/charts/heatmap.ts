@@ -1,18 +1,19 @@
-// Costs over a matrix: points along one factor, variants and the other factors down the side. Each cell says its number,
-// so that the colour only leads the eye.
+// Costs of a matrix: the factor with the most values across, variants and the other factors down. Each cell
+// shows its number; colour only guides the eye.
 import type { Cost } from "../data/schema.ts";
-import { room } from "./bars.ts";
+import { labelWidth } from "./bars.ts";
 import {
   base,
   described,
+  fitFigure,
   head,
   isNarrow,
   type Sheet,
   sheet,
   shorten,
   textWidth,
-  wholeFigure,
 } from "./frame.ts";
+import type { Api } from "./marks.ts";
 import {
   chosenOperation,
   cost,
@@ -24,10 +25,7 @@ import {
 } from "./select.ts";
 import { between, FONT, isBright, type Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { baseline, bounds, capital, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
+import { baseline, capitalize, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
 
 export function heatmapPoints(data: PageData): Point[] {
   return points(data.summary).length > 1 && data.summary.costs.length > 0 ? [{}] : [];
@@ -47,7 +45,7 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
   if (here.length < 2 || names.length === 0) return null;
   const quantity = options.quantity ?? summary.headline;
   const operation = chosenOperation(data, options);
-  const across = widest(here);
+  const across = longestFactor(here);
   const columns = distinct(here.map((point) => point[across] ?? ""));
   const rest = distinctPoints(
     here.map((point) => Object.fromEntries(Object.entries(point).filter(([key]) => key !== across))),
@@ -69,7 +67,7 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
   const most = Math.max(summary.margin, ...logs.map(Math.abs));
   const words = {
     title: title(shown, across, columns, rows),
-    subtitle: `${capital(label(quantity))} against ${clean(baseline(summary))} with 95 % interval${operation === "all" || !operation ? "" : ` · ${clean(operation)}`}`,
+    subtitle: `${capitalize(label(quantity))} against ${clean(baseline(summary))} with 95 % interval${operation === "all" || !operation ? "" : ` · ${clean(operation)}`}`,
     note: "Blue: lower. Orange: higher. In brackets: undecided or within the margin.",
   };
   const { top, texts } = head(on, words);
@@ -77,9 +75,9 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
     [names.length > 1 || rest.length === 1 ? clean(row.name) : "", pointWords(row.point)]
       .filter(Boolean)
       .join(" · ");
-  // Beside its cells a row's name would leave them no room.
+  // On a narrow drawing, row names beside the cells would leave no room for the cells.
   const above = isNarrow(on) ? 20 : 0;
-  const left = above > 0 ? 16 : room(rows.map(rowText), 12, 60, 260) + 12;
+  const left = above > 0 ? 16 : labelWidth(rows.map(rowText), 12, 60, 260) + 12;
   const width = (on.width - left - 20) / columns.length;
   const tall = 44 + above;
   const key = clean(across.split(".").at(-1) ?? across);
@@ -135,7 +133,7 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
             const cell = cells[params.dataIndex];
             const [x, y] = api.coord([cell?.column, cell?.row]);
             if (!cell) return null;
-            const box = drawn(on.theme, cell, x, y + above / 2, width, tall - above, most);
+            const box = drawCell(on.theme, cell, x, y + above / 2, width, tall - above, most);
             const name =
               above > 0 && cell.column === 0 ? rowText(rows[cell.row] ?? { name: "", point: {} }) : "";
             const named = nameAbove(on, name, x - width / 2 + 1, y - tall / 2 + above / 2 + 1);
@@ -148,8 +146,7 @@ export function heatmap(data: PageData, options: ChartOptions): Description | nu
   );
 }
 
-/** The factor with the most values. */
-function widest(here: readonly Point[]): string {
+function longestFactor(here: readonly Point[]): string {
   const keys = distinct(here.flatMap((point) => Object.keys(point)));
   const count = (key: string) => distinct(here.map((point) => point[key])).length;
   return keys.reduce((best, key) => (count(key) > count(best) ? key : best), keys[0] ?? "");
@@ -160,13 +157,13 @@ export function colorOf(theme: Theme, log: number, most: number): string {
   return between(middle, log < 0 ? low : high, Math.min(1, Math.abs(log) / most) ** 0.8);
 }
 
-function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, tall: number, most: number) {
+function drawCell(theme: Theme, cell: Cell, x: number, y: number, width: number, tall: number, most: number) {
   const shape = { x: x - width / 2 + 1, y: y - tall / 2 + 1, width: width - 2, height: tall - 2, r: 3 };
   const ratio = cell.cost && hasFigures(cell.cost) ? cell.cost.ratio : null;
   const fill = ratio ? colorOf(theme, Math.log(ratio.point), most) : "none";
   const ink = ratio ? (isBright(fill) ? "#14171c" : "#ffffff") : theme.quiet;
   const [number, interval] = cellWords(cell, width - 8);
-  const whole = wholeFigure(number, width - 6, { bold: true, rounded: roundedChange(cell.cost) });
+  const whole = fitFigure(number, width - 6, { bold: true, rounded: roundedChange(cell.cost) });
   const decided = cell.cost?.verdict === "higher" || cell.cost?.verdict === "lower";
   const text = (words: string, dy: number, size: number, bold: boolean) => ({
     type: "text",
@@ -195,21 +192,19 @@ function drawn(theme: Theme, cell: Cell, x: number, y: number, width: number, ta
   };
 }
 
-/** A change as a factor with two digits, in brackets where it is no finding: where there is little room. */
+/** A change as a factor with two digits; in brackets unless the verdict is higher or lower. */
 export function roundedChange(cost: Cost | undefined): string {
   if (!cost?.ratio || !hasFigures(cost)) return "";
   const factor = `×${Number(cost.ratio.point.toPrecision(2))}`;
   return cost.verdict === "higher" || cost.verdict === "lower" ? factor : `(${factor})`;
 }
 
-/** A row's name above its first cell. */
 function nameAbove(on: Sheet, name: string, x: number, y: number) {
   const text = shorten(name, on.width - 36, 12);
   const style = { text, fill: on.theme.ink, font: `12px ${FONT}`, verticalAlign: "middle" };
   return name ? [{ type: "text", silent: true, x, y, style }] : [];
 }
 
-/** A cell's number and interval, as far as they fit. */
 function cellWords(cell: Cell, width: number): [string, string] {
   if (!cell.cost) return ["–", ""];
   if (!hasFigures(cell.cost) || !cell.cost.ratio) return [shorten(cell.cost.verdict, width, 12), ""];
@@ -227,7 +222,6 @@ function tip(cell: Cell, name: string, column: string): string {
     .join("\n");
 }
 
-/** From the lowest cell to the highest. */
 function title(
   shown: readonly Cell[],
   across: string,
@@ -242,14 +236,8 @@ function title(
     return `${clean(row.name)} ${joined(change(cell.cost.ratio))} at ${at}`;
   };
   const [first, last] = [sorted[0], sorted.at(-1)];
-  const quantity = first?.cost ? capital(label(first.cost.quantity)) : "";
+  const quantity = first?.cost ? capitalize(label(first.cost.quantity)) : "";
   return first === last
     ? `${quantity}: ${words(first)}`
     : `${quantity}: from ${words(first)} to ${words(last)}`;
-}
-
-/** Whether an interval holds no change; for tests of what is bracketed. */
-export function holdsNone(of: Cost): boolean {
-  const [low, high] = of.ratio ? bounds(of.ratio) : [1, 1];
-  return low <= 1 && 1 <= high;
 }

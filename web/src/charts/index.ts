@@ -1,11 +1,11 @@
-// Charts as descriptions: functions of a run and of options, without state and without a document. What they say is in
-// the summary or the detail; nothing is estimated here.
+// Charts as descriptions: pure functions of a run and options, independent of any document. They estimate
+// nothing: every figure is in the summary or the detail.
 import { capacity, capacityPoints } from "./capacity.ts";
 import { density, densityPoints } from "./density.ts";
 import { forest } from "./forest.ts";
 import { heatmap, heatmapPoints } from "./heatmap.ts";
 import { operationPoints, operations } from "./operations.ts";
-import { isOver, over, whyNot } from "./over/chart.ts";
+import { isOver, over, refusalReason } from "./over/chart.ts";
 import { overPoints } from "./over/pick.ts";
 import { pairMap, pairPoints } from "./pairs.ts";
 import { percentilePoints, percentiles } from "./percentiles.ts";
@@ -36,10 +36,10 @@ export type {
 } from "./types.ts";
 export { kinds } from "./types.ts";
 export { waterfallQuantities } from "./waterfall.ts";
-export { isOver, whyNot };
+export { isOver, refusalReason };
 
 interface Kind {
-  /** Points that are drawn one by one; `[{}]` where one drawing shows all, none where there is nothing to draw. */
+  /** Points with a drawing each; `[{}]` if one drawing shows all, `[]` if the run has no data for it. */
   points(data: PageData): Point[];
   describe(data: PageData, options: ChartOptions): Description | null;
 }
@@ -68,12 +68,10 @@ const every: Record<ChartKind, Kind> = {
   capacity: { points: capacityPoints, describe: capacity },
 };
 
-/** The kinds that a run can fill. */
 export function available(data: PageData): ChartKind[] {
   return kinds.filter((kind) => drawings(kind, data).length > 0);
 }
 
-/** Each drawing of a kind: a point for each, where a drawing shows one. */
 export function drawings(kind: ChartKind, data: PageData): { kind: ChartKind; point: Point }[] {
   const of = every[kind];
   const fills = (point: Point) => of.describe(data, { theme: "light", point }) !== null;
@@ -83,7 +81,7 @@ export function drawings(kind: ChartKind, data: PageData): { kind: ChartKind; po
     .map((point) => ({ kind, point }));
 }
 
-/** One chart; `null` where the run or the options leave nothing to draw. */
+/** One chart; `null` if the run has no data for it with these options. */
 export function describe(kind: ChartKind, data: PageData, options: ChartOptions): Description | null {
   return every[kind].describe(data, options);
 }

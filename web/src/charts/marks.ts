@@ -1,10 +1,10 @@
-// Whiskers, bands and other marks that the library has no series for.
+// Whiskers, bands and other marks that the library has no series type for.
 import { FONT, type Look, type Theme } from "./theme.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
+export type Api = any;
 
-/** The area between two lines, with these drawn too where `edge` is an opacity. Each stretch is drawn by itself. */
+/** The area between two lines, a polygon per stretch without a gap; `edge`: opacity of the two lines. */
 export function band(
   name: string,
   look: Look,
@@ -51,20 +51,19 @@ function round([x, y]: [number, number]): [number, number] {
   return [Math.round(x * 10) / 10, Math.round(y * 10) / 10];
 }
 
-/** One interval: where it lies across, and its ends along the other axis. */
+/** An interval: its position on one axis, its ends on the other. */
 export interface Whisker {
   across: number;
   low: number;
   high: number;
-  /** Ends that lie outside the drawing and get an arrow instead of a cap. */
+  /** The end is outside the drawing: it gets an arrow instead of a cap. */
   cutLow?: boolean;
   cutHigh?: boolean;
   color?: string;
-  /** Pixels to the side, where several share a place. */
+  /** Sideways offset in pixels, for intervals that share a position. */
   shift?: number;
 }
 
-/** Intervals with caps, along x or y. */
 export function whiskers(
   name: string,
   color: string,
@@ -123,7 +122,7 @@ export function whiskers(
   };
 }
 
-/** A shaded stretch along x over the whole height, or along y over the whole width. */
+/** A shaded range of x over the full height, or of y over the full width. */
 export function shade(along: "x" | "y", from: number, to: number, color: string, axes = 0) {
   return {
     type: "custom",
@@ -149,7 +148,6 @@ export function shade(along: "x" | "y", from: number, to: number, color: string,
   };
 }
 
-/** A line across the drawing at one value, with words at its end. */
 export function rule(
   along: "x" | "y",
   at: number,
@@ -191,7 +189,7 @@ export function rule(
   };
 }
 
-/** Words beside the drawing or in it, at a value of either axis plus an offset in pixels. */
+/** A text at a position on the axes, or at an edge of the drawing, plus an offset in pixels. */
 export interface Words {
   x: number | "left" | "right";
   y: number;
@@ -202,7 +200,7 @@ export interface Words {
   size?: number;
   dx?: number;
   dy?: number;
-  /** What is behind it, where lines would run through it. */
+  /** Background colour, for texts that lines would cross. */
   ground?: string;
 }
 

@@ -1,7 +1,7 @@
-// Each operation's figure, variant beside variant, with intervals.
-import { barScale, room } from "./bars.ts";
-import { base, described, ghosts, head, markStyle, sheet, shorten, valueAxis } from "./frame.ts";
-import { words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
+// One figure for each operation, variants grouped, with intervals.
+import { barScale, labelWidth } from "./bars.ts";
+import { base, described, head, legendSeries, markStyle, sheet, shorten, valueAxis } from "./frame.ts";
+import { type Api, words as textSeries, type Whisker, type Words, whiskers } from "./marks.ts";
 import {
   chosenPoint,
   cost,
@@ -14,14 +14,21 @@ import {
   unitOf,
 } from "./select.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { absolute, baseline, bounds, capital, clean, finding, joined, label, pointWords } from "./words.ts";
+import {
+  absolute,
+  baseline,
+  bounds,
+  capitalize,
+  clean,
+  finding,
+  joined,
+  label,
+  pointWords,
+} from "./words.ts";
 
 export function operationPoints({ summary }: PageData): Point[] {
   return names_(summary).length > 1 ? points(summary) : [];
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
 
 export function operations(data: PageData, options: ChartOptions): Description | null {
   const point = chosenPoint(operationPoints(data), options);
@@ -42,7 +49,7 @@ export function operations(data: PageData, options: ChartOptions): Description |
     .filter((group) => group.bars.some((bar) => bar.estimate));
   if (groups.length === 0) return null;
   const on = sheet("operations", options, 900);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const found = furthest(
     groups.flatMap((group) =>
       group.operation === "all"
@@ -53,19 +60,19 @@ export function operations(data: PageData, options: ChartOptions): Description |
   const words = {
     title: found
       ? `${clean(found.operation)} of ${finding(found)} against ${clean(baseline(data.summary))}`
-      : capital(label(quantity)),
-    subtitle: [`${capital(label(quantity))} of each operation`, pointWords(point)]
+      : capitalize(label(quantity)),
+    subtitle: [`${capitalize(label(quantity))} of each operation`, pointWords(point)]
       .filter(Boolean)
       .join(" · "),
     note: "Whiskers are 95 % intervals.",
-    legend: variants.map((name) => ({ name, look: of(name) })),
+    legend: variants.map((name) => ({ name, look: lookOf(name) })),
   };
   const { top, texts, legend } = head(on, words);
   const thick = variants.length > 6 ? 10 : 15;
   const rowOf = (group: number, bar: number) => group * (variants.length + 0.9) + bar + 0.95;
   const rows = rowOf(groups.length - 1, variants.length) + 0.2;
   const left =
-    room(
+    labelWidth(
       groups.map((group) => (group.operation === "all" ? "all operations" : clean(group.operation))),
       12,
       60,
@@ -75,7 +82,7 @@ export function operations(data: PageData, options: ChartOptions): Description |
   const all = groups.flatMap((group) => group.bars.map((bar) => bar.estimate));
   const numbers =
     thick > 12 ? all.map((estimate) => (estimate ? joined(absolute(unit, estimate)) : "withheld")) : [];
-  const right = room(numbers, 11, 20, 220) + 8;
+  const right = labelWidth(numbers, 11, 20, 220) + 8;
   const scale = barScale(unit, all, on.width - left - right);
   const drawn = groups.flatMap((group, at) =>
     group.bars.map((bar, place) => ({ ...bar, operation: group.operation, row: rowOf(at, place) })),
@@ -126,16 +133,16 @@ export function operations(data: PageData, options: ChartOptions): Description |
       xAxis: valueAxis(on, "x", { name: label(quantity), ...scale }),
       yAxis: { type: "value", min: 0.2, max: rows, inverse: true, show: false },
       series: [
-        ...ghosts(on, words.legend),
+        ...legendSeries(on, words.legend),
         ...variants.map((name) => {
           const own = drawn.filter((bar) => bar.name === name && bar.estimate);
           return {
             type: "scatter",
             name,
             z: 5,
-            symbol: of(name).symbol,
+            symbol: lookOf(name).symbol,
             symbolSize: thick * 0.62,
-            itemStyle: markStyle(on.theme, of(name)),
+            itemStyle: markStyle(on.theme, lookOf(name)),
             data: own.map((bar) => ({
               value: [bar.estimate?.point ?? 0, bar.row],
               tip: `${clean(name)}: ${clean(bar.operation)}\n${label(quantity)} ${bar.estimate ? joined(absolute(unit, bar.estimate)) : ""}`,
@@ -149,7 +156,7 @@ export function operations(data: PageData, options: ChartOptions): Description |
             name,
             silent: true,
             z: 2,
-            itemStyle: { color: of(name).color },
+            itemStyle: { color: lookOf(name).color },
             data: own.map((_, at) => [at]),
             encode: { x: -1, y: -1 },
             renderItem: (params: { dataIndex: number }, api: Api) => {
@@ -161,13 +168,13 @@ export function operations(data: PageData, options: ChartOptions): Description |
                 type: "rect",
                 silent: true,
                 shape: { x: x0, y: y - thick * 0.36, width: x1 - x0, height: thick * 0.72 },
-                style: { fill: of(name).color, opacity: on.theme.name === "dark" ? 0.55 : 0.45 },
+                style: { fill: lookOf(name).color, opacity: on.theme.name === "dark" ? 0.55 : 0.45 },
               };
             },
           };
         }),
         whiskers("", on.theme.ink, "x", intervals, { width: 1.1, cap: thick * 0.22 }),
-        texts_(labels),
+        textSeries(labels),
       ],
     },
     on.options.height ?? top + Math.round(rows * (thick + 3)) + 56,

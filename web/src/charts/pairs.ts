@@ -1,20 +1,21 @@
-// Every client against every server: a heat map of variants that are pairs, rows ask and columns answer. Each cell says its
-// figure, so that the colour, which is the ratio to the baseline's pair, only leads the eye.
+// Heat map of variants that are pairs: clients are rows, servers are columns. Each cell shows its figure;
+// colour, the ratio to the baseline's pair, only guides the eye.
 
 import type { Unit } from "../data/schema.ts";
-import { room } from "./bars.ts";
+import { labelWidth } from "./bars.ts";
 import {
   base,
   described,
+  fitFigure,
   head,
   isNarrow,
   type Sheet,
   sheet,
   shorten,
   textWidth,
-  wholeFigure,
 } from "./frame.ts";
 import { colorOf, roundedChange } from "./heatmap.ts";
+import type { Api } from "./marks.ts";
 import {
   chosenOperation,
   chosenPoint,
@@ -31,7 +32,7 @@ import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import {
   absolute,
   baseline,
-  capital,
+  capitalize,
   change,
   clean,
   hasFigures,
@@ -41,9 +42,6 @@ import {
   unitScale,
 } from "./words.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
-
 const TALL = 46;
 
 interface Pair {
@@ -52,7 +50,7 @@ interface Pair {
   peer: string;
 }
 
-/** Variants that are pairs; none unless services and peers were crossed, each pair once. */
+/** Variants that are pairs; empty unless services and peers are crossed, each pair once. */
 function pairs(data: PageData, names: readonly string[]): Pair[] {
   const found = names.flatMap((name): Pair[] => {
     const relay = data.summary.variants.find((variant) => variant.name === name)?.relay;
@@ -67,21 +65,19 @@ function pairs(data: PageData, names: readonly string[]): Pair[] {
   return isOnce && isCrossed && services.length > 1 && peers.length > 1 ? found : [];
 }
 
-/** Points of which each has a map of its pairs. */
 export function pairPoints(data: PageData): Point[] {
   return pairs(data, shownVariants(data, { theme: "light" })).length > 0 ? points(data.summary) : [];
 }
 
-/** What a cell says, and how far its ratio is from none. */
 interface Cell {
   column: number;
   row: number;
   lines: string[];
-  /** The same where there is little room. */
+  /** The text with fewer digits, for narrow cells. */
   rounded: string[];
-  /** Whether the first line is a figure, which is never shortened. */
+  /** Whether the first line is a figure: figures are never shortened. */
   isFigure: boolean;
-  /** Logarithm of the ratio to the baseline; `null` where there is no figure that may be used. */
+  /** Log of the ratio to the baseline; `null` without a usable figure. */
   log: number | null;
   tip: string;
 }
@@ -130,14 +126,14 @@ export function pairMap(data: PageData, options: ChartOptions): Description | nu
   if (known.length === 0) return null;
   const on = sheet("heatmap", options, 900);
   const words = {
-    title: title(known, rows, columns, capital(label(quantity))),
-    subtitle: [`${capital(label(quantity))} of every pair`, pointWords(point)].filter(Boolean).join(" · "),
+    title: title(known, rows, columns, capitalize(label(quantity))),
+    subtitle: [`${capitalize(label(quantity))} of every pair`, pointWords(point)].filter(Boolean).join(" · "),
     note: `Rows: the client (ping). Columns: the server (pong). Below each figure: the change against ${clean(first)}, in brackets where undecided or within the margin; blue: lower, orange: higher.`,
   };
-  return drawn(on, words, cells, rows, columns);
+  return drawMap(on, words, cells, rows, columns);
 }
 
-/** `0.48ms`: a figure with two digits. */
+/** A figure with two digits: `0.48ms`. */
 function roundedFigure(unit: Unit, figure: number): string {
   const scale = unitScale(unit, Math.abs(figure));
   return Number((figure / scale.divisor).toPrecision(2)) + scale.suffix.replace(/\s/g, "");
@@ -155,7 +151,7 @@ function title(
   return `${quantity}: from ${words(sorted[0])} to ${words(sorted.at(-1))}`;
 }
 
-function drawn(
+function drawMap(
   on: Sheet,
   words: { title: string; subtitle: string; note: string },
   cells: readonly Cell[],
@@ -163,7 +159,7 @@ function drawn(
   columns: readonly string[],
 ): Description {
   const { top, texts } = head(on, words);
-  const left = room(rows.map(clean), 12, 60, isNarrow(on) ? 90 : 220) + 28;
+  const left = labelWidth(rows.map(clean), 12, 60, isNarrow(on) ? 90 : 220) + 28;
   const width = (on.width - left - 20) / columns.length;
   const most = Math.max(0.02, ...cells.map((cell) => Math.abs(cell.log ?? 0)));
   const category = (names: readonly string[], space: number) => ({
@@ -215,7 +211,7 @@ function box(on: Sheet, cell: Cell, [x, y]: readonly [number, number], width: nu
     const short = { text: shorten(words, width - 4, 10.5, at === 0), size: 10.5 };
     const isShort = textWidth(words, 12, at === 0) > width - 6;
     const { text, size } = cell.isFigure
-      ? wholeFigure(words, width - 4, { bold: at === 0, rounded: cell.rounded[at] ?? words })
+      ? fitFigure(words, width - 4, { bold: at === 0, rounded: cell.rounded[at] ?? words })
       : isShort
         ? short
         : { text: words, size: 12 };

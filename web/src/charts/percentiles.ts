@@ -1,5 +1,5 @@
-// How long the fastest share of requests took: the axis is log(1/(1 − p)), so that each step to the right leaves a tenth
-// of the requests. A curve ends where its quantiles are withheld.
+// Quantiles of response times. The axis is log(1/(1 − p)): each step to the right leaves a tenth of the
+// requests. A curve ends where its quantiles are withheld.
 import type { Curve } from "../data/schema.ts";
 import {
   axisName,
@@ -28,9 +28,9 @@ import {
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { baseline, clean, finding, label, pointWords, value } from "./words.ts";
 
-/** Variants up to which service times are drawn beside response times. */
+/** Up to this many variants, service times are drawn beside response times. */
 const BOTH = 4;
-/** The least part of an interval's lower bound that a logarithmic axis is stretched for. */
+/** A logarithmic axis extends to an interval's lower bound only down to this share of the lowest point. */
 const DEEPEST = 0.25;
 
 export function percentilePoints({ detail }: PageData): Point[] {
@@ -41,7 +41,6 @@ function depth(quantile: number): number {
   return -Math.log10(1 - quantile);
 }
 
-/** `50 %`, `99.9 %` … */
 function ticks(deepest: number) {
   const all = [{ at: depth(0.5), text: "50 %" }];
   for (let nines = 1; nines <= deepest + 1e-9; nines += 1) {
@@ -72,7 +71,7 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
   const on = sheet("percentiles", options, 900);
   const y = figureScale("ns", low, high, 7);
   const deepest = Math.max(1, ...curves.map((curve) => depth(curve.points.at(-1)?.[0] ?? 0)));
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const interval = bands.length > 0 ? " Bands are 95 % intervals." : "";
   const words = {
     title: title(data, shown, point, operation),
@@ -83,13 +82,13 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
     ]
       .filter(Boolean)
       .join(" · "),
-    legend: shown.map((name) => ({ name, look: of(name) })),
+    legend: shown.map((name) => ({ name, look: lookOf(name) })),
     note: `${both ? "Thick: response time (done − due). Thin: service time (done − sent)." : "Response time (done − due)."}${interval}`,
   };
   const { top, texts, legend } = head(on, words);
   const height = on.options.height ?? top + 380;
   const line = (curve: Curve) => {
-    const look = of(curve.variant);
+    const look = lookOf(curve.variant);
     const thick = curve.time === "response";
     return {
       type: "line",
@@ -110,7 +109,7 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
     };
   };
   const spread = (curve: Curve) =>
-    band(curve.variant, of(curve.variant), on.theme, [
+    band(curve.variant, lookOf(curve.variant), on.theme, [
       (curve.band ?? [])
         .map(
           ([lower, upper], at) =>
@@ -143,7 +142,6 @@ export function percentiles(data: PageData, options: ChartOptions): Description 
   );
 }
 
-/** Whether a quantile is one that people name. */
 function isMarked(quantile: number): boolean {
   const at = depth(quantile);
   return Math.abs(at - 0.3) < 1e-3 || (at > 0.5 && Math.abs(at - Math.round(at)) < 1e-6);
@@ -155,7 +153,7 @@ function tip(curve: Curve, quantile: number, time: number, interval: [number, nu
   return `${clean(curve.variant)}, ${curve.time} time\n${share} within ${value("ns", time)}${within}`;
 }
 
-/** The furthest quantile that has a cost, of the variant that it is furthest for. */
+/** The highest quantile that has a cost, with the variant whose cost there is furthest from no change. */
 function title(data: PageData, shown: readonly string[], point: Point, operation: string): string {
   for (const quantity of ["response_p99", "response_p90", "response_p50"] as const) {
     const found = furthest(shown.map((name) => cost(data.summary, name, point, operation, quantity)));

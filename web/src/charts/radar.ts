@@ -1,5 +1,5 @@
-// Several costs at once: each spoke is a quantity or an operation, the distance its ratio to the baseline on a logarithmic
-// scale. Intervals stand in the words of the spokes, where there are few variants.
+// Several costs at once: each spoke is a quantity or an operation, the distance its ratio to the baseline on
+// a logarithmic scale. With few variants the labels of the spokes include intervals.
 
 import { ratioText } from "./forest.ts";
 import {
@@ -27,11 +27,21 @@ import {
 } from "./select.ts";
 import { FONT } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { baseline, capital, change, clean, finding, hasFigures, joined, label, pointWords } from "./words.ts";
+import {
+  baseline,
+  capitalize,
+  change,
+  clean,
+  finding,
+  hasFigures,
+  joined,
+  label,
+  pointWords,
+} from "./words.ts";
 
-/** Pixels between the figure and the words around it. */
+/** Pixels between the figure and its labels. */
 const GAP = 12;
-/** Pixels of a line of words beside a narrow figure. */
+/** Width of the labels beside a narrow figure, in pixels. */
 const NARROW_WORDS = 84;
 
 const QUANTITIES = [
@@ -43,16 +53,16 @@ const QUANTITIES = [
   "memory_peak",
   "bytes_per_operation",
 ] as const;
-/** Variants whose numbers stand at the spokes. */
+/** Up to this many variants, labels include numbers. */
 const NUMBERED = 2;
-/** How far the scale may reach, as ratios whose roots are round too: its rings lie at both. */
+/** Possible ends of the scale. Rings are at an end and at its square root, so both are round ratios. */
 const REACHES = [1.21, 1.44, 2.25, 4, 9, 25, 100, 900, 10_000];
 
 export function radarPoints(data: PageData): Point[] {
   return points(data.summary).filter((point) => spokes(data, { theme: "light", point }, point).length > 2);
 }
 
-/** A ring's ratio; the library rounds where it puts rings, so the nearest of those that were meant. */
+/** A ring's label. The library rounds ring positions: this takes the nearest intended ratio. */
 function ringText(log: number): string {
   const rings = REACHES.flatMap((ratio) => [ratio, Math.sqrt(ratio), 1 / ratio, 1 / Math.sqrt(ratio)]);
   const near = (ratio: number) => Math.abs(Math.log(ratio) - log);
@@ -64,7 +74,7 @@ interface Spoke {
   of(variant: string): ReturnType<typeof cost>;
 }
 
-/** Operations where there are three or more, else quantities; only those that some variant has a cost of. */
+/** Operations if there are three or more, else quantities; only those with a cost of some variant. */
 function spokes(data: PageData, options: ChartOptions, point: Point): Spoke[] {
   const own = operations(data.summary).filter(
     (name) => name !== "all" && (options.operations?.includes(name) ?? true),
@@ -92,13 +102,13 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   const point = chosenPoint(radarPoints(data), options);
   if (!point) return null;
   const all = spokes(data, options, point);
-  const base_ = variantNames(data.summary)[0] ?? "";
+  const baselineName = variantNames(data.summary)[0] ?? "";
   const names = shownVariants(data, options).filter(
-    (name) => name !== base_ && all.some((spoke) => has(spoke.of(name))),
+    (name) => name !== baselineName && all.some((spoke) => has(spoke.of(name))),
   );
   if (all.length < 3 || names.length === 0) return null;
   const on = sheet("radar", options, 760);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const byOperation = operations(data.summary).length > 3;
   const found = furthest(names.flatMap((name) => all.map((spoke) => spoke.of(name))));
   const words = {
@@ -106,12 +116,12 @@ export function radar(data: PageData, options: ChartOptions): Description | null
       ? `${byOperation ? `${clean(found.operation)} of ` : ""}${finding(found)} against ${clean(baseline(data.summary))}`
       : "Costs at a glance",
     subtitle: [
-      `${byOperation ? capital(label(options.quantity ?? data.summary.headline)) : "Quantities"} as ratio to ${clean(base_)} (logarithmic)`,
+      `${byOperation ? capitalize(label(options.quantity ?? data.summary.headline)) : "Quantities"} as ratio to ${clean(baselineName)} (logarithmic)`,
       pointWords(point),
     ]
       .filter(Boolean)
       .join(" · "),
-    legend: [base_, ...names].map((name) => ({ name, look: of(name) })),
+    legend: [baselineName, ...names].map((name) => ({ name, look: lookOf(name) })),
     note: "Outside the baseline’s line: higher. For throughput higher is better, for everything else worse.",
   };
   const { top, texts, legend } = head(on, words);
@@ -122,8 +132,8 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   const reach = Math.log(REACHES.find((ratio) => Math.log(ratio) >= most * 0.98) ?? Math.exp(most));
   const low = Math.min(...logs) < -0.05 * reach ? -reach : -0.5 * reach;
   const labels = all.map((spoke) => (isNarrow(on) ? spokeLines : spokeText)(spoke, names));
-  // Beside a narrow figure words need what the figure would take.
-  const room = isNarrow(on) ? on.width / 2 - GAP - 4 - widest(labels) : Number.POSITIVE_INFINITY;
+  // On a narrow drawing the labels take width from the figure.
+  const room = isNarrow(on) ? on.width / 2 - GAP - 4 - widestLine(labels) : Number.POSITIVE_INFINITY;
   const height = on.options.height ?? top + Math.min(440, 2 * room + 150);
   return described(
     on,
@@ -136,8 +146,8 @@ export function radar(data: PageData, options: ChartOptions): Description | null
         itemHeight: 12,
         data: row.data.map(({ name }) => ({
           name,
-          icon: of(name).symbol,
-          itemStyle: markStyle(on.theme, of(name)),
+          icon: lookOf(name).symbol,
+          itemStyle: markStyle(on.theme, lookOf(name)),
         })),
       })),
       radar: {
@@ -160,7 +170,7 @@ export function radar(data: PageData, options: ChartOptions): Description | null
           name: labels[at] ?? "",
           min: low,
           max: reach,
-          // The scale stands at one spoke alone.
+          // Only one spoke shows the scale.
           axisLabel: {
             show: at === 0,
             color: on.theme.quiet,
@@ -177,23 +187,23 @@ export function radar(data: PageData, options: ChartOptions): Description | null
           type: "radar",
           symbolSize: 7,
           emphasis: { disabled: !on.interactive },
-          data: [base_, ...names].map((name) => ({
+          data: [baselineName, ...names].map((name) => ({
             name,
             value: all.map((spoke) =>
-              name === base_
+              name === baselineName
                 ? 0
                 : has(spoke.of(name))
                   ? Math.log(spoke.of(name)?.ratio?.point ?? 1)
                   : Number.NaN,
             ),
-            symbol: name === base_ ? "none" : of(name).symbol,
-            lineStyle: lineStyle(of(name), name === base_ ? 1.6 : 2),
-            itemStyle: markStyle(on.theme, of(name)),
+            symbol: name === baselineName ? "none" : lookOf(name).symbol,
+            lineStyle: lineStyle(lookOf(name), name === baselineName ? 1.6 : 2),
+            itemStyle: markStyle(on.theme, lookOf(name)),
             areaStyle:
-              names.length <= NUMBERED && name !== base_
-                ? { color: of(name).color, opacity: on.theme.fill * 0.7 }
+              names.length <= NUMBERED && name !== baselineName
+                ? { color: lookOf(name).color, opacity: on.theme.fill * 0.7 }
                 : undefined,
-            tip: `${clean(name)}\n${all.map((spoke) => `${spoke.text} ${number(spoke, name, base_)}`).join("\n")}`,
+            tip: `${clean(name)}\n${all.map((spoke) => `${spoke.text} ${number(spoke, name, baselineName)}`).join("\n")}`,
           })),
         },
       ],
@@ -202,13 +212,13 @@ export function radar(data: PageData, options: ChartOptions): Description | null
   );
 }
 
-function number(spoke: Spoke, name: string, base_: string): string {
+function number(spoke: Spoke, name: string, baselineName: string): string {
   const ratio = spoke.of(name)?.ratio;
-  if (name === base_) return "0 %";
+  if (name === baselineName) return "0 %";
   return ratio && has(spoke.of(name)) ? joined(change(ratio)) : (spoke.of(name)?.verdict ?? "not measured");
 }
 
-/** The same in lines that are as short as can be. */
+/** A spoke's label broken into the shortest possible lines, for narrow drawings. */
 function spokeLines(spoke: Spoke, names: readonly string[]): string {
   const lines = wrap(spoke.text, NARROW_WORDS, 12);
   if (names.length > NUMBERED) return lines.join("\n");
@@ -219,8 +229,7 @@ function spokeLines(spoke: Spoke, names: readonly string[]): string {
   return [...lines, ...numbers.map((line) => `{n|${line}}`)].join("\n");
 }
 
-/** Pixels that the longest line of some words takes. */
-function widest(words: readonly string[]): number {
+function widestLine(words: readonly string[]): number {
   const lines = words.flatMap((text) => text.replaceAll(/\{n\||\}/g, "").split("\n"));
   return Math.max(...lines.map((line) => textWidth(line, 12)));
 }

@@ -1,8 +1,8 @@
-// What each role used: CPU per request role by role, memory, and the cores of the whole machine.
+// Resources by role: CPU time per request, memory, and the busy cores of the machine.
 import type { CpuRoles, Estimate, RoleUse, Summary } from "../data/schema.ts";
-import { barScale, room } from "./bars.ts";
+import { barScale, labelWidth } from "./bars.ts";
 import { base, described, head, isNarrow, type Sheet, sheet, shorten, valueAxis } from "./frame.ts";
-import { words as texts_, type Words, whiskers } from "./marks.ts";
+import { type Api, words as textSeries, type Words, whiskers } from "./marks.ts";
 import {
   chosenPoint,
   cost,
@@ -33,7 +33,7 @@ export function resourcePoints({ detail }: PageData): Point[] {
 }
 
 const ROW = 30;
-/** Rows of the whole machine: name, the role whose look it has, its key. */
+/** Rows of the machine: label, the role whose look it has, key in the data. */
 const MACHINE = [
   ["services", "service", "service"],
   ["generator", "generator", "generator"],
@@ -59,7 +59,7 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const { top, texts } = head(on, words);
   const machine = data.summary.cpu_roles;
   const left =
-    room(
+    labelWidth(
       [...shown.map(clean), ...(machine ? MACHINE.map(([name]) => name) : [])],
       12,
       60,
@@ -68,7 +68,6 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const middle = left + (on.width - left) * 0.58;
   const cpu = roles.some((role) => role.cpu_per_operation);
   const memory = roles.some((role) => role.memory_peak);
-  // Side by side, or below each other.
   const beside = cpu && memory && !isNarrow(on);
   const panels: Panel[] = [];
   const legend = drawLegend(on, kinds, top + 4, isNarrow(on) ? 16 : left);
@@ -139,7 +138,7 @@ interface Panel {
   of(role: RoleUse): Estimate | null;
 }
 
-/** Own roles first, then what is beside them. */
+/** The variant's own roles first. */
 function order(role: string): number {
   const known = ["service", "peer", "sidecar"].indexOf(role);
   const last = ["generator", "unattributed"].indexOf(role);
@@ -228,13 +227,10 @@ function drawPanel(
         ),
         { axes: at, width: 1.3, cap: 3.5 },
       ),
-      texts_(labels, at),
+      textSeries(labels, at),
     ],
   };
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
 
 function stacked(
   on: Sheet,
@@ -267,7 +263,7 @@ function stacked(
   };
 }
 
-/** A bar between two values; roles that are not the first are striped. */
+/** A bar between two values; all roles but the first are striped. */
 function bar(
   api: Api,
   from: number,
@@ -293,7 +289,6 @@ function bar(
 
 type Box = { x: number; y: number; width: number; height: number };
 
-/** Diagonal lines within a box. */
 function diagonals(box: Box): [x1: number, y1: number, x2: number, y2: number][] {
   const lines: [number, number, number, number][] = [];
   for (let at = 6 - box.height; at < box.width; at += 6) {
@@ -306,7 +301,7 @@ function diagonals(box: Box): [x1: number, y1: number, x2: number, y2: number][]
   return lines;
 }
 
-/** What tells a role from another without its colour. */
+/** Stripes tell roles apart without colour. */
 function striped(box: Box, theme: Theme) {
   return diagonals(box).map(([x1, y1, x2, y2]) => ({
     type: "line",
@@ -363,7 +358,7 @@ function drawMachine(on: Sheet, machine: CpuRoles, at: number, _left: number) {
           })),
         { axes: at, width: 1.3, cap: 3.5 },
       ),
-      texts_(
+      textSeries(
         rows.flatMap(([name, , estimate], row): Words[] => [
           { x: "left", dx: -10, y: row + 0.5, align: "right", text: name, fill: on.theme.ink, size: 12 },
           {
@@ -396,7 +391,7 @@ function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: numb
   const marks = kinds.flatMap((kind) => {
     const color = fillOf(on.theme, kind, kinds);
     const text = clean(kind);
-    const end = x + 26 + room([text], 12, 0, 300);
+    const end = x + 26 + labelWidth([text], 12, 0, 300);
     if (end > on.width && x > left) {
       x = left;
       rows += 1;
@@ -414,7 +409,7 @@ function drawLegend(on: Sheet, kinds: readonly string[], top: number, left: numb
         style: { text, fill: on.theme.ink, font: `12px ${FONT}` },
       },
     ];
-    x += 26 + room([text], 12, 0, 300) + 6;
+    x += 26 + labelWidth([text], 12, 0, 300) + 6;
     return parts;
   });
   return { marks, rows };

@@ -1,5 +1,5 @@
-// Every window or request as a dot, so that what quantiles sum up can be seen: stalls, steps, levels.
-import { room } from "./bars.ts";
+// Every window or request as a dot. Shows stalls, steps and levels that quantiles hide.
+import { labelWidth } from "./bars.ts";
 import { cloud } from "./cloud.ts";
 import {
   axisName,
@@ -7,9 +7,9 @@ import {
   described,
   extent,
   figureScale,
-  ghosts,
   head,
   isNarrow,
+  legendSeries,
   type Sheet,
   sheet,
   shorten,
@@ -31,9 +31,8 @@ import { overTime, timeAxis, zoom } from "./time.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { clean, finding, grouped, pointWords, value } from "./words.ts";
 
-/** Variants that share one drawing; more lie one above the other, since the last would hide the first. */
+/** Up to this many variants share a drawing; more get a strip each, since the last would hide the others. */
 const SHARED = 2;
-/** Height of one of those. */
 const STRIP = 74;
 export function samplePoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.samples ?? []).map((samples) => samples.point));
@@ -50,7 +49,7 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
   const moments = extent(chained(shown.map((one) => one.at_ns)));
   if (!point || !times || !moments) return null;
   const on = sheet("samples", options, 900);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const kind = shown[0]?.kind === "request" ? "request" : "window";
   const count = shown.reduce((sum, one) => sum + one.at_ns.length, 0);
   const found = furthest(
@@ -65,7 +64,7 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
       .filter(Boolean)
       .join(" · "),
     note: "The fuller its colour, the more dots lie on a spot.",
-    legend: distinct(shown.map((one) => one.variant)).map((name) => ({ name, look: of(name) })),
+    legend: distinct(shown.map((one) => one.variant)).map((name) => ({ name, look: lookOf(name) })),
   };
   const variants = distinct(shown.map((one) => one.variant));
   const strips = variants.length > SHARED;
@@ -75,7 +74,9 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
     log: times[1] / Math.max(1, times[0]) > 3,
   });
   const x = timeAxis(moments[0], moments[1], on.width);
-  const left = strips ? room(variants.map(clean), 12, 60, isNarrow(on) ? on.width * 0.25 : 220) + 64 : 76;
+  const left = strips
+    ? labelWidth(variants.map(clean), 12, 60, isNarrow(on) ? on.width * 0.25 : 220) + 64
+    : 76;
   const bottom = on.interactive ? 78 : 48;
   const name = `${kind === "request" ? "response time" : "response p50"}${y.log ? " (logarithmic)" : ""}`;
   const whole = "time since the first window";
@@ -110,9 +111,9 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
       }),
       yAxis: grids.map((_, grid) => valueAxis(on, "y", { name: "", grid, ...y })),
       series: [
-        ...ghosts(on, words.legend),
+        ...legendSeries(on, words.legend),
         ...shown.map((one) =>
-          cloud(overTime(one, y.place), of(one.variant), strips ? variants.indexOf(one.variant) : 0),
+          cloud(overTime(one, y.place), lookOf(one.variant), strips ? variants.indexOf(one.variant) : 0),
         ),
       ],
     },
@@ -120,7 +121,6 @@ export function samples(data: PageData, options: ChartOptions): Description | nu
   );
 }
 
-/** A variant's name beside its strip. */
 function beside(on: Sheet, name: string, middle: number, left: number) {
   return {
     type: "text",

@@ -1,5 +1,4 @@
-// A figure against a factor that is a number: size, rate, connections. Bands are intervals; points that were withheld are
-// gaps.
+// A figure against a numeric factor: size, rate, connections. Bands are intervals; withheld points are gaps.
 import type { Axis, Estimate, Unit } from "../data/schema.ts";
 import {
   axisName,
@@ -30,20 +29,19 @@ import {
   unitOf,
 } from "./select.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { absolute, bounds, capital, change, clean, joined, label, valueWords } from "./words.ts";
+import { absolute, bounds, capitalize, change, clean, joined, label, valueWords } from "./words.ts";
 
-/** One drawing for each factor and each way the others are set; named by the others and the factor left out. */
+/** A drawing for each factor and each setting of the others; its point has all keys but the factor's. */
 export function sizePoints(data: PageData): Point[] {
-  return ordered(data).flatMap((axis) => others(data, axis));
+  return axesByLength(data).flatMap((axis) => otherSettings(data, axis));
 }
 
-/** The factor with the most values first. */
-function ordered(data: PageData): Axis[] {
+function axesByLength(data: PageData): Axis[] {
   return [...(data.detail.axes ?? [])].sort((a, b) => b.values.length - a.values.length);
 }
 
-/** The settings of all factors but this one; how one knows the axis again is the key that is missing. */
-function others(data: PageData, axis: Axis): Point[] {
+/** Settings of all other factors. The missing key identifies the axis. */
+function otherSettings(data: PageData, axis: Axis): Point[] {
   const rest = points(data.summary)
     .filter((point) => axis.key in point)
     .map((point) => Object.fromEntries(Object.entries(point).filter(([key]) => key !== axis.key)));
@@ -51,11 +49,11 @@ function others(data: PageData, axis: Axis): Point[] {
 }
 
 function chosen(data: PageData, options: ChartOptions): { axis: Axis; rest: Point } | null {
-  const axes = ordered(data);
-  // An axis is not what is asked to stand still.
+  const axes = axesByLength(data);
+  // A factor that the requested point fixes is not the axis.
   const free = axes.filter((axis) => options.point === undefined || !(axis.key in options.point));
   for (const axis of [...free, ...axes]) {
-    const rest = others(data, axis).find((one) =>
+    const rest = otherSettings(data, axis).find((one) =>
       Object.entries(options.point ?? {}).every(([key, value]) => key === axis.key || one[key] === value),
     );
     if (rest) return { axis, rest };
@@ -94,7 +92,7 @@ export function size(data: PageData, options: ChartOptions): Description | null 
   if (!range || !least || rows.every((row) => row.figures.filter((one) => one.estimate).length < 2))
     return null;
   const on = sheet("size", options, 900);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const what = clean(axis.key.split(".").at(-1) ?? axis.key);
   const ends = [axis.values[0], axis.values.at(-1)] as const;
   const furthestAtEnds = furthest(
@@ -109,16 +107,16 @@ export function size(data: PageData, options: ChartOptions): Description | null 
     title:
       first?.ratio && last?.ratio
         ? `${clean(first.variant)}: ${label(quantity)} ${joined(change(first.ratio))} at ${named(ends[0]?.[0])}, ${joined(change(last.ratio))} at ${named(ends[1]?.[0])}`
-        : `${capital(label(quantity))} against ${what}`,
+        : `${capitalize(label(quantity))} against ${what}`,
     subtitle: [
-      `${capital(label(quantity))} against ${what}`,
+      `${capitalize(label(quantity))} against ${what}`,
       ...Object.entries(rest).map(([key, value]) => `${clean(key.split(".").at(-1) ?? key)} ${clean(value)}`),
       operation === "all" ? "" : clean(operation),
     ]
       .filter(Boolean)
       .join(" · "),
     note: all.length > 0 && hasBands(rows) ? "Bands are 95 % intervals." : "",
-    legend: names.map((name) => ({ name, look: of(name) })),
+    legend: names.map((name) => ({ name, look: lookOf(name) })),
   };
   const { top, texts, legend } = head(on, words);
   const y = figureScale(unit, least[0], range[1], 7);
@@ -137,12 +135,12 @@ export function size(data: PageData, options: ChartOptions): Description | null 
           type: "line",
           name: row.name,
           z: 3,
-          symbol: of(row.name).symbol,
+          symbol: lookOf(row.name).symbol,
           symbolSize: 8,
           showAllSymbol: true,
           connectNulls: false,
-          lineStyle: lineStyle(of(row.name)),
-          itemStyle: markStyle(on.theme, of(row.name)),
+          lineStyle: lineStyle(lookOf(row.name)),
+          itemStyle: markStyle(on.theme, lookOf(row.name)),
           emphasis: { disabled: !on.interactive, scale: 1.2 },
           data: row.figures.map(({ text, x: value, estimate }) => ({
             value: [x.place(value), estimate ? y.place(estimate.point) : "-"],
@@ -152,7 +150,7 @@ export function size(data: PageData, options: ChartOptions): Description | null 
           })),
         })),
         ...rows.map((row) =>
-          band(row.name, of(row.name), on.theme, stretches(row.figures, x.place, y.place)),
+          band(row.name, lookOf(row.name), on.theme, splitAtGaps(row.figures, x.place, y.place)),
         ),
       ],
     },
@@ -169,8 +167,7 @@ function hasBands(rows: readonly { figures: readonly At[] }[]): boolean {
   return rows.some((row) => row.figures.some((one) => one.estimate?.lower != null));
 }
 
-/** Stretches without a gap. */
-function stretches(figures: readonly At[], x: (value: number) => number, y: (value: number) => number) {
+function splitAtGaps(figures: readonly At[], x: (value: number) => number, y: (value: number) => number) {
   const found: [number, number, number][][] = [[]];
   for (const one of figures) {
     if (one.estimate?.lower == null) found.push([]);
@@ -182,7 +179,7 @@ function stretches(figures: readonly At[], x: (value: number) => number, y: (val
   return found.filter((stretch) => stretch.length > 1);
 }
 
-/** The factor's axis: its own values where there is room for all. */
+/** The factor's axis; its ticks are the factor's own values if there is room for all. */
 function numberScale(axis: Axis, width: number) {
   const numbers = axis.values.map(([, number]) => number);
   const [low, high] = extent(numbers) ?? [0, 1];

@@ -1,5 +1,5 @@
-// Colours, dashes and marks. Hues are those of Okabe and Ito, darkened or lightened for their ground; the baseline is
-// always neutral. No two variants differ by colour alone: each has its own mark, and its own dash.
+// Colours, dashes and marks. Hues are those of Okabe and Ito, darkened or lightened to suit the background.
+// The baseline is always neutral. Variants never differ by colour alone: each has its own mark and dash.
 import type { ThemeName } from "./types.ts";
 
 export interface Theme {
@@ -14,7 +14,6 @@ export interface Theme {
   worse: string;
   neutral: string;
   hues: readonly string[];
-  /** Colours of a cost in a heat map, from much lower over none to much higher. */
   diverging: readonly [low: string, middle: string, high: string];
   fill: number;
 }
@@ -70,12 +69,11 @@ export const themes: Record<ThemeName, Theme> = { light: LIGHT, dark: DARK, prin
 
 export const FONT = "Inter, system-ui, sans-serif";
 
-/** How one variant looks in every chart. */
 export interface Look {
   color: string;
   dash: number[] | "solid";
   symbol: string;
-  /** Whether its marks are hollow: the second time round. */
+  /** Hollow marks tell the second use of a symbol from the first. */
   hollow: boolean;
 }
 
@@ -95,26 +93,26 @@ const DASHES: readonly (number[] | "solid")[] = [
   [4, 2, 1, 2, 1, 2],
 ];
 
-/** The look of the variant at this place; place 0 is the baseline. */
+/** The look of the variant at index `place`; 0 is the baseline. */
 export function look(theme: Theme, place: number): Look {
   const hues = theme.hues.length;
   return {
     color: place === 0 ? theme.neutral : (theme.hues[(place - 1) % hues] ?? theme.neutral),
-    // Beyond the hues each colour comes again with another dash and another mark.
+    // There are fewer hues than variants may need: a colour that is used again gets another dash and symbol.
     dash: DASHES[(place + 3 * Math.floor(Math.max(0, place - 1) / hues)) % DASHES.length] ?? "solid",
     symbol: SYMBOLS[place % SYMBOLS.length] ?? "circle",
     hollow: Math.floor(place / SYMBOLS.length) % 2 === 1,
   };
 }
 
-/** A colour between two of the form `#rrggbb`; `share` from 0 to 1. */
+/** Interpolates between two colours of the form `#rrggbb`; `share` from 0 to 1. */
 export function between(from: string, to: string, share: number): string {
   const part = (color: string, at: number) => Number.parseInt(color.slice(at, at + 2), 16);
   const mix = (at: number) => Math.round(part(from, at) + (part(to, at) - part(from, at)) * share);
   return `#${[1, 3, 5].map((at) => mix(at).toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Whether dark text reads better than light text on this colour (by WCAG's relative luminance). */
+/** Whether dark text is more readable than light text on this colour (by WCAG's relative luminance). */
 export function isBright(color: string): boolean {
   const linear = (at: number) => {
     const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;

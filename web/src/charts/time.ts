@@ -1,5 +1,5 @@
-// Medians over the time of the run: stretches of windows with their middle half, block by block. A variant that drifts
-// or jumps shows here before any figure tells.
+// Medians over the time of the run: stretches of windows with their interquartile range, block by block.
+// Shows whether a variant drifts or jumps.
 import type { Course, Samples, Span } from "../data/schema.ts";
 import { cloud, type Dots } from "./cloud.ts";
 import {
@@ -30,7 +30,7 @@ import {
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { baseline, clean, finding, pointWords, value } from "./words.ts";
 
-/** Dots up to which each window is drawn under the stretches. */
+/** Up to this many dots, each window is drawn behind the medians. */
 const MOST_DOTS = 3000;
 
 export function timePoints({ detail }: PageData): Point[] {
@@ -47,7 +47,7 @@ export function time(data: PageData, options: ChartOptions): Description | null 
   const times = extent(spans.flatMap((span) => [span.lower_ns, span.upper_ns]));
   if (!point || !times) return null;
   const on = sheet("time", options, 900);
-  const of = looks(data, on.theme);
+  const lookOf = looks(data, on.theme);
   const found = furthest(
     names.map((name) => cost(data.summary, name, point, whole(data.summary), "response_p50")),
   );
@@ -57,7 +57,7 @@ export function time(data: PageData, options: ChartOptions): Description | null 
       : `Response p50 over the time of the run`,
     subtitle: ["Medians of windows over the time of the run", pointWords(point)].filter(Boolean).join(" · "),
     note: "Lines: medians of stretches of windows. Bands: their middle half. Grey: every other block.",
-    legend: courses.map((course) => ({ name: course.variant, look: of(course.variant) })),
+    legend: courses.map((course) => ({ name: course.variant, look: lookOf(course.variant) })),
   };
   const { top, texts, legend } = head(on, words);
   const y = figureScale("ns", times[0], times[1], 7, { tight: true });
@@ -78,34 +78,34 @@ export function time(data: PageData, options: ChartOptions): Description | null 
           type: "line",
           name: course.variant,
           z: 3,
-          symbol: of(course.variant).symbol,
+          symbol: lookOf(course.variant).symbol,
           symbolSize: courses.length > 6 ? 4 : 5,
           showAllSymbol: true,
-          lineStyle: lineStyle(of(course.variant), 1.6),
-          itemStyle: markStyle(on.theme, of(course.variant)),
+          lineStyle: lineStyle(lookOf(course.variant), 1.6),
+          itemStyle: markStyle(on.theme, lookOf(course.variant)),
           emphasis: { disabled: true },
-          data: line(course, y.place),
+          data: lineWithGaps(course, y.place),
         })),
-        ...blocks(spans).map(([from, to]) => shade("x", from / 1e9, to / 1e9, `${on.theme.grid}80`)),
+        ...everyOtherBlock(spans).map(([from, to]) => shade("x", from / 1e9, to / 1e9, `${on.theme.grid}80`)),
         ...courses.map((course) =>
           band(
             course.variant,
-            of(course.variant),
+            lookOf(course.variant),
             on.theme,
             byBlock(course.spans).map((block) => stretch(block, y.place)),
           ),
         ),
-        ...dots(data, point, courses, y.place, of),
+        ...dots(data, point, courses, y.place, lookOf),
       ],
     },
     on.options.height ?? top + 360,
   );
 }
 
-/** Seconds, minutes or hours since the first window. */
+/** Seconds, minutes or hours since the run's first window. */
 export function timeAxis(start: number, end: number, width: number) {
   const last = Math.max(end / 1e9, start / 1e9 + 1e-6);
-  // The run's first window is the beginning, also where the first thing drawn came a little later.
+  // The axis begins at the run's first window even if the first data drawn are slightly later.
   const [from, to] = [start < end * 0.05 ? 0 : start / 1e9, last];
   const room = (to - from) * 0.012;
   const [unit, divisor] = to > 7200 ? ["h", 3600] : to > 300 ? ["min", 60] : to > 1 ? ["s", 1] : ["ms", 1e-3];
@@ -116,7 +116,6 @@ export function timeAxis(start: number, end: number, width: number) {
   return { min: from - room, max: to + room, ticks };
 }
 
-/** Zoom by wheel and by a slider under the axis. */
 export function zoom(on: Sheet) {
   return [
     { type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false },
@@ -156,8 +155,7 @@ function stretch(block: readonly Span[], place: (value: number) => number): [num
   });
 }
 
-/** A line with a gap after each block. */
-function line(course: Course, place: (value: number) => number) {
+function lineWithGaps(course: Course, place: (value: number) => number) {
   return byBlock(course.spans).flatMap((block) => [
     ...block.map((span) => ({
       value: [middle(span), place(span.median_ns)],
@@ -167,8 +165,7 @@ function line(course: Course, place: (value: number) => number) {
   ]);
 }
 
-/** Where every other block begins and ends. */
-function blocks(spans: readonly Span[]): [number, number][] {
+function everyOtherBlock(spans: readonly Span[]): [number, number][] {
   const numbers = [...new Set(spans.map((span) => span.block))].sort((a, b) => a - b);
   return numbers
     .filter((_, at) => at % 2 === 1)
@@ -195,7 +192,7 @@ function dots(
   point: Point,
   courses: readonly Course[],
   place: (value: number) => number,
-  of: ReturnType<typeof looks>,
+  lookOf: ReturnType<typeof looks>,
 ) {
   const samples = (data.detail.samples ?? []).filter(
     (one) =>
@@ -204,5 +201,5 @@ function dots(
       courses.some((course) => course.variant === one.variant),
   );
   if (samples.reduce((sum, one) => sum + one.at_ns.length, 0) > MOST_DOTS) return [];
-  return samples.map((one) => ({ ...cloud(overTime(one, place), of(one.variant), 0), z: 1 }));
+  return samples.map((one) => ({ ...cloud(overTime(one, place), lookOf(one.variant), 0), z: 1 }));
 }

@@ -1,8 +1,8 @@
-// What a chart is made of and what it becomes.
+// Input and output of charts.
 import type { EChartsCoreOption } from "echarts/core";
 import type { Detail, Quantity, SizeTime, Summary } from "../data/schema.ts";
 
-/** Every kind of chart, in the order in which a report shows them. */
+/** Every kind of chart, in the order of the report. */
 export const kinds = [
   "forest",
   "percentiles",
@@ -26,7 +26,6 @@ export const kinds = [
 
 export type ChartKind = (typeof kinds)[number];
 
-/** All that charts know of a run. */
 export interface PageData {
   summary: Summary;
   detail: Detail;
@@ -37,33 +36,31 @@ export type Point = Record<string, string>;
 
 export type ThemeName = "light" | "dark" | "print";
 
-/** An axis as somebody wants it; what is absent is the chart's own choice. */
+/** An axis as requested; the chart chooses what is absent. */
 export interface AxisOptions {
   scale?: "linear" | "log";
-  /** Ends in the axis' unit: bytes, nanoseconds, bytes per second, requests per second, or a ratio. */
+  /** Range, in the axis' unit: bytes, nanoseconds, bytes per second, requests per second, or a ratio. */
   min?: number;
   max?: number;
-  /** Steps between its ends, or about as many on a logarithmic axis. */
+  /** Number of steps between the ends; approximate on a logarithmic axis. */
   steps?: number;
   title?: string;
 }
 
-/** How times over message size are drawn; what is absent is the chart's own choice. */
 export interface OverOptions {
-  /** Which time; the service time where there is one. */
+  /** Default: the service time if the run has it. */
   time?: SizeTime;
-  /** Compared with this variant; the baseline where absent. */
+  /** The variant to compare with. Default: the baseline. */
   reference?: string;
-  /** Single requests as dots. */
+  /** Draw single requests as dots. */
   points?: boolean;
-  /** Bands that hold so many percent of the requests: 50, 90. */
+  /** Draw bands that contain these percentages of the requests: 50, 90. */
   bands?: readonly number[];
   medians?: boolean;
-  /** Intervals of the medians. */
   intervals?: boolean;
-  /** Lines at sizes at which something of the host changes. */
+  /** Draw lines at sizes at which the host's behaviour changes. */
   guides?: boolean;
-  /** Lines at sizes of one's own; `every`: at each multiple too. */
+  /** Lines at sizes of the user's own; `every`: at each multiple too. */
   more_guides?: readonly { name: string; bytes: number; every?: boolean }[];
   cliffs?: boolean;
   /** A panel for each variant. */
@@ -74,37 +71,34 @@ export interface OverOptions {
 
 export interface ChartOptions {
   theme: ThemeName;
-  /** Only these variants; all where absent. The baseline keeps its look either way. */
+  /** Show only these variants. Default: all. A variant keeps its look either way. */
   variants?: readonly string[];
-  /** Only these operations; the whole workload where absent. */
+  /** Show only these operations. Default: the whole workload. */
   operations?: readonly string[];
-  /** The quantity, where a kind shows one; the headline or the nearest to it where absent. */
+  /** For kinds that show one quantity. Default: the headline or the nearest to it. */
   quantity?: Quantity;
-  /** The point, where a kind shows one; the first where absent. */
+  /** For kinds that show one point. Default: the first. */
   point?: Point;
-  /** Of charts over message size. */
   over?: OverOptions;
-  /** Instead of what was found. */
+  /** Replaces the title that states the finding. */
   title?: string;
-  /** In pixels; each kind has its own default. */
+  /** In pixels. Each kind has its own default. */
   width?: number;
   height?: number;
-  /** Whether title and subtitle stand inside the drawing; absent: no, the page sets them in its own type. */
+  /** Draw title and subtitle into the image. Default: no, since the page shows them as text. */
   titled?: boolean;
-  /** Whether somebody can point at it: tooltips, zoom, a legend that hides variants; absent: no. */
+  /** Tooltips, zoom, and a legend that hides variants. Default: no. */
   interactive?: boolean;
 }
 
 export interface Description {
   kind: ChartKind;
-  /** What was found, with its interval. */
+  /** The finding, with its interval. */
   title: string;
-  /** What is drawn and of which point. */
   subtitle?: string;
-  /** For `setOption`. */
   option: EChartsCoreOption;
   width: number;
   height: number;
-  /** The least height at which its words and panels have room. */
+  /** The least height at which texts and panels fit. */
   least: number;
 }

@@ -1,8 +1,8 @@
-// What each layer adds, from a bare variant to the one that has them all: rows from above to below, each bar beginning
-// where the one before ended.
+// What each layer adds, from the bare variant to the one with all layers. Rows go down; each bar begins where
+// the one before ended.
 import type { Level, Quantity, Unit, Waterfall } from "../data/schema.ts";
 import { QUANTITIES } from "../data/schema.ts";
-import { room } from "./bars.ts";
+import { labelWidth } from "./bars.ts";
 import {
   base,
   described,
@@ -15,24 +15,19 @@ import {
   shorten,
   valueAxis,
 } from "./frame.ts";
-import { words as texts_, type Whisker, type Words, whiskers } from "./marks.ts";
+import { type Api, words as textSeries, type Whisker, type Words, whiskers } from "./marks.ts";
 import { chosenPoint, distinctPoints, samePoint } from "./select.ts";
 import type { Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
 import { absolute, bounds, clean, difference, joined, label, pointWords } from "./words.ts";
 
 const ROW = 34;
-/** Rows may be pressed to this share of their height. */
-const LEAST = 0.6;
-
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
+const LEAST_ROW_SHARE = 0.6;
 
 export function waterfallPoints({ detail }: PageData): Point[] {
   return distinctPoints((detail.waterfalls ?? []).map((one) => one.point));
 }
 
-/** Quantities of which there are waterfalls, in the order of the data. */
 export function waterfallQuantities({ detail }: Pick<PageData, "detail">): Quantity[] {
   return [...new Set((detail.waterfalls ?? []).map((one) => one.quantity))];
 }
@@ -45,27 +40,27 @@ interface Bar {
   isLast?: boolean;
 }
 
-/** Whether more of a quantity is better: of a rate it is, of what something costs it is not. */
+/** Whether higher is better: true of rates, false of costs. */
 function isGain(quantity: Quantity): boolean {
   return QUANTITIES[quantity].higher_is === "better";
 }
 
-function bars(of: Waterfall): Bar[] {
-  let at = of.from.estimate.point;
-  const layers = of.layers.map((level): Bar => {
+function bars(chain: Waterfall): Bar[] {
+  let at = chain.from.estimate.point;
+  const layers = chain.layers.map((level): Bar => {
     const from = at;
     at += level.estimate.point;
-    const isBetter = isGain(of.quantity) ? level.estimate.point > 0 : level.estimate.point < 0;
+    const isBetter = isGain(chain.quantity) ? level.estimate.point > 0 : level.estimate.point < 0;
     return { level, from, to: at, kind: isBetter ? "better" : "worse" };
   });
   return [
-    { level: of.from, from: 0, to: of.from.estimate.point, kind: "level" },
+    { level: chain.from, from: 0, to: chain.from.estimate.point, kind: "level" },
     ...layers,
-    { level: of.to, from: 0, to: of.to.estimate.point, kind: "level", isLast: true },
+    { level: chain.to, from: 0, to: chain.to.estimate.point, kind: "level", isLast: true },
   ];
 }
 
-/** The chains of one point in one quantity: that which is asked for, else the headline, else the first that there is. */
+/** The chains of one point in one quantity: the requested quantity, else the headline, else the first. */
 function chosen(data: PageData, options: ChartOptions): Waterfall[] {
   const point = chosenPoint(waterfallPoints(data), options);
   const here = (data.detail.waterfalls ?? []).filter(
@@ -75,13 +70,13 @@ function chosen(data: PageData, options: ChartOptions): Waterfall[] {
       (!options.operations || options.operations.includes(one.operation)),
   );
   const { headline } = data.summary;
-  // A chain may have no figure of the headline; the others are drawn in it all the same.
+  // A chain may lack the headline; the others are still drawn in it.
   const usual = here.find((one) => one.quantity === headline) ?? here[0];
   const quantity = options.quantity ?? usual?.quantity;
   return here.filter((one) => one.quantity === quantity);
 }
 
-/** Rows of one chain under its heading; a single chain has none. */
+/** Rows of a chain under its heading; a single chain has no heading. */
 interface Rows {
   heading: string | undefined;
   bars: Bar[];
@@ -90,18 +85,18 @@ interface Rows {
 
 const HEADING = 26;
 
-/** `rust with veth + vxlan`, as its table is called. */
-function headingOf(of: Waterfall): string {
-  const layers = of.layers.map((level) => clean(level.name)).join(" + ");
-  return of.of ? `${clean(of.of)} with ${layers}` : layers;
+/** `rust with veth + vxlan`: the caption of its table. */
+function headingOf(chain: Waterfall): string {
+  const layers = chain.layers.map((level) => clean(level.name)).join(" + ");
+  return chain.of ? `${clean(chain.of)} with ${layers}` : layers;
 }
 
-function arranged(all: readonly Waterfall[]): { rows: Rows[]; height: number } {
+function arrangeRows(all: readonly Waterfall[]): { rows: Rows[]; height: number } {
   let y = 0;
-  const rows = all.map((of): Rows => {
-    const heading = all.length > 1 ? headingOf(of) : undefined;
+  const rows = all.map((chain): Rows => {
+    const heading = all.length > 1 ? headingOf(chain) : undefined;
     const start = y + (heading === undefined ? 0 : HEADING);
-    const each = bars(of);
+    const each = bars(chain);
     y = start + each.length * ROW + 6;
     return { heading, bars: each, y: start };
   });
@@ -113,25 +108,32 @@ export function waterfall(data: PageData, options: ChartOptions): Description | 
   const [first] = all;
   if (!first) return null;
   const on = sheet("waterfall", options, 900);
-  const { rows, height } = arranged(all);
-  const words = said(all, first);
+  const { rows, height } = arrangeRows(all);
+  const words = chartWords(all, first);
   const { top, texts } = head(on, words);
   const narrow = isNarrow(on);
   const every = rows.flatMap((of) => of.bars.map((bar, at) => ({ bar, y: of.y + (at + 0.5) * ROW })));
   const names = every.map(({ bar }) => clean(bar.level.name));
-  const left = Math.min(room(names, 12, 60, 240, true) + 12, on.width * (narrow ? 0.34 : 0.4));
+  const left = Math.min(labelWidth(names, 12, 60, 240, true) + 12, on.width * (narrow ? 0.34 : 0.4));
   const numbers = every.map(({ bar }) => text(first.unit, bar));
-  const right = narrow ? 16 : room(numbers, 11.5, 40, 220) + 8;
-  const ends = every.flatMap(({ bar }) => [bar.to, bar.from, bar.to + half(bar), bar.to - half(bar)]);
+  const right = narrow ? 16 : labelWidth(numbers, 11.5, 40, 220) + 8;
+  const ends = every.flatMap(({ bar }) => [
+    bar.to,
+    bar.from,
+    bar.to + halfWidth(bar),
+    bar.to - halfWidth(bar),
+  ]);
   const [lowest, most] = extent(ends) ?? [0, 1];
-  // An interval that ends below none is drawn as far as there is room for it: an arrow says that it goes on.
+  // An interval that extends below zero is drawn to this limit; an arrow shows that it continues.
   const least = Math.max(Math.min(0, lowest * 1.04), -BELOW_NONE * most);
   const count = Math.floor((on.width - left - right) / 90);
   const scale = figureScale(first.unit, least, most, count, { log: false });
   const intervals = every.flatMap(({ bar, y }): Whisker[] => {
-    const low = bar.to - half(bar);
+    const low = bar.to - halfWidth(bar);
     const cut = { low: Math.max(low, least), cutLow: low < least };
-    return half(bar) > 0 ? [{ across: y + (narrow ? DOWN : 0), ...cut, high: bar.to + half(bar) }] : [];
+    return halfWidth(bar) > 0
+      ? [{ across: y + (narrow ? DOWN : 0), ...cut, high: bar.to + halfWidth(bar) }]
+      : [];
   });
   return described(
     on,
@@ -152,25 +154,25 @@ export function waterfall(data: PageData, options: ChartOptions): Description | 
           encode: { x: -1, y: -1 },
           renderItem: (params: { dataIndex: number }, api: Api) => {
             const one = every[params.dataIndex];
-            return one ? drawn(on.theme, one.bar, one.y + (narrow ? DOWN : 0), narrow, api) : null;
+            return one ? drawBar(on.theme, one.bar, one.y + (narrow ? DOWN : 0), narrow, api) : null;
           },
         },
         whiskers("", on.theme.ink, "x", intervals, { width: 1.4, cap: 4.5 }),
-        texts_([
+        textSeries([
           ...rows.flatMap((of) => headed(on, of, left)),
           ...every.flatMap(({ bar, y }) => labelled(on, bar, y, { left, narrow, unit: first.unit })),
         ]),
       ],
     },
     on.options.height ?? top + height + 56,
-    top + height * LEAST + 56,
+    top + height * LEAST_ROW_SHARE + 56,
   );
 }
 
-/** So much of the largest figure is drawn below none at most. */
+/** At most this share of the largest figure is drawn below zero. */
 const BELOW_NONE = 0.25;
 
-/** Where there is no room beside a bar, its numbers stand above it, and the bar this far below its row's middle. */
+/** Where there is no room beside a bar, its numbers are above it and the bar moves down by so many pixels. */
 const DOWN = 7;
 
 function headed(on: Sheet, of: Rows, left: number): Words[] {
@@ -189,7 +191,7 @@ function headed(on: Sheet, of: Rows, left: number): Words[] {
   ];
 }
 
-/** A bar's name at the left; its figure beside it, or above it where there is no room. */
+/** A bar's name at the left; its figure beside it, or above it if there is no room. */
 function labelled(
   on: Sheet,
   bar: Bar,
@@ -210,7 +212,7 @@ function labelled(
   const figure: Words = narrow
     ? { x: "right", y: y - 8, align: "right", text: text(unit, bar), fill: on.theme.ink, size: 11 }
     : {
-        x: Math.max(bar.from, bar.to + half(bar)),
+        x: Math.max(bar.from, bar.to + halfWidth(bar)),
         dx: 9,
         y,
         text: text(unit, bar),
@@ -219,10 +221,9 @@ function labelled(
   return [name, figure];
 }
 
-/** What was found, what is drawn, and how to read it. */
-function said(all: readonly Waterfall[], first: Waterfall) {
+function chartWords(all: readonly Waterfall[], first: Waterfall) {
   const alone = all.length === 1;
-  const title = alone ? found(first) : `What each layer does to ${label(first.quantity)}`;
+  const title = alone ? titleOf(first) : `What each layer does to ${label(first.quantity)}`;
   const from = `${clean(first.from.name)} (${joined(absolute(first.unit, first.from.estimate))})`;
   const to = `${clean(first.to.name)} (${joined(absolute(first.unit, first.to.estimate))})`;
   const subtitle = [
@@ -236,13 +237,13 @@ function said(all: readonly Waterfall[], first: Waterfall) {
   };
 }
 
-/** The layer that costs most of those that are told from none; where none costs anything, the one that gains most. */
-function found({ layers, quantity, unit }: Waterfall): string {
+/** Names the layer with the highest cost distinguishable from zero; if none, the one that saves most. */
+function titleOf({ layers, quantity, unit }: Waterfall): string {
   const what = label(quantity);
   if (layers.every(({ estimate }) => estimate.lower == null)) return `What each layer does to ${what}`;
-  const told = layers.filter(({ estimate: { lower, upper } }) => (lower ?? 0) > 0 || (upper ?? 0) < 0);
-  const bad = told.filter(({ estimate }) => estimate.point > 0 !== isGain(quantity));
-  const among = bad.length > 0 ? bad : told;
+  const clear = layers.filter(({ estimate: { lower, upper } }) => (lower ?? 0) > 0 || (upper ?? 0) < 0);
+  const bad = clear.filter(({ estimate }) => estimate.point > 0 !== isGain(quantity));
+  const among = bad.length > 0 ? bad : clear;
   const size = (of: Level) => Math.abs(of.estimate.point);
   const most = [...among].sort((a, b) => size(b) - size(a))[0];
   if (!most) return `No layer's share in ${what} is told from none`;
@@ -252,7 +253,7 @@ function found({ layers, quantity, unit }: Waterfall): string {
   return `${clean(most.name)} ${how} ${what}: ${joined(difference(unit, most.estimate))}`;
 }
 
-function half(bar: Bar): number {
+function halfWidth(bar: Bar): number {
   const [low, high] = bounds(bar.level.estimate);
   return (high - low) / 2;
 }
@@ -263,7 +264,7 @@ function text(unit: Unit, bar: Bar): string {
   );
 }
 
-function drawn(theme: Theme, bar: Bar, middle: number, narrow: boolean, api: Api) {
+function drawBar(theme: Theme, bar: Bar, middle: number, narrow: boolean, api: Api) {
   const [x0, y] = api.coord([bar.from, middle]);
   const [x1] = api.coord([bar.to, middle]);
   const [, below] = api.coord([bar.to, middle + ROW]);
@@ -284,7 +285,7 @@ function drawn(theme: Theme, bar: Bar, middle: number, narrow: boolean, api: Api
         style: { stroke: theme.ground, lineWidth: 1.4 },
       });
   }
-  // The last bar of a chain has none below it to lead to.
+  // A chain's last bar has no successor to be linked to.
   const link = bar.isLast
     ? []
     : [

@@ -1,5 +1,5 @@
-// How figures, intervals and names are put into words: the digits end where an interval's half-width begins, exactly as
-// in the tables, so that a figure reads the same wherever it stands.
+// Figures, intervals and names as text. Rounding is the same as in the tables (digits end where the
+// interval's half-width begins), so that a figure reads the same everywhere.
 
 import * as format from "../data/format.ts";
 import { clean, label, typeset, scale as unitScale } from "../data/format.ts";
@@ -9,46 +9,39 @@ import type { Point } from "./types.ts";
 export type { UnitScale } from "../data/format.ts";
 export { clean, label, unitScale };
 
-/** A figure and its interval as text. */
 export interface Shown {
   point: string;
   interval: string | null;
 }
 
-/** Both bounds, or the point twice. */
+/** Both bounds; without an interval, the point twice. */
 export function bounds(estimate: Estimate): [lower: number, upper: number] {
   return [estimate.lower ?? estimate.point, estimate.upper ?? estimate.point];
 }
 
-export function hasInterval(estimate: Estimate): boolean {
-  return estimate.lower != null && estimate.upper != null;
-}
-
-function drawn({ point, interval }: format.Shown): Shown {
+function typesetAll({ point, interval }: format.Shown): Shown {
   return { point: typeset(point), interval: interval === undefined ? null : typeset(interval) };
 }
 
-/** A difference in its unit: `+20.1 µs`, `[+19.8, +20.4]`. */
 export function difference(unit: Unit, estimate: Estimate): Shown {
-  return drawn(format.difference(unit, estimate));
+  return typesetAll(format.difference(unit, estimate));
 }
 
-/** A figure in its unit: `35.4 µs`, `[35.1, 35.7]`. */
 export function absolute(unit: Unit, estimate: Estimate): Shown {
-  return drawn(format.absolute(unit, estimate));
+  return typesetAll(format.absolute(unit, estimate));
 }
 
 /** A ratio as a change: 2.31 is `+131 %`. */
 export function change(ratio: Estimate): Shown {
-  return drawn(format.change(ratio));
+  return typesetAll(format.change(ratio));
 }
 
-/** `+131 % [+129, +133]` */
+/** `+131 % [+129, +133]`. */
 export function joined(of: Shown): string {
   return of.interval === null ? of.point : `${of.point} ${of.interval}`;
 }
 
-/** A plain value on the scale that suits it: `15.3 µs`. */
+/** A value without an interval: `15.3 µs`. */
 export function value(unit: Unit, of: number): string {
   const scale = unitScale(unit, Math.abs(of));
   const scaled = of / scale.divisor;
@@ -56,23 +49,22 @@ export function value(unit: Unit, of: number): string {
   return typeset(format.number(scaled, decimals, "negative")) + scale.suffix;
 }
 
-/** A share as people write it: 0.02 is `2 %`. */
+/** 0.02 is `2 %`. */
 export function percent(share: number): string {
   return `${Number((share * 100).toPrecision(3))} %`;
 }
 
-/** `text` with its first letter large. */
-export function capital(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A factor's value in words: `64 B`, but `connections 4` and `keep_alive true`, which do not say of what they are. */
+/** A factor's value: `64 B`; but `connections 4` and `keep_alive true`, whose values need their key. */
 export function valueWords(key: string, value: string): string {
   const hasUnit = /\p{L}/u.test(value) && /[0-9]/.test(value);
   return hasUnit ? clean(value) : `${clean(key.split(".").at(-1) ?? key)} ${clean(value)}`;
 }
 
-/** A point in words: `64 B`, `connections 4, 64 B`; empty where there is one point. */
+/** A point: `64 B`, `connections 4, 64 B`; empty if the experiment has one point. */
 export function pointWords(point: Point | undefined): string {
   return Object.entries(point ?? {})
     .map(([key, value]) => valueWords(key, value))
@@ -84,24 +76,23 @@ export function verdict(cost: Cost): string {
   return cost.effect ? `${cost.verdict} (${cost.effect})` : cost.verdict;
 }
 
-/** Whether a cost has figures a reader may use. */
+/** Whether the cost has usable figures. */
 export function hasFigures(cost: Cost): boolean {
   return cost.ratio != null && cost.verdict !== "invalid" && cost.verdict !== "withheld";
 }
 
-/** `go: response p50 +131 % [+129, +133]`, or why there is no such figure. */
+/** `go: response p50 +131 % [+129, +133]`, or the reason why there is no figure. */
 export function finding(cost: Cost): string {
   const what = `${clean(cost.variant)}: ${label(cost.quantity)}`;
   if (!hasFigures(cost) || cost.ratio == null) return `${what} ${cost.verdict}`;
   return `${what} ${joined(change(cost.ratio))}`;
 }
 
-/** A count with its thousands apart: `1,204,332`. */
+/** A count with thousands separators: `1,204,332`. */
 export function grouped(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** The name of the baseline. */
 export function baseline(summary: Summary): string {
   return summary.variants.find((variant) => variant.baseline)?.name ?? "baseline";
 }

@@ -12,7 +12,7 @@ test("figures are put into words as the terminal puts them", () => {
     const shown =
       as === "change" ? change(given) : { difference, absolute }[as as "difference"](unit as Unit, given);
     assert.deepEqual([shown.point, shown.interval ?? null], [point, interval], JSON.stringify(estimate));
-    // Charts say it with true minus signs.
+    // Charts use true minus signs.
     const drawn =
       as === "change"
         ? charts.change(given)

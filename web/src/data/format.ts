@@ -1,23 +1,23 @@
-// How a figure and its interval are put into words: the same rules, digit by digit, as crates/report/src/words.rs. Both
-// are held to the cases of format.cases.json. Rounding for a reader is all that happens here.
+// Figures and intervals as text, by the same rounding rules as crates/report/src/words.rs. Both are tested
+// with the cases of format.cases.json.
 
 import type { Estimate, Quantity, Unit } from "./schema.ts";
 
-/** A figure and its interval as text: `+20.1 µs` and `[+19.8, +20.4]`. */
+/** `+20.1 µs` and `[+19.8, +20.4]`. */
 export interface Shown {
   point: string;
-  /** Absent where the estimate has none. */
+  /** Absent if the estimate has none. */
   interval?: string;
 }
 
-/** A unit's scale for a reader: what a figure is divided by, the text after it, decimals for three digits of it. */
+/** How a unit is displayed: divisor, the text after the figure, decimals that give three digits. */
 export interface UnitScale {
   divisor: number;
   suffix: string;
   decimals: number;
 }
 
-/** Whether a plus is written. */
+/** When to write a sign. */
 export type Sign = "always" | "negative";
 type Step = readonly [from: number, divisor: number, suffix: string];
 
@@ -43,7 +43,6 @@ const STEPS: Readonly<Record<Unit, readonly Step[]>> = {
   count: [[0, 1, ""]],
 };
 
-/** The scale that suits figures of this magnitude. */
 export function scale(unit: Unit, magnitude: number): UnitScale {
   const steps = STEPS[unit];
   const [, divisor, suffix] = steps.find(([from]) => magnitude >= from) ?? (steps.at(-1) as Step);
@@ -53,7 +52,7 @@ export function scale(unit: Unit, magnitude: number): UnitScale {
   return { divisor, suffix, decimals };
 }
 
-/** Decimals that show the first digit of `halfWidth`, and the second where the first is a 1. */
+/** Decimals that show the first digit of `halfWidth`, and the second if the first is a 1. */
 function decimalsOf(halfWidth: number): number {
   if (!(halfWidth > 0) || !Number.isFinite(halfWidth)) {
     return 0;
@@ -63,10 +62,10 @@ function decimalsOf(halfWidth: number): number {
   return Math.min(3, Math.max(0, -exponent + (leading < 1.95 ? 1 : 0)));
 }
 
-/** `value` with so many decimals; halves go to the even digit, as Rust has it, where `toFixed` rounds them up. */
-function fixed(value: number, decimals: number): string {
+/** Rounds halves to even, as Rust does; `toFixed` alone would round them up. */
+function toFixedHalfEven(value: number, decimals: number): string {
   const text = value.toFixed(decimals);
-  // A double is a sum of powers of two, so that a hundred digits tell whether it is a half exactly.
+  // A double is a sum of powers of two: with 100 decimals it is visible whether it is an exact half.
   const exact = Math.abs(value).toFixed(100);
   const cut = exact.indexOf(".") + 1 + decimals;
   if (!/^50*$/.test(exact.slice(cut))) {
@@ -77,9 +76,9 @@ function fixed(value: number, decimals: number): string {
   return isEven ? (value < 0 ? `-${down}` : down) : text;
 }
 
-/** `value` with so many decimals; what rounds to zero has no sign. */
+/** `value` with `decimals` decimals; what rounds to zero has no sign. */
 export function number(value: number, decimals: number, sign: Sign): string {
-  const digits = fixed(value, decimals);
+  const digits = toFixedHalfEven(value, decimals);
   const text = sign === "always" && !digits.startsWith("-") ? `+${digits}` : digits;
   return /[1-9]/.test(text) ? text : text.replace(/^[+-]+/, "");
 }
@@ -88,7 +87,7 @@ function roundsToZero(value: number, decimals: number): boolean {
   return value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals;
 }
 
-/** `estimate`, already divided by its scale, as text. */
+/** The text of an estimate that is already divided by its scale. */
 function shown(
   [point, lower, upper]: readonly [number, number, number],
   suffix: string,
@@ -100,7 +99,7 @@ function shown(
     return { point: "–" };
   }
   let decimals = interval ? decimalsOf((upper - lower) / 2) : fallback;
-  // No bound other than zero is rounded to zero, because its sign carries the verdict.
+  // A bound other than zero must not round to zero, because its sign carries the verdict.
   while (interval && decimals < 3 && [lower, upper].some((bound) => roundsToZero(bound, decimals))) {
     decimals += 1;
   }
@@ -109,7 +108,6 @@ function shown(
   return interval ? { point: of, interval: `[${text(lower)}, ${text(upper)}]` } : { point: of };
 }
 
-/** Both bounds of an estimate, where there is an interval. */
 export function bounds(estimate: Estimate): readonly [number, number] | undefined {
   const { lower, upper } = estimate;
   return lower == null || upper == null ? undefined : [lower, upper];
@@ -126,12 +124,12 @@ function inUnit(unit: Unit, estimate: Estimate, sign: Sign): Shown {
   return shown(scaled, suffix, interval !== undefined, decimals, sign);
 }
 
-/** A difference in its unit: `+20.1 µs`, `[+19.8, +20.4]`. */
+/** `+20.1 µs`, `[+19.8, +20.4]`. */
 export function difference(unit: Unit, estimate: Estimate): Shown {
   return inUnit(unit, estimate, "always");
 }
 
-/** An absolute figure in its unit: `35.4 µs`, `[35.1, 35.7]`. */
+/** `35.4 µs`, `[35.1, 35.7]`. */
 export function absolute(unit: Unit, estimate: Estimate): Shown {
   return inUnit(unit, estimate, "negative");
 }
@@ -146,7 +144,7 @@ export function change(ratio: Estimate): Shown {
   return shown([point, percent(lower), percent(upper)], " %", interval !== undefined, fallback, "always");
 }
 
-/** `text` as a reader sees it: with true minus signs before figures. */
+/** Replaces hyphens before figures by true minus signs. */
 export function typeset(text: string): string {
   return text.replaceAll("-", "−");
 }
@@ -157,8 +155,8 @@ export function label(quantity: Quantity): string {
 }
 
 /**
- * `text` without control and direction-changing characters, each shown as its code (`\u{1b}`): a service's name must not
- * turn a line round. The same as crates/report/src/text.rs does.
+ * Replaces control and bidirectional formatting characters by their codes (`\u{1b}`), as
+ * crates/report/src/text.rs does: a service's name must not reverse the direction of a line.
  */
 export function clean(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -167,13 +165,13 @@ export function clean(text: string): string {
   });
 }
 
-/** Every text of `value` made {@link clean}, keys too; numbers and their lists stay as they are. */
+/** Applies {@link clean} to every string in `value`, keys included. */
 export function cleaned<T>(value: T): T {
   if (typeof value === "string") {
     return clean(value) as T;
   }
   if (Array.isArray(value)) {
-    // A list of numbers may be long, and has no text in it.
+    // A list of numbers may be long and contains no text.
     return (typeof value[0] === "number" ? value : value.map(cleaned)) as T;
   }
   if (typeof value === "object" && value !== null) {

@@ -1665,7 +1665,7 @@ export interface Traffic {
 }
 
 /**
- * What is known of each quantity beside its figures.
+ * The fixed properties of each quantity.
  */
 export const QUANTITIES: Readonly<
   Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean }>

@@ -1,50 +1,47 @@
-// What a reader has chosen to see, and how it is written into a link: `#costs?variant=go&variant=rust&point=64+B`.
-// The part before the question mark is where in the page; what is left out is as it was when the page was opened.
+// What the reader has chosen to see, and its form in a link: `#costs?variant=go&variant=rust&point=64+B`. The
+// part before `?` is an anchor; what is absent has the page's default.
 
-/** A reader's choices. */
 export interface View {
-  /** The element that is linked to, without `#`; empty for the top. */
+  /** Id of the linked element; empty for the top of the page. */
   anchor: string;
-  /** Names of variants that are shown; empty for all. */
+  /** Names of the variants shown; empty: all. */
   variants: readonly string[];
-  /** The operation that is shown; absent for all. */
+  /** The operation shown; absent: all. */
   operation?: string;
-  /** The point that is shown; absent for all. */
+  /** The point shown, as text; absent: all. */
   point?: string;
-  /** The run that is shown of several, from 1; absent for the first. */
+  /** The run shown, from 1; absent: the first. */
   run?: number;
-  /** Sorted tables: number of the table in the page, of the column, and the order. */
   sorts: readonly Sort[];
-  /** Parts that are opened, by their number in the page. */
+  /** Indices of the `details` elements that are open. */
   opened: readonly number[];
-  /** Light or dark, where the reader chose. */
+  /** Absent: as the system prefers. */
   theme?: Theme;
-  /** How charts over message size are drawn, where the reader chose: `time` to `relayed`. */
+  /** Choices for charts over message size: `time` to `relayed`. */
   sizes?: Readonly<Record<string, string>>;
-  /** The quantity of which waterfalls of layers are drawn, where the reader chose. */
+  /** The quantity of waterfalls. */
   layers?: string;
 }
 
 export type Theme = "light" | "dark";
 
-/** How one table is sorted. */
+/** A sorted table: its index in the page, the column, the order. */
 export interface Sort {
   table: number;
   column: number;
   descending: boolean;
 }
 
-/** The view of a page that nobody has touched. */
 export const UNTOUCHED: View = { anchor: "", variants: [], sorts: [], opened: [] };
 
-/** What a row or part of the page is about; absent where it is about all. */
+/** What a row or part of the page is about; absent: about all. */
 export interface Place {
   variant?: string | undefined;
   operation?: string | undefined;
   point?: string | undefined;
 }
 
-/** Whether something is shown in a view: what says nothing of a filter passes it. */
+/** Whether a view shows a place. A filter does not affect a place that has no value for it. */
 export function shows(view: View, place: Place): boolean {
   const { variant, operation, point } = place;
   return (
@@ -54,7 +51,7 @@ export function shows(view: View, place: Place): boolean {
   );
 }
 
-/** A view as the fragment of a link, with its `#`; `#` alone for an untouched one. */
+/** The link fragment, with `#`; `#` alone for the default view. */
 export function link(view: View): string {
   const given = new URLSearchParams();
   for (const variant of view.variants) {
@@ -80,7 +77,7 @@ export function link(view: View): string {
   return `#${encodeURIComponent(view.anchor)}${text === "" ? "" : `?${text}`}`;
 }
 
-/** The view of a link's fragment; what it cannot understand it leaves out. */
+/** Parses a link fragment; ignores what it does not understand. */
 export function read(fragment: string): View {
   const [anchor = "", ...rest] = fragment.replace(/^#/, "").split("?");
   const given = new URLSearchParams(rest.join("?"));
@@ -95,7 +92,7 @@ export function read(fragment: string): View {
   const run = count(given.get("run") ?? "")[0];
   const theme = given.get("theme");
   const layers = given.get("layers");
-  const sizes = Object.fromEntries(given.getAll("sizes").flatMap(pair));
+  const sizes = Object.fromEntries(given.getAll("sizes").flatMap(splitAtDot));
   return {
     ...view,
     ...(operation === null ? {} : { operation }),
@@ -119,8 +116,8 @@ function count(text: string): number[] {
   return /^\d{1,6}$/.test(text) ? [Number(text)] : [];
 }
 
-/** `key.value`; the value may have dots of its own. */
-function pair(text: string): [string, string][] {
+/** Splits `key.value` at the first dot: the value may contain dots. */
+function splitAtDot(text: string): [string, string][] {
   const at = text.indexOf(".");
   return at > 0 && at < text.length - 1 ? [[text.slice(0, at), text.slice(at + 1)]] : [];
 }
@@ -132,14 +129,12 @@ function sort(text: string): Sort[] {
     : [];
 }
 
-/** One cell as it is sorted by. */
 export interface Key {
-  /** The bare number of a figure. */
   number?: number | undefined;
   text: string;
 }
 
-/** Order of two cells: figures by size, then texts by their letters, numbers in them by size; dashes last. */
+/** Compares cells: figures by value, then texts in natural order (embedded numbers by value), dashes last. */
 export function compare(one: Key, other: Key): number {
   if (one.number !== undefined && other.number !== undefined) {
     return one.number - other.number;
@@ -150,7 +145,7 @@ export function compare(one: Key, other: Key): number {
   return one.text.localeCompare(other.text, "en", { numeric: true });
 }
 
-/** The numbers of rows in sorted order; rows that are equal stay as they were. What has no figure is last either way. */
+/** Row indices in sorted order. Stable; cells without a figure are last in either direction. */
 export function sorted(keys: readonly Key[], descending: boolean): number[] {
   const order = keys.map((_, at) => at);
   return order.sort((a, b) => {

@@ -1,17 +1,16 @@
-// A bar above charts in which a reader chooses how they are drawn. Empty is the charts' own choice.
+// The bar above charts with choices of how they are drawn. An empty choice leaves it to the chart.
 
 import { element } from "./dom.ts";
 
 export type Chosen = Readonly<Record<string, string>>;
 
-/** A choice: its key in links, its words, and what there is to choose. */
 export interface Choice {
   key: string;
   label: string;
   values: readonly (readonly [value: string, words: string])[];
 }
 
-/** Puts a bar before charts; returns how to show in it what is chosen. Nothing where there are no charts, or no choice. */
+/** Inserts the bar; returns a function that shows a view in it, or `null` without charts or choices. */
 export function chartBar(
   charts: Element | null,
   name: string,

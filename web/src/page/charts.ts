@@ -1,4 +1,4 @@
-// Puts the charts into the page: which stands where, its heading, its size, and drawing it when it comes into sight.
+// Inserts the charts into the page, and draws each when it scrolls into view.
 
 import type { EChartsType } from "echarts/core";
 import { init } from "../charts/engine.ts";
@@ -18,13 +18,12 @@ import { element } from "./dom.ts";
 import { layerControls, layersQuantity } from "./layers.ts";
 import { overOptions, type Sizes, sizeControls } from "./sizes.ts";
 
-/** What a reader may choose of how charts are drawn. */
 export interface ChartChoice {
   sizes?: Sizes;
   layers?: string | undefined;
 }
 
-/** The part of the page in which a kind of chart stands; others stand with the costs. */
+/** The part of the page that a kind belongs to; all others belong to the costs. */
 const PART: Partial<Record<ChartKind, string>> = {
   percentiles: "latency",
   density: "latency",
@@ -41,7 +40,7 @@ const PART: Partial<Record<ChartKind, string>> = {
   resources: "resources",
   waterfall: "layers",
 };
-/** Kinds that say again, otherwise, what tables or other charts say: they are there for who asks. */
+/** Kinds that repeat the data of tables or other charts in another form: shown on demand. */
 const ON_DEMAND: readonly ChartKind[] = [
   "radar",
   "density",
@@ -49,22 +48,21 @@ const ON_DEMAND: readonly ChartKind[] = [
   "transfer-relative",
   "requests-relative",
 ];
-/** Points of which each has a chart of its own; of more, the first is drawn until another is chosen. */
+/** Up to this many points get a chart each; of more, only the first is drawn until the reader chooses one. */
 const POINTS_AT_ONCE = 3;
-/** How far below the window's edge charts are drawn already. */
+/** Distance below the viewport at which charts are already drawn. */
 const AHEAD = "400px";
-/** Width of a chart on paper, in pixels. */
+/** Width of a chart in print, in pixels. */
 const PAPER = 690;
-/** Empty pixels at a chart's left edge, by which it is moved, so that its words stand below its title. */
+/** The empty left margin of charts, in pixels; they move left by it to align with their titles. */
 const EDGE = 16;
 
-/** A place for a chart: its kind and point are fixed, what it shows follows the view. */
 interface Slot {
   run: PageRun;
   kind: ChartKind;
-  /** The point that it shows; empty where it shows all. */
+  /** Empty if the chart shows all points. */
   point: Point;
-  /** Whether it is drawn until a point is chosen. */
+  /** Whether it is drawn while no point is chosen. */
   isUsual: boolean;
   figure: HTMLElement;
   title: HTMLElement;
@@ -76,7 +74,6 @@ interface Slot {
   isNear: boolean;
 }
 
-/** The charts of a page. */
 export class Charts {
   readonly #slots: Slot[] = [];
   readonly #near: IntersectionObserver;
@@ -85,9 +82,9 @@ export class Charts {
 
   readonly #bars: ((view: View) => void)[] = [];
 
-  /** `chosen` is told what a reader chooses of the charts over message size, and of those of layers. */
+  /** `chosen` is called with the reader's choices in the bars above charts. */
   constructor(runs: readonly PageRun[], chosen: (choice: ChartChoice) => void) {
-    this.#near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: AHEAD });
+    this.#near = new IntersectionObserver((entries) => this.#onIntersection(entries), { rootMargin: AHEAD });
     runs.forEach((run, at) => {
       const article = document.querySelector(`article[data-run="${at}"]`);
       if (article) {
@@ -101,10 +98,9 @@ export class Charts {
         this.#bars.push(...bars.filter((bar) => bar !== null));
       }
     });
-    this.#follow();
+    this.#redrawOnChange();
   }
 
-  /** Shows a view in every chart. */
   show(view: View): void {
     this.#view = view;
     for (const bar of this.#bars) {
@@ -134,33 +130,31 @@ export class Charts {
     }
   }
 
-  /** Where in the page a kind stands. */
   #holder(article: Element, kind: ChartKind): Element | null {
     const part = article.querySelector(`[data-part="${PART[kind] ?? "costs"}"]`);
     const usual = part?.querySelector(".charts") ?? null;
     if (!ON_DEMAND.includes(kind)) {
       return usual;
     }
-    const there = part?.querySelector("details > .charts");
-    if (there) {
-      return there;
+    const existing = part?.querySelector("details > .charts");
+    if (existing) {
+      return existing;
     }
     const charts = element("div", { class: "charts" });
     const more = element("details", { class: "more" }, element("summary", {}, "More charts"), charts);
-    // What is folded has no width: it is drawn when it is opened.
+    // A closed `details` has no width, so its charts are drawn when it opens.
     more.addEventListener("toggle", () => this.#view && this.show(this.#view));
     part?.append(more);
     return charts;
   }
 
-  /** Follows what changes how charts must look: colours, paper, width. */
-  #follow(): void {
-    const again = () => this.#view && this.show(this.#view);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  #redrawOnChange(): void {
+    const redraw = () => this.#view && this.show(this.#view);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     const print = (isPrinting: boolean) => {
       if (this.#isPrinting !== isPrinting) {
         this.#isPrinting = isPrinting;
-        again();
+        redraw();
       }
     };
     addEventListener("beforeprint", () => print(true));
@@ -170,12 +164,12 @@ export class Charts {
     addEventListener("resize", () => {
       if (innerWidth !== width) {
         width = innerWidth;
-        requestAnimationFrame(again);
+        requestAnimationFrame(redraw);
       }
     });
   }
 
-  #seen(entries: readonly IntersectionObserverEntry[]): void {
+  #onIntersection(entries: readonly IntersectionObserverEntry[]): void {
     for (const { target, isIntersecting } of entries) {
       const slot = this.#slots.find(({ figure }) => figure === target);
       if (slot && isIntersecting) {
@@ -204,7 +198,7 @@ export class Charts {
     };
   }
 
-  /** What a slot shows in the view; one that has nothing to show is hidden. */
+  /** Updates a slot to the view; hides it if there is nothing to show. */
   #describe(slot: Slot): void {
     const view = this.#view as View;
     const description = isWanted(slot, view)
@@ -222,7 +216,7 @@ export class Charts {
     }
   }
 
-  /** The chart as it is shown, with its title in it, as a file. */
+  /** Downloads the chart as shown, with its title, as SVG. */
   #save(slot: Slot): void {
     const options = { ...this.#options(slot, this.#view as View), titled: true, interactive: false };
     const description = describe(slot.kind, slot.run, options);
@@ -236,7 +230,7 @@ export class Charts {
     chart.dispose();
     const link = element("a", { href: URL.createObjectURL(file), download: `${slot.kind}.svg` });
     link.click();
-    // The browser may still be reading it.
+    // The browser may still be reading the blob.
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
@@ -287,7 +281,7 @@ function showsAll(point: Point): boolean {
   return Object.keys(point).length === 0;
 }
 
-/** Of few points each has its chart; of many there is one: that of the chosen point, or of the first. */
+/** A few points have a chart each; many share one: the chosen point's, or the first. */
 function isWanted({ point, isUsual }: Slot, view: View): boolean {
   return showsAll(point) || (view.point === undefined ? isUsual : pointWords(point) === view.point);
 }

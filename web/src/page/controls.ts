@@ -1,19 +1,17 @@
-// The bar above the page: which variants, operation and point are shown, light or dark, and a link to the view.
+// The bar at the top of the page: variants, operation, point, theme, and a link to the view.
 
 import { link, type Theme, type View } from "../data/view.ts";
 import { element, valuesOf } from "./dom.ts";
 
-/** What a reader may change in the bar. */
 export type Change = Partial<Pick<View, "variants">> & {
   operation?: string | undefined;
   point?: string | undefined;
   theme?: Theme | undefined;
 };
 
-/** Variants that are shown in the bar itself; of more there is a list to be opened. */
+/** Up to this many variants are in the bar itself; more are in a list that opens. */
 const AT_ONCE = 6;
 
-/** Builds the bar; returns how to show a view in it. */
 export function controls(
   root: HTMLElement,
   names: readonly string[],
@@ -69,7 +67,7 @@ function variantChips(names: readonly string[], changed: (change: Change) => voi
   const root = names.length <= AT_ONCE ? set : element("details", { class: "menu" }, count, set);
   set.addEventListener("change", () => {
     const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
-    // None at all is of no use to anybody, and is what the last box that is cleared means: all again.
+    // An empty selection would be useless: clearing the last box means all variants again.
     changed({ variants: chosen.length === boxes.length ? [] : chosen });
   });
   const show = (chosen: readonly string[]) => {
@@ -105,7 +103,7 @@ async function copied(address: string, button: HTMLButtonElement): Promise<void>
     await navigator.clipboard.writeText(address);
     button.textContent = "Copied";
   } catch {
-    // A page from disk may not be allowed to: the address bar has the same link.
+    // A page opened from disk may have no clipboard access; the address bar has the same link.
     button.textContent = "It is in the address bar";
   }
   setTimeout(() => {

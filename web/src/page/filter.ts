@@ -1,11 +1,11 @@
-// Hides what a filter leaves out. What a row or part is about stands in its attributes, written by the report.
+// Hides what the filter excludes. The report's `data-` attributes say what a row or part is about.
 
 import { type Place, shows, type View } from "../data/view.ts";
 import { all } from "./dom.ts";
 
 const FILTERED = "main [data-variant], main [data-operation], main [data-point]";
 
-/** Applies a view's filter to the page; returns how many rows are shown and how many there are. */
+/** Applies the filter; returns the number of rows shown and of all rows. */
 export function applyFilter(view: View): { shown: number; of: number } {
   for (const one of all(FILTERED)) {
     one.hidden = !shows(view, placeOf(one));
@@ -20,7 +20,6 @@ export function applyFilter(view: View): { shown: number; of: number } {
     const folded = table.closest<HTMLElement>("details[data-variant]");
     const frame = folded ?? table.closest<HTMLElement>(".scroll");
     if (frame) {
-      // A table of which nothing is left says nothing.
       frame.hidden = left.length === 0 || !shows(view, placeOf(frame));
     }
     of += rows.length;
@@ -34,6 +33,6 @@ function hasPlace({ dataset }: HTMLElement): boolean {
 }
 
 function placeOf({ dataset }: HTMLElement): Place {
-  // The empty point is that of an experiment with one.
+  // The empty text is the point of an experiment with a single point.
   return { variant: dataset.variant, operation: dataset.operation, point: dataset.point || undefined };
 }

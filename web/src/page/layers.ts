@@ -1,4 +1,4 @@
-// What a reader may choose of the waterfalls: the quantity.
+// The choice of the quantity that waterfalls show.
 
 import { waterfallQuantities } from "../charts/index.ts";
 import { label } from "../data/format.ts";
@@ -6,12 +6,11 @@ import type { PageRun, Quantity } from "../data/schema.ts";
 import type { View } from "../data/view.ts";
 import { chartBar } from "./chartbar.ts";
 
-/** The quantity that waterfalls are asked for; nothing where this run has none of the chosen one. */
+/** The chosen quantity; `undefined` if this run has no waterfall of it. */
 export function layersQuantity(view: View, run: PageRun): Quantity | undefined {
   return waterfallQuantities(run).find((quantity) => quantity === view.layers);
 }
 
-/** Builds the bar into a part of the page; returns how to show a view in it. */
 export function layerControls(
   part: Element,
   run: PageRun,

@@ -1,5 +1,6 @@
-// The page's script: enhances a report whose words and tables are all in the markup already. It keeps one value, the
-// view; whatever a reader does changes it, and everything that is seen follows from it and from the report's data.
+// The page's script. The report's markup already contains all texts and tables; the script adds interaction.
+// It keeps one value, the view: each action of the reader changes the view, and the display follows from the
+// view and the data.
 
 import { cleaned } from "../data/format.ts";
 import { variants } from "../data/points.ts";
@@ -30,10 +31,10 @@ function start(): void {
   const bar = controls(
     document.getElementById("controls") as HTMLElement,
     [...new Set([...runs.flatMap(variants), ...valuesOf("data-variant")])],
-    (to) => change(without({ ...view, ...to })),
-    () => change({ ...UNTOUCHED, ...kept(view) }),
+    (to) => change(dropUndefined({ ...view, ...to })),
+    () => change({ ...UNTOUCHED, ...withoutFilters(view) }),
   );
-  const charts = new Charts(runs, (choice) => change(without({ ...view, ...choice })));
+  const charts = new Charts(runs, (choice) => change(dropUndefined({ ...view, ...choice })));
   const parts = all<HTMLDetailsElement>("main details");
 
   function show(): void {
@@ -62,7 +63,7 @@ function start(): void {
       }
     });
   });
-  // A link within the page keeps what the reader has chosen.
+  // A link within the page must not reset the reader's choices.
   document.addEventListener("click", (event) => {
     const to =
       event.target instanceof Element ? event.target.closest('a[href^="#"]')?.getAttribute("href") : null;
@@ -82,7 +83,7 @@ function start(): void {
   scroll(view.anchor);
 }
 
-/** The view in which a link's place can be seen: the run that it stands in. */
+/** Selects the run that contains the view's anchor. */
 function goTo(view: View): View {
   const run = document.getElementById(view.anchor)?.closest<HTMLElement>("article.run")?.dataset.run;
   return run === undefined || Number(run) + 1 === (view.run ?? 1) ? view : { ...view, run: Number(run) + 1 };
@@ -96,13 +97,13 @@ function scroll(anchor: string): void {
   }
 }
 
-/** What stays when everything is shown again: where the reader is, not what was left out. */
-function kept({ anchor, run, opened, theme }: View): Partial<View> {
-  return without({ ...UNTOUCHED, anchor, opened, run, theme });
+/** What "show all" keeps: position, run, opened parts and theme, but no filter. */
+function withoutFilters({ anchor, run, opened, theme }: View): Partial<View> {
+  return dropUndefined({ ...UNTOUCHED, anchor, opened, run, theme });
 }
 
-/** A view without the choices that are `undefined`. */
-function without(view: { [K in keyof View]: View[K] | undefined }): View {
+/** Drops choices that are `undefined`. */
+function dropUndefined(view: { [K in keyof View]: View[K] | undefined }): View {
   return Object.fromEntries(
     Object.entries(view).filter(([, value]) => value !== undefined),
   ) as unknown as View;

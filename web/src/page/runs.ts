@@ -1,8 +1,8 @@
-// Several runs: tabs, so that one is read at a time. All stay in the page, and on paper.
+// Tabs of several runs. All runs stay in the document, and all are printed.
 
 import { all, element } from "./dom.ts";
 
-/** Makes tabs of the runs; returns how to show one (from 1). With one run there is nothing to do. */
+/** Makes the tabs; returns a function that shows a run (from 1). A single run has no tabs. */
 export function tabs(changed: (run: number) => void): (run: number) => void {
   const articles = all("article.run");
   if (articles.length < 2) {

@@ -1,4 +1,4 @@
-// What a reader may choose of the charts over message size, in a bar above them. Empty is the charts' own choice.
+// The choices for charts over message size, in a bar above them. An empty choice leaves it to the chart.
 
 import type { AxisOptions, OverOptions } from "../charts/index.ts";
 import { timesOf } from "../charts/over/pick.ts";
@@ -9,7 +9,7 @@ import { type Choice, type Chosen, chartBar } from "./chartbar.ts";
 
 export type Sizes = Chosen;
 
-/** What is drawn, by its name in links. */
+/** Choices of what is drawn, by their names in links. */
 const SHOWN: Readonly<Record<string, OverOptions>> = {
   medians: { points: false, bands: [], intervals: false },
   intervals: { points: false, bands: [], intervals: true },
@@ -30,7 +30,7 @@ function choices(run: PageRun): Choice[] {
     ["relayed", "as the relay measured it"],
   ];
   const there = timesOf(run);
-  // Without a curve of its own none can be what others are compared with.
+  // Only a variant with a curve can be the reference.
   const curves = new Set((run.detail.size_curves ?? []).map((curve) => curve.variant));
   const names = variants(run).filter((name) => curves.has(name));
   return [
@@ -60,7 +60,7 @@ function choices(run: PageRun): Choice[] {
   ];
 }
 
-/** What the charts are asked for; a choice that this run has not is left out. */
+/** The options for charts; leaves out choices that this run does not have. */
 export function overOptions(sizes: Sizes, run: PageRun): OverOptions {
   const { time, reference, show, panels, x, y } = sizes;
   const scale = (text: string | undefined): AxisOptions =>
@@ -75,7 +75,7 @@ export function overOptions(sizes: Sizes, run: PageRun): OverOptions {
   };
 }
 
-/** Builds the bar into a part of the page; returns how to show a view in it. Nothing where the part has no charts. */
+/** Builds the bar; returns a function that shows a view in it; `null` if the part has no charts. */
 export function sizeControls(
   part: Element,
   run: PageRun,

@@ -1,4 +1,4 @@
-// Tables that sort by a click or a key on a column's heading: up, down, as it was.
+// Sorts tables by click or key on a column heading: ascending, descending, original order.
 
 import { type Key, type Sort, sorted } from "../data/view.ts";
 import { all, element } from "./dom.ts";
@@ -6,11 +6,11 @@ import { all, element } from "./dom.ts";
 interface Sortable {
   heads: HTMLTableCellElement[];
   body: HTMLTableSectionElement;
-  /** The rows as the report wrote them. */
+  /** Rows in their original order. */
   rows: HTMLTableRowElement[];
 }
 
-/** Makes tables sortable; `changed` is told what a reader did. Returns how to bring the tables into a given order. */
+/** Makes tables sortable; `changed` is called on each sort. Returns a function that applies a given order. */
 export function sortable(changed: (sorts: Sort[]) => void): (sorts: readonly Sort[]) => void {
   const tables = all<HTMLTableElement>("table.sortable").flatMap(read);
   let current: readonly Sort[] = [];

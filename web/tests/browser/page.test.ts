@@ -1,5 +1,5 @@
-// The page in a real browser, opened from disk as a reader opens it. Pages are made by `cargo run -p weighbridge-report
-// --example pages -- FOLDER`; PAGES names the folder, CHROMIUM the browser if it is not the system's.
+// Tests of the page in a real browser, opened from disk. `cargo run -p weighbridge-report --example pages --
+// FOLDER` makes the pages. Environment: PAGES is that folder, CHROMIUM the browser if not the system's.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -29,24 +29,26 @@ const PAGES_WITH_CHARTS = [
   "large",
 ];
 
-/** Longest that one story may take: some 5 s are usual; a machine that is busy is slower. */
+/** Time limit of one test: usually it takes about 5 s, more on a busy machine. */
 const STALLED_MS = 60_000;
 const TRIES = 3;
 
 let browser: Browser;
-/** What was last begun, and the page it was begun on: what is told of a story that does not come to its end. */
+/** The step in progress and its page: the diagnostics of a test that stalls. */
 let step = "";
 let opened: Page | undefined;
 
-/** A story in a browser of its own. One in which the browser stops answering says nothing of the page: it is told again
- * in a new browser, and what was waited for is said. An assertion that fails is never told again. */
-function story(name: string, tell: () => Promise<void>): void {
+/**
+ * A test in a browser of its own. A stall of the browser says nothing about the page: the test is repeated in
+ * a new browser, with a diagnostic. A failed assertion is never repeated.
+ */
+function browserTest(name: string, body: () => Promise<void>): void {
   test(name, async (context) => {
     assert.notEqual(PAGES, "", "PAGES must name the folder of the pages");
     for (let tries = 1; ; tries++) {
       step = "starting the browser";
       opened = undefined;
-      const isTold = await within(STALLED_MS, async () => {
+      const isDone = await within(STALLED_MS, async () => {
         browser = await chromium.launch({
           executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
           args: [
@@ -57,9 +59,9 @@ function story(name: string, tell: () => Promise<void>): void {
             "--disable-sync",
           ],
         });
-        await tell();
+        await body();
       }).finally(() => within(10_000, async () => browser?.close()).catch(() => undefined));
-      if (isTold) return;
+      if (isDone) return;
       const stalled = `the browser stalled (try ${tries} of ${TRIES}): ${step}`;
       context.diagnostic(stalled);
       assert.ok(tries < TRIES, stalled);
@@ -67,13 +69,13 @@ function story(name: string, tell: () => Promise<void>): void {
   });
 }
 
-/** Whether `work` ended in time; when it did not, what still answers is added to `step`. */
+/** Whether `work` finished in time; if not, adds to `step` whether script and rendering still respond. */
 async function within(limitMs: number, work: () => Promise<void>): Promise<boolean> {
   let alarm: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
     alarm = setTimeout(() => resolve(false), limitMs);
   });
-  // The browser's own calls give up after half a minute, which says as little.
+  // The browser library's own timeouts (30 s) mean the same as ours.
   const given = work().then(
     () => true,
     (error: unknown) => {
@@ -95,8 +97,8 @@ async function within(limitMs: number, work: () => Promise<void>): Promise<boole
   return isInTime;
 }
 
-/** Runs `read` on a page; whatever the page says that it should not say fails it. */
-async function reading(
+/** Runs `read` on a page; fails on any console message, error, dialog or network request. */
+async function withPage(
   name: string,
   read: (page: Page) => Promise<void>,
   options: BrowserContextOptions & { fragment?: string } = {},
@@ -128,7 +130,7 @@ async function reading(
   assert.deepEqual(complaints, [], name);
 }
 
-/** Scrolls through the page, what is on demand too, so that every chart is drawn. */
+/** Scrolls through the page, collapsed parts included, so that every chart is drawn. */
 async function scrolledThrough(page: Page): Promise<void> {
   await page.evaluate(async () => {
     for (const more of document.querySelectorAll<HTMLDetailsElement>("details.more")) {
@@ -141,8 +143,8 @@ async function scrolledThrough(page: Page): Promise<void> {
   });
 }
 
-/** What of the tables can be seen, as text. */
-function seen(page: Page): Promise<string[]> {
+/** Texts of the visible table rows and cards. */
+function visibleTexts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr, .card")];
     return rows.filter((row) => row.checkVisibility()).map((row) => row.textContent ?? "");
@@ -150,8 +152,8 @@ function seen(page: Page): Promise<string[]> {
 }
 
 for (const name of PAGES_WITH_CHARTS) {
-  story(`${name} opens from disk, draws its charts, and asks for nothing`, () =>
-    reading(name, async (page) => {
+  browserTest(`${name} opens from disk, draws its charts, and asks for nothing`, () =>
+    withPage(name, async (page) => {
       await scrolledThrough(page);
       const charts = await page.evaluate(() =>
         [...document.querySelectorAll<HTMLElement>("article:not([hidden]) figure.chart:not([hidden])")].map(
@@ -171,8 +173,8 @@ for (const name of PAGES_WITH_CHARTS) {
   );
 }
 
-story("the verdict stands first, then why to believe it", async () => {
-  await reading("pair", async (page) => {
+browserTest("the verdict stands first, then why to believe it", async () => {
+  await withPage("pair", async (page) => {
     const order = await page.locator("article > section").evaluateAll((all) => all.map((one) => one.id));
     assert.deepEqual(order.slice(0, 3), ["verdict", "trust", "costs"]);
     const sentence = await page.locator(".card .plain").first().innerText();
@@ -185,9 +187,9 @@ story("the verdict stands first, then why to believe it", async () => {
   });
 });
 
-story("the figures shown are those of the JSON", async () => {
+browserTest("the figures shown are those of the JSON", async () => {
   for (const name of ["pair", "troubled", "crowd"]) {
-    await reading(name, async (page) => {
+    await withPage(name, async (page) => {
       const data = cleaned(JSON.parse(await page.locator("#data").innerText()) as PageData);
       const { summary } = data.runs[0] as PageData["runs"][0];
       const rows = await page.locator(".verdicts tbody tr").evaluateAll((all) =>
@@ -215,10 +217,10 @@ story("the figures shown are those of the JSON", async () => {
       const cells = await page
         .locator("#figures tbody tr")
         .evaluateAll((all) => all.map((row) => row.lastElementChild?.textContent));
-      const told = figures.map(({ unit, estimate, reason }) =>
+      const expected = figures.map(({ unit, estimate, reason }) =>
         estimate ? joined(absolute(unit, estimate)) : reason ? `withheld: ${reason}` : "–",
       );
-      assert.deepEqual(cells, told);
+      assert.deepEqual(cells, expected);
     });
   }
 });
@@ -234,16 +236,16 @@ function joined({ point, interval }: { point: string; interval?: string }): stri
   return typeset(interval === undefined ? point : `${point} ${interval}`);
 }
 
-story("filters hide rows and charts, and a link to the view restores it", async () => {
+browserTest("filters hide rows and charts, and a link to the view restores it", async () => {
   let fragment = "";
   let before: string[] = [];
-  await reading("pair", async (page) => {
-    const all = await seen(page);
+  await withPage("pair", async (page) => {
+    const all = await visibleTexts(page);
     await page.getByRole("combobox", { name: "point" }).selectOption("64 KiB");
     await page.getByRole("checkbox", { name: "rust" }).uncheck();
     await page.locator("summary", { hasText: "What was measured" }).click();
     await page.getByRole("button", { name: "change" }).last().click();
-    before = await seen(page);
+    before = await visibleTexts(page);
     assert.ok(before.length > 5 && before.length < all.length, `${before.length} of ${all.length}`);
     assert.ok(
       before.every((row) => !row.startsWith("rust")),
@@ -255,24 +257,24 @@ story("filters hide rows and charts, and a link to the view restores it", async 
     assert.match(fragment, /point=64\+KiB/);
     assert.match(fragment, /variant=go/);
   });
-  await reading(
+  await withPage(
     "pair",
     async (page) => {
-      assert.deepEqual(await seen(page), before);
+      assert.deepEqual(await visibleTexts(page), before);
       assert.equal(await page.locator("details[open]").count(), 1);
       assert.equal(await page.locator('th[aria-sort="ascending"]').count(), 1);
       await page.getByRole("button", { name: "Show all" }).click();
-      assert.ok((await seen(page)).length > before.length);
+      assert.ok((await visibleTexts(page)).length > before.length);
       assert.equal(await page.getByRole("checkbox", { name: "rust" }).isChecked(), true);
     },
     { fragment },
   );
 });
 
-story("waterfalls are of the quantity that is chosen, and a link to the view restores it", async () => {
+browserTest("waterfalls are of the quantity that is chosen, and a link to the view restores it", async () => {
   let fragment = "";
   const titles = (page: Page) => page.locator("#layers figure.chart:not([hidden]) h3").allInnerTexts();
-  await reading("layered", async (page) => {
+  await withPage("layered", async (page) => {
     await page.locator("#layers").scrollIntoViewIfNeeded();
     assert.match((await titles(page)).join(), /response p50/);
     await page.getByRole("combobox", { name: "quantity" }).selectOption("wire bytes per operation");
@@ -280,7 +282,7 @@ story("waterfalls are of the quantity that is chosen, and a link to the view res
     fragment = new URL(page.url()).hash;
     assert.match(fragment, /layers=wire_bytes_per_operation/);
   });
-  await reading(
+  await withPage(
     "layered",
     async (page) => {
       await page.locator("#layers").scrollIntoViewIfNeeded();
@@ -290,13 +292,13 @@ story("waterfalls are of the quantity that is chosen, and a link to the view res
   );
 });
 
-story("charts over message size follow their bar, and a link to the view restores it", async () => {
+browserTest("charts over message size follow their bar, and a link to the view restores it", async () => {
   let fragment = "";
   const titles = (page: Page) => page.locator("#sizes figure.chart:not([hidden]) h3").allInnerTexts();
   const drawn = (page: Page) =>
     page.locator("#sizes figure.chart:not([hidden]) .canvas").first().getAttribute("aria-label");
   let before = "";
-  await reading("sizes", async (page) => {
+  await withPage("sizes", async (page) => {
     await page.locator("#sizes").scrollIntoViewIfNeeded();
     const given = await titles(page);
     assert.match(given[1] ?? "", /^ruby against rust: time ×8/);
@@ -309,7 +311,7 @@ story("charts over message size follow their bar, and a link to the view restore
     fragment = new URL(page.url()).hash;
     assert.match(fragment, /sizes=reference\.java/);
   });
-  await reading(
+  await withPage(
     "sizes",
     async (page) => {
       assert.equal(await drawn(page), before);
@@ -323,8 +325,8 @@ story("charts over message size follow their bar, and a link to the view restore
   );
 });
 
-story("tables sort by a click on a heading, and by a second the other way", async () => {
-  await reading("pair", async (page) => {
+browserTest("tables sort by a click on a heading, and by a second the other way", async () => {
+  await withPage("pair", async (page) => {
     const table = page.locator("#costs table").first();
     const numbers = () =>
       table
@@ -347,8 +349,8 @@ story("tables sort by a click on a heading, and by a second the other way", asyn
   });
 });
 
-story("a chart is saved as a file, with its title in it", async () => {
-  await reading("pair", async (page) => {
+browserTest("a chart is saved as a file, with its title in it", async () => {
+  await withPage("pair", async (page) => {
     const figure = page.locator("figure.chart:not([hidden])").first();
     const title = await figure.locator("h3").innerText();
     await figure.hover();
@@ -360,8 +362,8 @@ story("a chart is saved as a file, with its title in it", async () => {
   });
 });
 
-story("everything is reached by keyboard, and where one is can be seen", async () => {
-  await reading("pair", async (page) => {
+browserTest("everything is reached by keyboard, and where one is can be seen", async () => {
+  await withPage("pair", async (page) => {
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement?.className), "skip");
     const reached = new Set<string>();
@@ -391,8 +393,8 @@ story("everything is reached by keyboard, and where one is can be seen", async (
   });
 });
 
-story("without script the tables say everything", async () => {
-  await reading(
+browserTest("without script the tables say everything", async () => {
+  await withPage(
     "pair",
     async (page) => {
       const costs = page.locator("#costs tbody tr");
@@ -407,10 +409,10 @@ story("without script the tables say everything", async () => {
   );
 });
 
-story("hostile text is text, wherever it stands", async () => {
-  await reading("hostile", async (page) => {
+browserTest("hostile text is text, wherever it stands", async () => {
+  await withPage("hostile", async (page) => {
     await scrolledThrough(page);
-    // A pointer over a chart brings up its own words, with names in them.
+    // Hovering over a chart shows its tooltip, which contains names.
     for (const chart of await page.locator("figure.chart:not([hidden]) .canvas").all()) {
       await chart.scrollIntoViewIfNeeded();
       const box = await chart.boundingBox();
@@ -435,7 +437,7 @@ story("hostile text is text, wherever it stands", async () => {
   });
 });
 
-story("the page's policy lets nothing else run, and nothing out", async () => {
+browserTest("the page's policy lets nothing else run, and nothing out", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(pathToFileURL(`${PAGES}/pair.html`).href);
@@ -464,8 +466,8 @@ story("the page's policy lets nothing else run, and nothing out", async () => {
   });
 });
 
-story("several runs are read one at a time, and not as one", async () => {
-  await reading("runs", async (page) => {
+browserTest("several runs are read one at a time, and not as one", async () => {
+  await withPage("runs", async (page) => {
     assert.ok(await page.getByText("Not measured together.").isVisible());
     assert.equal(await page.locator("#run-2").isVisible(), false);
     await page.getByRole("tab", { name: "Run 1" }).focus();
@@ -481,14 +483,14 @@ story("several runs are read one at a time, and not as one", async () => {
       ["Run 1", "Run 2"],
     );
   });
-  await reading("runs", async (page) => assert.ok(await page.locator("#trust-2").isVisible()), {
+  await withPage("runs", async (page) => assert.ok(await page.locator("#trust-2").isVisible()), {
     fragment: "#trust-2",
   });
 });
 
 for (const name of PAGES_WITH_CHARTS) {
-  story(`${name} on a telephone: no chart scrolls sideways, and none loses a word`, () =>
-    reading(
+  browserTest(`${name} on a telephone: no chart scrolls sideways, and none loses a word`, () =>
+    withPage(
       name,
       async (page) => {
         await scrolledThrough(page);
@@ -517,9 +519,9 @@ for (const name of PAGES_WITH_CHARTS) {
   );
 }
 
-story("it is read on a telephone, in the dark and on paper", async () => {
+browserTest("it is read on a telephone, in the dark and on paper", async () => {
   const phone = { viewport: { width: 390, height: 844 }, colorScheme: "dark" as const };
-  await reading(
+  await withPage(
     "troubled",
     async (page) => {
       await scrolledThrough(page);
@@ -529,7 +531,7 @@ story("it is read on a telephone, in the dark and on paper", async () => {
     },
     phone,
   );
-  await reading("pair", async (page) => {
+  await withPage("pair", async (page) => {
     await page.emulateMedia({ media: "print" });
     assert.equal(await page.locator("#controls").isVisible(), false);
     assert.ok(

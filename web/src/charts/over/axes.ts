@@ -1,4 +1,4 @@
-// Axes of charts over size: linear or logarithmic, from where to where, with how many steps, as somebody wants them.
+// Axes of charts over message size: linear or logarithmic, range and steps, each as requested or chosen here.
 
 import { ratioTicks } from "../forest.ts";
 import { extent, linearTicks, logTicks, type Tick, tickText } from "../frame.ts";
@@ -11,21 +11,17 @@ export interface Axis {
   min: number;
   max: number;
   ticks: Tick[];
-  /** From a value to its position. */
   place(value: number): number;
-  /** A value by itself, in units of the same kind as the axis' own. */
+  /** A single value as text, in the kind of unit that the axis uses. */
   words(value: number): string;
 }
 
-/** Below a range of this an axis is linear unless it is asked for. */
+/** Up to this range (highest / lowest) an axis is linear by default. */
 const LOG_FROM = 6;
 
-/** Factors of round steps. */
 const ROUND = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 
-/**
- * So many steps over a range, in `unit`: where an end was not asked for, it lies where the steps are round numbers.
- */
+/** `count` equal steps in multiples of `unit`. An end that was not requested moves to a round step. */
 function steps([low, high]: readonly [number, number], want: AxisOptions, count: number, unit: number) {
   const from = want.min ?? low;
   if (want.max !== undefined) return parts(from, want.max, count);
@@ -36,14 +32,13 @@ function steps([low, high]: readonly [number, number], want: AxisOptions, count:
   return parts(first, first + step * count, count);
 }
 
-/** Equal parts of an axis, as many as were asked for. */
 function parts(low: number, high: number, count: number): number[] {
   return Array.from({ length: count + 1 }, (_, at) =>
     Number((low + ((high - low) * at) / count).toPrecision(12)),
   );
 }
 
-function made(
+function makeAxis(
   [low, high]: readonly [number, number],
   want: AxisOptions,
   log: boolean,
@@ -63,10 +58,10 @@ function made(
   };
 }
 
-/** Sizes over a range of less than this are spread evenly enough on either scale. */
+/** Sizes whose range (highest / lowest) is below this are spread evenly enough on either scale. */
 const WIDE = 8;
 
-/** Whether rising sizes are spread more evenly by their ratios than by their differences (Kolmogorov's distance). */
+/** Whether ascending sizes are more even by ratio than by difference (Kolmogorov distance to uniform). */
 function isLogSpaced(sizes: readonly number[]): boolean {
   const [low, high] = [Math.max(sizes[0] ?? 1, 1), sizes.at(-1) ?? 1];
   if (high / low < WIDE) return false;
@@ -81,7 +76,6 @@ function isLogSpaced(sizes: readonly number[]): boolean {
   return off(Math.log) < off((size) => size);
 }
 
-/** The axis of rising sizes: logarithmic where they are spread so. */
 export function sizeAxis(sizes: readonly number[], want: AxisOptions, width: number): Axis {
   const [low, high] = extent(sizes) ?? [1, 2];
   const log = (want.scale ?? (isLogSpaced(sizes) ? "log" : "linear")) === "log";
@@ -89,7 +83,7 @@ export function sizeAxis(sizes: readonly number[], want: AxisOptions, width: num
   const from = want.min ?? (log ? Math.max(low, 1) : 0);
   const to = want.max ?? high;
   const room = log ? 1.12 : 1 + 0.02;
-  // Whoever asks for ends in kB is answered in kB, in the axis' own words and wherever a size is told.
+  // If the requested ends are in kB, ticks and all sizes in words are in kB too.
   const decimal = isDecimal([want.min, want.max].filter((end) => end !== undefined));
   const unit =
     [1e6, 1000].map((of) => (decimal ? of : of === 1e6 ? 2 ** 20 : 1024)).find((of) => to >= 2 * of) ?? 1;
@@ -101,13 +95,13 @@ export function sizeAxis(sizes: readonly number[], want: AxisOptions, width: num
   const ticks = log ? logTicks(ends[0], ends[1], count, decimal ? 10 : 2) : linear;
   const binary = (size: number) => tickText("bytes", size, log ? size : to);
   const words = decimal ? decimalText : (size: number) => worded("bytes", size);
-  return made(ends, want, log, ticks, decimal ? decimalText : binary, words);
+  return makeAxis(ends, want, log, ticks, decimal ? decimalText : binary, words);
 }
 
-/** Whether sizes are round in thousands and not in 1,024s: somebody thinks in kB. */
+/** Whether sizes are round multiples of 1,000 rather than 1,024: then the user thinks in kB. */
 function isDecimal(sizes: readonly number[]): boolean {
-  const told = sizes.filter((size) => size > 0);
-  return told.some((size) => size % 1024 !== 0) && told.every((size) => size % 1000 === 0);
+  const positive = sizes.filter((size) => size > 0);
+  return positive.some((size) => size % 1024 !== 0) && positive.every((size) => size % 1000 === 0);
 }
 
 function decimalText(size: number): string {
@@ -116,19 +110,19 @@ function decimalText(size: number): string {
   return size === 0 ? "0" : `${Number((size / divisor).toPrecision(4))} ${unit}`;
 }
 
-/** Whether the upright axis of a measure is logarithmic; over sizes on a linear axis, `isLinear`, that of a rate is not. */
+/** Whether the y axis is logarithmic by default; `isLinear`: the axis of sizes is linear. */
 export function isLogFigure(
   measure: Measure,
   [low, high]: readonly [number, number],
   want: AxisOptions,
   isLinear: boolean,
 ): boolean {
-  // There the few smallest messages, which carry next to nothing in a second, would take most of it.
+  // Rates over linear sizes stay linear: a few small messages with tiny rates would take most of a
+  // logarithmic axis.
   const wide = low > 0 && high / low > LOG_FROM && !(measure.inverse && isLinear);
   return (want.scale ?? (wide ? "log" : "linear")) === "log" && high > 0;
 }
 
-/** The upright axis of a measure over a range of figures. */
 export function figureAxis(
   measure: Measure,
   [low, high]: readonly [number, number],
@@ -147,10 +141,9 @@ export function figureAxis(
     ? logarithmic()
     : (even ?? linearTicks(from / unit, to / unit, count).map((tick) => tick * unit));
   const text = (value: number) => measure.text(value, log ? Math.abs(value) : to);
-  return made([even?.[0] ?? from, even?.at(-1) ?? to], want, log, ticks, text, measure.words);
+  return makeAxis([even?.[0] ?? from, even?.at(-1) ?? to], want, log, ticks, text, measure.words);
 }
 
-/** Round numbers of KiB, MiB … on a logarithmic axis. */
 function byteTicks(low: number, high: number, count: number): number[] {
   for (const factors of [[1, 2, 5, 10, 20, 50, 100, 200, 500], [1, 10, 100], [1, 32], [1]]) {
     const all = [0, 1, 2, 3, 4].flatMap((power) => factors.map((factor) => factor * 1024 ** power));
@@ -160,25 +153,24 @@ function byteTicks(low: number, high: number, count: number): number[] {
   return logTicks(low, high, count, 2);
 }
 
-/** Bytes are counted in KiB, MiB …, not in thousands. */
+/** Bytes are shown in KiB, MiB …, so ticks are multiples of 1,024. */
 function binaryUnit(measure: Measure, to: number): number {
   return measure.unit === "bytes" ? 2 ** (10 * Math.floor(Math.log2(Math.max(to, 1)) / 10)) : 1;
 }
 
-/** Ratios beyond this are told as factors, not as percents. */
+/** Ratios from this on (or below its inverse) are written as factors, others as percentages. */
 const FACTORS_FROM = 3;
 
-/** Whether ratios are told as factors. */
 export function isFactor(ratio: number): boolean {
   return ratio >= FACTORS_FROM || ratio <= 1 / FACTORS_FROM;
 }
 
-/** `×0.5`, `×20` */
+/** `×0.5`, `×20`. */
 export function factorText(ratio: number): string {
   return `×${Number(ratio.toPrecision(3))}`;
 }
 
-/** The upright axis of ratios to a reference: even steps of percents near none, factors far from it. */
+/** The y axis of ratios: even percentages near 1, factors farther out. */
 export function ratioAxis([low, high]: readonly [number, number], want: AxisOptions, count: number): Axis {
   const log = want.scale !== "linear";
   const [least, most] = log

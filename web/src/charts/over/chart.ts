@@ -1,12 +1,13 @@
-// Times over message size: latency, transfer and requests, as they are or relative to a reference. Medians with their
-// intervals, bands in which requests lie, single requests as dots, cliffs, and sizes at which something of the host changes.
+// Charts over message size: latency, transfer and requests, absolute or relative to a reference. They show
+// medians with intervals, bands of requests, single requests as dots, cliffs, and sizes at which the host's
+// behaviour changes.
 import {
   axisName,
   base,
   described,
   extent,
-  ghosts,
   head,
+  legendSeries,
   type Sheet,
   sheet,
   textWidth,
@@ -16,9 +17,9 @@ import { looks } from "../select.ts";
 import type { ChartKind, ChartOptions, Description, OverOptions, PageData } from "../types.ts";
 import { clean } from "../words.ts";
 import { type Axis, figureAxis, isLogFigure, ratioAxis, sizeAxis } from "./axes.ts";
-import { absoluteCurve, type Curve, relativeCurve, within } from "./curves.ts";
+import { absoluteCurve, type Curve, clipped, relativeCurve } from "./curves.ts";
 import { type Axes, type Drawing, hasIntervals, shownOf } from "./drawing.ts";
-import { cliffWords, guidesOf, guideWords, lettered, numbered } from "./foot.ts";
+import { assignLetters, cliffWords, guidesOf, guideWords, numberCliffs } from "./foot.ts";
 import {
   apart,
   BELOW,
@@ -33,34 +34,31 @@ import {
 import { type MeasureName, measures } from "./measure.ts";
 import { type Picked, pick } from "./pick.ts";
 import { beyondFigures, beyondSizes, nothingKnown, nothingPicked } from "./refused.ts";
-import { marksWords, said } from "./said.ts";
 import { panelSeries } from "./series.ts";
+import { chartWords, marksWords } from "./texts.ts";
 
 const NO_CLIFFS = { shown: [], left: 0 };
 
-/** The chart of a measure; `relative` to a reference. */
 export function over(name: MeasureName, relative: boolean) {
   return (data: PageData, options: ChartOptions): Description | null => {
-    const made = attempt(name, relative, data, options);
+    const made = chartOrReason(name, relative, data, options);
     return typeof made === "string" ? null : made;
   };
 }
 
-/** Whether a kind is one of these charts. */
 export function isOver(kind: ChartKind): boolean {
   return Object.hasOwn(measures, kind.split("-")[0] ?? "");
 }
 
-/** Why there is no such chart as is asked for; empty where there is one, and for other charts. */
-export function whyNot(kind: ChartKind, data: PageData, options: ChartOptions): string {
+/** The reason why the chart cannot be drawn; "" if it can, and for all other kinds of chart. */
+export function refusalReason(kind: ChartKind, data: PageData, options: ChartOptions): string {
   const [name, relative] = kind.split("-");
   if (!isOver(kind)) return "";
-  const made = attempt(name as MeasureName, relative !== undefined, data, options);
+  const made = chartOrReason(name as MeasureName, relative !== undefined, data, options);
   return typeof made === "string" ? made : "";
 }
 
-/** The chart, or why there is none. */
-function attempt(
+function chartOrReason(
   name: MeasureName,
   relative: boolean,
   data: PageData,
@@ -84,17 +82,17 @@ function attempt(
     want.x ?? {},
     shown.apart ? on.width / 3 : on.width - 104,
   );
-  const seen = known.map((curve) => within(curve, x));
+  const seen = known.map((curve) => clipped(curve, x));
   if (!seen.some((curve) => curve.middle.some((at) => at !== null))) return beyondSizes(all, x);
-  const of = { data, on, picked, measure, relative, shown, curves: known, want };
-  const y = upright({ ...of, curves: seen }, x);
+  const drawing = { data, on, picked, measure, relative, shown, curves: known, want };
+  const y = makeYAxis({ ...drawing, curves: seen }, x);
   const isOutside = (at: number | null) => at === null || y.place(at) < y.min || y.place(at) > y.max;
   if (seen.every((curve) => curve.middle.every(isOutside)))
     return beyondFigures(seen, relative ? y : measure);
-  return drawn(of, { x, y }, { ...of, curves: seen });
+  return build(drawing, { x, y }, { ...drawing, curves: seen });
 }
 
-/** Where nothing is said of a reference and the first variant has no curve, the first that has one is. */
+/** If no reference is requested and the baseline has no curve, the first variant with a curve is it. */
 function pickWith(data: PageData, options: ChartOptions): Picked | null {
   const picked = pick(data, options);
   const first = picked?.all[0];
@@ -102,29 +100,29 @@ function pickWith(data: PageData, options: ChartOptions): Picked | null {
   return pick(data, { ...options, over: { ...options.over, reference: first.name } });
 }
 
-/** `seen`: the same, of curves as far as they lie on the axis of sizes. */
-function drawn(of: Drawing, axes: Axes, seen: Drawing): Description {
-  const { data, on, picked, shown, curves, want } = of;
+/** `seen`: the same drawing, its curves clipped to the x axis. */
+function build(drawing: Drawing, axes: Axes, seen: Drawing): Description {
+  const { data, on, picked, shown, curves, want } = drawing;
   const { x, y } = axes;
   const look = looks(data, on.theme);
-  // The reference's own are on its straight line, which a panel of another has no room for.
-  const bearers = of.relative && shown.apart ? curves.map(({ one }) => one) : picked.all;
-  const cliffs = shown.cliffs ? numbered(bearers.flatMap((one) => one.cliffs)) : NO_CLIFFS;
+  // The reference's cliffs are on its straight line, for which the panel of another variant has no room.
+  const withCliffs = drawing.relative && shown.apart ? curves.map(({ one }) => one) : picked.all;
+  const cliffs = shown.cliffs ? numberCliffs(withCliffs.flatMap((one) => one.cliffs)) : NO_CLIFFS;
   const largest = Math.max(...curves.flatMap(({ sizes }) => sizes.at(-1) ?? 0), want.x?.max ?? 0);
   const { panels: sketched } = shown.apart
     ? apart(on, 0, 0, curves.length, roomFor(y.ticks))
     : together(on, 0, 0, roomFor(y.ticks));
   const perPixel = (sketched[0]?.width ?? on.width) / (x.max - x.min || 1);
   const guides = guidesOf(data, shown.guides, want, largest);
-  const letters = lettered(guides, x.place, [x.min, x.max], perPixel);
-  // In a page they are the same below each of these charts, and said once.
+  const letters = assignLetters(guides, x.place, [x.min, x.max], perPixel);
+  // On a page, these texts are the same below each chart over size: only the first chart has them.
   const hasFirst = shown.apart || !shownOf(picked.all.length, want, false, hasIntervals(picked.all)).apart;
-  const isTold = on.options.titled || on.kind === "latency" || !hasFirst;
-  const foot = footLines(on, isTold ? [...cliffWords(cliffs), ...guideWords(letters)] : []);
+  const isExplained = on.options.titled || on.kind === "latency" || !hasFirst;
+  const foot = footLines(on, isExplained ? [...cliffWords(cliffs), ...guideWords(letters)] : []);
   const legend = curves.map(({ name }) => ({ name, look: look(name) }));
   const host = data.summary.over_size?.guides ?? [];
   const words = {
-    ...said(seen, axes, marksWords(cliffs.shown.length > 0, letters, host, isTold)),
+    ...chartWords(seen, axes, marksWords(cliffs.shown.length > 0, letters, host, isExplained)),
     legend: shown.apart ? [] : legend,
   };
   const { top, texts, legend: rows } = head(on, words);
@@ -134,7 +132,7 @@ function drawn(of: Drawing, axes: Axes, seen: Drawing): Description {
     : together(on, top, foot.height, left);
   const series = panels.flatMap((panel, at) => {
     const own = shown.apart ? [curves[at] as Curve] : curves;
-    return panelSeries(of, own, { axes, grid: at, panel, look }, { cliffs: cliffs.shown, letters });
+    return panelSeries(drawing, own, { axes, grid: at, panel, look }, { cliffs: cliffs.shown, letters });
   });
   const names = panels.flatMap((panel, at) =>
     shown.apart ? [panelName(panel, curves[at]?.name ?? "", look(curves[at]?.name ?? "").color)] : [],
@@ -142,7 +140,7 @@ function drawn(of: Drawing, axes: Axes, seen: Drawing): Description {
   const option = {
     ...base(on, [
       ...texts,
-      axisName(on, uprightName(of, y), top + (letters.length > 0 || shown.apart ? -2 : 6)),
+      axisName(on, yAxisName(drawing, y), top + (letters.length > 0 || shown.apart ? -2 : 6)),
       ...names,
       ...footTexts(on, foot.lines, height),
     ]),
@@ -150,7 +148,7 @@ function drawn(of: Drawing, axes: Axes, seen: Drawing): Description {
     grid: panels.map(({ left, top, width, height }) => ({ left, top, width, height })),
     xAxis: panels.map((panel, grid) => xAxisOf(on, panel, grid, x, want)),
     yAxis: panels.map((panel, grid) => yAxisOf(on, panel, grid, y)),
-    series: [...(shown.apart ? [] : ghosts(on, legend)), ...series],
+    series: [...(shown.apart ? [] : legendSeries(on, legend)), ...series],
   };
   const last = panels.at(-1);
   const least = last ? last.top + Math.min(last.height, leastPanel(shown.apart)) : 0;
@@ -172,8 +170,8 @@ function bare(axis: ReturnType<typeof valueAxis>) {
   return { ...axis, axisLabel: { show: false }, axisTick: { ...axis.axisTick, show: false } };
 }
 
-/** As much of the upright axis' name as there is room for. */
-function uprightName({ measure, relative, picked, want, on }: Drawing, y: Axis): string {
+/** The longest form of the y axis' name that fits. */
+function yAxisName({ measure, relative, picked, want, on }: Drawing, y: Axis): string {
   if (want.y?.title !== undefined) return want.y.title;
   const time = `${picked.time} time`;
   const against = relative ? `, against ${clean(picked.reference)}` : "";
@@ -182,15 +180,15 @@ function uprightName({ measure, relative, picked, want, on }: Drawing, y: Axis):
   return names.find((name) => textWidth(name, 11.5) <= on.width - 32) ?? measure.brief(time);
 }
 
-/** The upright axis: it holds every median, bands whole, intervals and dots as far as they do not flatten these. */
-function upright({ curves, measure, relative, shown, want }: Drawing, x: Axis): Axis {
+/** The y axis contains all medians and bands; intervals and dots as far as they do not flatten the rest. */
+function makeYAxis({ curves, measure, relative, shown, want }: Drawing, x: Axis): Axis {
   const count = shown.apart ? 4 : 7;
   const middles = extent(curves.flatMap((curve) => curve.middle.map((at) => at ?? Number.NaN))) ?? [1, 2];
   const bands = extent(
     curves.flatMap((curve) => curve.bands.flatMap((one) => one.flatMap((ends) => ends ?? []))),
   );
   const [low, high] = [Math.min(middles[0], bands?.[0] ?? middles[0]), Math.max(middles[1], bands?.[1] ?? 0)];
-  // An interval may be endless: it is drawn as far as half the range beyond the medians.
+  // An interval may be infinite: it extends the axis by half the range of the medians at most.
   const beyond = Math.sqrt(Math.max(high / low, 1.3));
   const ends = shown.intervals
     ? extent(curves.flatMap((curve) => curve.interval.flatMap((one) => one ?? [])))

@@ -1,27 +1,26 @@
-// A variant's line over size, with what lies around it: as it is, or relative to a reference.
+// A variant's line over message size, with its interval and bands: absolute, or relative to a reference.
 import type { PageData } from "../types.ts";
 import { change, clean, joined, value } from "../words.ts";
 import { type Axis, factorText, isFactor } from "./axes.ts";
 import type { Shown } from "./drawing.ts";
 import type { Measure } from "./measure.ts";
-import { inverse, type One, type Picked, quantile, ratios } from "./pick.ts";
+import { inverse, type Picked, quantile, ratios, type VariantTimes } from "./pick.ts";
 
-/** A line with an interval around it, one entry for each size; `null` is a gap. */
+/** One entry per size in every list; `null` is a gap. */
 export interface Curve {
   name: string;
   sizes: readonly number[];
   middle: readonly (number | null)[];
   interval: readonly (readonly [number, number] | null)[];
-  /** Widest first: the bounds of each band. */
+  /** Bounds of each band, widest band first. */
   bands: readonly (readonly (readonly [number, number] | null)[])[];
   words(at: number): string;
-  one: One;
-  /** Of ratios: whether they are quotients of medians, without intervals, for want of ratios. */
+  one: VariantTimes;
+  /** Whether ratios are quotients of medians, without intervals: the run has no ratios to this reference. */
   isQuotient?: boolean;
 }
 
-/** A curve as far as its sizes lie on an axis. */
-export function within(curve: Curve, { place, min, max }: Axis): Curve {
+export function clipped(curve: Curve, { place, min, max }: Axis): Curve {
   const isIn = curve.sizes.map((size) => place(size) >= min - 1e-9 && place(size) <= max + 1e-9);
   if (isIn.every(Boolean)) return curve;
   const only = <T>(of: readonly (T | null)[]) => of.map((one, at) => (isIn[at] ? one : null));
@@ -33,18 +32,18 @@ export function within(curve: Curve, { place, min, max }: Axis): Curve {
   };
 }
 
-export function absoluteCurve(one: One, measure: Measure, shown: Shown, time: string): Curve {
+export function absoluteCurve(one: VariantTimes, measure: Measure, shown: Shown, time: string): Curve {
   const { curve } = one;
   const sizes = curve.size_bytes;
-  const of = (at: number, ns: number) => measure.of(sizes[at] ?? 0, ns);
+  const figure = (at: number, ns: number) => measure.of(sizes[at] ?? 0, ns);
   const pair = (at: number, low: number | null | undefined, high: number | null | undefined) => {
     if (low == null || high == null) return null;
-    const ends = [of(at, low), of(at, high)] as const;
+    const ends = [figure(at, low), figure(at, high)] as const;
     return measure.inverse ? ([ends[1], ends[0]] as const) : ends;
   };
   const median = quantile(curve, 0.5);
   const intervals = curve.median_interval_ns ?? [];
-  const middle = median.map((ns, at) => (ns == null ? null : of(at, ns)));
+  const middle = median.map((ns, at) => (ns == null ? null : figure(at, ns)));
   const interval = sizes.map((_, at) => pair(at, intervals[at]?.[0], intervals[at]?.[1]));
   return {
     name: one.name,
@@ -64,9 +63,9 @@ export function absoluteCurve(one: One, measure: Measure, shown: Shown, time: st
   };
 }
 
-export function relativeCurve(data: PageData, picked: Picked, one: One, measure: Measure): Curve[] {
-  const kept = ratios(data, picked, one);
-  const found = kept ?? quotients(picked, one);
+export function relativeCurve(data: PageData, picked: Picked, one: VariantTimes, measure: Measure): Curve[] {
+  const recorded = ratios(data, picked, one);
+  const found = recorded ?? quotients(picked, one);
   if (!found) return [];
   const all = measure.inverse ? found.map(inverse) : found;
   const sizes = one.curve.size_bytes;
@@ -74,7 +73,7 @@ export function relativeCurve(data: PageData, picked: Picked, one: One, measure:
     {
       name: one.name,
       one,
-      isQuotient: kept === null,
+      isQuotient: recorded === null,
       sizes,
       middle: all.map((ratio) => ratio?.point ?? null),
       interval: all.map((ratio) => ratio?.interval ?? null),
@@ -84,10 +83,10 @@ export function relativeCurve(data: PageData, picked: Picked, one: One, measure:
   ];
 }
 
-/** Of so many variants that ratios to the baseline alone are kept: the quotient of two medians, at the same sizes. */
+/** With many variants, a run has ratios to the baseline only: this divides medians, size by size. */
 function quotients(
   { reference, base }: Picked,
-  one: One,
+  one: VariantTimes,
 ): ({ point: number; interval: null } | null)[] | null {
   if (!base || one.name === reference || base.size_bytes.length !== one.curve.size_bytes.length) return null;
   const theirs = quantile(base, 0.5);

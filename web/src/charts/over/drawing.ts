@@ -1,17 +1,16 @@
-// What a drawing over size is made of: curves, what of them is shown, and axes.
+// The parts of a drawing over message size: curves, which of their data are shown, axes.
 import type { Sheet } from "../frame.ts";
 import type { OverOptions, PageData } from "../types.ts";
 import type { Axis } from "./axes.ts";
 import type { Curve } from "./curves.ts";
 import type { Measure } from "./measure.ts";
-import type { One, Picked } from "./pick.ts";
+import type { Picked, VariantTimes } from "./pick.ts";
 
-/** Up to so many variants share a panel with their dots and bands, and up to so many with their intervals. */
+/** The most variants in one panel for which bands, dots and intervals are drawn by default. */
 const WITH_BANDS = 2;
 const WITH_DOTS = 4;
 const WITH_INTERVALS = 6;
 
-/** What is drawn of what a run has. */
 export interface Shown {
   points: boolean;
   bands: readonly number[];
@@ -22,11 +21,10 @@ export interface Shown {
   apart: boolean;
 }
 
-/** `hasIntervals`: whether any is known. */
 export function shownOf(count: number, want: OverOptions, relative: boolean, hasIntervals: boolean): Shown {
   const asked = (want.points ?? false) || (want.bands?.length ?? 0) > 0;
-  // What would lie upon each other where all share a panel: dots and bands that were asked for; of ratios their intervals,
-  // without which they say nothing.
+  // Data that would overlap in a shared panel: requested dots or bands; for ratios their intervals, since a
+  // ratio without an interval says nothing.
   const isMuch = relative
     ? count > WITH_INTERVALS && hasIntervals && want.intervals !== false
     : asked && count > WITH_DOTS;
@@ -43,12 +41,10 @@ export function shownOf(count: number, want: OverOptions, relative: boolean, has
   };
 }
 
-/** Whether the median of any curve has an interval. */
-export function hasIntervals(all: readonly One[]): boolean {
+export function hasIntervals(all: readonly VariantTimes[]): boolean {
   return all.some(({ curve }) => (curve.median_interval_ns ?? []).some((one) => one));
 }
 
-/** All that a drawing is made of. */
 export interface Drawing {
   data: PageData;
   on: Sheet;

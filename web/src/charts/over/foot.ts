@@ -1,21 +1,19 @@
-// Below a chart over size: what its numbered cliffs and lettered lines are; and the marks that bear the numbers.
+// The numbered cliffs and lettered lines of charts over size: their marks, and the texts below the chart.
 import type { SizeCliff } from "../../data/schema.ts";
+import type { Api } from "../marks.ts";
 import { FONT, type Theme } from "../theme.ts";
 import type { OverOptions, PageData } from "../types.ts";
 import { clean, grouped, value } from "../words.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: the library types what it hands to a drawing function as any.
-type Api = any;
-
-/** Lines nearer to each other than this, in pixels, share a letter. */
-const APART = 13;
-/** Most cliffs that are numbered; tables have them all. */
+/** Lines closer than this, in pixels, share a letter. */
+const LETTER_GAP = 13;
+/** The most cliffs that are numbered; tables list all. */
 const MOST_CLIFFS = 9;
 
-/** Multiples of a size that are nearer to each other than this, in pixels, are not drawn. */
-const DENSE = 4;
+/** Multiples closer than this, in pixels, are not drawn. */
+const MULTIPLE_GAP = 4;
 
-/** A size that has a line; of a multiple its number. */
+/** A size marked by a line; `times` is set on multiples. */
 export interface Guide {
   name: string;
   bytes: number;
@@ -23,7 +21,7 @@ export interface Guide {
   times?: number;
 }
 
-/** The host's sizes, where they are to be shown, and one's own with their multiples up to a size. */
+/** The host's guides if `isHost`, and the user's own with their multiples up to the size `most`. */
 export function guidesOf(data: PageData, isHost: boolean, want: OverOptions, most: number): Guide[] {
   const own = (want.more_guides ?? []).flatMap((guide): Guide[] => {
     const count = guide.every && guide.bytes > 0 ? Math.min(1000, Math.floor(most / guide.bytes)) : 1;
@@ -34,16 +32,16 @@ export function guidesOf(data: PageData, isHost: boolean, want: OverOptions, mos
   return [...host, ...own].sort((a, b) => a.bytes - b.bytes);
 }
 
-/** Lines that share a letter; a multiple has none. */
+/** Lines that share a letter; multiples have none. */
 export interface Lettered {
   letter: string;
-  /** Position of the first along x, and all. */
+  /** x position of the first line. */
   at: number;
   guides: readonly Guide[];
 }
 
-/** Guides inside the drawing, by letter; `at` is a position along x, `pixels` how many one of it takes. */
-export function lettered(
+/** Groups guides inside the axis range by letter; `pixels` is the number of pixels per unit of x. */
+export function assignLetters(
   guides: readonly Guide[],
   place: (size: number) => number,
   [min, max]: readonly [number, number],
@@ -55,7 +53,7 @@ export function lettered(
     const at = place(guide.bytes);
     if (at < min || at > max) continue;
     const last = (guide.times ? multiples : found).at(-1);
-    const isNear = last && (at - last.at) * pixels < (guide.times ? DENSE : APART);
+    const isNear = last && (at - last.at) * pixels < (guide.times ? MULTIPLE_GAP : LETTER_GAP);
     if (guide.times && !isNear) multiples.push({ at, guides: [guide] });
     if (guide.times) continue;
     if (isNear) last.guides.push(guide);
@@ -65,7 +63,7 @@ export function lettered(
   return [...named, ...multiples.map((one) => ({ ...one, letter: "" }))];
 }
 
-/** `A 8,192 B usual buffer of libraries (8 KiB)` */
+/** `A 8,192 B usual buffer of libraries (8 KiB)`. */
 export function guideWords(all: readonly Lettered[]): string[] {
   const words = ({ bytes, name, every }: Guide) =>
     `${grouped(bytes)} B ${clean(name)}${every ? ", and each multiple of it" : ""}`;
@@ -74,7 +72,7 @@ export function guideWords(all: readonly Lettered[]): string[] {
     .map(({ letter, guides }) => `${letter}  ${guides.map(words).join("; ")}`);
 }
 
-/** Dashed lines over the whole height with their letters on top, or `inside` where a name stands above the panel. */
+/** Dashed lines of full height, letters above; `inside`: below the top edge, as the panel has a heading. */
 export function guideMarks(all: readonly Lettered[], theme: Theme, axes: number, inside: boolean) {
   return {
     type: "custom",
@@ -114,13 +112,12 @@ export function guideMarks(all: readonly Lettered[], theme: Theme, axes: number,
   };
 }
 
-/** A cliff with its number; those that change most come first, and are numbered in the order of tables. */
 export interface Numbered {
   number: number;
   cliff: SizeCliff;
 }
 
-export function numbered(cliffs: readonly SizeCliff[]): { shown: Numbered[]; left: number } {
+export function numberCliffs(cliffs: readonly SizeCliff[]): { shown: Numbered[]; left: number } {
   const weight = ({ height, before }: SizeCliff) => Math.abs(height.point / (before || 1));
   const most = [...cliffs].sort((a, b) => weight(b) - weight(a)).slice(0, MOST_CLIFFS);
   const shown = cliffs
@@ -129,7 +126,7 @@ export function numbered(cliffs: readonly SizeCliff[]): { shown: Numbered[]; lef
   return { shown, left: cliffs.length - shown.length };
 }
 
-/** `1 rust above 112,588 B [111,131, 113,954]: …` */
+/** `1 rust above 112,588 B [111,131, 113,954]: …`. */
 export function cliffWords({ shown, left }: { shown: readonly Numbered[]; left: number }): string[] {
   const words = shown.map(({ number, cliff }) => {
     const { place_bytes: place, height } = cliff;
@@ -148,7 +145,6 @@ export function cliffWords({ shown, left }: { shown: readonly Numbered[]; left: 
   return left > 0 ? [...words, `${left} smaller cliffs are in the tables`] : words;
 }
 
-/** Where a numbered cliff lies: positions along both axes. */
 export interface CliffMark {
   number: number;
   color: string;
@@ -156,12 +152,12 @@ export interface CliffMark {
   low: number;
   high: number;
   y: number;
-  /** Pixels from the place to the middle of its disc. */
+  /** Offset in pixels from the cliff to the centre of its numbered disc. */
   disc?: readonly [number, number];
 }
 
-/** Where discs may stand, the best first. */
-const SPOTS: readonly (readonly [number, number])[] = [
+/** Candidate offsets of a disc, best first. */
+const DISC_OFFSETS: readonly (readonly [number, number])[] = [
   [0, -22],
   [0, 22],
   [0, -40],
@@ -177,8 +173,8 @@ const SPOTS: readonly (readonly [number, number])[] = [
 ];
 const RADIUS = 7.5;
 
-/** Marks with their discs where none covers another; `pixel` is where a mark lies in a panel of that width and height. */
-export function settled(
+/** Gives each mark a disc that covers no other; `pixel` maps a mark to a panel of this width and height. */
+export function placeDiscs(
   marks: readonly CliffMark[],
   pixel: (mark: CliffMark) => readonly [number, number],
   [width, height]: readonly [number, number],
@@ -192,13 +188,12 @@ export function settled(
       const isIn = left > RADIUS && left < width - RADIUS && top > RADIUS && top < height - RADIUS;
       return isIn && taken.every(([a, b]) => Math.hypot(a - left, b - top) > 2 * RADIUS + 1.5);
     };
-    const disc = SPOTS.find(isFree) ?? [0, -22];
+    const disc = DISC_OFFSETS.find(isFree) ?? [0, -22];
     taken.push(at(disc));
     return { ...mark, disc };
   });
 }
 
-/** A stroke at the place with its interval across, and its number in a disc. */
 export function cliffMarks(name: string, marks: readonly CliffMark[], theme: Theme, axes: number) {
   return {
     type: "custom",

@@ -1,4 +1,4 @@
-// Where panels of charts over size lie: one for all variants, or one for each, and what stands below them.
+// Layout of charts over message size: one shared panel or one for each variant, and the texts below.
 import { isNarrow, type Sheet, shorten, type Tick, textWidth, wrap } from "../frame.ts";
 import { FONT } from "../theme.ts";
 import { clean } from "../words.ts";
@@ -8,33 +8,31 @@ export interface Panel {
   top: number;
   width: number;
   height: number;
-  /** Whether its axes have words: those of others are the same. */
+  /** Whether it has axis labels. Panels in the same column or row share them. */
   hasX: boolean;
   hasY: boolean;
 }
 
-/** Least room for the words of the upright axis. */
+/** Least width for the labels of the y axis. */
 const LEFT = 60;
 const RIGHT = 28;
 const SIZE = 11.5;
 const LINE = 16;
-/** Height of one panel of several, and of what stands above it. */
+/** Height of a panel where there are several, and of its heading. */
 const SMALL = 150;
 const ABOVE = 24;
-/** Below a panel: its axis, the axis' name. */
+/** Height below a panel: axis labels and axis name. */
 export const BELOW = 46;
 
-/** A panel lower than this cannot be read. */
 export function leastPanel(isApart: boolean): number {
   return isApart ? 60 : 80;
 }
 
-/** Room for the words of an upright axis, beside what the page cuts off at its edge. */
+/** Width for the labels of a y axis. It includes the pixels that the page cuts off at a chart's left edge. */
 export function roomFor(ticks: readonly Tick[]): number {
   return Math.max(LEFT, ...ticks.map((tick) => 28 + textWidth(tick.text, 11)));
 }
 
-/** One panel for all. */
 export function together(
   on: Sheet,
   top: number,
@@ -57,7 +55,6 @@ export function together(
   };
 }
 
-/** A panel for each of `count` variants. */
 export function apart(
   on: Sheet,
   top: number,
@@ -78,7 +75,6 @@ export function apart(
       top: top + 22 + row * (tall + ABOVE) + ABOVE,
       width,
       height: tall,
-      // The last of each column.
       hasX: at + columns >= count,
       hasY: column === 0,
     };
@@ -86,7 +82,6 @@ export function apart(
   return { panels, height: on.options.height ?? top + 22 + rows * (tall + ABOVE) + BELOW + foot };
 }
 
-/** A panel's own name, over its top. */
 export function panelName(panel: Panel, name: string, color: string) {
   return {
     type: "text",
@@ -101,7 +96,6 @@ export function panelName(panel: Panel, name: string, color: string) {
   };
 }
 
-/** Lines of words below the drawing, and the height that they take. */
 export function footLines(on: Sheet, texts: readonly string[]): { lines: string[]; height: number } {
   const lines = texts.flatMap((text) =>
     wrap(text, on.width - 44, SIZE).map((line, at) => (at > 0 ? `     ${line}` : line)),

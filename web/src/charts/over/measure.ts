@@ -1,5 +1,5 @@
-// What is drawn against the size of a message, and in which unit: the time itself, or what one connection gets through in it.
-// The same figures, seen three ways; nothing is estimated anew.
+// The three measures over message size: the time itself, and the bytes or requests per second that one
+// connection achieves at that time. All derive from the same times; nothing is estimated again.
 import { unitScale, value } from "../words.ts";
 
 export type MeasureName = "latency" | "transfer" | "requests";
@@ -7,17 +7,16 @@ export type MeasureName = "latency" | "transfer" | "requests";
 export interface Measure {
   name: MeasureName;
   unit: "ns" | "bytes" | "per_second";
-  /** Of a message of so many bytes that took so many nanoseconds. */
+  /** The measure of a message of `size` bytes that took `time` nanoseconds. */
   of(size: number, time: number): number;
-  /** Whether a longer time makes it less. */
+  /** Whether a longer time gives a lower figure. */
   inverse: boolean;
-  /** Its name on an axis, of a time by its name: `service time`. */
+  /** Axis name; `time` is `service time`, for example. */
   label(time: string): string;
-  /** The same where there is little room. */
   brief(time: string): string;
-  /** A figure on an axis, in the unit of `magnitude`: `35 µs`, `1.2 GiB/s`. */
+  /** A tick label in the unit that suits `magnitude`: `35 µs`, `1.2 GiB/s`. */
   text(value: number, magnitude?: number): string;
-  /** A figure by itself, with three digits: `35.0 µs`. */
+  /** A single figure with three digits: `35.0 µs`. */
   words(figure: number): string;
 }
 

@@ -1,10 +1,9 @@
-// What a run says of times over size, variant by variant: curves, ratios, single requests, cliffs. Only picks.
+// Selects a run's data over message size, by variant: curves, ratios, single requests, cliffs.
 import type { SizeCliff, SizeCurve, SizeRatio, SizeSamples, SizeTime } from "../../data/schema.ts";
 import { distinct, distinctPoints, samePoint, shownVariants, variantNames } from "../select.ts";
 import type { ChartOptions, PageData, Point } from "../types.ts";
 
-/** A variant's times over size. */
-export interface One {
+export interface VariantTimes {
   name: string;
   curve: SizeCurve;
   samples: SizeSamples | undefined;
@@ -15,24 +14,22 @@ export interface Picked {
   point: Point;
   operation: string;
   time: SizeTime;
-  /** Variants to show that have a curve. */
-  all: readonly One[];
-  /** Name of the variant that others are compared with. */
+  /** The variants to show, without those that have no curve. */
+  all: readonly VariantTimes[];
   reference: string;
-  /** The reference's own curve, shown or not. */
+  /** The reference's curve, even if the reference is not shown. */
   base: SizeCurve | undefined;
 }
 
-/** Points that have curves over more than one size. */
 export function overPoints(data: PageData): Point[] {
   const curves = (data.detail.size_curves ?? []).filter((curve) => curve.size_bytes.length > 1);
   return distinctPoints(curves.map((curve) => curve.point));
 }
 
-/** Times that a run has curves of, in the order of tables. */
+/** Times that have curves, in the order of the tables. */
 export function timesOf(data: PageData): SizeTime[] {
-  const there = distinct((data.detail.size_curves ?? []).map((curve) => curve.time));
-  return (["service", "response", "relayed"] as const).filter((time) => there.includes(time));
+  const times = distinct((data.detail.size_curves ?? []).map((curve) => curve.time));
+  return (["service", "response", "relayed"] as const).filter((time) => times.includes(time));
 }
 
 export function pick(data: PageData, options: ChartOptions): Picked | null {
@@ -40,20 +37,22 @@ export function pick(data: PageData, options: ChartOptions): Picked | null {
   const point = overPoints(data).find((one) => wanted.every(([key, value]) => one[key] === value));
   const time = options.over?.time ?? timesOf(data)[0];
   if (!point || !time) return null;
-  const here = <T extends { point?: Point; operation: string }>(all: readonly T[]) =>
+  const atPoint = <T extends { point?: Point; operation: string }>(all: readonly T[]) =>
     all.filter((one) => samePoint(one.point, point));
-  const curves = here(data.detail.size_curves ?? []).filter((curve) => curve.time === time);
+  const curves = atPoint(data.detail.size_curves ?? []).filter((curve) => curve.time === time);
   const operation = options.operations
     ? options.operations.find((name) => curves.some((curve) => curve.operation === name))
     : curves[0]?.operation;
   if (operation === undefined) return null;
-  const of = <T extends { operation: string; variant: string }>(all: readonly T[], name: string) =>
+  const byVariant = <T extends { operation: string; variant: string }>(all: readonly T[], name: string) =>
     all.filter((one) => one.operation === operation && one.variant === name);
-  const samples = here(data.detail.size_samples ?? []).filter((one) => one.time === time);
-  const cliffs = here(data.summary.over_size?.cliffs ?? []);
-  const all = shownVariants(data, options).flatMap((name): One[] => {
-    const curve = of(curves, name)[0];
-    return curve ? [{ name, curve, samples: of(samples, name)[0], cliffs: of(cliffs, name) }] : [];
+  const samples = atPoint(data.detail.size_samples ?? []).filter((one) => one.time === time);
+  const cliffs = atPoint(data.summary.over_size?.cliffs ?? []);
+  const all = shownVariants(data, options).flatMap((name): VariantTimes[] => {
+    const curve = byVariant(curves, name)[0];
+    return curve
+      ? [{ name, curve, samples: byVariant(samples, name)[0], cliffs: byVariant(cliffs, name) }]
+      : [];
   });
   const reference = options.over?.reference ?? variantNames(data.summary)[0] ?? "";
   return {
@@ -62,18 +61,18 @@ export function pick(data: PageData, options: ChartOptions): Picked | null {
     time,
     all,
     reference,
-    base: of(curves, reference)[0],
+    base: byVariant(curves, reference)[0],
   };
 }
 
-/** The ratio of a variant's median time to the reference's at each size of its curve; `null` where a run has none. */
-export function ratios(data: PageData, picked: Picked, one: One): (SizeRatio | null)[] | null {
+/** Ratio of a variant's median to the reference's at each size; `null` if the run has no such ratios. */
+export function ratios(data: PageData, picked: Picked, one: VariantTimes): (SizeRatio | null)[] | null {
   const { reference, base, operation, time } = picked;
   if (one.name === reference || !base) return null;
   const baseline = variantNames(data.summary)[0];
   if (reference === baseline) return one.curve.ratio ?? null;
   if (one.name === baseline) return base.ratio?.map(inverse) ?? null;
-  const kept = (variant: string, other: string) =>
+  const recorded = (variant: string, other: string) =>
     (data.detail.size_ratios ?? []).find(
       (pair) =>
         pair.variant === variant &&
@@ -82,17 +81,16 @@ export function ratios(data: PageData, picked: Picked, one: One): (SizeRatio | n
         pair.time === time &&
         samePoint(pair.point, picked.point),
     )?.ratio;
-  return kept(one.name, reference) ?? kept(reference, one.name)?.map(inverse) ?? null;
+  return recorded(one.name, reference) ?? recorded(reference, one.name)?.map(inverse) ?? null;
 }
 
-/** The other way round. */
 export function inverse(ratio: SizeRatio | null): SizeRatio | null {
   if (!ratio) return null;
   const { point, interval } = ratio;
   return { point: 1 / point, interval: interval ? [1 / interval[1], 1 / interval[0]] : null };
 }
 
-/** The curve of a quantile. */
+/** A quantile's time at each size; empty if the curve does not have that quantile. */
 export function quantile(curve: SizeCurve, share: number): readonly (number | null)[] {
   return curve.quantiles.find((one) => Math.abs(one.quantile - share) < 1e-9)?.time_ns ?? [];
 }

@@ -1,4 +1,4 @@
-// Why there is no chart over size as it is asked for: what was asked, what there is, what to ask instead.
+// Messages that say why a chart over size cannot be drawn, and what to request instead.
 import { extent } from "../frame.ts";
 import { shownVariants, variantAt } from "../select.ts";
 import type { ChartOptions, PageData } from "../types.ts";
@@ -7,11 +7,9 @@ import type { Axis } from "./axes.ts";
 import type { Curve } from "./curves.ts";
 import { type Picked, timesOf } from "./pick.ts";
 
-/** What a curve takes, for whoever has too little. */
 const NEEDS =
   "a curve over message size needs two sizes or more, each with 6 good requests of about that size, of a workload whose sizes vary (`min` to `max`)";
 
-/** No time, point or operation as asked for has a curve. */
 export function nothingPicked(data: PageData, options: ChartOptions): string {
   const all = data.detail.size_curves ?? [];
   const times = timesOf(data);
@@ -26,7 +24,6 @@ export function nothingPicked(data: PageData, options: ChartOptions): string {
   return "this run has no curves over message size of what was asked for; leave out `--point` or `--operation`";
 }
 
-/** Of what was picked nothing has a curve, or a ratio. */
 export function nothingKnown(
   data: PageData,
   picked: Picked,
@@ -36,8 +33,8 @@ export function nothingKnown(
   const { all, base, reference, point } = picked;
   if (all.length === 0) {
     const names = shownVariants(data, options).map((name) => {
-      const of = variantAt(data.summary, name, point);
-      return `${clean(name)}${of ? ` (${grouped(of.errors)} of ${grouped(of.requests)} requests failed)` : ""}`;
+      const variant = variantAt(data.summary, name, point);
+      return `${clean(name)}${variant ? ` (${grouped(variant.errors)} of ${grouped(variant.requests)} requests failed)` : ""}`;
     });
     return `none of what was chosen has a curve: ${names.join(", ")}; ${NEEDS}`;
   }
@@ -50,13 +47,11 @@ export function nothingKnown(
   return NEEDS;
 }
 
-/** No curve has a size between the ends that were asked for. */
 export function beyondSizes(sizes: readonly number[], { words }: Axis): string {
   const [low, high] = extent(sizes) ?? [0, 0];
   return `no curve has sizes between the ends that were asked for: they run from ${words(low)} to ${words(high)}`;
 }
 
-/** No median lies between the ends that were asked for. */
 export function beyondFigures(
   curves: readonly Curve[],
   { words }: { words(figure: number): string },

@@ -1,4 +1,4 @@
-// What is drawn in one panel over size, from the ground up: lines of the host, dots, bands, intervals, medians, cliffs.
+// The series of one panel over size, bottom to top: guide lines, dots, bands, intervals, medians, cliffs.
 import type { SizeCliff } from "../../data/schema.ts";
 import { cloud } from "../cloud.ts";
 import { lineStyle, markStyle, type Sheet } from "../frame.ts";
@@ -7,25 +7,23 @@ import { distinct } from "../select.ts";
 import type { Look } from "../theme.ts";
 import type { Curve } from "./curves.ts";
 import type { Axes, Drawing } from "./drawing.ts";
-import { type CliffMark, cliffMarks, guideMarks, type Lettered, type Numbered, settled } from "./foot.ts";
+import { type CliffMark, cliffMarks, guideMarks, type Lettered, type Numbered, placeDiscs } from "./foot.ts";
 import type { Panel } from "./layout.ts";
 import { quantile } from "./pick.ts";
 
-/** Marks along a line, so that lines are told apart without colour. */
+/** Marks per line; marks tell lines apart without colour. */
 const MARKS = 7;
-/** Opacities of bands, of the widest first, and of intervals. */
+/** Opacities: of the bands, widest first; of their edges; of intervals. */
 const FILLS = [0.1, 0.14];
-/** Opacity of a band's edges, which have their variant's dash. */
 const EDGE = 0.55;
 const INTERVAL = 0.3;
 
-/** Numbers and letters that panels bear. */
 export interface Marks {
   cliffs: readonly Numbered[];
   letters: readonly Lettered[];
 }
 
-/** One panel: its place among the axes, and how variants look. */
+/** A panel with its axes; `grid` is its index in the chart option. */
 export interface Place {
   axes: Axes;
   grid: number;
@@ -33,29 +31,33 @@ export interface Place {
   look: (name: string) => Look;
 }
 
-/** Everything in one panel. */
-export function panelSeries(of: Drawing, curves: readonly Curve[], place: Place, marks: Marks): unknown[] {
-  const { on, shown } = of;
+export function panelSeries(
+  drawing: Drawing,
+  curves: readonly Curve[],
+  place: Place,
+  marks: Marks,
+): unknown[] {
+  const { on, shown } = drawing;
   const { grid } = place;
   return [
     ...(marks.letters.length > 0 ? [guideMarks(marks.letters, on.theme, grid, shown.apart)] : []),
-    ...(of.relative ? straight(of, place) : []),
-    ...(shown.points ? curves.flatMap((curve) => dots(of, curve, place)) : []),
-    ...(shown.apart && !of.relative ? referenceLine(of, place) : []),
-    ...curves.flatMap((curve, at) => lines(of, curve, place, { turn: at, of: curves.length })),
-    ...cliffs(of, curves, place, marks.cliffs),
+    ...(drawing.relative ? ratioReference(drawing, place) : []),
+    ...(shown.points ? curves.flatMap((curve) => dots(drawing, curve, place)) : []),
+    ...(shown.apart && !drawing.relative ? referenceLine(drawing, place) : []),
+    ...curves.flatMap((curve, at) => lines(drawing, curve, place, { turn: at, count: curves.length })),
+    ...cliffs(drawing, curves, place, marks.cliffs),
   ];
 }
 
-/** Cliffs of all curves, those of a reference of ratios on its straight line: each variant's by itself, no disc on another. */
+/** Cliffs of all curves, and of the reference of ratios on its straight line; discs never overlap. */
 function cliffs(
-  of: Drawing,
+  drawing: Drawing,
   curves: readonly Curve[],
   { axes, grid, panel, look }: Place,
   all: readonly Numbered[],
 ): unknown[] {
-  const { on, picked } = of;
-  const ofReference = of.relative && !of.shown.apart;
+  const { on, picked } = drawing;
+  const ofReference = drawing.relative && !drawing.shown.apart;
   const straight = ofReference ? all.filter(({ cliff }) => cliff.variant === picked.reference) : [];
   const named = [
     ...straight.map(({ number, cliff }) => ({
@@ -72,7 +74,7 @@ function cliffs(
       ((at - x.min) / (x.max - x.min || 1)) * panel.width,
       ((y.max - up) / (y.max - y.min || 1)) * panel.height,
     ] as const;
-  const marks = settled(
+  const marks = placeDiscs(
     named.map(({ mark }) => mark),
     pixel,
     [panel.width, panel.height],
@@ -87,8 +89,7 @@ function cliffs(
   );
 }
 
-/** The reference of ratios: a straight line with the margin around it. */
-function straight({ data, on }: Drawing, { axes, grid }: Place): unknown[] {
+function ratioReference({ data, on }: Drawing, { axes, grid }: Place): unknown[] {
   const { margin } = data.summary;
   const [low, high] = [axes.y.place(1 - margin), axes.y.place(1 + margin)];
   return [
@@ -110,7 +111,6 @@ function dots({ measure }: Drawing, { name, one }: Curve, { axes, grid, look }: 
   return [{ ...cloud(all, look(name), grid), z: 1 }];
 }
 
-/** The reference's median where each variant has its own panel. */
 function referenceLine({ on, picked, measure }: Drawing, { axes, grid }: Place): unknown[] {
   const sizes = picked.base?.size_bytes ?? [];
   const medians = picked.base ? quantile(picked.base, 0.5) : [];
@@ -118,32 +118,32 @@ function referenceLine({ on, picked, measure }: Drawing, { axes, grid }: Place):
     const size = sizes[at] ?? 0;
     return [axes.x.place(size), ns == null ? "-" : axes.y.place(measure.of(size, ns))];
   });
-  return data.length > 0 ? [plain(data, on.theme.quiet, grid)] : [];
+  return data.length > 0 ? [thinLine(data, on.theme.quiet, grid)] : [];
 }
 
-/** Bands, interval and median of a curve; `place` is its number of so many in the panel. */
+/** Bands, interval and median; the curve is number `turn` of `of` curves in the panel. */
 function lines(
   { on, shown }: Drawing,
   curve: Curve,
   { axes, grid, look }: Place,
-  { turn, of }: { turn: number; of: number },
+  { turn, count }: { turn: number; count: number },
 ): unknown[] {
   const own = look(curve.name);
   const area = (ends: Curve["interval"], opacity: number, z: number, edge = 0) => ({
-    ...band(curve.name, own, on.theme, stretches(curve.sizes, ends, axes), { opacity, axes: grid, edge }),
+    ...band(curve.name, own, on.theme, splitAtGaps(curve.sizes, ends, axes), { opacity, axes: grid, edge }),
     z,
   });
-  // Over dots and bands a line needs an edge to be seen.
+  // On top of dots and bands, a line is visible only with an outline.
   const isCrowded = shown.points || shown.bands.length > 0;
   return [
-    ...curve.bands.map((ends, which) => area(ends, FILLS[which] ?? 0.1, 2, of > 1 ? EDGE : 0)),
-    ...(shown.intervals ? [area(curve.interval, of > 2 ? on.theme.fill : INTERVAL, 3)] : []),
-    ...(shown.medians && isCrowded ? [halo(on, curve, axes, grid)] : []),
+    ...curve.bands.map((ends, which) => area(ends, FILLS[which] ?? 0.1, 2, count > 1 ? EDGE : 0)),
+    ...(shown.intervals ? [area(curve.interval, count > 2 ? on.theme.fill : INTERVAL, 3)] : []),
+    ...(shown.medians && isCrowded ? [outline(on, curve, axes, grid)] : []),
     ...(shown.medians ? [line(on, curve, own, axes, grid, turn)] : []),
   ];
 }
 
-function plain(data: unknown[], color: string, grid: number) {
+function thinLine(data: unknown[], color: string, grid: number) {
   return {
     type: "line",
     silent: true,
@@ -156,13 +156,13 @@ function plain(data: unknown[], color: string, grid: number) {
   };
 }
 
-function halo(on: Sheet, curve: Curve, { x, y }: Axes, grid: number) {
+function outline(on: Sheet, curve: Curve, { x, y }: Axes, grid: number) {
   const data = curve.sizes.map((size, at) => {
     const middle = curve.middle[at];
     return [x.place(size), middle == null ? "-" : y.place(middle)];
   });
   return {
-    ...plain(data, on.theme.ground, grid),
+    ...thinLine(data, on.theme.ground, grid),
     name: curve.name,
     z: 4,
     lineStyle: { color: on.theme.ground, width: 5, opacity: 0.85 },
@@ -172,7 +172,7 @@ function halo(on: Sheet, curve: Curve, { x, y }: Axes, grid: number) {
 
 function line(on: Sheet, curve: Curve, look: Look, { x, y }: Axes, grid: number, turn: number) {
   const every = Math.max(1, Math.floor(curve.sizes.length / MARKS));
-  // Marks of different lines stand at different sizes, so that they do not hide each other.
+  // Each line has its marks at other sizes, so that marks do not cover each other.
   const isMarked = (at: number) => (at + turn * 3) % every === 0;
   return {
     type: "line",
@@ -193,7 +193,7 @@ function line(on: Sheet, curve: Curve, look: Look, { x, y }: Axes, grid: number,
       const marked = isMarked(at) || curve.sizes.length <= 12;
       return {
         value: [x.place(size), middle == null ? "-" : y.place(middle)],
-        // What can be pointed at is there everywhere, though it is seen in some places only.
+        // For tooltips every size has a symbol; those between marks are transparent.
         ...(marked ? {} : on.interactive ? { itemStyle: { opacity: 0 } } : { symbol: "none" }),
         ...(on.interactive ? { tip: curve.words(at) } : {}),
       };
@@ -201,8 +201,7 @@ function line(on: Sheet, curve: Curve, look: Look, { x, y }: Axes, grid: number,
   };
 }
 
-/** Stretches without a gap. */
-function stretches(
+function splitAtGaps(
   sizes: readonly number[],
   ends: readonly (readonly [number, number] | null)[],
   { x, y }: Axes,

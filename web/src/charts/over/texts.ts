@@ -1,20 +1,19 @@
-// What a chart over size says in words: what was found, what is drawn, how to read it.
+// The words of a chart over size: title, subtitle, and a note on how to read it.
 import { shownVariants, variantAt, variantNames } from "../select.ts";
-import { capital, clean, grouped, pointWords } from "../words.ts";
+import { capitalize, clean, grouped, pointWords } from "../words.ts";
 import { isFactor } from "./axes.ts";
 import { type Curve, ratioWords } from "./curves.ts";
 import type { Axes, Drawing } from "./drawing.ts";
 import type { Guide, Lettered } from "./foot.ts";
 import type { Measure } from "./measure.ts";
 
-/** Title, subtitle and how to read it. */
-export function said(of: Drawing, axes: Axes, marks: string) {
-  const { picked, measure, relative, curves } = of;
+export function chartWords(drawing: Drawing, axes: Axes, marks: string) {
+  const { picked, measure, relative, curves } = drawing;
   const requests = curves.reduce((sum, { one }) => sum + one.curve.requests, 0);
   const failed = curves.reduce((sum, { one }) => sum + (one.samples?.failed ?? 0), 0);
   const what = measure.label(`${picked.time} time`);
   return {
-    title: relative ? relativeTitle(of, axes) : absoluteTitle(of, axes),
+    title: relative ? relativeTitle(drawing, axes) : absoluteTitle(drawing, axes),
     subtitle: [
       `Median ${what}, against message size${relative ? `, relative to ${clean(picked.reference)}` : ""}`,
       `${grouped(requests)} requests`,
@@ -24,41 +23,43 @@ export function said(of: Drawing, axes: Axes, marks: string) {
     ]
       .filter(Boolean)
       .join(" · "),
-    note: [...reading(of, axes), marks].filter(Boolean).join(" "),
+    note: [...reading(drawing, axes), marks].filter(Boolean).join(" "),
   };
 }
 
-/** What numbers and letters are. */
+/** Explains numbers and letters; `isTold`: the texts they refer to are below this very chart. */
 export function marksWords(
   hasCliffs: boolean,
   letters: readonly Lettered[],
   host: readonly Guide[],
-  isTold: boolean,
+  isExplained: boolean,
 ) {
   const cliffs = "Numbers: cliffs, the stroke across is the interval of their place.";
-  const told = letters.flatMap(({ guides }) => guides);
-  const [hasHost, hasOwn] = [told.some((one) => host.includes(one)), told.some((one) => !host.includes(one))];
+  const lettered = letters.flatMap(({ guides }) => guides);
+  const [hasHost, hasOwn] = [
+    lettered.some((one) => host.includes(one)),
+    lettered.some((one) => !host.includes(one)),
+  ];
   const changes = "sizes at which something of the host changes";
   const guides = `Letters: ${hasHost ? changes : ""}${hasHost && hasOwn ? ", and " : ""}${hasOwn ? "sizes that were asked for" : ""}.`;
-  const hasGuides = told.length > 0;
-  const where = isTold ? "" : "They are told below the first of these charts.";
+  const hasGuides = lettered.length > 0;
+  const where = isExplained ? "" : "They are told below the first of these charts.";
   return [hasCliffs ? cliffs : "", hasGuides ? guides : "", hasCliffs || hasGuides ? where : ""]
     .filter(Boolean)
     .join(" ");
 }
 
-/** Variants that were measured and have no curve. */
-function vanished({ data, on, picked }: Drawing): string[] {
+function missingCurves({ data, on, picked }: Drawing): string[] {
   const gone = shownVariants(data, on.options).flatMap((name) => {
-    const of = variantAt(data.summary, name, picked.point);
-    if (!of || picked.all.some((one) => one.name === name) || !(of.errors > 0)) return [];
-    return [`${clean(name)} (${grouped(of.errors)} of ${grouped(of.requests)} failed)`];
+    const variant = variantAt(data.summary, name, picked.point);
+    if (!variant || picked.all.some((one) => one.name === name) || !(variant.errors > 0)) return [];
+    return [`${clean(name)} (${grouped(variant.errors)} of ${grouped(variant.requests)} failed)`];
   });
   return gone.length > 0 ? [`No curve for want of good requests: ${gone.join(", ")}.`] : [];
 }
 
-function reading(of: Drawing, axes: Axes): string[] {
-  const { curves, shown, relative, picked, measure, data } = of;
+function reading(drawing: Drawing, axes: Axes): string[] {
+  const { curves, shown, relative, picked, measure, data } = drawing;
   const words: string[] = [];
   const unusable = curves.filter(
     ({ name }) => variantAt(data.summary, name, picked.point)?.validity === "invalid",
@@ -76,7 +77,7 @@ function reading(of: Drawing, axes: Axes): string[] {
       `Straight line: ${clean(picked.reference)}. ${better} it a variant is ${measure.inverse ? "better" : "faster"} at that size; shaded: the margin of ±${Number((data.summary.margin * 100).toPrecision(3))} %.`,
     );
   }
-  words.push(...vanished(of));
+  words.push(...missingCurves(drawing));
   if (relative && curves.some((curve) => curve.isQuotient))
     words.push(
       `Quotients of medians, without intervals: of so many variants these are kept against ${clean(variantNames(data.summary)[0] ?? "")} only.`,
@@ -97,43 +98,43 @@ function bandWords(percent: number): string {
   return `${percent === 50 ? "the middle half of the requests" : `${percent} % of the requests`} (p${low} to p${high})`;
 }
 
-/** What dots are, how many are not drawn, and how many lie outside. */
+/** Explains dots: the sample's share of the requests, and the number of dots outside the axes. */
 function dotWords(curves: readonly Curve[], { x, y }: Axes, measure: Measure): string {
-  let [there, all, outside] = [0, 0, 0];
+  let [drawn, all, outside] = [0, 0, 0];
   for (const { one } of curves) {
     const dots = one.samples;
     all += one.curve.requests;
     if (!dots) continue;
-    there += dots.size_bytes.length;
+    drawn += dots.size_bytes.length;
     for (let at = 0; at < dots.size_bytes.length; at += 1) {
       const size = dots.size_bytes[at] ?? 0;
       const [across, up] = [x.place(size), y.place(measure.of(size, dots.time_ns[at] ?? 0))];
       if (across < x.min || across > x.max || up < y.min || up > y.max) outside += 1;
     }
   }
-  const thinned = there < all ? ` (${grouped(there)} of ${grouped(all)}, evenly taken)` : "";
+  const thinned = drawn < all ? ` (${grouped(drawn)} of ${grouped(all)}, evenly taken)` : "";
   const beyond = outside > 0 ? `; ${grouped(outside)} lie beyond the axes` : "";
   return `Dots: single requests${thinned}, the fuller the more lie there${beyond}.`;
 }
 
 function absoluteTitle({ curves, measure }: Drawing, { x }: Axes): string {
   const ends = commonEnds(curves).map((size) => {
-    const there = curves.flatMap((curve) => {
+    const known = curves.flatMap((curve) => {
       const figure = curve.middle[curve.sizes.indexOf(size)];
       return figure == null ? [] : [{ name: curve.name, size, figure }];
     });
-    return there.sort((a, b) => (measure.inverse ? b.figure - a.figure : a.figure - b.figure));
+    return known.sort((a, b) => (measure.inverse ? b.figure - a.figure : a.figure - b.figure));
   });
-  const told = ends.map((there) => {
-    const [best, worst] = [there[0], there.at(-1)];
+  const parts = ends.map((known) => {
+    const [best, worst] = [known[0], known.at(-1)];
     if (!best || !worst) return "";
-    const of = (one: typeof best) => `${measure.words(one.figure)} (${clean(one.name)})`;
+    const figure = (one: typeof best) => `${measure.words(one.figure)} (${clean(one.name)})`;
     const at = `at ${x.words(best.size)}`;
     if (curves.length === 1) return `${measure.words(best.figure)} ${at}`;
-    return there.length === 1 ? `${of(best)} ${at}` : `from ${of(best)} to ${of(worst)} ${at}`;
+    return known.length === 1 ? `${figure(best)} ${at}` : `from ${figure(best)} to ${figure(worst)} ${at}`;
   });
   const who = curves.length === 1 ? `${clean(curves[0]?.name ?? "")}: ` : "";
-  return capital(`${who}${told.join(", ")}`);
+  return capitalize(`${who}${parts.join(", ")}`);
 }
 
 function relativeTitle({ curves, picked, measure }: Drawing, { x }: Axes): string {
@@ -155,14 +156,14 @@ function relativeTitle({ curves, picked, measure }: Drawing, { x }: Axes): strin
   return `${clean(curve.name)} against ${clean(picked.reference)}: ${what} ${words(from)}, ${words(to)}`;
 }
 
-/** The least and the largest size at which all curves are known; where there is none, at which any is. */
+/** Least and largest size at which all curves have a median; if there is none, at which any curve has one. */
 function commonEnds(curves: readonly Curve[]): number[] {
   const known = (curve: Curve) => curve.sizes.filter((_, at) => curve.middle[at] != null);
   const each = curves.map((curve) => new Set(known(curve)));
   const any = curves.flatMap(known).sort((a, b) => a - b);
   const all = any.filter((size) => each.every((sizes) => sizes.has(size)));
-  const of = all.length > 0 ? all : any;
-  return of.length > 0 ? [of[0] as number, of.at(-1) as number] : [];
+  const sizes = all.length > 0 ? all : any;
+  return sizes.length > 0 ? [sizes[0] as number, sizes.at(-1) as number] : [];
 }
 
 function firstKnown(curve: Curve): number | null {
