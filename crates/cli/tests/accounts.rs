@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{World, service, skipped, told};
+use support::{World, measuring, service, skipped_layers};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::net::{Capability, tools};
 
@@ -82,10 +82,10 @@ fn children() -> f64 {
 #[test]
 fn roles_and_what_is_left_are_the_machine_while_layers_work() {
     if !tools::missing(&[Capability::SysAdmin, Capability::NetAdmin]).is_empty() {
-        skipped("networks need root");
+        skipped_layers("networks need root");
         return;
     }
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let world = World::new();
         let program = service::folder().join("rust/target/release/weigh-rust");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Weigh, World, eventually, send, service, told};
+use support::{Weigh, World, eventually, measuring, send, service};
 
 /// What a run could leave on this host: control groups of ours in every hierarchy, mounts, devices, rules of the firewall's
 /// tables, and the state of engines.
@@ -140,7 +140,7 @@ const EXPECTED: [(&str, &[&str], &[&str]); 8] = [
 
 #[test]
 fn traffic_passes_sidecars_and_containers_and_they_are_told_apart() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let services = catalogue(&world);
         let before = Around::see();
@@ -198,7 +198,7 @@ fn http2_grpc_and_tls_pass_networks_and_proxies_also_with_a_connection_for_each_
         ("grpc runc", "protocol = 'grpc'", "['veth', 'container']"),
         ("tls", "tls = {}", "['veth', 'vxlan', { layer = 'sidecar:haproxy', mode = 'tcp' }]"),
     ];
-    told(|| {
+    measuring(|| {
         for more in [
             "[workload]\nname = 'pingpong'\nsize = '4 kB'\n[load]\nconnections = 2",
             "[workload]\nname = 'pingpong'\nsize = '64 B'\n[load]\nconnections = 2\nchurn = 1",
@@ -270,7 +270,7 @@ fn check(trial: &Value, resources: &str) {
 /// Kernels acknowledge the last reply when it has come and its variant stands still: whoever carries packets must not.
 #[test]
 fn nothing_is_sent_again_because_a_variant_stood_still() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let services = catalogue(&world);
         let more =
@@ -319,7 +319,7 @@ fn what_is_not_installed_is_left_out_with_its_remedy() {
 
 #[test]
 fn an_engine_whose_daemon_does_not_come_up_is_left_out_with_what_it_said() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let services = catalogue(&world);
         let before = Around::see();
@@ -348,7 +348,7 @@ fn an_engine_whose_daemon_does_not_come_up_is_left_out_with_what_it_said() {
 
 #[test]
 fn after_kill_9_of_run_and_guardian_the_doctor_removes_containers_and_sidecars() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let services = catalogue(&world);
         let before = Around::see();
@@ -379,7 +379,7 @@ fn after_kill_9_of_run_and_guardian_the_doctor_removes_containers_and_sidecars()
 /// The guardian of a run that was killed is at work when somebody cleans up at once.
 #[test]
 fn after_kill_9_of_a_run_alone_the_doctor_may_come_at_once() {
-    told(|| {
+    measuring(|| {
         // Nobody else has containers meanwhile.
         let _turn = World::new();
         let before = Around::see();
@@ -470,7 +470,7 @@ fn ways(more: &str, chosen: impl Fn(&str) -> bool, world: &World) {
 
 #[test]
 fn containers_are_published_and_run_by_engines_and_their_packets_take_that_way() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let services = catalogue(&world);
         let before = Around::see();
@@ -525,7 +525,7 @@ fn way_of(name: &str) -> Option<(Option<&str>, Option<&str>)> {
 #[test]
 fn a_run_with_engines_and_published_ports_that_is_interrupted_or_killed_leaves_nothing_and_its_neighbour_alone()
  {
-    told(|| {
+    measuring(|| {
         let neighbour = World::new();
         let before = Around::see();
         let plan = "[plan]\nblocks = { min = 30, max = 30 }\nbudget = \"5 min\"\ntogether = 9\n";

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use support::{WEIGH, World, send, service, skipped, told};
+use support::{WEIGH, World, measuring, send, service, skipped_layers};
 use weighbridge_lab::net::{Capability, tools};
 
 /// Whether this process may make networks; says so where it may not.
 fn may_make_networks() -> bool {
     let missing = tools::missing(&[Capability::SysAdmin, Capability::NetAdmin, Capability::NetRaw]);
     if !missing.is_empty() {
-        skipped("networks need root");
+        skipped_layers("networks need root");
     }
     missing.is_empty()
 }
@@ -134,7 +134,7 @@ fn delay_and_loss_are_weighed_against_the_null_relay() {
     if !may_make_networks() {
         return;
     }
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let world = World::new();
         world.experiment_with(

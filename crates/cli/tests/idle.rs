@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::time::Duration;
 
-use support::{World, eventually, probe, skipped, state, told};
+use support::{World, eventually, measuring, probe, skipped, state};
 use weighbridge_lab::host::clock::monotonic_now;
 use weighbridge_lab::host::cputime::CpuTimes;
 use weighbridge_lab::host::idle::{IdleHold, latency_limit};
@@ -58,7 +58,7 @@ fn the_limit_holds_while_windows_run_and_ends_with_the_run() {
     let before = latency_limit();
     assert_ne!(before, Some(Nanoseconds::ZERO), "somebody else keeps the cores awake");
     for signal in [None, Some("INT"), Some("KILL")] {
-        told(|| {
+        measuring(|| {
             let world = World::new();
             // Long enough for every block to check, of which three are needed.
             let plan = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"6 s\"\nwindow = \"5 ms\"\n";
@@ -109,7 +109,7 @@ fn who_may_not_keep_them_awake_is_told_once_and_measures() {
         (missing, "there is no `/dev/cpu_dma_latency` here", "--device /dev/cpu_dma_latency"),
         (refused, "`/dev/cpu_dma_latency` may not be opened", "run as root"),
     ] {
-        told(|| {
+        measuring(|| {
             let world = World::new();
             world.experiment(&[&probe("a", "null"), &probe("b", "null")]);
             let run = world.run(&["--format", "json"]);
@@ -127,7 +127,7 @@ fn who_may_not_keep_them_awake_is_told_once_and_measures() {
 }
 
 fn a_variant_may_have_a_way_of_its_own() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let asleep = format!("{}\nidle = \"host\"", probe("asleep", "null"));
         world.experiment(&[&probe("awake", "null"), &asleep]);

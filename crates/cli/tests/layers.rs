@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Weigh, World, eventually, send, service, skipped_layers, told};
+use support::{Weigh, World, eventually, measuring, send, service, skipped_layers};
 use weighbridge_lab::net::{Capability, tools};
 
 /// Whether this process may make networks; says so where it may not. What it is told then, the last story tells.
@@ -67,7 +67,7 @@ fn a_service_is_measured_behind_its_layers_and_its_packets_take_that_way() {
     if !may_make_networks() {
         return;
     }
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let before = host();
         let world = World::new();
@@ -182,7 +182,7 @@ fn a_run_that_is_interrupted_leaves_no_network_and_its_neighbours_alone() {
 
 #[test]
 fn without_the_capabilities_the_others_run_and_what_is_missing_is_said() {
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let world = World::new();
         world.experiment(&[&rust("bare", "[]"), &rust("too", "[]"), &rust("veth", "[\"veth\"]")]);
@@ -216,7 +216,7 @@ fn the_folder_of_networks_is_as_it_was() {
 /// The suite as it stands, but for the service, which is built already, and for how long it takes.
 #[test]
 fn without_root_the_suite_of_containers_says_what_is_missing_and_runs_the_rest() {
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let world = World::new();
         let folder = world.path("services");

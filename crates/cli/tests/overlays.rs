@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{World, eventually, must_have_layers, send, service, skipped_layers, told};
+use support::{World, eventually, measuring, must_have_layers, send, service, skipped_layers};
 use weighbridge_lab::layers;
 use weighbridge_model::experiment::{Layer, Layers, Ovs, Veth, Wireguard};
 
@@ -60,7 +60,7 @@ fn requests_pass_the_switches_in_every_composition() {
     if !may_switch() {
         return;
     }
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let world = World::new();
         let variants: Vec<String> = std::iter::once(rust("bare", "[]"))
@@ -156,7 +156,7 @@ fn a_variant_whose_layers_cannot_be_put_in_is_left_out_and_the_rest_is_measured(
     if !may_switch() {
         return;
     }
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let world = World::new();
         // All that a probe asks is answered; the tunnel's bridge is refused.
@@ -231,7 +231,7 @@ fn several_connections_through_a_network_and_one_for_each_request_are_measured()
     if !may_switch() {
         return;
     }
-    told(|| {
+    measuring(|| {
         service::build("rust");
         for load in ["connections = 3", "connections = 2\nchurn = 1"] {
             let world = World::new();
@@ -286,7 +286,7 @@ fn requests_pass_a_tunnel_in_every_composition_and_its_record_has_no_keys() {
     if !may_tunnel() {
         return;
     }
-    told(|| {
+    measuring(|| {
         service::build("rust");
         let world = World::new();
         let variants: Vec<String> = std::iter::once(rust("bare", "[]"))

@@ -2,9 +2,8 @@
 //! extend what is too short, or say what is wrong.
 //!
 //! What is asserted is what the run says and what its record holds, never how fast anything was. Effects are planted large,
-//! so that a machine that is busy with other things shows them too; such a machine can hide one all the same, so a story is
-//! told up to three times, and the traps that such a machine springs or hides by itself are told with the tests of
-//! accuracy, by `make accuracy`. One run without a trap is held against all the names that the others look for.
+//! so that a machine that is busy with other things shows them too; the traps that such a machine springs or hides by itself
+//! are told with the tests of accuracy, by `make accuracy`. One run without a trap is held against all the names that the others look for.
 
 mod support;
 
@@ -12,7 +11,7 @@ use std::fs;
 
 use serde_json::Value;
 use support::server::{self, GOOD, Server};
-use support::{World, probe, told};
+use support::{World, measuring, probe};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::record::{TrialRecord, WindowKind, WindowRecord};
 use weighbridge_probe::record::from_csv;
@@ -54,11 +53,9 @@ macro_rules! hold {
     };
 }
 
-/// Tells a story up to three times.
 #[track_caller]
 fn story(tell: impl Fn() -> Told) {
-    let missed: Vec<String> = (0..3).map_while(|_| told(&tell).err()).collect();
-    assert!(missed.len() < 3, "the story did not hold in three tries:\n{}", missed.join("\n"));
+    measuring(|| tell().unwrap_or_else(|miss| panic!("the story did not hold: {miss}")));
 }
 
 impl Run {

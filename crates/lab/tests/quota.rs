@@ -3,6 +3,7 @@
 //! the rest.
 
 mod roles;
+mod skipped;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ fn controller() -> Option<Controller> {
     let error =
         lab.launch_within(&launch(folder.path(), SPIN), Some(HALF)).expect_err("it cannot be limited");
     assert!(matches!(error, LaunchError::NoQuota { .. }), "{error}");
+    skipped::skipped(&refusal);
     None
 }
 

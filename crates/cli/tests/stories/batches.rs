@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::RangeInclusive;
 
-use crate::support::{World, probe, told};
+use crate::support::{World, measuring, probe};
 use serde_json::{Value, json};
 
 /// What the variants but the baseline wait before they answer, in µs.
@@ -66,7 +66,7 @@ fn assert_near((found, interval): (f64, RangeInclusive<f64>), micros: f64) {
 
 #[test]
 fn eight_variants_three_at_once_have_the_costs_they_were_given() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         in_threes(&world, 8, "4 s");
         let ended = world.run(&["--format", "json"]).end();
@@ -124,14 +124,14 @@ fn batches_are_measured_request_by_request_too() {
     // Low enough that a second holds no window of 200.
     const TABLES: &str = "[load]\nmodel = \"open\"\nrate = \"150/s\"\nwarmup = \"20 ms\"\n\
         [plan]\nblocks = { min = 4, max = 4 }\nbudget = \"5 s\"\ntogether = 3\n";
-    told(|| four_in_two_batches(TABLES, "requests"));
+    measuring(|| four_in_two_batches(TABLES, "requests"));
 }
 
 #[test]
 fn batches_are_measured_one_after_another_too() {
     const TABLES: &str = "[load]\nwarmup = \"20 ms\"\n[plan]\nblocks = { min = 4, max = 4 }\n\
         budget = \"3 s\"\ntogether = 3\npairing = \"sequential\"\n";
-    told(|| four_in_two_batches(TABLES, "sequential"));
+    measuring(|| four_in_two_batches(TABLES, "sequential"));
 }
 
 /// Each batch starts its own variants, and the next begins when these have ended; batches come in more than one order.
@@ -188,7 +188,7 @@ fn variants_of_two_batches_are_compared_through_the_baseline(world: &World) {
 
 #[test]
 fn a_run_killed_in_a_blocks_second_batch_goes_on_with_the_same_batches() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         in_threes(&world, 5, "2 s");
         let mut weigh = world.run(&[]).start();
@@ -226,7 +226,7 @@ sys.exit(subprocess.call(sys.argv[1:]))
 
 #[test]
 fn memory_that_runs_short_in_the_first_block_makes_smaller_batches() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let hog = world.write("hog.py", HOG);
         let hog = format!(

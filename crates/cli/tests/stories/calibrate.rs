@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{World, experiment, probe, told};
+use crate::support::{World, experiment, measuring, probe};
 use serde_json::Value;
 
 /// Calibrations that the world keeps.
@@ -43,7 +43,7 @@ fn assert_share(share: &Value, lost: &Value) {
 
 #[test]
 fn a_variant_is_run_beside_copies_of_itself_and_later_runs_quote_it() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         world.experiment(&[&probe("a", "delay 20us"), &probe("b", "delay 30us")]);
         let found = calibrated(&world, &["--experiment", "experiment.toml"]);
@@ -99,7 +99,7 @@ fn a_variant_is_run_beside_copies_of_itself_and_later_runs_quote_it() {
 
 #[test]
 fn of_several_points_the_one_that_is_asked_for_is_calibrated_and_named() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let points =
             "[matrix]\nworkload.size = [\"64 B\", \"1 KiB\"]\n[plan]\nblocks = { min = 4, max = 4 }\n";
@@ -115,7 +115,7 @@ fn of_several_points_the_one_that_is_asked_for_is_calibrated_and_named() {
 
 #[test]
 fn without_an_experiment_a_probe_of_our_own_is_made_slower() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let found = calibrated(&world, &["--delta", "50us", "--no-keep"]);
         assert_eq!(found["experiment"], "built-in probe");

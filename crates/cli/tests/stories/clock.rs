@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::support::{WEIGH, World, experiment, note_disturbance, probe, told};
+use crate::support::{WEIGH, World, experiment, measuring, note_disturbance, probe};
 use weighbridge_conductor::run::run;
 use weighbridge_conductor::{Checked, Control, Options};
 use weighbridge_lab::host::clock::ClockReading;
@@ -30,7 +30,7 @@ fn clocks() -> ClockReading {
 
 #[test]
 fn a_wall_clock_that_is_set_in_the_middle_of_a_block_voids_it_and_the_run_measures_another() {
-    told(|| {
+    measuring(|| {
         SET.store(false, Ordering::SeqCst);
         READ.store(0, Ordering::SeqCst);
         let world = World::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use crate::support::server::{self, Server};
-use crate::support::{World, eventually, experiment, probe, told};
+use crate::support::{World, eventually, experiment, measuring, probe};
 use serde_json::Value;
 use weighbridge_load::pace::{Flow, Schedule};
 use weighbridge_load::session::Sessions;
@@ -86,7 +86,7 @@ fn asking(equal: &str, one: &Server, two: &Server) -> String {
 /// 8: stacks were compared that sent other payloads over other numbers of connections.
 #[test]
 fn defect_8_other_payloads_are_refused_and_connections_are_recorded_for_each_variant() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         // One stack answers with the whole person, the other with half of it.
         let (whole, half) =
@@ -172,7 +172,7 @@ fn asked(world: &World, seed: u64, name: &str) -> BTreeMap<String, Vec<u64>> {
 /// 12: the generator was unseeded, so no two runs sent the same, and parameters were read that did nothing.
 #[test]
 fn defect_12_a_seed_replays_the_same_requests_on_the_wire_and_another_does_not() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let (one, again, other) =
             (asked(&world, 7, "one"), asked(&world, 7, "again"), asked(&world, 8, "other"));

@@ -3,7 +3,7 @@
 //! What is asserted of figures is which of two is larger, where one is many times the other by what it does.
 
 use crate::support::service::{build, folder};
-use crate::support::{World, told};
+use crate::support::{World, measuring};
 use serde_json::Value;
 use weighbridge_model::record::{TrialRecord, WindowKind};
 use weighbridge_store::RunFolder;
@@ -30,7 +30,7 @@ fn measured(trial: &TrialRecord) -> Vec<u64> {
 
 #[test]
 fn a_direct_call_costs_less_than_http_over_the_same_service() {
-    told(|| {
+    measuring(|| {
         build("rust");
         let world = World::new();
         world.experiment_with(TABLES, &VARIANTS);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{World, probe, told};
+use crate::support::{World, measuring, probe};
 use serde_json::{Value, json};
 
 /// Has a finished run advise so many blocks.
@@ -22,7 +22,7 @@ fn plan(run: &Path) -> Value {
 
 #[test]
 fn a_repeated_run_has_the_blocks_that_the_one_before_advises() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let blocks = "[plan]\nblocks = { min = 4, max = 8 }\nbudget = '2 s'";
         world.experiment_with(blocks, &[&probe("a", "null"), &probe("b", "null")]);

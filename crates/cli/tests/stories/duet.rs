@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use crate::support::{WEIGH, World, eventually, experiment, note_disturbance, probe, send, told};
+use crate::support::{WEIGH, World, eventually, experiment, measuring, note_disturbance, probe, send};
 use weighbridge_conductor::run::{Finished, RunError, resume, run};
 use weighbridge_conductor::{Checked, Control, Options};
 use weighbridge_lab::host::cores::{CoreLayout, Pinned};
@@ -119,7 +119,7 @@ fn assert_rounds(one: &TrialRecord, two: &TrialRecord) {
 
 #[test]
 fn a_large_difference_is_found_in_its_direction() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let options = options(&world, on_one_side());
         // Before every answer they sleep for so long: on a core that both share, nobody is in the other's way.
@@ -153,7 +153,7 @@ fn a_large_difference_is_found_in_its_direction() {
 /// In open load, with services that move from core to core.
 #[test]
 fn a_variant_against_itself_works_through() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let options = options(&world, crossed());
         let load = "[load]\nmodel = \"open\"\nrate = \"2000/s\"\nwarmup = \"20 ms\"\ntimeout = \"2 s\"\n";
@@ -180,7 +180,7 @@ fn a_variant_against_itself_works_through() {
 
 #[test]
 fn a_service_that_dies_voids_its_block_and_ctrl_c_keeps_whole_ones() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let options = options(&world, on_one_side());
         let control = options.control.clone();
@@ -252,7 +252,7 @@ fn below_four_cores_it_is_refused_before_anything_is_done() {
 /// A window of a duet is as long as a time, and still each round reads its own piece of the sizes, both variants the same.
 #[test]
 fn every_round_asks_for_sizes_of_its_own() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let options = options(&world, on_one_side());
         let sleeps = "periodic-stall --every 301us --length 300us";

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::support::server::{self, GOOD, Server, read_head};
-use crate::support::{Ended, World, eventually, experiment, probe, state, told};
+use crate::support::{Ended, World, eventually, experiment, measuring, probe, state};
 
 /// Runs the world's experiment, which cannot succeed, and checks that nothing of it is left.
 #[track_caller]
@@ -172,7 +172,7 @@ fn a_service_that_never_gets_ready_is_ended_after_its_time() {
 
 #[test]
 fn a_build_that_fails_makes_its_variant_unavailable_and_the_others_run() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         service(&world, "broken", "echo undefined reference >&2; exit 1", "true");
         world.experiment(&[&probe("a", "null"), "service = \"broken\""]);
@@ -225,7 +225,7 @@ fn a_service_that_dies_while_it_is_asked_is_named_with_its_last_words() {
 
 #[test]
 fn a_service_that_dies_in_every_block_ends_the_run_and_in_one_block_only_that_block() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         // Kills itself on a signal of the story's, in the middle of a block.
         world.experiment(&[&probe("a", "null"), &probe("b", "delay 50us")]);
@@ -380,7 +380,7 @@ impl Drop for Tmpfs {
 
 #[test]
 fn a_full_disk_ends_the_run_keeps_whole_blocks_and_the_run_can_go_on() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let Some(disk) = Tmpfs::mount(world.path("runs")) else {
             crate::support::skipped("a full disk needs the right to mount a tmpfs");

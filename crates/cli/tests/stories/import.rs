@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{World, probe, told};
+use crate::support::{World, measuring, probe};
 
 fn weigh(folder: &Path, arguments: &[&str]) -> Output {
     let program = crate::support::WEIGH;
@@ -183,7 +183,7 @@ fn rows_of_apache_bench_say_what_they_are() {
 /// A measured matrix comes out with a curve a point, and its tags serve charts as they serve the summary.
 #[test]
 fn a_measured_matrix_is_exported_point_by_point_and_drawn_by_tags() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         world.experiment_with(
             "[tags]\nmachine = \"m3\"\n[workload]\nname = \"pingpong\"\n\

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{World, skipped, told};
+use crate::support::{World, measuring, skipped_layers};
 use serde_json::Value;
 
 /// Answers as `pingpong` wants it, and keeps half a MiB for each request where it is told to.
@@ -37,7 +37,7 @@ server.serve_forever()
 fn can_limit() -> bool {
     let can = weighbridge_lab::process::memory::Controller::detect().is_ok();
     if !can {
-        skipped("limits of memory need root");
+        skipped_layers("limits of memory need root");
     }
     can
 }
@@ -52,7 +52,7 @@ fn limits_are_told_by_plan_and_recorded_with_what_they_did() {
     if !can_limit() {
         return;
     }
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let plan = "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"2 s\"\nwindow = \"5 ms\"";
         let small = server(&world, "small", "memory = \"64 MB\"\ncores = 1");
@@ -97,7 +97,7 @@ fn a_service_that_is_killed_at_its_limit_is_told_by_name() {
     if !can_limit() {
         return;
     }
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let eats = server(&world, "eats", "memory = \"64 MB\"\nenv = { EATS = \"1\" }");
         world.experiment(&[&server(&world, "whole", ""), &eats]);

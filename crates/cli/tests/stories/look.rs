@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::server::{GOOD, Server};
-use crate::support::{Weigh, World, eventually, told};
+use crate::support::{Weigh, World, eventually, measuring};
 use serde_json::Value;
 use weighbridge_model::event::{Event, Interim, TimedEvent};
 use weighbridge_model::quantity::Nanoseconds;
@@ -107,7 +107,7 @@ fn assert_valid(world: &World, schema: &str, values: &[Value]) {
 
 #[test]
 fn a_run_is_followed_to_its_report_and_exported() {
-    told(|| {
+    measuring(|| {
         let (one, two) = (Server::answering(GOOD), Server::answering(GOOD));
         let world = World::new();
         let served = Served::start(&world);

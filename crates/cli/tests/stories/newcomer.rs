@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{World, eventually, told};
+use crate::support::{World, eventually, measuring};
 
 // --- The page ----------------------------------------------------------------------------------------------------
 
@@ -54,7 +54,7 @@ fn shop(world: &World) {
 
 #[test]
 fn a_newcomer_weighs_two_revisions_as_the_page_says() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         shop(&world);
         let ended = world.weigh(&words(&block("sh", 1))).end();
@@ -219,7 +219,7 @@ fn worktrees_are_gone_after_ctrl_c_and_after_a_kill() {
 
 #[test]
 fn a_run_of_revisions_that_was_interrupted_goes_on() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         shop(&world);
         let build = ["--build", "touch built", "--url-path", "/items/1"];

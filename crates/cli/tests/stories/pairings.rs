@@ -8,7 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::support::server::{GOOD, Server, read_head};
-use crate::support::{Ended, World, experiment, probe, told};
+use crate::support::{Ended, World, experiment, measuring, probe};
 use weighbridge_lab::host::cores::CoreLayout;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
@@ -51,7 +51,7 @@ fn blocks(trials: &[TrialRecord]) -> Vec<[&TrialRecord; 2]> {
 
 #[test]
 fn at_a_low_rate_variants_share_windows_and_get_the_same_requests() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let (ended, trials) = measure(&world, &low(""));
         for [one, two] in blocks(&trials) {
@@ -81,7 +81,7 @@ fn at_a_low_rate_variants_share_windows_and_get_the_same_requests() {
 /// Nobody tells the CPU time of a server by URL; that its requests are hardly ever there tells enough.
 #[test]
 fn servers_by_url_that_are_almost_idle_share_windows_too() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let server = Server::answering(GOOD);
         let url = |name: &str| format!("name = \"{name}\"\nurl = \"{}\"", server.url());
@@ -103,7 +103,7 @@ fn servers_by_url_that_are_almost_idle_share_windows_too() {
 
 #[test]
 fn long_requests_of_closed_load_are_sent_in_turn_where_services_are_idle() {
-    told(|| {
+    measuring(|| {
         let world = World::idle();
         // The delay of a probe keeps its core busy; a server that is asked to wait does not.
         let slow = Server::start(|mut stream, _| {
@@ -140,7 +140,7 @@ fn long_requests_of_closed_load_are_sent_in_turn_where_services_are_idle() {
 
 #[test]
 fn one_after_another_every_variant_has_its_share_and_is_first_equally_often() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let (ended, trials) = measure(&world, &low("pairing = \"sequential\""));
         let mut first = BTreeMap::new();
@@ -179,7 +179,7 @@ fn busy(trials: &[TrialRecord], variant: usize) -> f64 {
 /// On a host that is busy with other things even these may be kept from their cores; then there is nothing to say.
 #[test]
 fn variants_that_are_busy_disturb_each_other_and_that_is_said() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let plan = "[plan]\nblocks = { min = 4, max = 4 }\nbudget = \"3 s\"\npairing = \"requests\"\n";
         let (ended, trials) = measure(&world, plan);
@@ -250,7 +250,7 @@ fn the_plan_says_how_variants_are_put_side_by_side() {
 
 #[test]
 fn ctrl_c_in_a_window_that_variants_share() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let variants = [probe("one", "null"), probe("two", "null")];
         world.write("experiment.toml", &experiment(&low(""), &[&variants[0], &variants[1]]));
@@ -269,7 +269,7 @@ fn ctrl_c_in_a_window_that_variants_share() {
 
 #[test]
 fn a_service_that_dies_in_a_shared_window_voids_the_block() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let variants = [probe("one", "null"), probe("two", "delay 200us")];
         world.write("experiment.toml", &experiment(&low(""), &[&variants[0], &variants[1]]));

@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use crate::support::{WEIGH, World, service, told};
+use crate::support::{WEIGH, World, measuring, service};
 
 /// Services whose server leaves Nagle's algorithm on and writes head and body apart.
 const SLOW_BY_DEFAULT: [&str; 3] = ["java", "ruby", "cpp"];
@@ -49,7 +49,7 @@ fn others() -> String {
 
 #[test]
 fn the_plateau_of_jdk_17_webrick_and_cpp_httplib_is_told_and_no_healthy_service_is_called_by_it() {
-    told(|| {
+    measuring(|| {
         let services = ["rust"].iter().chain(&SLOW_BY_DEFAULT);
         services.for_each(|name| service::build(name));
         let world = World::new();

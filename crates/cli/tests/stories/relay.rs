@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
-use crate::support::{World, service, told};
+use crate::support::{World, measuring, service};
 use serde_json::Value;
 use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::{ErrorKind, Outcome, TrialRecord};
@@ -41,7 +41,7 @@ fn samples(folder: &Path) -> Vec<Vec<Option<u64>>> {
 
 #[test]
 fn single_requests_of_a_relay_are_kept_with_their_sizes() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let services = catalogue(&world);
         world.experiment_with(
@@ -168,7 +168,7 @@ fn serve(stream: TcpStream) -> Option<()> {
 /// Failed and repeated requests are rows as all others are, and every count of the summary is one of these rows.
 #[test]
 fn failed_and_repeated_requests_are_counted_wherever_they_are_told() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let url = format!("url = \"http://{}\"", flaky_relay());
         world.experiment_with(
@@ -237,7 +237,7 @@ fn summarised_and_exported(world: &World) {
 
 #[test]
 fn a_relay_and_its_peer_are_one_variant() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let services = catalogue(&world);
         world.experiment_with(

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Ended, World, probe, told};
+use crate::support::{Ended, World, measuring, probe};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -49,7 +49,7 @@ fn record(run: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_run_is_refused_on_another_boot_host_or_build_and_left_as_it_is() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let run = killed_run(&world, &[&probe("a", "null"), &probe("b", "null")]);
         let original = fs::read_to_string(Path::new(&run).join("environment.json")).expect("a file");
@@ -76,7 +76,7 @@ fn a_run_is_refused_on_another_boot_host_or_build_and_left_as_it_is() {
 
 #[test]
 fn a_program_that_was_built_anew_is_noticed() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let server = world.script("server", &format!("exec '{}' probe null", crate::support::WEIGH));
         let run = killed_run(&world, &[&format!("name = \"a\"\n{server}"), &probe("b", "null")]);
@@ -87,7 +87,7 @@ fn a_program_that_was_built_anew_is_noticed() {
 
 #[test]
 fn a_run_goes_on_from_another_folder_with_its_own_services() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let text = "name = \"mine\"\nlanguage = \"Shell\"\n\
                 freeze = \"safe\"\n[workloads]\npingpong = [\"http1-json\"]\n[toolchain]\nprobe = [\"true\"]\nremedy = \"none\"\n\
@@ -108,7 +108,7 @@ fn a_run_goes_on_from_another_folder_with_its_own_services() {
 
 #[test]
 fn only_one_process_writes_a_run() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         world.experiment(&[&probe("a", "null")]);
         let mut weigh = world.run(&[]).start();
@@ -123,7 +123,7 @@ fn only_one_process_writes_a_run() {
 
 #[test]
 fn a_run_that_has_ended_gives_its_verdicts_again_and_measures_nothing() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         world.experiment(&[&probe("a", "null"), &probe("b", "delay 20us")]);
         let first = world.run(&["--format", "json"]).end();
@@ -141,7 +141,7 @@ fn a_run_that_has_ended_gives_its_verdicts_again_and_measures_nothing() {
 
 #[test]
 fn a_run_whose_secrets_were_not_stored_cannot_go_on() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let secret = format!("{}\nenv = {{ API_TOKEN = \"swordfish\" }}", probe("a", "null"));
         let run = killed_run(&world, &[&secret, &probe("b", "null")]);
@@ -167,7 +167,7 @@ fn a_run_whose_secrets_were_not_stored_cannot_go_on() {
 
 #[test]
 fn half_a_block_is_measured_again_under_its_own_number() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let run = killed_run(&world, &[&probe("a", "null"), &probe("b", "null")]);
         // A trial that was written when its block was not yet whole, as a power cut would leave it.
@@ -192,7 +192,7 @@ fn half_a_block_is_measured_again_under_its_own_number() {
 
 #[test]
 fn a_damaged_record_is_named_and_not_used() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let run = killed_run(&world, &[&probe("a", "null"), &probe("b", "null")]);
         edit(&run, "trials/000/trial.json", |value| value["steal"] = 0.01.into());

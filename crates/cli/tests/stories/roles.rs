@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{World, probe, told};
+use crate::support::{World, measuring, probe};
 use serde_json::Value;
 
 /// What the probe works before each answer.
@@ -45,7 +45,7 @@ fn stretches(world: &World) -> Vec<(Value, u64)> {
 
 #[test]
 fn the_roles_of_a_run_are_what_the_kernel_counted() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let spin = format!("delay {}us", SPIN / 1_000);
         world.experiment_with("", &[&probe("none", "null"), &probe("busy", &spin)]);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::{Ended, World, experiment, probe, told};
+use crate::support::{Ended, World, experiment, measuring, probe};
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::record::{OperationFigures, TrialRecord, WindowEnd, WindowKind, WindowRecord};
 use weighbridge_model::trace::Trace;
@@ -119,7 +119,7 @@ fn check_slice(trace: &Trace, window: &WindowRecord) -> bool {
 
 #[test]
 fn a_trace_is_replayed_to_the_nanosecond_to_both_variants_alike() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let text = trace();
         world.write("times.csv", &text);
@@ -159,7 +159,7 @@ fn a_trace_that_names_what_is_not_there_is_refused_before_anything_is_started() 
 
 #[test]
 fn a_profile_is_cut_into_the_same_windows_for_both_variants() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         // From 1,000/s to 3,000/s in the first half, to 5,000/s in the second: 140 and 280 arrivals.
         let trials = measure(
@@ -188,7 +188,7 @@ fn a_profile_is_cut_into_the_same_windows_for_both_variants() {
 
 #[test]
 fn windows_of_sessions_hold_whole_sessions() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let trials = measure(
             &world,
@@ -203,7 +203,7 @@ fn windows_of_sessions_hold_whole_sessions() {
 
 #[test]
 fn think_time_and_churn_hold_in_every_window() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let churn = 7;
         let trials = measure(

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::support::service::{self, Service};
-use crate::support::{Ended, World, server::GOOD, told};
+use crate::support::{Ended, World, measuring, server::GOOD};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose,
@@ -87,22 +87,22 @@ fn services_by(protocol: &str) {
 
 #[test]
 fn services_are_weighed_with_and_without_tls_over_http1() {
-    told(|| services_by("http1-json"));
+    measuring(|| services_by("http1-json"));
 }
 
 #[test]
 fn services_are_weighed_with_and_without_tls_over_http2() {
-    told(|| services_by("http2-json"));
+    measuring(|| services_by("http2-json"));
 }
 
 #[test]
 fn services_are_weighed_with_and_without_tls_over_grpc() {
-    told(|| services_by("grpc"));
+    measuring(|| services_by("grpc"));
 }
 
 #[test]
 fn sessions_are_taken_up_again_unless_that_is_off() {
-    told(|| {
+    measuring(|| {
         ["rust", "go"].iter().for_each(|name| service::build(name));
         let variant = |service: &str, version: &str, resumption: bool| {
             format!(
@@ -133,7 +133,7 @@ fn sessions_are_taken_up_again_unless_that_is_off() {
 
 #[test]
 fn a_server_elsewhere_is_trusted_by_its_own_authority_only() {
-    told(|| {
+    measuring(|| {
         let service = Service::start_secured("rust", "http2-json");
         let world = World::new();
         let variant = |name: &str, tls: &str| {
@@ -238,7 +238,7 @@ fn answer(mut stream: StreamOwned<ServerConnection, std::net::TcpStream>) {
 
 #[test]
 fn a_server_that_asks_who_the_client_is_gets_its_certificate() {
-    told(|| {
+    measuring(|| {
         let pki = Pki::make();
         let address = pki.serve();
         let path = |name: &str| pki.path(name).to_str().expect("a plain path").to_owned();

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use crate::support::server::Server;
-use crate::support::{Ended, Weigh, World, eventually, is_frozen, probe, send, state, told};
+use crate::support::{Ended, Weigh, World, eventually, is_frozen, measuring, probe, send, state};
 
 /// So long an interrupted run may take to end: services get five seconds to stop.
 const PROMPT: Duration = Duration::from_secs(10);
@@ -60,7 +60,7 @@ fn interrupted_when(world: &World, when: impl Fn(&mut Weigh<'_>)) {
 
 #[test]
 fn ctrl_c_while_a_service_starts() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let hidden = world.path("hold");
         // Not ready as long as the story wants it; afterwards it is a probe.
@@ -98,7 +98,7 @@ fn ctrl_c_while_answers_are_compared() {
 
 #[test]
 fn ctrl_c_in_the_warm_up() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         interrupted_when(&world, |weigh| weigh.until_event("verified", 1));
@@ -107,7 +107,7 @@ fn ctrl_c_in_the_warm_up() {
 
 #[test]
 fn ctrl_c_in_the_rounds() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         interrupted_when(&world, |weigh| {
@@ -119,7 +119,7 @@ fn ctrl_c_in_the_rounds() {
 
 #[test]
 fn ctrl_c_between_blocks_and_at_the_end() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         interrupted_when(&world, |weigh| weigh.until_event("block-ended", 2));
@@ -136,7 +136,7 @@ fn ctrl_c_between_blocks_and_at_the_end() {
 
 #[test]
 fn sigterm_and_a_closed_terminal_are_as_good_as_ctrl_c() {
-    told(|| {
+    measuring(|| {
         for signal in ["TERM", "HUP"] {
             let world = World::new();
             two_probes(&world);
@@ -247,7 +247,7 @@ fn suspended_when(world: &World, when: impl Fn(&mut Weigh<'_>)) {
 
 #[test]
 fn ctrl_z_in_the_rounds_thaws_everything_and_voids_the_block() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         suspended_when(&world, |weigh| {
@@ -265,7 +265,7 @@ fn ctrl_z_in_the_rounds_thaws_everything_and_voids_the_block() {
 
 #[test]
 fn ctrl_z_in_the_warm_up_voids_the_block() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         suspended_when(&world, |weigh| weigh.until_event("verified", 1));
@@ -275,7 +275,7 @@ fn ctrl_z_in_the_warm_up_voids_the_block() {
 
 #[test]
 fn ctrl_z_while_services_start_begins_the_block_again() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let hidden = world.path("hold");
         let script = format!(
@@ -315,7 +315,7 @@ fn ctrl_z_while_answers_are_compared_asks_again() {
 
 #[test]
 fn ctrl_z_outside_a_block_stops_at_once_and_voids_nothing() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let hooks = "[hooks]\nprepare = \"while [ ! -e go ]; do sleep 0.05; done\"";
         world.experiment_with(hooks, &[&probe("a", "null"), &probe("b", "null")]);
@@ -332,7 +332,7 @@ fn ctrl_z_outside_a_block_stops_at_once_and_voids_nothing() {
 
 #[test]
 fn ctrl_c_ends_a_run_that_was_stopped_before() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         let mut weigh = world.run(&[]).start();
@@ -397,7 +397,7 @@ fn probe_server(world: &World) -> (Weigh<'_>, String) {
 
 #[test]
 fn kill_9_leaves_nothing_running_even_what_was_frozen_and_the_run_goes_on() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         let mut weigh = world.run(&[]).start();
@@ -425,7 +425,7 @@ fn kill_9_leaves_nothing_running_even_what_was_frozen_and_the_run_goes_on() {
 
 #[test]
 fn when_the_guardian_is_killed_too_the_doctor_cleans_up() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         let mut weigh = world.run(&[]).start();
@@ -449,7 +449,7 @@ fn when_the_guardian_is_killed_too_the_doctor_cleans_up() {
 
 #[test]
 fn without_its_guardian_a_run_starts_nothing_more() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         let mut weigh = world.run(&[]).start();
@@ -466,7 +466,7 @@ fn without_its_guardian_a_run_starts_nothing_more() {
 
 #[test]
 fn a_run_beside_another_is_told_so() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         let mut first = world.run(&[]).start();
@@ -483,7 +483,7 @@ fn a_run_beside_another_is_told_so() {
 
 #[test]
 fn two_runs_at_the_same_time_do_not_touch_each_others_things() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         two_probes(&world);
         let mut first = world.run(&[]).start();

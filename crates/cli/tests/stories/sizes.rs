@@ -1,6 +1,6 @@
 //! Sizes spread over a range by whole runs: what is counted and exported.
 
-use crate::support::{World, probe, told};
+use crate::support::{World, measuring, probe};
 use serde_json::Value;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::Nanoseconds;
@@ -9,7 +9,7 @@ use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 #[test]
 fn bytes_carried_and_rows_exported_are_those_of_the_measured_windows() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let experiment = format!(
             "title = \"sizes\"\n\

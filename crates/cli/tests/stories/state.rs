@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{World, eventually, told};
+use crate::support::{World, eventually, measuring};
 
 /// A service that refuses a folder that is not empty, writes into it, and notes where it was.
 fn keeper(world: &World) {
@@ -33,7 +33,7 @@ fn folders(world: &World) -> Vec<PathBuf> {
 
 #[test]
 fn each_trial_has_an_empty_folder_for_its_state() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         keeper(&world);
         // Variables of the user's shell configure nothing.
@@ -50,7 +50,7 @@ fn each_trial_has_an_empty_folder_for_its_state() {
 #[test]
 fn state_is_gone_after_ctrl_c_and_after_a_kill() {
     for signal in ["INT", "KILL"] {
-        told(|| {
+        measuring(|| {
             let world = World::new();
             keeper(&world);
             let mut weigh = world.run(&[]).start();
@@ -67,7 +67,7 @@ fn state_is_gone_after_ctrl_c_and_after_a_kill() {
 
 #[test]
 fn what_a_guardian_could_not_remove_the_doctor_removes() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         keeper(&world);
         let mut weigh = world.run(&[]).start();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::support::{World, experiment, probe, told};
+use crate::support::{World, experiment, measuring, probe};
 use serde_json::Value;
 
 /// A world with a finished run of two probes, the second slower, and the run's folder as text.
@@ -22,7 +22,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[test]
 fn json_of_a_run_has_the_published_keys_and_stands_alone_on_stdout() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let hooks = "[hooks]\nprepare = \"echo hooks may print\"";
         world.experiment_with(hooks, &[&probe("a", "null"), &probe("b", "delay 50us")]);
@@ -57,7 +57,7 @@ fn json_of_a_run_has_the_published_keys_and_stands_alone_on_stdout() {
 
 #[test]
 fn an_experiment_may_come_from_stdin_and_be_narrowed() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         let file = world.experiment(&[&probe("a", "null"), &probe("b", "null"), &probe("c", "null")]);
         let ended = world
@@ -77,7 +77,7 @@ fn an_experiment_may_come_from_stdin_and_be_narrowed() {
 
 #[test]
 fn a_suite_prints_its_experiments_and_goes_on_after_one_that_fails() {
-    told(|| {
+    measuring(|| {
         let world = World::new();
         world.write("suite/1.toml", &experiment("", &[&probe("a", "null"), &probe("b", "null")]));
         world.write("suite/2.toml", &experiment("", &["name = \"x\"\ncommand = [\"/nonexistent\"]"]));
@@ -104,7 +104,7 @@ fn a_suite_prints_its_experiments_and_goes_on_after_one_that_fails() {
 
 #[test]
 fn gates_of_a_run_decide_the_exit_code() {
-    told(|| {
+    measuring(|| {
         let (world, run) = finished_run();
         let compare = |gates: &[&str]| {
             let arguments = [&["compare", &run, "a", "b"], gates].concat();
@@ -127,7 +127,7 @@ fn gates_of_a_run_decide_the_exit_code() {
 
 #[test]
 fn a_run_is_exported_reported_listed_and_compared() {
-    told(|| {
+    measuring(|| {
         let (world, run) = finished_run();
         let weigh = |arguments: &[&str]| world.weigh(arguments).end();
         let json = weigh(&["export", &run, "--format", "json"]);
@@ -190,7 +190,7 @@ fn a_run_is_exported_reported_listed_and_compared() {
 
 #[test]
 fn two_runs_are_not_compared_as_if_they_were_measured_together() {
-    told(|| {
+    measuring(|| {
         let (world, first) = finished_run();
         // The second run's load is another, so that nothing carries over from the one to the other.
         let load = "[load]\nwarmup = \"20 ms\"\nconnections = 2\n";
@@ -210,7 +210,7 @@ fn two_runs_are_not_compared_as_if_they_were_measured_together() {
 
 #[test]
 fn two_runs_are_compared_through_the_baseline_that_both_hold() {
-    told(|| {
+    measuring(|| {
         let (world, first) = finished_run();
         world.experiment(&[&probe("a", "null"), &probe("c", "delay 150us")]);
         world.run(&[]).end().assert_measured();
@@ -276,7 +276,7 @@ fn verify_compares_answers_and_leaves_nothing() {
 
 #[test]
 fn colour_is_used_where_asked_for_and_no_color_is_obeyed() {
-    told(|| {
+    measuring(|| {
         let (world, run) = finished_run();
         let export = |color: &str| world.weigh(&["export", &run, "--color", color]);
         assert!(!export("auto").end().stdout.contains('\x1b'), "a file is no terminal");
@@ -316,7 +316,7 @@ fn colour_is_used_where_asked_for_and_no_color_is_obeyed() {
 
 #[test]
 fn a_reader_that_goes_after_one_line_is_no_error_and_gates_are_judged_all_the_same() {
-    told(|| {
+    measuring(|| {
         let (world, run) = finished_run();
         let mut weigh = world.weigh(&["export", &run, "--format", "json"]).command();
         let mut child = weigh.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");

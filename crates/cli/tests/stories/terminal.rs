@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::support::{WEIGH, World, probe, send, state, told};
+use crate::support::{WEIGH, World, measuring, probe, send, state};
 use pty_process::Size;
 use pty_process::blocking::{Command, open};
 use vt100::Parser;
@@ -116,7 +116,7 @@ const RUN: &[&str] = &["run", "experiment.toml", "--out", "runs", "--color", "al
 
 #[test]
 fn a_run_is_seen_live_and_leaves_its_table_alone_on_the_screen() {
-    told(|| {
+    measuring(|| {
         let world = two_probes();
         let mut seen_rows = Vec::new();
         let (mut measuring, mut hidden) = (false, false);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::server::{self, GOOD, Server, read_head, reset};
-use crate::support::{Ended, World, told};
+use crate::support::{Ended, World, measuring};
 use serde_json::Value;
 
 /// More than any of these loads may take: a second of load, a timeout, and a slow machine.
@@ -251,7 +251,7 @@ fn of_several_urls_one_that_refuses_is_named() {
 
 #[test]
 fn of_several_urls_one_that_dies_ends_the_run_and_keeps_whole_blocks() {
-    told(|| {
+    measuring(|| {
         let good = Server::answering(GOOD);
         let over = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&over);
@@ -275,7 +275,7 @@ fn of_several_urls_one_that_dies_ends_the_run_and_keeps_whole_blocks() {
 
 #[test]
 fn several_urls_print_what_a_run_prints() {
-    told(|| {
+    measuring(|| {
         let (one, two) = (Server::answering(GOOD), Server::answering(GOOD));
         let world = World::new();
         let arguments = ["load", &one.url(), &two.url(), "-d", "2s", "--format", "json"];

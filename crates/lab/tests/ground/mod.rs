@@ -29,12 +29,11 @@ pub struct Ground {
     names: [String; 3],
 }
 
-/// Whether namespaces can be made here; otherwise prints what is missing to stderr.
+/// Whether namespaces can be made here; otherwise the test is skipped.
 pub fn may_make_namespaces() -> bool {
     let may = rustix::process::geteuid().is_root();
     if !may {
-        let _ =
-            writeln!(std::io::stderr(), "skipped: namespaces need root (CAP_SYS_ADMIN and CAP_NET_ADMIN)");
+        super::skipped::skipped("namespaces need root (CAP_SYS_ADMIN and CAP_NET_ADMIN)");
     }
     may
 }
