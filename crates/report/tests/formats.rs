@@ -404,15 +404,12 @@ fn parquet_holds_what_csv_holds() {
         let csv = String::from_utf8(made(&summary, &evidence, ExportFormat::Csv, table)).unwrap();
         let bytes = made(&summary, &evidence, ExportFormat::Parquet, table);
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
-        let mut again = String::new();
-        for (at, row) in reader.get_row_iter(None).unwrap().enumerate() {
+        let columns = reader.metadata().file_metadata().schema_descr().columns();
+        let names: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+        let mut again = format!("{}\r\n", names.join(","));
+        for row in reader.get_row_iter(None).unwrap() {
             let row = row.unwrap();
-            let columns: Vec<_> = row.get_column_iter().collect();
-            if at == 0 {
-                let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-                again.push_str(&format!("{}\r\n", names.join(",")));
-            }
-            let fields = columns.iter().map(|(_, field)| match field {
+            let fields = row.get_column_iter().map(|(_, field)| match field {
                 Field::Null => String::new(),
                 Field::Str(text) if text.contains([',', '"']) => format!("\"{}\"", text.replace('"', "\"\"")),
                 Field::Str(text) => text.clone(),
