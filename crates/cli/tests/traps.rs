@@ -289,7 +289,7 @@ fn a_cache_that_is_cold_after_each_freeze_is_no_silent_bias() {
         let plan = "blocks = { min = 6, max = 6 }\nbudget = \"8 s\"\nwindow = \"30 ms\"";
         // As fast as the baseline while it runs, and slow for most of a window after it has stood still for 15 ms.
         let trap = two("delay 50us", "cold --idle 15ms --requests 500 --cold 100us --warm 50us");
-        let run = Run::measure(&world, "warmup = \"100 ms\"", plan, &trap);
+        let run = Run::measure(&world, "warmup = \"200 ms\"", plan, &trap);
         let turns = run.finding("depends on turns", "trap").unwrap_or_default();
         hold!(turns.contains("without a break"), "{}", run.said);
         let (_, reason) = run.headline();

@@ -102,7 +102,9 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
-/// ln of the figure in the median measured window over that in the median window of the warm-up's later half.
+/// ln of the figure in the measured windows over that in the windows of the warm-up's later half, each the mean of logs
+/// without the outer tenths. Not their medians: of a variant that is slow in about half of its windows, those behind a
+/// freeze, the median jumps from block to block, and the change is then not certain.
 ///
 /// The last requests of a window run with fewer and fewer in parallel: n requests in s slots are (s − 1) ÷ 2n
 /// faster on average. Warm-up windows in which that is more than 2.5 % are not compared with the longer
@@ -114,11 +116,18 @@ fn turn_effect(cell: &Cell<'_>, slots: u64, figure: Figure) -> Option<f64> {
     let middle = |windows: &[&WindowRecord]| {
         let logs = windows.iter().filter_map(|window| window.figures.all.as_ref());
         let logs: Vec<f64> = logs.map(|all| figure(all).max(1.0).ln()).collect();
-        (logs.len() >= WINDOWS).then(|| median(&logs)).flatten()
+        (logs.len() >= WINDOWS).then(|| mean_without_outer_tenths(logs))
     };
     let later = &warm[warm.len() / 2..];
     let place = median(&later.iter().filter_map(|window| log_latency(window)).collect::<Vec<_>>());
     Some(middle(&in_place(&cell.windows, place))? - middle(&in_place(later, place))?)
+}
+
+fn mean_without_outer_tenths(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let left_out = values.len() / 10;
+    let kept = &values[left_out..values.len() - left_out];
+    kept.iter().sum::<f64>() / kept.len() as f64
 }
 
 fn log_latency(window: &WindowRecord) -> Option<f64> {
