@@ -2,8 +2,9 @@
 //! extend what is too short, or say what is wrong.
 //!
 //! What is asserted is what the run says and what its record holds, never how fast anything was. Effects are planted large,
-//! so that a machine that is busy with other things shows them too; the traps that such a machine springs or hides by itself
-//! are told with the tests of accuracy, by `make accuracy`. One run without a trap is held against all the names that the others look for.
+//! so that a machine that is busy with other things shows them too; the traps that such a machine springs or hides by
+//! itself run with the tests of accuracy, by `make accuracy`. One run without a trap is compared with all the names
+//! that the others look for.
 
 mod support;
 

@@ -487,8 +487,7 @@ impl std::fmt::Display for Ended {
 }
 
 /// Runs a story that measures. It is repeated once if it failed and a run of it said that the hypervisor took CPU time:
-/// then some blocks are void, as they must be, and the story's expected numbers of blocks do not hold. No other test is
-/// ever repeated. `scripts/test` counts the repetitions, and fails above two.
+/// then some blocks are void, as they must be, and the story's expected numbers of blocks do not hold.
 pub fn measuring<T>(story: impl Fn() -> T) -> T {
     DISTURBED.set(false);
     // A story makes its own world, so state that a panic leaves inconsistent is not used again.
@@ -594,7 +593,7 @@ pub fn skipped(why: &str) {
     say("SKIPPED", why);
 }
 
-/// A line about the story that runs, which `scripts/test` looks for and repeats at its end.
+/// Prints a line about the story that runs, past the harness.
 fn say(what: &str, why: &str) {
     let story = std::thread::current().name().unwrap_or("a story").to_owned();
     writeln!(std::io::stderr(), "{what}: {story}: {why}").expect("stderr");
