@@ -3,7 +3,7 @@
 //! Needs root. Without it each test says so, and tests only what needs no namespace.
 
 mod ground;
-mod skipped;
+mod skips;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};

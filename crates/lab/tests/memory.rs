@@ -2,7 +2,7 @@
 //! group is left.
 
 mod roles;
-mod skipped;
+mod skips;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ fn can_limit() -> bool {
     let allowed = Allowed { quota: None, memory: Some(LIMIT) };
     let error = lab.launch_within(&launch(folder.path(), CHILD), allowed).expect_err("it cannot be limited");
     assert!(matches!(error, LaunchError::NoLimit { .. }), "{error}");
-    skipped::skipped(&refusal.to_string());
+    skips::skipped_layers(&refusal.to_string());
     false
 }
 

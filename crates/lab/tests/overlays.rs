@@ -2,7 +2,7 @@
 //! If they are not installed, or no network may be made, the test says so and checks nothing.
 
 mod sites;
-mod skipped;
+mod skips;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use sites::{Bench, layers};
-use skipped::{skipped, skipped_anyway};
+use skips::{skipped, skipped_layers};
 use weighbridge_lab::cleanup::registry::list;
 use weighbridge_lab::layers::{Answered, Site, SiteConfig, probe};
 use weighbridge_lab::net::FOLDER;
@@ -28,7 +28,7 @@ impl Bench {
         let layers = layers(text);
         if let Err(why) = probe(&layers) {
             // The kernel's own implementation may be missing even where everything is installed.
-            let skip = if text.contains("'kernel'") { skipped_anyway } else { skipped };
+            let skip = if text.contains("'kernel'") { skipped } else { skipped_layers };
             skip(&format!("{text}: {why}"));
             return None;
         }

@@ -3,7 +3,7 @@
 //! the rest.
 
 mod roles;
-mod skipped;
+mod skips;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn controller() -> Option<Controller> {
     let error =
         lab.launch_within(&launch(folder.path(), SPIN), Some(HALF)).expect_err("it cannot be limited");
     assert!(matches!(error, LaunchError::NoQuota { .. }), "{error}");
-    skipped::skipped(&refusal);
+    skips::skipped_layers(&refusal);
     None
 }
 

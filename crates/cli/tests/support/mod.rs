@@ -11,11 +11,12 @@
 pub mod enemy;
 pub mod server;
 pub mod service;
+#[path = "../../../lab/tests/skips/mod.rs"]
+mod skips;
 
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
+
+use skips::say;
+#[allow(unused_imports)] // each story file uses its own part
+pub use skips::{must_have_layers, skipped, skipped_layers};
 
 /// The binary under test: the one built with the tests, or the one that `WEIGH_BINARY` names at compile time.
 /// Tests that measure need an optimised one, while their own code need not be.
@@ -586,30 +591,6 @@ pub fn is_frozen(pid: u32) -> bool {
         events.lines().any(|line| line == "frozen 1")
     });
     frozen || state(pid) == Some('T')
-}
-
-/// Prints that a story is skipped, past the harness, which hides the output of tests that pass.
-pub fn skipped(why: &str) {
-    say("SKIPPED", why);
-}
-
-/// Prints a line about the story that runs, past the harness.
-fn say(what: &str, why: &str) {
-    let story = std::thread::current().name().unwrap_or("a story").to_owned();
-    writeln!(std::io::stderr(), "{what}: {story}: {why}").expect("stderr");
-}
-
-/// Prints that a story of layers is skipped; fails if it must run (see [`must_have_layers`]).
-#[track_caller]
-pub fn skipped_layers(why: &str) {
-    assert!(!must_have_layers(), "everything that layers need is installed, and yet: {why}");
-    skipped(why);
-}
-
-/// Whether all layers must be available. `scripts/test` sets this when it runs as root and has installed what
-/// they need, so that a wrong probe does not silently skip tests.
-pub fn must_have_layers() -> bool {
-    std::env::var_os("WEIGH_LAYERS").is_some_and(|value| value == "all")
 }
 
 /// Waits until a condition holds.

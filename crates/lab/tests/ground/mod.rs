@@ -33,7 +33,7 @@ pub struct Ground {
 pub fn may_make_namespaces() -> bool {
     let may = rustix::process::geteuid().is_root();
     if !may {
-        super::skipped::skipped("namespaces need root (CAP_SYS_ADMIN and CAP_NET_ADMIN)");
+        super::skips::skipped_layers("namespaces need root (CAP_SYS_ADMIN and CAP_NET_ADMIN)");
     }
     may
 }

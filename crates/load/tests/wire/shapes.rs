@@ -1,5 +1,5 @@
-//! Think times and sessions on a virtual clock against queueing theory, with the loop's window and think schedule; the server is
-//! one queue with exponential service.
+//! Think times and sessions on a virtual clock against queueing theory, with the loop's window and think schedule;
+//! the server is one queue with exponential service.
 
 use std::collections::VecDeque;
 
