@@ -68,10 +68,8 @@ class Spread:
         if not sample:
             return None
         ordered = sorted(sample)
-        if len(ordered) == 1:
-            quartiles = [ordered[0]] * 3
-        else:
-            quartiles = statistics.quantiles(ordered, n=4, method="inclusive")
+        one = len(ordered) == 1
+        quartiles = ordered * 3 if one else statistics.quantiles(ordered, n=4, method="inclusive")
         return Spread(quartiles[1], quartiles[0], quartiles[2], ordered[0], ordered[-1], len(ordered))
 
 

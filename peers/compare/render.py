@@ -37,7 +37,9 @@ def _host_line(result: dict[str, Any]) -> str:
     virtual = ", virtual" if host["virtual"] else ""
     governor = f", governor {host['governor']}" if host["governor"] else ""
     # Results of before it was held say nothing of it.
-    idle = {True: ", idle cores kept awake", False: ", idle cores as the host has them", None: ""}[host.get("idle_polls")]
+    idle = {True: ", idle cores kept awake", False: ", idle cores as the host has them", None: ""}[
+        host.get("idle_polls")
+    ]
     return (
         f"{result['date'][:10]}, {host['cpu']}{virtual}, {host['cores']} cores, Linux {host['kernel']}, "
         f"clock source {host['clock_source']}{governor}{idle}, weigh {host['revision'] or '(no revision)'}."
@@ -130,7 +132,18 @@ def _goals(cases: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _absolute(cases: Sequence[dict[str, Any]]) -> Rows:
-    rows = [["case", "tool", "requests per CPU second", "requests per second", "p50 (µs)", "p99 (µs)", "uncounted (µs)", "counts"]]
+    rows = [
+        [
+            "case",
+            "tool",
+            "requests per CPU second",
+            "requests per second",
+            "p50 (µs)",
+            "p99 (µs)",
+            "uncounted (µs)",
+            "counts",
+        ]
+    ]
     for case in cases:
         for tool, figures in case["tools"].items():
             whole = [_middle(figures[name], "{:,.0f}") for name in ("per_cpu", "rate")]

@@ -53,7 +53,9 @@ def variants(case: Case, weigh: str, added_ns: int) -> str:
         how = [f'command = ["{weigh}", "probe", "delay", "{law(case, more)}"]' for more in (0, added_ns)]
     else:
         how = [f'service = "{case.server}"'] * 2
-    return "".join(f'[[variant]]\nname = "{name}"\n{what}\n' for name, what in zip(("first", "second"), how, strict=True))
+    return "".join(
+        f'[[variant]]\nname = "{name}"\n{what}\n' for name, what in zip(("first", "second"), how, strict=True)
+    )
 
 
 def experiment(case: Case, weigh: str, added_ns: int, seed: int, seconds: int) -> str:

@@ -53,8 +53,19 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     add = parser.add_argument
     add("--case", choices=names, nargs="+", default=names, help="[all]")
     add("--tries", type=_at_least(1), help="of each case [as the case says]")
-    add("--rivals", type=_pairs, default=PAIRS, metavar="PAIRS", help=f"alternating pairs of wrk and oha, a case: 0, or at least 2 [{PAIRS}]")
-    add("--keep", type=pathlib.Path, metavar="FILE", help="one line of JSON a try, appended [peers/results/differences.jsonl]")
+    add(
+        "--rivals",
+        type=_pairs,
+        default=PAIRS,
+        metavar="PAIRS",
+        help=f"alternating pairs of wrk and oha, a case: 0, or at least 2 [{PAIRS}]",
+    )
+    add(
+        "--keep",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="one line of JSON a try, appended [peers/results/differences.jsonl]",
+    )
     add("--weigh", default=str(ROOT / "weigh"), metavar="FILE", help="the binary [./weigh]")
     add("--show", action="store_true", help="show what is kept; measures nothing")
     return parser.parse_args(words)

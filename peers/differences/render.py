@@ -35,7 +35,17 @@ def _host(book: Book) -> str:
 
 
 def _same(found: Sequence[tuple[Case, list[Try]]]) -> str:
-    head = ["", "runs", "interval excludes 0", "half-width, median", "windows, s", "lead-ins, s", "warm-ups, s", "whole run, s", "not valid"]
+    head = [
+        "",
+        "runs",
+        "interval excludes 0",
+        "half-width, median",
+        "windows, s",
+        "lead-ins, s",
+        "warm-ups, s",
+        "whole run, s",
+        "not valid",
+    ]
     rows = [[case.title, *_account(tries)] for case, tries in found]
     everything = [one for _, tries in found for one in tries]
     rows.append([f"all (goal: at most {FALSE_ALARMS_MOST} of 200)", *_account(everything)])
@@ -48,7 +58,15 @@ def _account(tries: Sequence[Try]) -> list[str]:
 
 
 def _planted(found: Sequence[tuple[Case, list[Try]]]) -> str:
-    head = ["planted", "added", "baseline, median [range]", "found", "goal", "cost, median [range]", "half-width, median"]
+    head = [
+        "planted",
+        "added",
+        "baseline, median [range]",
+        "found",
+        "goal",
+        "cost, median [range]",
+        "half-width, median",
+    ]
     head += ["windows, s", "lead-ins, s", "warm-ups, s", "whole run, s", "not valid"]
     rows = []
     for case, tries in found:
@@ -57,7 +75,9 @@ def _planted(found: Sequence[tuple[Case, list[Try]]]) -> str:
         cost = f"{statistics.median(points):+.2%} [{min(points):+.2%}, {max(points):+.2%}]" if points else "–"
         base = f"{statistics.median(bases):.1f} µs [{min(bases):.1f}, {max(bases):.1f}]"
         hits = f"{sum(one.found for one in tries)} of {len(tries)}"
-        rows.append([case.title, f"{tries[0].added_ns:,} ns", base, hits, case.goal, cost, _half(tries), *_times(tries)])
+        rows.append(
+            [case.title, f"{tries[0].added_ns:,} ns", base, hits, case.goal, cost, _half(tries), *_times(tries)]
+        )
     return _table(head, rows)
 
 
@@ -70,11 +90,23 @@ def _times(tries: Sequence[Try]) -> list[str]:
     """Windows at most, lead-ins, warm-ups and the whole run by their medians, and how many runs were not valid."""
     medians = [statistics.median(getattr(one, name) for one in tries) for name in ("lead_in", "warm_up", "took")]
     most = max(one.windows for one in tries)
-    return [f"at most {most:.1f}", *(f"{value:.1f}" for value in medians), str(sum(one.validity == "invalid" for one in tries))]
+    return [
+        f"at most {most:.1f}",
+        *(f"{value:.1f}" for value in medians),
+        str(sum(one.validity == "invalid" for one in tries)),
+    ]
 
 
 def _rivals(book: Book, cases: Sequence[Case]) -> str:
-    head = ["planted", "tool", "figure", f"pairs of {SECONDS} s runs", "cost, median", "deviation of a pair", "runs of this kind would need"]
+    head = [
+        "planted",
+        "tool",
+        "figure",
+        f"pairs of {SECONDS} s runs",
+        "cost, median",
+        "deviation of a pair",
+        "runs of this kind would need",
+    ]
     rows = []
     for case in (case for case in cases if case.effect > 0.0):
         pairs = book.of("pair", case)
@@ -85,7 +117,9 @@ def _rivals(book: Book, cases: Sequence[Case]) -> str:
 
 
 def _figures(case: Case) -> list[tuple[str, str]]:
-    return [(case.quantity.removeprefix("response "), "quantile_us")] + ([("time per request (1/rate)", "rate")] if "p50" in case.quantity else [])
+    return [(case.quantity.removeprefix("response "), "quantile_us")] + (
+        [("time per request (1/rate)", "rate")] if "p50" in case.quantity else []
+    )
 
 
 def _need(case: Case, tool: str, name: str, figure: str, pairs: Sequence[dict[str, Any]]) -> list[str]:
@@ -101,7 +135,15 @@ def _need(case: Case, tool: str, name: str, figure: str, pairs: Sequence[dict[st
         minutes = said.seconds / 60
         long = f"{minutes / 60:.1f} h" if minutes >= 120 else f"{minutes:.0f} min"
         long += f" ({said.needed} pairs)"
-    return [case.title, tool, name, str(said.pairs), f"{said.median - 1:+.2%}", "–" if said.deviation is None else f"{said.deviation:.2%}", long]
+    return [
+        case.title,
+        tool,
+        name,
+        str(said.pairs),
+        f"{said.median - 1:+.2%}",
+        "–" if said.deviation is None else f"{said.deviation:.2%}",
+        long,
+    ]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

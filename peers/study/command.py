@@ -129,7 +129,9 @@ def main(words: Sequence[str] | None = None) -> int:
             if options.source:
                 folder = pathlib.Path(options.source)
             else:
-                folder = pathlib.Path(options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="weigh-study-")))
+                folder = pathlib.Path(
+                    options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="weigh-study-"))
+                )
                 folder.mkdir(parents=True, exist_ok=True)
                 if any(folder.iterdir()):
                     raise StudyError(f"`{folder}` is not empty; name another folder for `--keep`")

@@ -12,6 +12,7 @@ for 4 s of rounds, by the root of a slice's length.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Sequence
@@ -40,7 +41,7 @@ def seconds_of_round(pairs: Sequence[Pair]) -> float:
     starts = [min(one.started, other.started) for one, other in pairs]
     if len(starts) > 1:
         return (starts[-1] - starts[0]) / (len(starts) - 1) / 1e9
-    (one, other), = pairs
+    ((one, other),) = pairs
     return (max(one.ended, other.ended) - min(one.started, other.started)) / 1e9
 
 
@@ -67,9 +68,7 @@ def paired_mean(pairs: Sequence[Pair]) -> float:
 
 def unpaired_median(pairs: Sequence[Pair]) -> float:
     """The median of one variant's windows over that of the other's."""
-    return math.log(
-        statistics.median(other.p50 for _, other in pairs) / statistics.median(one.p50 for one, _ in pairs)
-    )
+    return math.log(statistics.median(other.p50 for _, other in pairs) / statistics.median(one.p50 for one, _ in pairs))
 
 
 def pooled_mean(pairs: Sequence[Pair]) -> float:
@@ -106,7 +105,7 @@ class Spread:
 
 def successive(series: Sequence[Sequence[float]]) -> Spread | None:
     """The standard deviation of one value, from neighbours in each series."""
-    apart = [abs(b - a) for values in series for a, b in zip(values, values[1:], strict=False)]
+    apart = [abs(b - a) for values in series for a, b in itertools.pairwise(values)]
     if not apart:
         return None
     deviation = math.sqrt(statistics.fmean(each**2 for each in apart) / 2)
@@ -155,10 +154,8 @@ def sequential(blocks: Sequence[Block], log_level: Callable[[Sequence[Window]], 
     """
     drifts, pairs = [], []
     for block in blocks:
-        levels = [
-            tuple(log_level([pair[side] for pair in part]) for side in (0, 1)) for part in slices(rounds(block))
-        ]
-        drifts += [((b2 - b1) + (a2 - a1)) / 2 for (a1, b1), (a2, b2) in zip(levels, levels[1:], strict=False)]
+        levels = [tuple(log_level([pair[side] for pair in part]) for side in (0, 1)) for part in slices(rounds(block))]
+        drifts += [((b2 - b1) + (a2 - a1)) / 2 for (a1, b1), (a2, b2) in itertools.pairwise(levels)]
         pairs.append([second - first for first, second in levels])
     paired = successive(pairs)
     if paired is None:
@@ -271,7 +268,7 @@ def after_switch(blocks: Sequence[Block]) -> float | None:
     for block in blocks:
         for trial in block.trials:
             windows = trial.windows
-            for lead, window in zip(windows, windows[1:], strict=False):
+            for lead, window in itertools.pairwise(windows):
                 if lead.kind == "lead-in" and window.kind == "measured" and lead.round == window.round:
                     logs.append(math.log(lead.p50 / window.p50))
     return statistics.median(logs) if logs else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -70,9 +71,12 @@ class Tables:
     def heads(self, first: str) -> list[str]:
         return [first, *(NAMES[name] for name in self.services), "all", "differences"]
 
+    def spread_of(self, estimator: figures.Estimator, window: int, service: str) -> Spread | None:
+        return figures.spread(self.blocks(service, window), estimator)
+
     def window_length(self, estimator: figures.Estimator) -> str:
         rows = [
-            [length(window), *self.each(lambda service, w=window: figures.spread(self.blocks(service, w), estimator))]
+            [length(window), *self.each(functools.partial(self.spread_of, estimator, window))]
             for window in self.lengths
         ]
         return table(self.heads("window"), rows)
@@ -89,6 +93,7 @@ class Tables:
 
     def pooled(self) -> str:
         """Whole blocks, since histograms are kept by trial: starts are in all of these alike."""
+
         def pooled_p50(block: Block) -> float | None:
             first, second = (trial.pooled_p50 for trial in block.trials)
             return math.log(second / first) if first and second else None
@@ -113,10 +118,7 @@ class Tables:
 
     def short(self, service: str) -> list[Block]:
         return [
-            block
-            for window in self.lengths
-            if window <= SHORT_MILLISECONDS
-            for block in self.blocks(service, window)
+            block for window in self.lengths if window <= SHORT_MILLISECONDS for block in self.blocks(service, window)
         ]
 
     def order(self) -> str:
@@ -127,9 +129,7 @@ class Tables:
                 ("mean", figures.pooled_mean, figures.log_mean),
             ):
                 blocks = {service: self.blocks(service, window) for service in self.services}
-                paired = [
-                    figures.paired(blocks[s], estimator) for s in blocks
-                ]
+                paired = [figures.paired(blocks[s], estimator) for s in blocks]
                 apart = [figures.sequential(blocks[s], log_level) for s in blocks]
                 cells = [f"{spread(p)} / {spread(a)}" for p, a in zip(paired, apart, strict=True)]
                 both = figures.combined(paired), figures.combined(apart)

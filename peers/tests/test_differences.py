@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import pathlib
@@ -31,7 +32,13 @@ def one(case: str = "p50-2", **more: Any) -> Try:
 class Student(unittest.TestCase):
     def test_quantiles_are_those_of_the_tables(self) -> None:
         """Oracle: tables of Student's t (Fisher and Yates)."""
-        for share, freedom, value in [(0.975, 1, 12.706), (0.975, 5, 2.571), (0.975, 30, 2.042), (0.8, 9, 0.883), (0.5, 3, 0.0)]:
+        for share, freedom, value in [
+            (0.975, 1, 12.706),
+            (0.975, 5, 2.571),
+            (0.975, 30, 2.042),
+            (0.8, 9, 0.883),
+            (0.5, 3, 0.0),
+        ]:
             self.assertAlmostEqual(quantile(share, freedom), value, places=3)
 
     def test_one_degree_of_freedom_is_the_cauchy_law(self) -> None:
@@ -64,7 +71,7 @@ class Cases(unittest.TestCase):
         turns = [case.name for case in turns_of(cases, None)]
         self.assertEqual((turns.count("same-probe"), turns.count("p50-2")), (70, 20))
         gaps = [index for index, name in enumerate(turns) if name == "p50-2"]
-        self.assertLess(max(after - before for before, after in zip(gaps, gaps[1:], strict=False)), 6)
+        self.assertLess(max(after - before for before, after in itertools.pairwise(gaps)), 6)
         self.assertEqual(len(list(turns_of(cases, 3))), 6)
 
 
@@ -82,14 +89,27 @@ class Found(unittest.TestCase):
             "took_ns": 5_000_000_000,
             "costs": [
                 {"headline": False, "quantity": "throughput", "ratio": None, "verdict": "undecided", "reason": None},
-                {"headline": True, "ratio": {"point": 1.02, "lower": 1.01, "upper": 1.03}, "verdict": "higher", "reason": None},
+                {
+                    "headline": True,
+                    "ratio": {"point": 1.02, "lower": 1.01, "upper": 1.03},
+                    "verdict": "higher",
+                    "reason": None,
+                },
             ],
-            "variants": [{"baseline": True, "figures": [{"quantity": "response_p50", "estimate": {"point": 20_000.0}}]}],
+            "variants": [
+                {"baseline": True, "figures": [{"quantity": "response_p50", "estimate": {"point": 20_000.0}}]}
+            ],
         }
         with tempfile.TemporaryDirectory() as name:
             trial = pathlib.Path(name) / "run" / "trials" / "000"
             trial.mkdir(parents=True)
-            rows = ["measured,0,20000000", "lead-in,0,1000000", "measured,0,10000000", "check,0,200000000", "warm-up,0,5000000"]
+            rows = [
+                "measured,0,20000000",
+                "lead-in,0,1000000",
+                "measured,0,10000000",
+                "check,0,200000000",
+                "warm-up,0,5000000",
+            ]
             (trial / "windows.csv").write_text("\n".join(["kind,started_ns,ended_ns", *rows]))
             got = taken(BY_NAME["p50-2"], 400, 9, json.loads(json.dumps(summary)), pathlib.Path(name))
         self.assertEqual((got.point, got.baseline_ns, got.took), (1.02, 20_000.0, 5.0))
@@ -135,7 +155,9 @@ class Shown(unittest.TestCase):
             book = Book(pathlib.Path(name) / "book.jsonl")
             book.add("pair", Pair("p50-2", "wrk", 400, (20.0, 20.4), (5e4, 4.9e4), "AB"))
             text = render(book, CASES)
-        self.assertIn("| +2 % on p50 | wrk | p50 | 1 | +2.00% | – | nothing can be said: one pair tells no spread |", text)
+        self.assertIn(
+            "| +2 % on p50 | wrk | p50 | 1 | +2.00% | – | nothing can be said: one pair tells no spread |", text
+        )
 
     def test_wrong_words_are_refused(self) -> None:
         for words in (["--case", "p51"], ["--tries", "0"], ["--rivals", "-1"], ["--rivals", "1"]):

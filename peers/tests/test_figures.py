@@ -18,7 +18,9 @@ from . import samples
 
 def turn(number: int, tool: str, requests: int = 1000, cpu: float = 0.5, **more: Any) -> Turn:
     outcome = Outcome(requests, 0, 2.0, p50_us=more.pop("p50_us", 10.0), p99_us=20.0)
-    made = taken(number, tool, samples.finished("", cpu=cpu), outcome, (requests, 0.0, more.pop("apart_ns", (60.0, 61.0))), None)
+    made = taken(
+        number, tool, samples.finished("", cpu=cpu), outcome, (requests, 0.0, more.pop("apart_ns", (60.0, 61.0))), None
+    )
     return dataclasses.replace(made, **more)
 
 
@@ -141,8 +143,8 @@ class Tables(unittest.TestCase):
             "| open-1k | lag p99 (µs) ≤ 100.0 | 12.5 | met |",
             "| http1-16 | requests per CPU second ≥ 1.9 × oha | – | not measured |",
             "| http1-16 | oha, 1 of 1 turns, first: no such \\| thing |",
-            "| open-1k | weigh | 0.9990 [0.9990, 0.9990] | 12.5 [12.5, 12.5] | 10.0 [10.0, 10.0] | 20.0 [20.0, 20.0] "
-            "| 3,996 [3,996, 3,996] |",
+            "| open-1k | weigh | 0.9990 [0.9990, 0.9990] | 12.5 [12.5, 12.5] | 10.0 [10.0, 10.0] | 20.0 [20.0, 20.0] |"
+            + " 3,996 [3,996, 3,996] |",
             "| open-1k | weigh, 1 of 1 turns, first: invalid: late |",
             "| wrk2 | not installed |",
         ):

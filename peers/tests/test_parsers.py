@@ -66,7 +66,9 @@ class Parsers(unittest.TestCase):
 
     def test_oha(self) -> None:
         # Three requests were cut off by the end of the time: neither done nor failed.
-        self.check(tools_http.Oha(), "oha.json", "http1-16", Outcome(127385, 0, 1.0022754, 26.69, 51.33, mean_us=30.906225))
+        self.check(
+            tools_http.Oha(), "oha.json", "http1-16", Outcome(127385, 0, 1.0022754, 26.69, 51.33, mean_us=30.906225)
+        )
 
     def test_oha_counts_other_statuses_as_errors(self) -> None:
         said = tools_http.Oha().parse(samples.finished(samples.text("oha-errors.json")), samples.job())

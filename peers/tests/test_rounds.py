@@ -150,9 +150,10 @@ class ServerProcesses(unittest.TestCase):
     def test_one_that_ends_at_once_is_said_with_its_last_words(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             setting = Setting(Installer(False), "weigh", pathlib.Path(), pathlib.Path(name), CORE)
-            with servers.process(["sh", "-c", "echo no such option >&2; exit 2"], setting) as server:
-                with self.assertRaisesRegex(Unavailable, "ended with 2 and said: no such option"):
-                    servers.await_line(server, setting)
+            said = "ended with 2 and said: no such option"
+            command = ["sh", "-c", "echo no such option >&2; exit 2"]
+            with servers.process(command, setting) as server, self.assertRaisesRegex(Unavailable, said):
+                servers.await_line(server, setting)
 
 
 if __name__ == "__main__":

@@ -35,11 +35,14 @@ def window(number: int, position: int, p50: float, kind: str = "measured", milli
     )
 
 
-def block(first: Sequence[float], second: Sequence[float], **more: int) -> Block:
+def block(first: Sequence[float], second: Sequence[float], milliseconds: int = 100) -> Block:
     """A block whose variants take turns in being first."""
     trials = []
     for variant, values in enumerate((first, second)):
-        windows = [window(number, (number + variant) % 2, value, **more) for number, value in enumerate(values)]
+        windows = [
+            window(number, (number + variant) % 2, value, milliseconds=milliseconds)
+            for number, value in enumerate(values)
+        ]
         trials.append(Trial(windows, None))
     return Block(trials)
 
@@ -91,6 +94,7 @@ class Spreads(unittest.TestCase):
         """Oracle: ln ratios of two independent lognormal levels of 1 % have 1.414 %, in whichever order they are taken;
         means over 20 rounds a 20th of the variance."""
         draw = random.Random(5)
+
         def noisy() -> list[float]:
             return [1e6 * math.exp(draw.gauss(0, 0.01)) for _ in range(4000)]
 

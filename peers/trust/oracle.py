@@ -7,7 +7,7 @@ bootstrap-t is drawn by NumPy, both a million times. Needs NumPy and SciPy; prin
 """
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy
 from scipy import stats
@@ -24,7 +24,7 @@ def compositions(cells, total):
     """All ways to put `total` draws into `cells`."""
     for bars in combinations(range(total + cells - 1), cells - 1):
         edges = (-1, *bars, total + cells - 1)
-        yield [b - a - 1 for a, b in zip(edges, edges[1:])]
+        yield [b - a - 1 for a, b in pairwise(edges)]
 
 
 def weighted_quantile(values, weights, share):
@@ -44,14 +44,18 @@ def enumerated(sample):
     centre, error = x.mean(), x.std(ddof=1) / math.sqrt(n)
     with numpy.errstate(divide="ignore", invalid="ignore"):
         ratios = numpy.where(numpy.isclose(means, centre), 0, (means - centre) / errors)
-    t = (centre - weighted_quantile(ratios, weights, 0.975) * error,
-         centre - weighted_quantile(ratios, weights, 0.025) * error)
+    t = (
+        centre - weighted_quantile(ratios, weights, 0.975) * error,
+        centre - weighted_quantile(ratios, weights, 0.025) * error,
+    )
     equal = numpy.isclose(means, centre, rtol=0, atol=1e-12)
     below = (weights[(means < centre) & ~equal].sum() + 0.5 * weights[equal].sum()) / weights.sum()
     bias = stats.norm.ppf(below)
     d = x - centre
-    acceleration = (d ** 3).sum() / (6 * (d ** 2).sum() ** 1.5)
-    shares = [stats.norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in stats.norm.ppf([0.025, 0.975])]
+    acceleration = (d**3).sum() / (6 * (d**2).sum() ** 1.5)
+    shares = [
+        stats.norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z))) for z in stats.norm.ppf([0.025, 0.975])
+    ]
     return t, tuple(weighted_quantile(means, weights, share) for share in shares)
 
 
@@ -72,8 +76,10 @@ def main():
     for name, sample in SAMPLES.items():
         t, bca = enumerated(sample)
         scipy = stats.bootstrap((sample,), numpy.mean, n_resamples=200_000, batch=10_000, method="BCa", random_state=3)
-        print(f"{name}: bootstrap-t {t[0]:.5f} {t[1]:.5f}, BCa {bca[0]:.5f} {bca[1]:.5f}, SciPy's BCa "
-              f"{scipy.confidence_interval.low:.5f} {scipy.confidence_interval.high:.5f}")
+        print(
+            f"{name}: bootstrap-t {t[0]:.5f} {t[1]:.5f}, BCa {bca[0]:.5f} {bca[1]:.5f}, SciPy's BCa "
+            f"{scipy.confidence_interval.low:.5f} {scipy.confidence_interval.high:.5f}"
+        )
     t, bca = drawn(THIRTY)
     print(f"thirty {THIRTY}: bootstrap-t {t[0]:.5f} {t[1]:.5f}, SciPy's BCa {bca[0]:.5f} {bca[1]:.5f}")
 
