@@ -4,6 +4,9 @@
 //! A service whose program is missing is built first by its own `build.command`. All tests together take
 //! minutes, mostly waiting: `cargo test -p weighbridge-conformance --test verify -- --ignored`.
 
+#[path = "../../lab/tests/skips/mod.rs"]
+mod skips;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,26 +120,26 @@ fn keeps_the_contract(name: &str, not_offered: &str) {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn the_rust_service_keeps_the_contract() {
     keeps_the_contract("rust", "");
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn the_go_service_keeps_the_contract() {
     keeps_the_contract("go", "D");
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn the_java_service_keeps_the_contract() {
     keeps_the_contract("java", "DFGT");
 }
 
 /// Most of a table's time is waiting, so the services are verified in parallel.
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
     thread::scope(|scope| {
         for name in ["node", "python", "ruby", "ruby-puma", "cpp"] {
@@ -147,14 +150,13 @@ fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
 
 /// Not every system has a package of the second JDK. Without it that service is unavailable and skipped.
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
-#[allow(clippy::print_stderr)] // that something is not tested must be seen
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn the_services_on_netty_in_scala_dart_and_on_a_second_jdk_keep_the_contract() {
     let second = "java-25";
     let folder = services().join(second);
     let is_there = succeeds(&folder, &manifest(&folder).toolchain.probe);
     if !is_there {
-        eprintln!("`{second}` is not available here");
+        skips::skipped(&format!("`{second}` is not available here: no JDK 25"));
     }
     thread::scope(|scope| {
         for name in ["java-netty", "scala", "dart"].into_iter().chain(is_there.then_some(second)) {
@@ -265,7 +267,7 @@ fn says(rows: &[Row], id: &str, text: &str) {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_wrong_content_type_of_errors_is_found() {
     let rows = fails_exactly(
         &[(
@@ -290,7 +292,7 @@ fn a_wrong_content_type_of_errors_is_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_wrong_byte_amid_large_bodies_is_found() {
     let rows = fails_exactly(
         &[("\tbody[0] = 'p'", "\tbody[0] = 'p'\n\tif size > 500000 {\n\t\tbody[size/2] = '0'\n\t}")],
@@ -303,7 +305,7 @@ fn a_wrong_byte_amid_large_bodies_is_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_200_instead_of_404_is_found() {
     let rows = fails_exactly(
         &[("problem(w, http.StatusNotFound,", "problem(w, http.StatusOK,")],
@@ -313,7 +315,7 @@ fn a_200_instead_of_404_is_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_deaf_ear_to_sigterm_is_found() {
     let rows = fails_exactly(&[("case <-stop.Done():", "case <-make(chan struct{}):")], &STOPPING);
     says(&rows, "S1", "SIGTERM: expected exit code 0 within 5 s");
@@ -321,7 +323,7 @@ fn a_deaf_ear_to_sigterm_is_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_word_too_many_on_stdout_is_found() {
     let rows = fails_exactly(
         &[(
@@ -339,7 +341,7 @@ fn a_word_too_many_on_stdout_is_found() {
 
 /// One program with three defects that no row shares: the rows of each must fail.
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_short_body_a_size_that_is_not_canonical_and_a_wrong_exit_code_are_found() {
     let rows = fails_exactly(
         &[
@@ -359,7 +361,7 @@ fn a_short_body_a_size_that_is_not_canonical_and_a_wrong_exit_code_are_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_service_that_hangs_and_one_that_dies_fail_their_rows_only() {
     let rows = fails_exactly(
         &[
@@ -377,7 +379,7 @@ fn a_service_that_hangs_and_one_that_dies_fail_their_rows_only() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_wrapper_that_does_not_pass_sigterm_on_is_found_and_leaves_nothing_behind() {
     let mut mutant = Mutant::unpatched();
     let script = r#"bin/weigh-go "$@"; exit $?"#;
@@ -388,7 +390,7 @@ fn a_wrapper_that_does_not_pass_sigterm_on_is_found_and_leaves_nothing_behind() 
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_program_that_is_missing_fails_what_needs_only_it_and_skips_the_rest() {
     let mut mutant = Mutant::unpatched();
     mutant.subject.start = vec!["bin/absent".to_owned()];
@@ -400,7 +402,7 @@ fn a_program_that_is_missing_fails_what_needs_only_it_and_skips_the_rest() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_service_without_the_workload_is_verified_as_a_program_only() {
     let mut mutant = Mutant::unpatched();
     mutant.subject.workloads = offers("person", "http1-json");
@@ -412,7 +414,7 @@ fn a_service_without_the_workload_is_verified_as_a_program_only() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn slips_of_a_relay_are_found() {
     let rows = fails_exactly(
         &[
@@ -437,7 +439,7 @@ fn slips_of_a_relay_are_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn other_slips_of_a_relay_are_found() {
     let rows = fails_exactly(
         &[
@@ -455,7 +457,7 @@ fn other_slips_of_a_relay_are_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn slips_in_http2_grpc_and_tls_are_found() {
     let rows = fails_exactly(
         &[
@@ -476,7 +478,7 @@ fn slips_in_http2_grpc_and_tls_are_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn protocols_and_tls_that_are_not_offered_are_skipped() {
     let mut mutant = Mutant::unpatched();
     mutant.subject.workloads = offers("pingpong", "http1-json");
@@ -513,7 +515,7 @@ fn direct_fails_exactly(script: &str, expected: &[&str]) -> Vec<Row> {
 
 /// One defect for each row: in a reply, in the total time, in the seed, in what is refused.
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn slips_in_direct_calls_are_found() {
     let script = r#"
         asked='s/^(window 2 500) 43 /\1 42 /'
@@ -529,7 +531,7 @@ fn slips_in_direct_calls_are_found() {
 }
 
 #[test]
-#[ignore = "minutes of waiting: `make test` has it beside the others"]
+#[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn a_direct_service_that_says_something_else_first_takes_any_value_or_does_not_finish_is_found() {
     let script = r#"
         [ -z "$DIRECT" ] || export DIRECT=1

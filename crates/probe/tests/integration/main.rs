@@ -1,0 +1,7 @@
+//! What a probe answers, does and records. One program, since each is linked with all of the crate.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod http;
+mod truth;

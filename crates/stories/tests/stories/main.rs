@@ -1,0 +1,63 @@
+//! Stories of the whole program, one file a subject, and what is held of the tree and its documents (`tidy`, `docs`). One
+//! program, since each is linked with all that a story may need; those that must have the machine to themselves are in
+//! `alone`.
+
+#[path = "../../../../fuzz/src/lib.rs"]
+#[allow(dead_code)] // helpers of single targets
+mod checks;
+#[path = "../../../workload/tests/support/mod.rs"]
+mod pong;
+#[path = "../../../workload/tests/support/servers.rs"]
+mod servers;
+#[path = "../support/mod.rs"]
+#[macro_use]
+mod support;
+
+mod batches;
+mod beside;
+mod calibrate;
+mod calls;
+mod clock;
+mod commands;
+mod corpus;
+mod defects;
+mod direct;
+mod division;
+mod docs;
+mod duet;
+mod failures;
+mod faults;
+mod frames;
+mod hostile;
+mod hostile_http2;
+mod hostile_keyed;
+mod hostile_tls;
+mod import;
+mod layers;
+mod limits;
+mod look;
+mod matrix;
+mod mistakes;
+mod newcomer;
+mod overlays;
+mod pairings;
+mod plateau;
+mod recompute;
+mod relay;
+mod resume;
+mod roles;
+mod run_shapes;
+mod run_tls;
+mod scale;
+mod secrets;
+mod shapes;
+mod signals;
+mod sizes;
+mod stamps;
+mod state;
+mod surface;
+mod terminal;
+mod tidy;
+mod tls;
+mod urls;
+mod verbs;

@@ -1,0 +1,150 @@
+//! Small verbs and their promises, told by the whole program: each asks once and starts nothing that it does not need.
+
+use crate::support::service;
+
+#[allow(dead_code)] // services are only built here
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn weigh(folder: &Path, arguments: &[&str]) -> Output {
+    let program = crate::support::WEIGH;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env("WEIGH_SERVICES", service::folder());
+    command.output().expect("weigh starts")
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+#[test]
+fn a_misspelt_peer_is_refused_by_plan_and_run_as_a_misspelt_service_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |variant: &str| {
+        let text = format!("[workload]\nname = \"pingpong\"\n[[variant]]\n{variant}\n");
+        fs::write(folder.path().join("x.toml"), text).expect("a file");
+    };
+    for (variant, key) in [("service = \"rsut\"", "service"), ("service = \"go\"\npeer = \"rsut\"", "peer")] {
+        file(variant);
+        for verb in ["plan", "run"] {
+            let refused = weigh(folder.path(), &[verb, "x.toml"]);
+            let error = text_of(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(2), "{verb}: {error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+            let wanted = [&format!("`{key}`: there is no service `rsut`")[..], "did you mean `rust`"];
+            assert!(wanted.iter().all(|part| error.contains(part)), "{verb}: {error}");
+            assert!(refused.stdout.is_empty() && !folder.path().join("runs").exists());
+        }
+    }
+}
+
+#[test]
+fn services_are_asked_for_their_version_while_they_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    ["go", "rust"].into_iter().for_each(service::build);
+    // Only these two: what else is built here is not known.
+    for name in ["go", "rust"] {
+        let link = folder.path().join("services").join(name);
+        fs::create_dir_all(link.parent().expect("it has one")).expect("a folder");
+        std::os::unix::fs::symlink(service::folder().join(name), link).expect("a link");
+    }
+    let unbuilt = folder.path().join("services/later");
+    fs::create_dir(&unbuilt).expect("a folder");
+    let text = fs::read_to_string(service::folder().join("go/service.toml")).expect("a service");
+    fs::write(unbuilt.join("service.toml"), text.replace("name = \"go\"", "name = \"later\""))
+        .expect("a file");
+    let listed = |flags: &[&str]| -> serde_json::Value {
+        let listed = weigh(folder.path(), &[&["services", "list", "--format", "json"], flags].concat());
+        assert!(listed.status.success(), "{}", text_of(&listed.stderr));
+        serde_json::from_slice(&listed.stdout).expect("JSON")
+    };
+    let (running, programs) = (listed(&[]), listed(&["--no-start"]));
+    for (at, language) in [(0, "Go "), (2, "Rust ")] {
+        assert_eq!((&running[at]["asked"], &programs[at]["asked"]), (&"running".into(), &"program".into()));
+        assert_eq!(running[at]["version"], programs[at]["version"]);
+        assert!(running[at]["version"].as_str().is_some_and(|text| text.starts_with(language)), "{running}");
+        assert!(running[at]["reason"].is_null(), "{running}");
+    }
+    assert!(running[1]["version"].is_null() && running[1]["status"] == "available", "{running}");
+    assert_eq!(running[1]["reason"], "not built yet; build it with `weigh services build later`");
+}
+
+fn corpus(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/ppbench_csv").join(name);
+    path.to_str().expect("a plain path").to_owned()
+}
+
+#[test]
+fn imported_logs_are_summed_up_chosen_by_tags_and_cited() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = [corpus("failed-and-retried.csv"), corpus("old-eight-columns.csv")];
+    let done = weigh(folder.path(), &["import", "ppbench", &logs[0], &logs[1]]);
+    assert!(done.status.success(), "{}", text_of(&done.stderr));
+    let run = text_of(&done.stdout).trim().to_owned();
+    fs::write(
+        folder.path().join("names.json"),
+        r#"{"machines": {"m": "mine"}, "experiments": {"ruby": "Ruby 2"}}"#,
+    )
+    .expect("a file");
+    let shown =
+        |flags: &[&str]| weigh(folder.path(), &[&["summary", &run, "--format", "json"], flags].concat());
+    let rows: serde_json::Value =
+        serde_json::from_slice(&shown(&["--naming", "names.json"]).stdout).expect("JSON");
+    let rows = rows["rows"].as_array().expect("rows");
+    let names: Vec<_> = rows.iter().map(|row| (row["name"].as_str(), row["retried"].as_u64())).collect();
+    assert_eq!(names[0], (Some("Ruby 2 on mine"), Some(1)));
+    assert_eq!(names.last().expect("a row"), &(Some("Test"), Some(1)), "of eight columns, without a machine");
+    assert!(rows.iter().all(|row| row["origin"] == "imported" && row["throughput_per_s"].is_null()));
+    let template =
+        |flags: &[&str]| weigh(folder.path(), &[&["summary", &run, "--naming-template"], flags].concat());
+    let text = text_of(&template(&["--naming", "names.json"]).stdout);
+    assert!(
+        text.contains(r#""m": "mine""#) && text.contains(r#""ruby": "Ruby 2""#),
+        "names are kept: {text}"
+    );
+    assert!(text.contains(r#""Test": "Test""#), "tags without a name are added: {text}");
+    assert!(template(&["-o", "names.json", "--naming", "names.json"]).status.success());
+    assert_eq!(fs::read_to_string(folder.path().join("names.json")).expect("the file"), text);
+    let both = template(&["--format", "csv"]);
+    assert!(both.status.code() == Some(2) && text_of(&both.stderr).contains("--format"), "{both:?}");
+    let chosen: serde_json::Value =
+        serde_json::from_slice(&shown(&["--machines", "m"]).stdout).expect("JSON");
+    assert_eq!(chosen["rows"].as_array().map(Vec::len), Some(1));
+    let slip = shown(&["--experiments", "rubby"]);
+    let error = text_of(&slip.stderr);
+    assert!(slip.status.code() == Some(2) && error.contains("did you mean `ruby`?"), "{error}");
+    let cited = text_of(&weigh(folder.path(), &["cite", &run]).stdout);
+    // The digest is what public tools make of the folder.
+    let script = "sha256sum environment.json experiment.toml imported.csv plan.json run.json | sha256sum";
+    let made = Command::new("sh").args(["-c", script]).current_dir(folder.path().join(&run)).output();
+    let made = text_of(&made.expect("a shell").stdout);
+    let digest = made.split(' ').next().expect("a digest");
+    assert!(digest.len() == 64 && cited.contains(&format!("sha256:{digest}")), "{cited}\n{made}");
+    let of_run = weigh(folder.path(), &["cite", &run, "--format", "cff"]);
+    assert_eq!(of_run.status.code(), Some(2), "{}", text_of(&of_run.stderr));
+}
+
+#[test]
+fn a_log_that_was_damaged_on_its_way_is_one_error_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = fs::read(corpus("failed-and-retried.csv")).expect("the log");
+    let gz = [&[0x1f, 0x8b, 8, 0][..], &whole].concat();
+    let cut = &whole[..whole.len() - 9];
+    let latin = [&whole[..], b"\"m\xe4\",x\n"].concat();
+    for (bytes, words) in [
+        (&gz[..], "line 1, the first bytes: the file is compressed"),
+        (cut, "line 3, "),
+        (&latin, "line 4, its text: the byte 0xe4"),
+    ] {
+        fs::write(folder.path().join("log.csv"), bytes).expect("a file");
+        let refused = weigh(folder.path(), &["import", "ppbench", "log.csv"]);
+        let error = text_of(&refused.stderr);
+        assert_eq!((refused.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+        assert!(
+            error.contains("`log.csv` is no CSV of ppbench: ") && error.contains(words),
+            "{error}, not {words}"
+        );
+    }
+    assert!(!folder.path().join("runs").exists());
+}
