@@ -1,6 +1,6 @@
 //! Rows D1 to D7: operations that run in the service's own process, requested over its standard input.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use weighbridge_model::experiment::Protocol;
 use weighbridge_model::quantity::Bytes;
@@ -130,6 +130,11 @@ fn ends(harness: &mut Harness) -> Verdict {
     let sizes = [Bytes::new(64)];
     let ask = Ask { id: 1, requests: 2_000_000, seed: 1, sizes: &sizes };
     running.say(&ask.to_string())?;
+    // Only a window that has begun must be answered; on a busy host it may take long to read the line.
+    let deadline = harness.limits().within(START);
+    while !running.has_read_all() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     std::thread::sleep(Duration::from_millis(20));
     running.terminate()?;
     let came = running.line("SIGTERM in a window", harness.limits().within(STOP))?;

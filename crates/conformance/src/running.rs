@@ -149,6 +149,12 @@ impl Running {
         }
     }
 
+    /// Whether it has read all that was said. Where the system does not tell, it is taken to have.
+    pub(super) fn has_read_all(&self) -> bool {
+        let unread = self.input.as_ref().and_then(|input| rustix::io::ioctl_fionread(input).ok());
+        unread.unwrap_or(0) == 0
+    }
+
     /// Closes its standard input.
     pub(super) fn end_input(&mut self) {
         self.input = None;
