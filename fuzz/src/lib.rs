@@ -1,8 +1,8 @@
 //! One check per parser of foreign bytes, each a plain function of bytes that panics where the parser is wrong.
 //!
 //! None only asks for the absence of a crash: what parses must read back the same, or agree with the bytes fed
-//! differently, or with another parser. `crates/stories/tests/stories/corpus.rs` includes this file and replays `corpus/` on
-//! the stable toolchain. To search for more:
+//! differently, or with another parser. `crates/stories/tests/stories/essential/corpus.rs` includes this file and replays
+//! `corpus/` on the stable toolchain. To search for more:
 //!
 //! ```sh
 //! cargo install cargo-fuzz

@@ -5,7 +5,7 @@
 //! mended by hand.
 
 #[allow(dead_code)] // only what is needed to parse a command line
-#[path = "../../../cli/src/args.rs"]
+#[path = "../../../../cli/src/args.rs"]
 mod args;
 mod script;
 
