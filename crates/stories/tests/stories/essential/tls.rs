@@ -150,7 +150,7 @@ fn a_program_of_the_users_own_gets_a_certificate_that_is_trusted() {
     let ((url, certificates), world) = (server(), World::new());
     let program = std::env::current_exe().expect("this test");
     let ours = format!(
-        "name = \"ours\"\ncommand = [\"{}\", \"tls::program\", \"--exact\"]\nready = \"port\"\ntls = true",
+        "name = \"ours\"\ncommand = [\"{}\", \"essential::tls::program\", \"--exact\"]\nready = \"port\"\ntls = true",
         program.display()
     );
     let authority = file(&certificates.authority());
