@@ -30,7 +30,7 @@ pub mod think;
 pub mod tls;
 pub mod window;
 
-pub use framer::{Framing, h2, http1, memcached, request, resp};
+pub use framer::{Framing, h2, http1, memcached, request, resp, thrift};
 pub use generator::Generator;
 pub use pool::{KeepAlive, Settings};
 pub use recorder::Recording;

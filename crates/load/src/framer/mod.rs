@@ -11,6 +11,7 @@ pub mod memcached;
 mod ordered;
 pub mod request;
 pub mod resp;
+pub mod thrift;
 
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::Timestamp;
@@ -23,6 +24,7 @@ use request::{
     Call, RenderError, Rendered, Request, check, check_authority, check_field, check_target, reply_to,
 };
 use resp::Resp;
+use thrift::Thrift;
 
 /// Longest head, chunk line or other unit that must be whole before it is parsed; longer is a protocol error.
 pub const UNIT_LIMIT: usize = 256 * 1024;
@@ -208,6 +210,8 @@ pub enum Framing {
     Memcached,
     /// Redis' protocol. Its requests are rendered by [`crate::framer::resp::command`].
     Resp,
+    /// Thrift's framed transport. Its calls are rendered by [`crate::framer::thrift::call`].
+    Thrift(thrift::Envelope),
 }
 
 impl Framing {
@@ -222,7 +226,7 @@ impl Framing {
                 let head = h2::render::request_block(settings.scheme, request);
                 Ok(Rendered::with_body(operation, reply_to(request), head, &request.body))
             }
-            Self::Memcached | Self::Resp => Err(RenderError::NotCarried(self.name())),
+            Self::Memcached | Self::Resp | Self::Thrift(_) => Err(RenderError::NotCarried(self.name())),
         }
     }
 
@@ -244,6 +248,7 @@ impl Framing {
             Self::Http2(settings) => AnyFramer::Http2(Box::new(Http2::new(*settings))),
             Self::Memcached => AnyFramer::Memcached(Memcached::new()),
             Self::Resp => AnyFramer::Resp(Resp::new()),
+            Self::Thrift(envelope) => AnyFramer::Thrift(Thrift::new(*envelope)),
         }
     }
 
@@ -253,6 +258,7 @@ impl Framing {
             Self::Http2(_) => "HTTP/2",
             Self::Memcached => "memcached",
             Self::Resp => "RESP",
+            Self::Thrift(_) => "Thrift",
         }
     }
 
@@ -261,7 +267,7 @@ impl Framing {
         match self {
             Self::Http1 => Some("http/1.1"),
             Self::Http2(_) => Some("h2"),
-            Self::Memcached | Self::Resp => None,
+            Self::Memcached | Self::Resp | Self::Thrift(_) => None,
         }
     }
 }
@@ -277,6 +283,8 @@ pub enum AnyFramer {
     Memcached(Memcached),
     /// Redis' protocol.
     Resp(Resp),
+    /// Thrift's framed transport.
+    Thrift(Thrift),
 }
 
 /// Calls a method of the framer inside.
@@ -287,6 +295,7 @@ macro_rules! each {
             AnyFramer::Http2($framer) => $call,
             AnyFramer::Memcached($framer) => $call,
             AnyFramer::Resp($framer) => $call,
+            AnyFramer::Thrift($framer) => $call,
         }
     };
 }

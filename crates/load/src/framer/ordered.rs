@@ -40,6 +40,11 @@ pub trait Ordered {
     /// Appends a request to the queue, and writes what must precede its bytes to `out`.
     fn begin(&mut self, id: u64, request: &Rendered, out: &mut Out);
 
+    /// Writes the request that was appended to the queue last.
+    fn send(&mut self, request: &Rendered, out: &mut Out) {
+        out.push(request.bytes());
+    }
+
     /// Removes the oldest request from the queue.
     fn pop(&mut self) -> Option<u64>;
 
@@ -86,7 +91,7 @@ impl<O: Ordered> Framer for O {
             return Err(Full);
         }
         self.begin(id, request, out);
-        out.push(request.bytes());
+        self.send(request, out);
         Ok(())
     }
 

@@ -211,6 +211,11 @@ impl Rendered {
         &self.bytes[self.key.clone()]
     }
 
+    /// Where in [`bytes`](Self::bytes) the key begins.
+    pub(crate) fn key_start(&self) -> usize {
+        self.key.start
+    }
+
     /// The key, to be patched in place at its length.
     pub fn key_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.key.clone()]
