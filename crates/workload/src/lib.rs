@@ -207,7 +207,12 @@ impl Workload {
         address: &Address,
         given: Given<'_>,
     ) -> Result<Self, WorkloadError> {
-        let framing = framing(protocol, address.scheme);
+        let framing = match framing(protocol, address.scheme) {
+            Framing::Http2(settings) => {
+                Framing::Http2(Http2Settings { header_table: load.header_table, ..settings })
+            }
+            other => other,
+        };
         let binding = Binding { framing, protocol, load, address, given };
         each_workload!(spec, spec => spec.bind(&binding))
     }

@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use anyhow::bail;
-use weighbridge_model::experiment::{Arrivals, Flow, LoadModel, LoadSpec, Profile, Think, TraceSpec};
+use weighbridge_model::experiment::{
+    Arrivals, Flow, HeaderTable, LoadModel, LoadSpec, Profile, Think, TraceSpec,
+};
 use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 
@@ -39,6 +41,7 @@ pub fn load_spec(arguments: &Load, warmup: Nanoseconds) -> anyhow::Result<LoadSp
             arguments.churn.and_then(NonZeroU32::new)
         },
         stamps: if arguments.kernel_timestamps { Stamps::Kernel } else { Stamps::Off },
+        header_table: HeaderTable::default(),
     };
     match spec.check_stamps() {
         Ok(()) => Ok(spec),

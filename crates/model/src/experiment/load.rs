@@ -8,7 +8,7 @@ use super::node::{Node, Read, Reader, Value};
 use super::read::{default, positive_time};
 use super::shape::{Arrivals, Flow, LoadModel, Profile, RateStep, SessionLength, Think, TraceSpec};
 use super::write::time;
-use super::{LoadSpec, Point};
+use super::{HeaderTable, LoadSpec, Point};
 use crate::legs::Stamps;
 use crate::quantity::{PerSecond, Ratio};
 
@@ -38,6 +38,7 @@ impl Default for LoadSpec {
             think: Think::None,
             churn: None,
             stamps: Stamps::Off,
+            header_table: HeaderTable::Used,
         }
     }
 }
@@ -62,6 +63,7 @@ pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
         think,
         churn: churn(&reader)?,
         stamps: stamps(&reader)?,
+        header_table: header_table(&reader)?,
     };
     spec.check_stamps().map_err(|why| {
         let message =
@@ -286,6 +288,12 @@ fn stamps(reader: &Reader<'_>) -> Read<Stamps> {
     })
 }
 
+/// Bytes of the dynamic table: none, or those that HTTP/2 begins with.
+fn header_table(reader: &Reader<'_>) -> Read<HeaderTable> {
+    let tables = [("0", HeaderTable::Unused), ("4096", HeaderTable::Used)];
+    Ok(reader.choice("header_table", &tables)?.unwrap_or_default())
+}
+
 /// The table of the first point's load, without the keys that the matrix sets and those that exclude them.
 pub(super) fn write(point: &Point) -> Table {
     let spec = &point.load;
@@ -313,6 +321,9 @@ pub(super) fn write(point: &Point) -> Table {
     }
     if spec.stamps == Stamps::Kernel {
         table.insert("kernel_timestamps".into(), true.into());
+    }
+    if spec.header_table == HeaderTable::Unused {
+        table.insert("header_table".into(), 0.into());
     }
     let by_matrix = point.label.keys().any(|key| key == "load.keep_alive" || key == "load.churn");
     match spec.churn {

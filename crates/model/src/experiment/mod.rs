@@ -106,6 +106,20 @@ pub struct LoadSpec {
     /// Whether the kernel stamps what connections send and receive; needs one request in flight.
     #[serde(default)]
     pub stamps: Stamps,
+    /// How requests over HTTP/2 use HPACK's dynamic table.
+    #[serde(default)]
+    pub header_table: HeaderTable,
+}
+
+/// How the header fields of requests over HTTP/2 are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeaderTable {
+    /// As ordinary clients do: what a connection has sent before is an index, as far as the table of 4,096 bytes goes.
+    #[default]
+    Used,
+    /// Every field is spelled out in every request.
+    Unused,
 }
 
 impl LoadSpec {

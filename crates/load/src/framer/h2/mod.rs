@@ -65,6 +65,8 @@ pub struct Http2 {
     send: SendWindow,
     receive: ReceiveWindow,
     hpack: hpack::Decoder,
+    /// The dynamic table of what we send.
+    indexer: hpack::Indexer,
     /// The DATA frame whose payload is being passed on.
     data: Option<Data>,
     /// The header block that is not complete.
@@ -90,6 +92,7 @@ impl Http2 {
             send: SendWindow::new(INITIAL),
             receive: ReceiveWindow::new(),
             hpack: hpack::Decoder::new(TABLE_SIZE),
+            indexer: hpack::Indexer::default(),
             data: None,
             block: None,
             held_back: 0,
@@ -226,6 +229,7 @@ impl Framer for Http2 {
         self.send = SendWindow::new(INITIAL);
         self.receive = ReceiveWindow::new();
         self.hpack.reset();
+        self.indexer.reset();
         self.acknowledgements = 0;
         self.no_stream_since = None;
     }

@@ -1,11 +1,13 @@
 //! The sending half: requests as frames, and bodies as far as the windows allow.
 
-use super::Http2;
+use weighbridge_model::experiment::HeaderTable;
+
 use super::flow::SendWindow;
 use super::frame::{FrameHead, flag, kind};
 use super::message::Messages;
 use super::settings::TableSizeUpdate;
 use super::streams::SlabIndex;
+use super::{Http2, TABLE_SIZE};
 use crate::framer::Out;
 use crate::framer::request::Rendered;
 
@@ -22,7 +24,7 @@ impl Http2 {
             self.streams.get_mut(slot).messages = Messages::START;
         }
         let body = request.body();
-        self.send_block(stream, request.head(), body.is_empty(), out);
+        self.send_head(stream, request.head(), body.is_empty(), out);
         if body.is_empty() {
             return;
         }
@@ -37,28 +39,18 @@ impl Http2 {
         }
     }
 
-    /// Sends a header block; what exceeds the peer's frame size goes into CONTINUATION frames.
-    fn send_block(&mut self, stream: u32, block: &[u8], ends: bool, out: &mut Out) {
-        let update: &[u8] = match self.peer.table {
-            TableSizeUpdate::Due => &[NO_TABLE],
-            TableSizeUpdate::Unsaid | TableSizeUpdate::Zero => &[],
+    /// Sends a request's header block, with the dynamic table where both sides allow it.
+    fn send_head(&mut self, stream: u32, head: &[u8], ends: bool, out: &mut Out) {
+        let (update, block): (&[u8], &[u8]) = match self.peer.table {
+            TableSizeUpdate::Due => (&[NO_TABLE], head),
+            TableSizeUpdate::Unsaid if self.ours.header_table == HeaderTable::Used => {
+                (&[], self.indexer.index(head, TABLE_SIZE))
+            }
+            TableSizeUpdate::Unsaid | TableSizeUpdate::Zero => (&[], head),
         };
+        send_block(HeaderBlock { stream, update, block, ends, frame: self.peer.frame }, out);
         if !update.is_empty() {
             self.peer.table = TableSizeUpdate::Zero;
-        }
-        let stream_flag = if ends { flag::END_STREAM } else { 0 };
-        let (first, mut rest) = block.split_at(block.len().min(self.peer.frame - update.len()));
-        let last = if rest.is_empty() { flag::END_HEADERS } else { 0 };
-        let length = update.len() + first.len();
-        FrameHead { length, kind: kind::HEADERS, flags: stream_flag | last, stream }.write(out);
-        out.push(update);
-        out.push(first);
-        while !rest.is_empty() {
-            let (next, behind) = rest.split_at(rest.len().min(self.peer.frame));
-            let flags = if behind.is_empty() { flag::END_HEADERS } else { 0 };
-            FrameHead { length: next.len(), kind: kind::CONTINUATION, flags, stream }.write(out);
-            out.push(next);
-            rest = behind;
         }
     }
 
@@ -89,6 +81,37 @@ impl Http2 {
                 self.send_more(slot, out);
             }
         }
+    }
+}
+
+/// A header block to be sent.
+struct HeaderBlock<'a> {
+    stream: u32,
+    /// What it says about the table before its fields.
+    update: &'a [u8],
+    block: &'a [u8],
+    /// Whether nothing follows it on its stream.
+    ends: bool,
+    /// The peer's longest frame.
+    frame: usize,
+}
+
+/// Sends it; what exceeds a frame goes into CONTINUATION frames.
+fn send_block(head: HeaderBlock<'_>, out: &mut Out) {
+    let HeaderBlock { stream, update, block, ends, frame } = head;
+    let stream_flag = if ends { flag::END_STREAM } else { 0 };
+    let (first, mut rest) = block.split_at(block.len().min(frame - update.len()));
+    let last = if rest.is_empty() { flag::END_HEADERS } else { 0 };
+    let length = update.len() + first.len();
+    FrameHead { length, kind: kind::HEADERS, flags: stream_flag | last, stream }.write(out);
+    out.push(update);
+    out.push(first);
+    while !rest.is_empty() {
+        let (next, behind) = rest.split_at(rest.len().min(frame));
+        let flags = if behind.is_empty() { flag::END_HEADERS } else { 0 };
+        FrameHead { length: next.len(), kind: kind::CONTINUATION, flags, stream }.write(out);
+        out.push(next);
+        rest = behind;
     }
 }
 

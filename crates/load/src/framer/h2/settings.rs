@@ -1,5 +1,7 @@
 //! The settings of each side of a connection.
 
+use weighbridge_model::experiment::HeaderTable;
+
 use super::flow::INITIAL;
 use super::frame::{FRAME_LIMIT, Fault, LARGEST, setting};
 use crate::framer::UNIT_LIMIT;
@@ -34,12 +36,19 @@ pub struct Http2Settings {
     pub stream_window: u32,
     /// The same for the whole connection, in bytes; clamped to between 65,535 and 2³¹ − 1.
     pub connection_window: u32,
+    /// Whether header fields that a connection has sent are indices from then on, as far as the peer's table allows.
+    pub header_table: HeaderTable,
 }
 
 impl Default for Http2Settings {
     /// 1 MiB per stream and 16 MiB per connection: a reply below half a mebibyte needs no WINDOW_UPDATE for its stream.
     fn default() -> Self {
-        Self { scheme: Scheme::Http, stream_window: 1 << 20, connection_window: 16 << 20 }
+        Self {
+            scheme: Scheme::Http,
+            stream_window: 1 << 20,
+            connection_window: 16 << 20,
+            header_table: HeaderTable::Used,
+        }
     }
 }
 
@@ -84,7 +93,7 @@ pub(super) enum Known {
     Received,
 }
 
-/// What our header blocks must say about the dynamic table, which they never use.
+/// What our header blocks must say about the dynamic table. Where the peer allows less than the default it is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TableSizeUpdate {
     /// Nothing: the peer never asked for less than the default.

@@ -1,7 +1,7 @@
 //! Writing header blocks once, to be sent many times on any connection.
 //!
 //! Blocks refer to the static table only and add nothing to the dynamic one, so that the same bytes mean the same on
-//! every connection and in any order. Strings are Huffman-coded if that is shorter.
+//! every connection and in any order; [`Indexer`](super::Indexer) makes of them what one connection sends. Strings are Huffman-coded if that is shorter.
 
 use super::huffman;
 use super::table::{Known, lookup};
@@ -24,7 +24,7 @@ pub fn field(name: &str, value: &[u8], into: &mut Vec<u8>) {
 }
 
 /// Appends an integer whose first byte has `prefix` bits of it below the bits of `pattern` (RFC 7541, section 5.1).
-fn integer(value: usize, prefix: u32, pattern: u8, into: &mut Vec<u8>) {
+pub(super) fn integer(value: usize, prefix: u32, pattern: u8, into: &mut Vec<u8>) {
     let most = (1usize << prefix) - 1;
     if value < most {
         into.push(pattern | value as u8);

@@ -5,7 +5,9 @@
 mod decode;
 mod encode;
 mod huffman;
+mod indexed;
 mod table;
 
 pub use decode::{Decoder, FIELDS, Soundness, Undecodable};
 pub use encode::field;
+pub use indexed::Indexer;
