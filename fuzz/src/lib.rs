@@ -30,6 +30,7 @@ pub mod law;
 pub mod memcached_reply;
 pub mod mping;
 pub mod openapi;
+pub mod person_value;
 pub mod ppbench_csv;
 pub mod probe_request;
 pub mod proc_parsers;
@@ -40,6 +41,7 @@ pub mod service_toml;
 pub mod shape;
 pub mod sidecar_counters;
 pub mod template;
+pub mod thrift_reply;
 pub mod trace;
 pub mod url;
 pub mod view_path;
@@ -49,7 +51,7 @@ pub mod wireguard_answer;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 32] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
@@ -66,6 +68,7 @@ pub const TARGETS: [Target; 30] = [
     ("memcached_reply", memcached_reply::check),
     ("mping", mping::check),
     ("openapi", openapi::check),
+    ("person_value", person_value::check),
     ("ppbench_csv", ppbench_csv::check),
     ("probe_request", probe_request::check),
     ("proc_parsers", proc_parsers::check),
@@ -76,6 +79,7 @@ pub const TARGETS: [Target; 30] = [
     ("shape", shape::check),
     ("sidecar_counters", sidecar_counters::check),
     ("template", template::check),
+    ("thrift_reply", thrift_reply::check),
     ("trace", trace::check),
     ("url", url::check),
     ("view_path", view_path::check),

@@ -35,6 +35,11 @@ pub(crate) trait Expect: fmt::Debug + Send + Sync {
         None
     }
 
+    /// In words, how the content of a reply with the right status is wrong, if that can be said better than by its beginning.
+    fn wrong_content(&self, _received: &Received<'_>) -> Option<String> {
+        None
+    }
+
     /// The status that matters.
     fn status(&self, received: &Received<'_>) -> u16 {
         received.status
@@ -95,7 +100,9 @@ fn judge(expect: &dyn Expect, received: &Received<'_>, hide: &dyn Fn(&str) -> St
             Err("the reply is not of gRPC: its `content-type` or its `grpc-status` is missing".to_owned())
         }
         Outcome::Error(_) => {
-            Err(format!("the reply is not what the workload expects: {}", excerpt(body, hide)))
+            let how = expect.wrong_content(received).map(|how| hide(&how));
+            let how = how.unwrap_or_else(|| excerpt(body, hide));
+            Err(format!("the reply is not what the workload expects: {how}"))
         }
     }
 }

@@ -7,6 +7,7 @@
 mod bind;
 mod canonical;
 mod checks;
+mod codec;
 mod commands;
 pub mod direct;
 mod expect;
@@ -14,6 +15,7 @@ mod grpc;
 mod http;
 mod json;
 mod mping;
+mod person;
 mod pingpong;
 mod scenario;
 mod spread;
@@ -26,10 +28,10 @@ use weighbridge_load::h2::Http2Settings;
 pub use weighbridge_load::h2::Scheme as UrlScheme;
 use weighbridge_load::request::{RenderError, Rendered};
 use weighbridge_load::session::Sessions;
-use weighbridge_load::{memcached, resp};
+use weighbridge_load::{memcached, resp, thrift};
 use weighbridge_model::each_workload;
 use weighbridge_model::experiment::{
-    Equality, FramingName, LoadSpec, Protocol, TemplateError, ValueError, WorkloadSpec,
+    CodecName, Equality, FramingName, LoadSpec, Protocol, TemplateError, ValueError, WorkloadSpec,
 };
 use weighbridge_model::quantity::Bytes;
 
@@ -41,6 +43,7 @@ use grpc::PongMessageCheck;
 pub use grpc::{GrpcError, proto, reflection};
 use json::Pointer;
 pub use mping::read_mping;
+pub use person::{PersonTrial, person_trial};
 pub use scenario::rows::{Rows, RowsError};
 pub use scenario::{Conversation, Question};
 use scenario::{Scene, Scenes};
@@ -285,6 +288,10 @@ fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
         }
         FramingName::Memcached => Framing::Memcached,
         FramingName::Resp => Framing::Resp,
+        FramingName::Thrift => Framing::Thrift(match protocol.codec() {
+            Some(CodecName::Compact) => thrift::Envelope::Compact,
+            _ => thrift::Envelope::Binary,
+        }),
     }
 }
 
@@ -294,9 +301,10 @@ pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check 
     PongMessageCheck::new(size)
 }
 
-/// The value at `pointer` in a JSON text, found as under load; for fuzzing.
+/// Readers of foreign bytes as they are used under load; for fuzzing.
 #[doc(hidden)]
 pub mod fuzzing {
+    pub use crate::codec::fuzzing::reads_back;
     pub use crate::json::{NotJson, Pointer, append, find};
 }
 

@@ -255,6 +255,7 @@ fn mutants(workload: &WorkloadSpec) -> Vec<Mutants<'static>> {
         WorkloadSpec::Commands(_) => command_mutants(),
         // `defect_15_every_condition_on_a_call_is_broken_by_some_reply` has its mutants, beside the descriptors.
         WorkloadSpec::Grpc(_) => Vec::new(),
+        WorkloadSpec::Person(_) => person_mutants(),
     }
 }
 
@@ -314,6 +315,50 @@ fn pong_message_mutants() -> Vec<Mutants<'static>> {
             ("two messages", (200, reply_of("0"), b"\x0a\x04pong\x0a\x04pong".to_vec(), vec![6, 12])),
         ],
     }]
+}
+
+fn person_mutants() -> Vec<Mutants<'static>> {
+    let file: serde_json::Value =
+        serde_json::from_str(include_str!("../../../services/person/people.json")).expect("JSON");
+    let reply = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut person = file["persons"][1].clone();
+        change(&mut person);
+        plain(200, person.to_string().as_bytes())
+    };
+    let list = |persons: &[usize], count: usize| {
+        let persons: Vec<_> = persons.iter().map(|index| file["persons"][*index].clone()).collect();
+        plain(200, serde_json::json!({ "persons": persons, "count": count }).to_string().as_bytes())
+    };
+    let created = |id: &str| {
+        let mut person = file["create"].clone();
+        person["id"] = id.into();
+        plain(200, person.to_string().as_bytes())
+    };
+    vec![
+        Mutants {
+            of: "a person that is created",
+            workload: bind(&spec("name='person'\noperation='createPerson'")),
+            good: created("5"),
+            broken: vec![("another id", created("6")), ("one of the file", reply(&|_| {}))],
+        },
+        Mutants {
+            of: "all persons",
+            workload: bind(&spec("name='person'\noperation='listPersons'")),
+            good: list(&[0, 1, 2, 3], 4),
+            broken: vec![
+                ("its order", list(&[1, 0, 2, 3], 4)),
+                ("a person less", list(&[0, 1, 2], 3)),
+                ("the count", list(&[0, 1, 2, 3], 3)),
+                ("one alone", reply(&|_| {})),
+            ],
+        },
+        Mutants {
+            of: "nobody",
+            workload: bind(&spec("name='person'\noperation='getMissing'")),
+            good: plain(404, b"{}"),
+            broken: vec![("somebody", reply(&|_| {})), ("an error", plain(500, b"{}"))],
+        },
+    ]
 }
 
 fn http_mutants() -> Vec<Mutants<'static>> {
@@ -415,6 +460,7 @@ fn defect_15_every_condition_of_a_check_is_broken_by_some_reply() {
     let workloads = [
         spec("name='pingpong'"),
         spec("name='http'"),
+        spec("name='person'"),
         WorkloadSpec::Commands(CommandsSpec {
             commands: vec![CommandSpec::parse("GET a").expect("a command")],
             equal: Equality::Status,

@@ -21,6 +21,8 @@ pub enum FramingName {
     Memcached,
     /// Redis' protocol, versions 2 and 3.
     Resp,
+    /// Thrift's messages over TCP, each behind its length.
+    Thrift,
     /// None: operations run in the service's own process.
     Direct,
 }
@@ -29,6 +31,11 @@ pub enum FramingName {
 pub enum CodecName {
     Json,
     Protobuf,
+    Avro,
+    /// Thrift's binary protocol.
+    Binary,
+    /// Thrift's compact protocol.
+    Compact,
 }
 
 /// A protocol and its name in TOML and in a service's `PROTOCOL`.
@@ -39,7 +46,8 @@ pub struct NamedProtocol {
 }
 
 impl FramingName {
-    const ALL: [Self; 6] = [Self::Http1, Self::Http2, Self::Grpc, Self::Memcached, Self::Resp, Self::Direct];
+    const ALL: [Self; 7] =
+        [Self::Http1, Self::Http2, Self::Grpc, Self::Memcached, Self::Resp, Self::Thrift, Self::Direct];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,6 +56,7 @@ impl FramingName {
             Self::Grpc => "grpc",
             Self::Memcached => "memcached",
             Self::Resp => "resp",
+            Self::Thrift => "thrift",
             Self::Direct => "direct",
         }
     }
@@ -63,12 +72,27 @@ impl FramingName {
 }
 
 impl CodecName {
-    const ALL: [Self; 2] = [Self::Json, Self::Protobuf];
+    const ALL: [Self; 5] = [Self::Json, Self::Protobuf, Self::Avro, Self::Binary, Self::Compact];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Protobuf => "protobuf",
+            Self::Avro => "avro",
+            Self::Binary => "binary",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+impl CodecName {
+    /// Its media type over HTTP.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/protobuf",
+            Self::Avro => "avro/binary",
+            Self::Binary | Self::Compact => "application/x-thrift",
         }
     }
 }
@@ -77,22 +101,36 @@ impl Protocol {
     pub const HTTP1_JSON: Self = Self::with_codec(FramingName::Http1, CodecName::Json);
     pub const HTTP2_JSON: Self = Self::with_codec(FramingName::Http2, CodecName::Json);
     pub const GRPC: Self = Self::with_codec(FramingName::Grpc, CodecName::Protobuf);
+    pub const THRIFT_BINARY: Self = Self::with_codec(FramingName::Thrift, CodecName::Binary);
+    pub const THRIFT_COMPACT: Self = Self::with_codec(FramingName::Thrift, CodecName::Compact);
     pub const MEMCACHED: Self = Self { framing: FramingName::Memcached, codec: None };
     pub const RESP: Self = Self { framing: FramingName::Resp, codec: None };
     pub const DIRECT: Self = Self { framing: FramingName::Direct, codec: None };
 
     /// Every protocol with its name. Of a framing's protocols the first is taken where no codec is named.
-    pub const NAMED: [NamedProtocol; 6] = [
-        NamedProtocol { name: "http1-json", protocol: Self::HTTP1_JSON },
-        NamedProtocol { name: "http2-json", protocol: Self::HTTP2_JSON },
-        NamedProtocol { name: "grpc", protocol: Self::GRPC },
-        NamedProtocol { name: "memcached", protocol: Self::MEMCACHED },
-        NamedProtocol { name: "resp", protocol: Self::RESP },
-        NamedProtocol { name: "direct", protocol: Self::DIRECT },
+    pub const NAMED: [NamedProtocol; 14] = [
+        Self::HTTP1_JSON.called("http1-json"),
+        Self::with_codec(FramingName::Http1, CodecName::Protobuf).called("http1-protobuf"),
+        Self::with_codec(FramingName::Http1, CodecName::Avro).called("http1-avro"),
+        Self::HTTP2_JSON.called("http2-json"),
+        Self::with_codec(FramingName::Http2, CodecName::Protobuf).called("http2-protobuf"),
+        Self::with_codec(FramingName::Http2, CodecName::Avro).called("http2-avro"),
+        Self::GRPC.called("grpc"),
+        Self::with_codec(FramingName::Grpc, CodecName::Json).called("grpc-json"),
+        Self::with_codec(FramingName::Grpc, CodecName::Avro).called("grpc-avro"),
+        Self::THRIFT_BINARY.called("thrift-binary"),
+        Self::THRIFT_COMPACT.called("thrift-compact"),
+        Self::MEMCACHED.called("memcached"),
+        Self::RESP.called("resp"),
+        Self::DIRECT.called("direct"),
     ];
 
     const fn with_codec(framing: FramingName, codec: CodecName) -> Self {
         Self { framing, codec: Some(codec) }
+    }
+
+    const fn called(self, name: &'static str) -> NamedProtocol {
+        NamedProtocol { name, protocol: self }
     }
 
     pub const fn framing(self) -> FramingName {
@@ -112,6 +150,11 @@ impl Protocol {
     /// Whether it is a REST interface: paths and media types of HTTP.
     pub const fn is_rest(self) -> bool {
         matches!(self.framing, FramingName::Http1 | FramingName::Http2)
+    }
+
+    /// Whether its messages are calls of gRPC, whatever their codec.
+    pub const fn has_calls(self) -> bool {
+        matches!(self.framing, FramingName::Grpc)
     }
 
     /// Its name in TOML and in a service's `PROTOCOL`.
@@ -153,7 +196,11 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Protocol>, ExperimentEr
             halves.finish()?;
             Ok(Some(protocol))
         }
-        _ => reader.choice("protocol", &Protocol::NAMED.map(|row| (row.name, row.protocol))),
+        _ => {
+            let named = Protocol::NAMED.map(|row| (row.name, row.protocol));
+            // By its halves as the others are, beside the name that it had before there were several.
+            reader.choice("protocol", &[&named[..], &[("grpc-protobuf", Protocol::GRPC)]].concat())
+        }
     }
 }
 
@@ -225,7 +272,10 @@ mod tests {
         for (protocol, expected) in [
             ("{ framing = 'http3' }", "`http3` is not known"),
             ("{ codec = 'json' }", "lacks `framing`"),
-            ("{ framing = 'http1', codec = 'protobuf' }", "carries no codec `protobuf`; allowed: `json`"),
+            (
+                "{ framing = 'thrift', codec = 'json' }",
+                "carries no codec `json`; allowed: `binary`, `compact`",
+            ),
             ("{ framing = 'resp', codec = 'json' }", "leave `codec` out"),
             ("{ framing = 'http1', coding = 'json' }", "unknown key `coding`"),
         ] {

@@ -1,5 +1,6 @@
 //! Checks of replies, piece by piece: bodies are compared as they arrive and kept only if JSON must be parsed.
 
+pub(crate) mod exemplar;
 pub(crate) mod explain;
 
 use std::borrow::Cow;

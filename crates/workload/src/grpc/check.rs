@@ -23,7 +23,7 @@ const KEPT: usize = 16 << 20;
 
 /// What every reply has, whatever its messages contain.
 #[derive(Debug, Clone, Default)]
-struct Envelope {
+pub(crate) struct Envelope {
     http_status: u16,
     content_type: ContentType,
     status: Option<Result<u8, Unreadable>>,
@@ -44,13 +44,13 @@ enum ContentType {
 struct Unreadable;
 
 impl Envelope {
-    fn reset(&mut self) {
+    pub fn reset(&mut self) {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
         *self = Self { words, ..Self::default() };
     }
 
-    fn head(&mut self, head: &Head<'_>) {
+    pub fn head(&mut self, head: &Head<'_>) {
         self.http_status = head.status;
         // `application/grpc`, `application/grpc+proto`, with or without parameters.
         if head.field("content-type").is_some_and(|value| value.starts_with(b"application/grpc")) {
@@ -60,7 +60,7 @@ impl Envelope {
     }
 
     /// The status comes after the messages, or in the head of a reply without any.
-    fn trailers(&mut self, fields: &Head<'_>) {
+    pub fn trailers(&mut self, fields: &Head<'_>) {
         if let Some(value) = fields.field("grpc-status") {
             let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             self.status = Some(number.ok_or(Unreadable));
@@ -71,7 +71,7 @@ impl Envelope {
     }
 
     /// Whether it is a gRPC reply with the expected status.
-    fn judge(&self, want: GrpcStatus) -> Result<(), ErrorKind> {
+    pub fn judge(&self, want: GrpcStatus) -> Result<(), ErrorKind> {
         match (self.http_status, self.content_type, self.status) {
             (200, ContentType::Grpc, Some(Ok(status))) if status == want.number() => Ok(()),
             (200, ContentType::Grpc, Some(Ok(_))) => Err(ErrorKind::Status),
@@ -81,7 +81,7 @@ impl Envelope {
     }
 
     /// The unexpected status, with the server's message.
-    fn explain(&self, want: GrpcStatus) -> Option<Cow<'_, [u8]>> {
+    pub fn explain(&self, want: GrpcStatus) -> Option<Cow<'_, [u8]>> {
         let text = match (self.http_status, self.content_type, self.status) {
             (200, ContentType::Grpc, Some(Ok(status))) if status != want.number() => {
                 let name = GrpcStatus::from_number(u64::from(status));

@@ -21,7 +21,7 @@ use weighbridge_model::experiment::{CallKind, CallSpec, DescriptorSource, Messag
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
 
-pub(crate) use check::{CallExpect, GrpcCheck, PongMessageCheck};
+pub(crate) use check::{CallExpect, Envelope, GrpcCheck, PongMessageCheck};
 
 /// Why a call cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

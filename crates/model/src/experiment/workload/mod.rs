@@ -7,6 +7,7 @@
 pub(super) mod commands;
 pub(super) mod grpc;
 pub(super) mod http;
+pub(super) mod person;
 pub(super) mod pingpong;
 pub(super) mod scenario;
 pub(super) mod sizes;
@@ -29,6 +30,7 @@ pub use grpc::{
     parse_method,
 };
 pub use http::{HttpSpec, ReplyCheck, RequestSpec};
+pub use person::{PEOPLE, PersonIds, PersonOperation, PersonSpec};
 pub use pingpong::{PingpongOperation, PingpongSpec};
 pub use scenario::{
     DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
@@ -76,6 +78,8 @@ workloads! {
     Commands(CommandsSpec),
     /// The user's own calls over gRPC.
     Grpc(GrpcSpec),
+    /// Persons and their links, over every framing and codec.
+    Person(PersonSpec),
 }
 
 type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;

@@ -1,0 +1,228 @@
+//! The workload `person`: one interface of persons and their links, over every framing and codec. Its keys, read and written.
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value as Toml};
+
+use super::{Spec, Variant};
+use crate::experiment::node::{Node, Read, Reader, Value, suggestion};
+
+/// Persons of the people file that lies with the services; another number is made from a seed.
+pub const PEOPLE: u32 = 4;
+/// The most persons.
+pub const PEOPLE_MOST: u32 = 100_000;
+/// The largest factor of the length of texts.
+pub const TEXT_MOST: u32 = 1_000;
+
+/// Calls of the interface, each a kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PersonSpec {
+    /// In the order of their [`OperationId`](crate::id::OperationId).
+    pub operations: Vec<PersonOperation>,
+    pub ids: PersonIds,
+    /// Persons in the people file.
+    pub persons: u32,
+    /// How many times as long as in the people file each text is.
+    pub text: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PersonOperation {
+    ListPersons,
+    GetPerson,
+    GetPersonLinks,
+    CreatePerson,
+    /// A person that is not there: *not found* is the good reply.
+    GetMissing,
+    /// One message a person: gRPC alone has that.
+    StreamPersons,
+}
+
+/// Which persons are asked for, and created.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PersonIds {
+    /// The first; the one that the people file gives is created.
+    #[default]
+    One,
+    /// Each alike.
+    All,
+}
+
+impl PersonOperation {
+    pub const ALL: [Self; 6] = [
+        Self::ListPersons,
+        Self::GetPerson,
+        Self::GetPersonLinks,
+        Self::CreatePerson,
+        Self::GetMissing,
+        Self::StreamPersons,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ListPersons => "listPersons",
+            Self::GetPerson => "getPerson",
+            Self::GetPersonLinks => "getPersonLinks",
+            Self::CreatePerson => "createPerson",
+            Self::GetMissing => "getMissing",
+            Self::StreamPersons => "streamPersons",
+        }
+    }
+}
+
+impl PersonIds {
+    const NAMED: [(&'static str, Self); 2] = [("1", Self::One), ("all", Self::All)];
+
+    fn name(self) -> &'static str {
+        if self == Self::One { "1" } else { "all" }
+    }
+}
+
+impl Default for PersonSpec {
+    fn default() -> Self {
+        Self { operations: vec![PersonOperation::GetPerson], ids: PersonIds::One, persons: PEOPLE, text: 1 }
+    }
+}
+
+impl Spec for PersonSpec {
+    const NAME: &'static str = "person";
+
+    fn read(reader: &Reader<'_>) -> Read<Self> {
+        let standard = Self::default();
+        let persons = reader.integer("persons", PEOPLE.into(), PEOPLE_MOST.into())?;
+        let text = reader.integer("text", 1, TEXT_MOST.into())?;
+        Ok(Self {
+            operations: operations(reader)?.unwrap_or(standard.operations),
+            ids: reader.choice("ids", &PersonIds::NAMED)?.unwrap_or_default(),
+            persons: persons.map_or(standard.persons, |persons| persons as u32),
+            text: text.map_or(standard.text, |text| text as u32),
+        })
+    }
+
+    fn write(&self, table: &mut Table) {
+        let names: Vec<Toml> = self.operations.iter().map(|operation| operation.name().into()).collect();
+        match &names[..] {
+            [one] => table.insert("operation".into(), one.clone()),
+            _ => table.insert("operations".into(), names.into()),
+        };
+        table.insert("ids".into(), self.ids.name().into());
+        table.insert("persons".into(), i64::from(self.persons).into());
+        table.insert("text".into(), i64::from(self.text).into());
+    }
+
+    fn operations(&self) -> Vec<String> {
+        self.operations.iter().map(|operation| operation.name().to_owned()).collect()
+    }
+
+    fn words(&self) -> String {
+        let mut words = format!("person {}", self.operations().join(", "));
+        if self.ids == PersonIds::All {
+            words.push_str(" of all");
+        }
+        if self.persons != PEOPLE {
+            words.push_str(&format!(", {} persons", self.persons));
+        }
+        if self.text != 1 {
+            words.push_str(&format!(", texts ×{}", self.text));
+        }
+        words
+    }
+
+    fn offered_as(&self, _variant: &Variant) -> Option<&'static str> {
+        Some(Self::NAME)
+    }
+
+    fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
+        if let Some(variant) = variants.iter().find(|variant| variant.peer.is_some()) {
+            return Err(format!(
+                "variant `{}`: `peer` belongs to the workload `pingpong`, and this one is `person`; leave it out",
+                variant.name
+            ));
+        }
+        let streams = self.operations.contains(&PersonOperation::StreamPersons);
+        let cannot = |variant: &&Variant| !variant.protocol.has_calls();
+        match variants.iter().find(cannot).filter(|_| streams) {
+            None => Ok(()),
+            Some(variant) => Err(format!(
+                "`workload.operation`: `streamPersons` is a stream of messages, which variant `{}` over `{}` cannot carry; allowed: `protocol = \"grpc\"`, `\"grpc-json\"`, `\"grpc-avro\"`",
+                variant.name,
+                variant.protocol.name()
+            )),
+        }
+    }
+}
+
+/// `operation`, or the list `operations`.
+fn operations(reader: &Reader<'_>) -> Read<Option<Vec<PersonOperation>>> {
+    let named = PersonOperation::ALL.map(|operation| (operation.name(), operation));
+    let one = reader.choice("operation", &named)?;
+    let many = reader.value("operations", |node| match &node.value {
+        Value::List(items) if !items.is_empty() => items.iter().map(operation).collect(),
+        _ => Err("must be a list of at least one operation".to_owned()),
+    })?;
+    if one.is_some() && many.is_some() {
+        let message = "`workload.operation` and `workload.operations` cannot stand together";
+        return Err(reader.error(reader.line(), message));
+    }
+    Ok(one.map(|operation| vec![operation]).or(many))
+}
+
+fn operation(node: &Node) -> Result<PersonOperation, String> {
+    let word = node.show();
+    let found = PersonOperation::ALL.into_iter().find(|operation| operation.name() == word);
+    found.ok_or_else(|| {
+        let names = PersonOperation::ALL.map(PersonOperation::name);
+        format!("`{word}` is no operation{}", suggestion(&word, &names))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::Experiment;
+
+    fn experiment(workload: &str, variant: &str) -> Result<Experiment, String> {
+        let text = format!("[workload]\nname = 'person'\n{workload}\n[[variant]]\n{variant}\n");
+        Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn it_reads_what_it_writes() {
+        for (workload, words) in [
+            ("", "person getPerson"),
+            ("operation = 'listPersons'\npersons = 1000", "person listPersons, 1000 persons"),
+            (
+                "operations = ['getPerson', 'getMissing']\nids = 'all'\ntext = 10",
+                "person getPerson, getMissing of all, texts ×10",
+            ),
+        ] {
+            let first = experiment(workload, "service = 'go'").expect("an experiment");
+            let spec = &first.points[0].workload;
+            assert_eq!(spec.words(), words);
+            assert_eq!(spec.offered_as(&first.variants[0]), Some("person"));
+            let again = Experiment::parse("x.toml", &first.to_toml()).expect("what was written");
+            assert_eq!(&again.points[0].workload, spec, "{}", first.to_toml());
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        for (workload, variant, expected) in [
+            ("operation = 'getPersons'", "service = 'go'", "getPerson"),
+            ("operations = ['getPerson', 'getLinks']", "service = 'go'", "`getLinks` is no operation"),
+            ("operations = []", "service = 'go'", "at least one operation"),
+            (
+                "operation = 'getPerson'\noperations = ['getPerson']",
+                "service = 'go'",
+                "cannot stand together",
+            ),
+            ("persons = 3", "service = 'go'", "4"),
+            ("ids = '2'", "service = 'go'", "all"),
+            ("operation = 'streamPersons'", "service = 'go'", "grpc-avro"),
+            ("", "service = 'go'\npeer = 'rust'", "leave it out"),
+        ] {
+            let error = experiment(workload, variant).expect_err(workload);
+            assert!(error.contains(expected), "{workload}: {error}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! JSON: no blanks, fields in the order of the model, an absent one `null`.
+
+use serde_json::{Map, Value};
+
+use super::{DecodeError, Field, Presence, Record, Shape, complete, field, int, list, text};
+
+pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
+    for (index, one) in record.fields.iter().enumerate() {
+        bytes.push(if index == 0 { b'{' } else { b',' });
+        put_text(one.name, bytes);
+        bytes.push(b':');
+        match field(record, one, value) {
+            Some(value) => put(one.shape, value, bytes),
+            None => bytes.extend_from_slice(b"null"),
+        }
+    }
+    if record.fields.is_empty() {
+        bytes.push(b'{');
+    }
+    bytes.push(b'}');
+}
+
+fn put(shape: Shape, value: &Value, bytes: &mut Vec<u8>) {
+    match shape {
+        Shape::Text => put_text(text(value), bytes),
+        Shape::Int => bytes.extend_from_slice(int(value).to_string().as_bytes()),
+        Shape::Record(record) => encode(record, value, bytes),
+        Shape::List(record) => {
+            bytes.push(b'[');
+            for (index, one) in list(value).iter().enumerate() {
+                if index > 0 {
+                    bytes.push(b',');
+                }
+                encode(record, one, bytes);
+            }
+            bytes.push(b']');
+        }
+    }
+}
+
+fn put_text(text: &str, bytes: &mut Vec<u8>) {
+    serde_json::to_writer(bytes, text).expect("a text has a JSON form, and memory takes it");
+}
+
+pub(super) fn decode(record: &Record, bytes: &[u8]) -> Result<Value, DecodeError> {
+    let value = serde_json::from_slice(bytes).map_err(|error| {
+        let line_start = bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
+        let at = line_start.map(<[u8]>::len).sum::<usize>() + error.column();
+        DecodeError { message: format!("not JSON: {error}"), at }
+    })?;
+    of_record(record, value).map_err(|message| DecodeError { message, at: 0 })
+}
+
+fn of_record(record: &Record, value: Value) -> Result<Value, String> {
+    let Value::Object(mut found) = value else { return Err(format!("`{}` is not an object", record.name)) };
+    let mut fields = Map::new();
+    for Field { name, shape, presence, .. } in record.fields {
+        match found.remove(*name) {
+            None => {}
+            Some(Value::Null) if *presence == Presence::Optional => {}
+            Some(value) => {
+                let value =
+                    of_shape(*shape, value).map_err(|why| format!("`{name}` of `{}`: {why}", record.name))?;
+                fields.insert((*name).to_owned(), value);
+            }
+        }
+    }
+    if let Some(unknown) = found.keys().next() {
+        return Err(format!("`{}` has no field `{unknown}`", record.name));
+    }
+    complete(record, fields, 0).map_err(|error| error.message)
+}
+
+fn of_shape(shape: Shape, value: Value) -> Result<Value, String> {
+    match (shape, value) {
+        (Shape::Text, Value::String(text)) => Ok(Value::String(text)),
+        (Shape::Int, Value::Number(number)) => {
+            match number.as_i64().and_then(|int| i32::try_from(int).ok()) {
+                Some(int) => Ok(int.into()),
+                None => Err(format!("{number} is no whole number of 32 bits")),
+            }
+        }
+        (Shape::Record(record), value) => of_record(record, value),
+        (Shape::List(record), Value::Array(values)) => {
+            values.into_iter().map(|value| of_record(record, value)).collect()
+        }
+        (Shape::Text, _) => Err("not a text".to_owned()),
+        (Shape::Int, _) => Err("not a number".to_owned()),
+        (Shape::List(_), _) => Err("not a list".to_owned()),
+    }
+}

@@ -1,0 +1,269 @@
+//! Persons and links: the model, the people file, and what each operation answers.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+use weighbridge_model::experiment::{CodecName, PEOPLE, PersonIds, PersonOperation, PersonSpec};
+
+use crate::codec::{self, Field, Record, Shape};
+
+static NAME: Record = Record {
+    name: "PersonName",
+    fields: &[
+        Field::required(1, "title", Shape::Text),
+        Field::required(2, "first", Shape::Text),
+        Field::required(3, "last", Shape::Text),
+    ],
+};
+static LOCATION: Record = Record {
+    name: "Location",
+    fields: &[
+        Field::required(1, "street", Shape::Text),
+        Field::required(2, "city", Shape::Text),
+        Field::required(3, "state", Shape::Text),
+        Field::required(4, "postCode", Shape::Int),
+    ],
+};
+static PICTURE: Record = Record {
+    name: "Picture",
+    fields: &[
+        Field::required(1, "large", Shape::Text),
+        Field::required(2, "medium", Shape::Text),
+        Field::required(3, "thumbnail", Shape::Text),
+    ],
+};
+pub(crate) static PERSON: Record = Record {
+    name: "Person",
+    fields: &[
+        Field::required(1, "id", Shape::Text),
+        Field::required(2, "name", Shape::Record(&NAME)),
+        Field::required(3, "gender", Shape::Text),
+        Field::required(4, "location", Shape::Record(&LOCATION)),
+        Field::required(5, "email", Shape::Text),
+        Field::optional(6, "picture", Shape::Record(&PICTURE)),
+    ],
+};
+static LINK: Record = Record {
+    name: "PersonLink",
+    fields: &[
+        Field::required(1, "p1", Shape::Record(&PERSON)),
+        Field::required(2, "p2", Shape::Record(&PERSON)),
+    ],
+};
+pub(crate) static PERSON_ID: Record =
+    Record { name: "PersonId", fields: &[Field::required(1, "id", Shape::Text)] };
+pub(crate) static PERSON_LIST: Record = Record {
+    name: "PersonList",
+    fields: &[Field::required(1, "persons", Shape::List(&PERSON)), Field::required(2, "count", Shape::Int)],
+};
+pub(crate) static LINK_LIST: Record = Record {
+    name: "PersonLinkList",
+    fields: &[Field::required(1, "links", Shape::List(&LINK)), Field::required(2, "count", Shape::Int)],
+};
+/// The request of what takes no argument.
+pub(crate) static NOTHING: Record = Record { name: "ListPersonsRequest", fields: &[] };
+
+/// The arguments of Thrift's `createPerson`.
+pub(crate) static CREATED: Record =
+    Record { name: "createPerson_args", fields: &[Field::required(1, "person", Shape::Record(&PERSON))] };
+static NOT_FOUND: Record =
+    Record { name: "PersonNotFound", fields: &[Field::required(1, "id", Shape::Text)] };
+
+/// What a call of Thrift returns: a value, or that the person is not there.
+macro_rules! result {
+    ($name:ident, $record:ident) => {
+        static $name: Record = Record {
+            name: stringify!($name),
+            fields: &[
+                Field::optional(0, SUCCESS, Shape::Record(&$record)),
+                Field::optional(1, FAILURE, Shape::Record(&NOT_FOUND)),
+            ],
+        };
+    };
+}
+result!(PERSON_RESULT, PERSON);
+result!(LIST_RESULT, PERSON_LIST);
+result!(LINKS_RESULT, LINK_LIST);
+
+/// Fields of those.
+pub(crate) const SUCCESS: &str = "success";
+const FAILURE: &str = "notFound";
+
+/// The people file of an experiment that says nothing else.
+const FILE: &str = include_str!("../../../../services/person/people.json");
+
+/// Where persons beyond those of the file come from.
+const SEED: u64 = 1;
+
+/// Of how many persons `ids = "all"` asks at most: each is a request that is kept rendered.
+const ASKED: usize = 1_000;
+
+/// The id of nobody.
+const NOBODY: &str = "0";
+
+#[derive(Debug, Clone)]
+pub(crate) struct People {
+    persons: Vec<Value>,
+    /// Indices of two persons.
+    links: Vec<[usize; 2]>,
+    /// Who is created.
+    create: Value,
+}
+
+/// One call: an operation with its argument, and its reply.
+#[derive(Debug, Clone)]
+pub(crate) struct CallOfPerson {
+    pub operation: PersonOperation,
+    /// The id that is asked for; empty where none is.
+    pub id: String,
+    /// Who is created.
+    pub person: Option<Value>,
+    pub reply: PersonReply,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum PersonReply {
+    NotFound,
+    Found(&'static Record, Value),
+    /// The list of these, one message each.
+    Stream(&'static Record, Value),
+}
+
+impl CallOfPerson {
+    /// The reply as a call of Thrift returns it.
+    pub fn returned(&self) -> PersonReply {
+        let (record, value) = match &self.reply {
+            PersonReply::Found(record, value) | PersonReply::Stream(record, value) => {
+                (*record, json!({ SUCCESS: value }))
+            }
+            PersonReply::NotFound => (&PERSON, json!({ FAILURE: { "id": self.id } })),
+        };
+        let results = [(&PERSON, &PERSON_RESULT), (&PERSON_LIST, &LIST_RESULT), (&LINK_LIST, &LINKS_RESULT)];
+        let (_, result) =
+            results.into_iter().find(|(of, _)| of.name == record.name).expect("all replies are listed");
+        PersonReply::Found(result, value)
+    }
+}
+
+impl People {
+    pub fn of(spec: &PersonSpec) -> Self {
+        let mut people = Self::read(FILE);
+        people.grow(spec.persons as usize);
+        people
+            .persons
+            .iter_mut()
+            .chain([&mut people.create])
+            .for_each(|person| lengthen(person, spec.text as usize));
+        people
+    }
+
+    fn read(text: &str) -> Self {
+        let file: Value = serde_json::from_str(text).expect("the file is ours");
+        let person = |value: &Value| {
+            let bytes = value.to_string().into_bytes();
+            codec::decode(CodecName::Json, &PERSON, &bytes).expect("a person of ours")
+        };
+        let persons: Vec<Value> = file["persons"].as_array().expect("persons").iter().map(person).collect();
+        let index = |id: &Value| id.as_u64().expect("a number") as usize - 1;
+        let links = file["links"].as_array().expect("links").iter();
+        let links = links.map(|pair| [index(&pair[0]), index(&pair[1])]).collect();
+        Self { persons, links, create: person(&file["create"]) }
+    }
+
+    /// More persons, each like one of the file with other letters, and linked to one before.
+    fn grow(&mut self, wanted: usize) {
+        let mut random = ChaCha8Rng::seed_from_u64(SEED);
+        let first = self.persons.len();
+        for index in first..wanted {
+            let mut person = self.persons[index % first].clone();
+            visit_texts(&mut person, &mut |text| {
+                *text = text
+                    .chars()
+                    .map(|c| if c.is_ascii_lowercase() { random.random_range(b'a'..=b'z').into() } else { c })
+                    .collect();
+            });
+            person["id"] = (index + 1).to_string().into();
+            person["location"]["postCode"] = random.random_range(1_000..100_000).into();
+            self.persons.push(person);
+            self.links.push([index, random.random_range(0..index)]);
+        }
+    }
+
+    /// The people file as services read it.
+    pub fn file(&self) -> Vec<u8> {
+        let links: Vec<_> = self.links.iter().map(|[a, b]| [a + 1, b + 1]).collect();
+        let file = json!({ "persons": self.persons, "links": links, "create": self.create });
+        serde_json::to_vec(&file).expect("memory takes it")
+    }
+
+    /// The calls of one operation.
+    pub fn calls(&self, operation: PersonOperation, ids: PersonIds) -> Vec<CallOfPerson> {
+        let asked = if ids == PersonIds::One { 1 } else { self.persons.len().min(ASKED) };
+        let ids =
+            || self.persons[..asked].iter().map(|person| person["id"].as_str().expect("an id").to_owned());
+        let call = |id: String, person, reply| CallOfPerson { operation, id, person, reply };
+        match operation {
+            PersonOperation::ListPersons => {
+                let list = json!({ "persons": self.persons, "count": self.persons.len() });
+                vec![call(String::new(), None, PersonReply::Found(&PERSON_LIST, list))]
+            }
+            PersonOperation::StreamPersons => {
+                vec![call(String::new(), None, PersonReply::Stream(&PERSON, self.persons.clone().into()))]
+            }
+            PersonOperation::GetMissing => vec![call(NOBODY.to_owned(), None, PersonReply::NotFound)],
+            PersonOperation::GetPerson => ids()
+                .zip(&self.persons)
+                .map(|(id, person)| call(id, None, PersonReply::Found(&PERSON, person.clone())))
+                .collect(),
+            PersonOperation::GetPersonLinks => {
+                let calls = ids().enumerate().map(|(index, id)| call(id, None, self.links_of(index)));
+                calls.collect()
+            }
+            PersonOperation::CreatePerson => {
+                let persons =
+                    if asked == 1 { std::slice::from_ref(&self.create) } else { &self.persons[..asked] };
+                let created = |person: &Value| {
+                    let reply = PersonReply::Found(&PERSON, person.clone());
+                    call(String::new(), Some(person.clone()), reply)
+                };
+                persons.iter().map(created).collect()
+            }
+        }
+    }
+
+    fn links_of(&self, index: usize) -> PersonReply {
+        let links: Vec<Value> = self
+            .links
+            .iter()
+            .filter(|pair| pair.contains(&index))
+            .map(|[a, b]| json!({ "p1": self.persons[*a], "p2": self.persons[*b] }))
+            .collect();
+        PersonReply::Found(&LINK_LIST, json!({ "count": links.len(), "links": links }))
+    }
+}
+
+/// Makes every text but the id so many times as long.
+fn lengthen(person: &mut Value, factor: usize) {
+    let id = person["id"].clone();
+    visit_texts(person, &mut |text| *text = text.repeat(factor));
+    person["id"] = id;
+}
+
+fn visit_texts(value: &mut Value, visitor: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => visitor(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| visit_texts(value, visitor)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| visit_texts(value, visitor)),
+        _ => {}
+    }
+}
+
+/// Whether the people file is the one that lies with the services.
+pub(crate) fn is_standard(spec: &PersonSpec) -> bool {
+    spec.persons == PEOPLE && spec.text == 1
+}
+
+/// The people file that lies with the services.
+pub(crate) fn standard_file() -> Vec<u8> {
+    FILE.as_bytes().to_vec()
+}
