@@ -16,6 +16,7 @@ mod http2;
 mod limits;
 mod outcome;
 mod peer;
+mod person;
 mod ping;
 mod pingpong;
 mod process;
@@ -191,6 +192,8 @@ enum Needs {
     ServiceAndTime,
     /// A service that becomes ready and speaks `ping` over `http1-json`.
     Relay,
+    /// A service that becomes ready and speaks `person` over some protocol.
+    Persons,
     /// A service that speaks `pingpong` over this protocol.
     Speaks(Protocol),
     /// A service that speaks `pingpong` over this protocol with TLS.
@@ -204,7 +207,7 @@ impl Needs {
     /// The protocol; `None` if only the program is needed.
     const fn protocol(self) -> Option<Protocol> {
         match self {
-            Self::Program => None,
+            Self::Program | Self::Persons => None,
             Self::Service | Self::ServiceAndTime | Self::Relay => Some(Protocol::HTTP1_JSON),
             Self::Speaks(protocol) | Self::SpeaksTls(protocol) => Some(protocol),
         }
@@ -215,6 +218,7 @@ impl Needs {
         match self {
             Self::SpeaksTls(protocol) => Some(format!("{} over TLS", protocol.name())),
             Self::Relay => Some("ping over http1-json".to_owned()),
+            Self::Persons => Some("person".to_owned()),
             _ => self.protocol().map(|protocol| protocol.name().to_owned()),
         }
     }
@@ -223,7 +227,7 @@ impl Needs {
 /// The table, in its order.
 fn table() -> impl Iterator<Item = &'static Test> {
     let plain = [process::ROWS, http::ROWS, pingpong::ROWS, ping::ROWS, stopping::ROWS];
-    plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS]).flatten()
+    plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS, person::ROWS]).flatten()
 }
 
 /// The longest time that all rows of a full and of a quick verification may take together; about ten times
@@ -287,6 +291,15 @@ fn attempt(harness: &mut Harness, test: &Test, depth: Depth) -> Verdict {
 }
 
 fn obstacle(harness: &Harness, test: &Test, depth: Depth) -> Option<String> {
+    if test.needs == Needs::Persons {
+        let Subject { name, workloads, .. } = harness.subject;
+        let lacking = || format!("`{name}` does not offer the workload `person`");
+        return if workloads.contains_key("person") {
+            harness.unstartable().map(str::to_owned)
+        } else {
+            Some(lacking())
+        };
+    }
     let protocol = test.needs.protocol()?;
     if test.needs == Needs::ServiceAndTime && depth == Depth::Quick {
         return Some("takes long, and this verification is a quick one".to_owned());
@@ -324,6 +337,7 @@ mod tests {
             .chain(group('G', 17))
             .chain(group('T', 13))
             .chain(group('D', 7))
+            .chain(group('V', 7))
             .collect();
         assert_eq!(table().map(|test| test.id.to_owned()).collect::<Vec<_>>(), expected);
     }

@@ -1,0 +1,207 @@
+//! Rows V1 to V7: the workload `person`, over each protocol for which a service offers it.
+//!
+//! Requests, replies and what is right of them come from the workload itself, and travel as under load.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+use weighbridge_load::exchange::{Collected, ExchangeError, Limits, exchange};
+use weighbridge_model::experiment::{
+    FramingName, LoadSpec, PersonIds, PersonOperation, PersonSpec, Protocol, WorkloadSpec,
+};
+use weighbridge_model::quantity::{Bytes, Nanoseconds};
+use weighbridge_workload::{
+    Address, PersonTrial, Received, UrlScheme, Workload, WorkloadError, person_trial, service_data,
+};
+
+use super::harness::{Harness, Service};
+use super::limits::left;
+use super::outcome::{Shortfall, Verdict, differs};
+use super::reply::{Expected, RawRequest, ask};
+use super::running::Patience;
+use super::{Needs, Test, row};
+
+pub(super) const ROWS: &[Test] = &[
+    row("V1", "every operation answers the value that the people file gives")
+        .tried(Needs::Persons, |harness| {
+            over_each(harness, &people(4), |asked| asked.all_operations(&people(4)))
+        }),
+    row("V2", "a created person comes back whole, whatever its texts hold")
+        .tried(Needs::Persons, |harness| {
+            over_each(harness, &people(4), |asked| asked.trial(PersonTrial::HardTexts))
+        }),
+    row("V3", "a person in another legal spelling is read, and written as the codec writes it")
+        .tried(Needs::Persons, |harness| {
+            over_each(harness, &people(4), |asked| asked.trial(PersonTrial::OtherSpelling))
+        }),
+    row("V4", "a body that ends too early is refused, and leaves the service usable").tried(
+        Needs::Persons,
+        |harness| {
+            over_each(harness, &people(4), |asked| {
+                asked.trial(PersonTrial::Truncated)?;
+                asked.all_operations(&people(4))
+            })
+        },
+    ),
+    row("V5", "10,000 persons are answered").tried(Needs::Persons, |harness| {
+        let many = PersonSpec { ids: PersonIds::One, ..people(10_000) };
+        over_each(harness, &many, |asked| asked.all_operations(&many))
+    }),
+    row("V6", "without a people file it does not start").tried(Needs::Persons, data_is_needed),
+    row("V7", "another media type is 415, another method 405, another path 404")
+        .tried(Needs::Persons, wrong_requests_are_refused),
+];
+
+/// Longest reply: 10,000 persons in JSON.
+const LONGEST: Bytes = Bytes::new(16 << 20);
+
+fn people(persons: u32) -> PersonSpec {
+    PersonSpec {
+        operations: PersonOperation::ALL.to_vec(),
+        ids: PersonIds::All,
+        persons,
+        ..PersonSpec::default()
+    }
+}
+
+/// The protocols for which the service offers the workload.
+fn offered(harness: &Harness) -> impl Iterator<Item = Protocol> {
+    let names = harness.subject.workloads.get("person").cloned().unwrap_or_default();
+    let is_offered = move |protocol: &Protocol| names.iter().any(|name| name == protocol.name());
+    Protocol::NAMED.into_iter().map(|row| row.protocol).filter(is_offered)
+}
+
+/// An instance that speaks one protocol.
+struct Asked<'a> {
+    service: &'a Service,
+    protocol: Protocol,
+    limits: super::limits::Limits,
+}
+
+/// Starts the service with these people once for each protocol, and tries it.
+fn over_each(harness: &Harness, spec: &PersonSpec, row: impl Fn(&Asked<'_>) -> Verdict) -> Verdict {
+    let folder = folder_of(spec)?;
+    for protocol in offered(harness) {
+        let service = start(harness, protocol, folder.path())?;
+        row(&Asked { service: &service, protocol, limits: harness.limits() })
+            .map_err(|shortfall| shortfall.behind(format_args!(" (over {})", protocol.name())))?;
+    }
+    Ok(())
+}
+
+fn start(harness: &Harness, protocol: Protocol, folder: &Path) -> Result<Service, Shortfall> {
+    let folder = folder.display().to_string();
+    harness.start_with(&[("WORKLOAD", "person"), ("PROTOCOL", protocol.name()), ("DATA", &folder)])
+}
+
+/// A folder with the people file.
+fn folder_of(spec: &PersonSpec) -> Result<TempDir, Shortfall> {
+    let unwritten = |error: std::io::Error| Shortfall::Skipped(format!("this host takes no file: {error}"));
+    let folder = tempfile::tempdir().map_err(unwritten)?;
+    for file in service_data(&WorkloadSpec::Person(spec.clone())) {
+        fs::write(folder.path().join(file.name), file.contents).map_err(unwritten)?;
+    }
+    Ok(folder)
+}
+
+impl Asked<'_> {
+    fn address(&self) -> Address {
+        Address {
+            authority: self.service.address().to_string(),
+            base: "/".to_owned(),
+            scheme: UrlScheme::default(),
+        }
+    }
+
+    /// Those that the protocol has.
+    fn all_operations(&self, spec: &PersonSpec) -> Verdict {
+        let mut spec = spec.clone();
+        spec.operations.retain(|one| *one != PersonOperation::StreamPersons || self.protocol.has_calls());
+        let spec = WorkloadSpec::Person(spec);
+        let load = LoadSpec::default();
+        self.replies_are_right(Workload::new(&spec, &load, self.protocol, &self.address(), &|_| None))
+    }
+
+    fn trial(&self, trial: PersonTrial) -> Verdict {
+        self.replies_are_right(person_trial(trial, self.protocol, &self.address()))
+    }
+
+    fn replies_are_right(&self, workload: Result<Workload, WorkloadError>) -> Verdict {
+        let workload = workload.map_err(|error| Shortfall::Skipped(error.to_string()))?;
+        for kind in 0..workload.len() {
+            let title = format!("`{}`", workload.title(kind));
+            match self.ask(&workload, kind) {
+                Ok(reply) => {
+                    let Collected { status, headers, body, messages, .. } = &reply;
+                    let received = Received { status: *status, headers, body, messages };
+                    let judged = workload.canonical(kind, &received);
+                    judged.map_err(|why| differs(title, "the value of the people file", why))?;
+                }
+                // Thrift has no other way to refuse what it cannot read.
+                Err(ExchangeError::Reset { .. })
+                    if self.protocol.framing() == FramingName::Thrift
+                        && workload.name(kind) == "createPerson" => {}
+                Err(error) => return Err(differs(title, "a reply", error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&self, workload: &Workload, kind: usize) -> Result<Collected, ExchangeError> {
+        let timeout = left(self.limits.for_reply(LONGEST.get() as usize));
+        let timeout = Nanoseconds::from_nanos(timeout.as_nanos() as u64);
+        let limits = Limits { timeout, body: LONGEST, stop: None };
+        exchange(&[self.service.address()], workload.framing(), workload.rendered(kind), limits)
+    }
+}
+
+fn data_is_needed(harness: &mut Harness) -> Verdict {
+    let Some(protocol) = offered(harness).next() else { return Ok(()) };
+    let empty = tempfile::tempdir().map_err(|error| Shortfall::Skipped(error.to_string()))?;
+    let broken = tempfile::tempdir().map_err(|error| Shortfall::Skipped(error.to_string()))?;
+    fs::write(broken.path().join("people.json"), "{\"persons\": [{}]}")
+        .map_err(|error| Shortfall::Skipped(error.to_string()))?;
+    for folder in ["".to_owned(), "/nowhere".to_owned(), shown(empty.path()), shown(broken.path())] {
+        let environment = [("WORKLOAD", "person"), ("PROTOCOL", protocol.name()), ("DATA", folder.as_str())];
+        let expected = "exit code 2, nothing on stdout, one line on stderr that holds `DATA` and the value";
+        let ended = harness.run(&[], &environment, Patience::UntilItSpeaks)?;
+        let ended = ended.map_err(|came| differs(format_args!("`DATA={folder}`"), expected, came))?;
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        let is_right = ended.code() == Some(2)
+            && ended.stdout.is_empty()
+            && said.lines().count() == 1
+            && said.contains("DATA")
+            && said.contains(&folder);
+        if !is_right {
+            return Err(differs(format_args!("`DATA={folder}`"), expected, ended));
+        }
+    }
+    Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Of the REST interface; over others there is nothing of this.
+fn wrong_requests_are_refused(harness: &mut Harness) -> Verdict {
+    let Some(protocol) = offered(harness).find(|protocol| protocol.framing() == FramingName::Http1) else {
+        return Err(Shortfall::Skipped("it offers `person` over no `http1` protocol".to_owned()));
+    };
+    let folder = folder_of(&people(4))?;
+    let service = start(harness, protocol, folder.path())?;
+    for (method, path, status) in [
+        ("GET", "/person/0", 404),
+        ("GET", "/persons", 404),
+        ("GET", "/person/1/link", 404),
+        ("PUT", "/person", 405),
+        ("DELETE", "/person/1", 405),
+    ] {
+        let request = RawRequest::empty(method, path);
+        ask(&mut service.connect()?, &request, &Expected::Problem(status))
+            .map_err(|shortfall| shortfall.behind(format_args!(" ({method} {path})")))?;
+    }
+    let request = RawRequest::post("/person", 6).with("Content-Type: text/plain");
+    ask(&mut service.connect()?, &request, &Expected::Problem(415)).map(drop)
+}
