@@ -108,7 +108,7 @@ fn keeps_the_contract(name: &str, not_offered: &str) {
     let mut seen = Vec::new();
     let rows = weighbridge_conformance::service(&subject, Depth::Full, &mut |row| seen.push(row.clone()));
     assert_eq!(rows, seen, "each row is told when it is done");
-    assert_eq!(rows.len(), 134);
+    assert_eq!(rows.len(), 141);
     // H20 is advice about a time, which a busy host may exceed; `::1` depends on the host.
     let allowed = |row: &Row| match row.id {
         id if id.starts_with(|letter| not_offered.contains(letter)) => row.result.word() == "skipped",
@@ -134,7 +134,7 @@ fn the_go_service_keeps_the_contract() {
 #[test]
 #[ignore = "minutes of waiting: `make test-all` has it beside its builds"]
 fn the_java_service_keeps_the_contract() {
-    keeps_the_contract("java", "DFGT");
+    keeps_the_contract("java", "DFGTV");
 }
 
 /// Most of a table's time is waiting, so the services are verified in parallel.
@@ -143,7 +143,7 @@ fn the_java_service_keeps_the_contract() {
 fn the_services_in_node_python_ruby_and_cpp_keep_the_contract() {
     thread::scope(|scope| {
         for name in ["node", "python", "ruby", "ruby-puma", "cpp"] {
-            scope.spawn(move || keeps_the_contract(name, "DFGT"));
+            scope.spawn(move || keeps_the_contract(name, "DFGTV"));
         }
     });
 }
@@ -160,7 +160,7 @@ fn the_services_on_netty_in_scala_dart_and_on_a_second_jdk_keep_the_contract() {
     }
     thread::scope(|scope| {
         for name in ["java-netty", "scala", "dart"].into_iter().chain(is_there.then_some(second)) {
-            scope.spawn(move || keeps_the_contract(name, "DFGT"));
+            scope.spawn(move || keeps_the_contract(name, "DFGTV"));
         }
     });
 }
@@ -171,6 +171,16 @@ struct Mutant {
     subject: Subject,
 }
 
+/// What lies in a service's folder, without what its build makes.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.filter(|path| !path.ends_with("bin")).collect()
+}
+
+fn is_go(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "go")
+}
+
 /// A shorter grace keeps these tests short, yet allows ten replies of 1 MB on a busy machine.
 const SHORTER_GRACE: (&str, &str) = ("grace = 4 * time.Second", "grace = 2500 * time.Millisecond");
 
@@ -178,20 +188,17 @@ impl Mutant {
     fn new(patches: &[(&str, &str)]) -> Self {
         let original = services().join("go");
         let folder = TempDir::new().expect("a temporary folder");
-        fs::create_dir(folder.path().join("pongv1")).expect("a folder");
-        let generated = ["pongv1/pong.pb.go", "pongv1/pong_grpc.pb.go"];
-        for file in ["go.mod", "go.sum", "service.toml"].into_iter().chain(generated) {
-            fs::copy(original.join(file), folder.path().join(file)).expect("a copy");
-        }
-        let mut source = ["main.go", "server.go", "pong.go", "grpc.go", "ping.go"]
-            .map(|file| (file, fs::read_to_string(original.join(file)).expect("the source")));
+        // All but what is built, and what git keeps out.
+        let copied = Command::new("cp").args(["-r", "--"]).args(sources(&original)).arg(folder.path()).status();
+        assert!(copied.expect("`cp` is there").success(), "the service is copied");
         for (from, to) in patches.iter().chain(&[SHORTER_GRACE]) {
-            let places: usize = source.iter().map(|(_, text)| text.matches(from).count()).sum();
+            let programs: Vec<PathBuf> = sources(folder.path()).into_iter().filter(|path| is_go(path)).collect();
+            let text = |path: &PathBuf| fs::read_to_string(path).expect("the source");
+            let places: usize = programs.iter().map(|path| text(path).matches(from).count()).sum();
             assert_eq!(places, 1, "`{from}` must be in the source once");
-            source = source.map(|(file, text)| (file, text.replace(from, to)));
-        }
-        for (file, text) in source {
-            fs::write(folder.path().join(file), text).expect("a source");
+            for path in programs.iter().filter(|path| text(path).contains(from)) {
+                fs::write(path, text(path).replace(from, to)).expect("a source");
+            }
         }
         let subject = subject(folder.path());
         Self { folder, subject }
