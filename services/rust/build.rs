@@ -1,35 +1,73 @@
 //! Tells the service which compiler and libraries it was built with, for `--version`, and generates the code of its
-//! gRPC interface. The versions are asked of the build (the compiler in use, the lock file), so the answer cannot
+//! gRPC interfaces. The versions are asked of the build (the compiler in use, the lock file), so the answer cannot
 //! drift from what runs.
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use prost::Message;
+use tonic_prost_build::{Builder, FileDescriptorSet};
 
-/// The interface that all languages share.
-const INTERFACE: &str = "../proto/pong.proto";
+/// The interfaces that all languages share.
+const PONG: &str = "../proto/pong.proto";
+const PERSON: &str = "../person/person.proto";
+
+/// The messages of `PERSON` are the types of JSON and Avro too.
+const SERDE: &str = r#"#[derive(serde::Serialize, serde::Deserialize)] #[serde(rename_all = "camelCase")]"#;
+/// What only Protocol Buffers can leave out.
+const REQUIRED: [&str; 4] = ["Person.name", "Person.location", "PersonLink.p1", "PersonLink.p2"];
 
 fn main() {
     println!("cargo::rerun-if-changed=Cargo.lock");
     println!("cargo::rustc-env=RUST_VERSION={}", rust_version());
     println!("cargo::rustc-env=AXUM_VERSION={}", locked_version("axum"));
     println!("cargo::rustc-env=TONIC_VERSION={}", locked_version("tonic"));
-    generate();
+    generate(server(), describe(PONG));
+    generate_person(&describe(PERSON));
 }
 
-/// Generates the server's side of the interface, and its description for reflection.
-fn generate() {
-    println!("cargo::rerun-if-changed={INTERFACE}");
-    let files = protox::compile([INTERFACE], ["../proto"]).expect("the interface is valid");
-    let folder = env::var_os("OUT_DIR").expect("cargo sets `OUT_DIR` for build scripts");
-    fs::write(Path::new(&folder).join("pong.bin"), files.encode_to_vec()).expect("`OUT_DIR` can be written");
-    tonic_prost_build::configure()
-        .build_client(false)
-        .compile_fds(files)
-        .expect("the interface can be put into Rust");
+/// Generates the messages of `PERSON`, and a server for each codec: tonic's generator builds the codec into the server.
+fn generate_person(files: &FileDescriptorSet) {
+    let messages = server().type_attribute(".", SERDE);
+    let protobuf = REQUIRED.into_iter().fold(messages, |builder, field| {
+        builder.field_attribute(field, r#"#[serde(with = "crate::codec::required")]"#)
+    });
+    generate(protobuf, files.clone());
+    for (folder, codec) in [("json", "JsonCodec"), ("avro", "AvroCodec")] {
+        let folder = out_dir().join(folder);
+        fs::create_dir_all(&folder).expect("`OUT_DIR` can be written");
+        let builder = server()
+            .out_dir(folder)
+            .extern_path(".weighbridge.person.v1", "crate::person::proto")
+            .codec_path(format!("crate::person_grpc::{codec}"));
+        generate(builder, files.clone());
+    }
+}
+
+fn server() -> Builder {
+    tonic_prost_build::configure().build_client(false)
+}
+
+fn generate(builder: Builder, files: FileDescriptorSet) {
+    builder.compile_fds(files).expect("the interface can be put into Rust");
+}
+
+/// Reads an interface, and writes its description for reflection.
+fn describe(interface: &str) -> FileDescriptorSet {
+    println!("cargo::rerun-if-changed={interface}");
+    let interface = Path::new(interface);
+    let folder = interface.parent().expect("the interface lies in a folder");
+    let files = protox::compile([interface], [folder]).expect("the interface is valid");
+    let name = interface.with_extension("bin");
+    let description = out_dir().join(name.file_name().expect("the interface is a file"));
+    fs::write(description, files.encode_to_vec()).expect("`OUT_DIR` can be written");
+    files
+}
+
+fn out_dir() -> PathBuf {
+    env::var_os("OUT_DIR").expect("cargo sets `OUT_DIR` for build scripts").into()
 }
 
 /// The second word of `rustc --version`, such as `1.95.0`.

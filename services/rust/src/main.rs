@@ -4,8 +4,12 @@
 //! It keeps the contract of `services/README.md` and holds nothing that the contract does not ask for: no
 //! cache of bodies, no log line per request, no tuning. What was decided and why is in `README.md`.
 
+mod codec;
 mod direct;
 mod grpc;
+mod person;
+mod person_grpc;
+mod person_http;
 mod ping;
 mod pong;
 mod server;
@@ -26,6 +30,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
+
+use crate::codec::{Avro, Codec, Json, Protobuf};
+use crate::person::People;
 
 /// What `--version` and `/version` answer: language, its version, each library, its version.
 const VERSION: &str =
@@ -55,11 +62,21 @@ enum Http {
 }
 
 /// All of them, the defaults first.
-static OFFERS: [Offer; 4] = [
+static OFFERS: [Offer; 14] = [
     offer("pingpong", "http1-json", Http::One, |_| server::router(pong::routes())),
     offer("pingpong", "http2-json", Http::Two, |_| server::router(pong::routes())),
     offer("pingpong", "grpc", Http::Two, |_| grpc::routes()),
     offer("ping", "http1-json", Http::One, |configuration| server::router(ping::routes(configuration))),
+    offer("person", "http1-json", Http::One, rest::<Json>),
+    offer("person", "http1-protobuf", Http::One, rest::<Protobuf>),
+    offer("person", "http1-avro", Http::One, rest::<Avro>),
+    offer("person", "http2-json", Http::Two, rest::<Json>),
+    offer("person", "http2-protobuf", Http::Two, rest::<Protobuf>),
+    offer("person", "http2-avro", Http::Two, rest::<Avro>),
+    offer("person", "grpc", Http::Two, person_grpc::protobuf_routes),
+    offer("person", "grpc-protobuf", Http::Two, person_grpc::protobuf_routes),
+    offer("person", "grpc-json", Http::Two, person_grpc::json_routes),
+    offer("person", "grpc-avro", Http::Two, person_grpc::avro_routes),
 ];
 
 const fn offer(
@@ -71,8 +88,16 @@ const fn offer(
     Offer { workload, protocol, http, router }
 }
 
-/// The workloads that ask `PEER`. They listen, and speak clear text only.
-const RELAYS: [&str; 1] = ["ping"];
+/// The workload `person` over HTTP with a codec.
+fn rest<C: Codec>(configuration: &Configuration) -> Router {
+    server::router(person_http::routes::<C>(configuration))
+}
+
+/// The workload that asks `PEER`. It listens, and speaks clear text only.
+const RELAY: &str = "ping";
+
+/// The workload that reads `DATA`. It listens.
+const READER: &str = "person";
 
 // Configuration
 
@@ -87,6 +112,8 @@ struct Configuration {
     tls: Option<TlsAcceptor>,
     /// Whether there is no listener, and operations are asked for on stdin.
     direct: bool,
+    /// `None` where the workload reads no people file.
+    people: Option<Arc<People>>,
 }
 
 /// Nagle's algorithm on accepted connections.
@@ -107,18 +134,19 @@ fn read_configuration() -> Result<Configuration, String> {
         port.ok_or_else(|| refusal("PORT", &text, "0 to 65535"))
     })?;
     let offer = read_offer()?;
-    let relays = RELAYS.contains(&offer.workload);
-    let peer = relays.then(read_peer).transpose()?;
+    let peer = (offer.workload == RELAY).then(read_peer).transpose()?;
     let nagle = match variable("NAGLE").as_deref() {
         None | Some("off") => Nagle::Off,
         Some("default") => Nagle::Default,
         Some(text) => return Err(refusal("NAGLE", text, "`off`, `default`")),
     };
-    let (tls, direct) = match relays {
-        true => refuse_others(offer.workload).map(|()| (None, false))?,
-        false => (read_tls(offer.http)?, direct::asked()?),
+    let (tls, direct) = match offer.workload {
+        RELAY => refuse(offer, &["TLS_CERT", "TLS_KEY", "DIRECT"]).map(|()| (None, false))?,
+        READER => (read_tls(offer.http)?, refuse(offer, &["DIRECT"]).map(|()| false)?),
+        _ => (read_tls(offer.http)?, direct::asked()?),
     };
-    Ok(Configuration { host, port, offer, peer, nagle, tls, direct })
+    let people = (offer.workload == READER).then(People::read).transpose()?.map(Arc::new);
+    Ok(Configuration { host, port, offer, peer, nagle, tls, direct, people })
 }
 
 /// Which workload is asked for, and over which protocol.
@@ -147,11 +175,11 @@ fn read_peer() -> Result<SocketAddr, String> {
     })
 }
 
-/// Refuses what a relay does not take.
-fn refuse_others(workload: &str) -> Result<(), String> {
-    let set = ["TLS_CERT", "TLS_KEY", "DIRECT"].into_iter().find_map(|name| Some((name, variable(name)?)));
+/// Refuses the variables that a workload does not take.
+fn refuse(offer: &Offer, names: &[&str]) -> Result<(), String> {
+    let set = names.iter().find_map(|name| Some((name, variable(name)?)));
     set.map_or(Ok(()), |(name, value)| {
-        Err(refusal(name, &value, &format!("nothing, since `WORKLOAD` is `{workload}`")))
+        Err(refusal(name, &value, &format!("nothing, since `WORKLOAD` is `{}`", offer.workload)))
     })
 }
 
