@@ -19,7 +19,9 @@ const largestCount = 1_000_000
 // Handlers
 
 // registerPong offers the operations of the workload pingpong.
-func registerPong(server grpc.ServiceRegistrar) { pongv1.RegisterPongServer(server, operations{}) }
+func registerPong(server grpc.ServiceRegistrar, _ configuration) {
+	pongv1.RegisterPongServer(server, operations{})
+}
 
 // operations are those of services/proto/pong.proto.
 type operations struct {

@@ -1,5 +1,5 @@
-// Command weigh-go is the Go service, with net/http and grpc-go: configuration
-// and life. server.go has the servers; each workload has its handlers in a file
+// Command weigh-go is the Go service, with net/http, grpc-go and Thrift:
+// configuration and life. server.go has the servers; each workload has its handlers in a file
 // of its own, and its lines in the table below.
 //
 // It keeps the contract of services/README.md and holds nothing that it does not
@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,20 +45,36 @@ var offers = []offer{
 	{"pingpong", "http2-json", overHTTP(pongRoutes)},
 	{"pingpong", "grpc", overGRPC(registerPong)},
 	{"ping", "http1-json", overHTTP(pingRoutes)},
+	{"person", "http1-json", overHTTP(personRoutes(plainForms, jsonCodec))},
+	{"person", "http1-protobuf", overHTTP(personRoutes(protobufForms, protobufCodec))},
+	{"person", "http1-avro", overHTTP(personRoutes(plainForms, avroCodec))},
+	{"person", "http2-json", overHTTP(personRoutes(plainForms, jsonCodec))},
+	{"person", "http2-protobuf", overHTTP(personRoutes(protobufForms, protobufCodec))},
+	{"person", "http2-avro", overHTTP(personRoutes(plainForms, avroCodec))},
+	{"person", "grpc", overGRPC(registerPeople)},
+	{"person", "grpc-protobuf", overGRPC(registerPeople)}, // another name of the same
+	{"person", "grpc-json", overGRPC(registerPlainPeople(jsonCodec))},
+	{"person", "grpc-avro", overGRPC(registerPlainPeople(avroCodec))},
+	{"person", "thrift-binary", overThrift(peopleProcessor, binaryProtocol)},
+	{"person", "thrift-compact", overThrift(peopleProcessor, compactProtocol)},
 }
 
 // relays are the workloads that ask PEER, in clear text only.
 var relays = []string{"ping"}
+
+// readers are the workloads that read a people file in DATA.
+var readers = []string{"person"}
 
 // Configuration
 
 // configuration says where to listen, and what to speak there.
 type configuration struct {
 	offer
-	host netip.Addr
-	port uint16
-	peer netip.AddrPort // not valid: the workload is no relay
-	tls  *tls.Config    // nil: cleartext
+	host   netip.Addr
+	port   uint16
+	peer   netip.AddrPort // not valid: the workload is no relay
+	tls    *tls.Config    // nil: cleartext
+	people *peopleFile    // nil: the workload reads none
 }
 
 // readConfiguration reads the environment. The error is the line for stderr.
@@ -95,7 +112,13 @@ func readConfiguration() (configuration, error) {
 	if text := os.Getenv("DIRECT"); text != "" {
 		return configuration{}, refusal("DIRECT", text, "nothing (not supported by this service)")
 	}
-	return configuration{offer, host, uint16(port), peer, secure}, nil
+	var people *peopleFile
+	if slices.Contains(readers, offer.workload) {
+		if people, err = readPeople(); err != nil {
+			return configuration{}, err
+		}
+	}
+	return configuration{offer, host, uint16(port), peer, secure, people}, nil
 }
 
 // readOffer reads which workload is asked for, and over which protocol.
@@ -227,7 +250,22 @@ func run() {
 func versionText() string {
 	// An experiment of the toolchain is named behind a blank.
 	release, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go"), " ")
-	return fmt.Sprintf("Go %s net/http %s grpc %s", release, release, grpc.Version)
+	return fmt.Sprintf("Go %s net/http %s grpc %s thrift %s", release, release, grpc.Version, thriftVersion)
+}
+
+// thriftVersion is that of the module, which tells none itself.
+var thriftVersion = versionOf("github.com/apache/thrift")
+
+// versionOf is the version of a module in this program.
+func versionOf(module string) string {
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, dependency := range build.Deps {
+			if dependency.Path == module {
+				return strings.TrimPrefix(dependency.Version, "v")
+			}
+		}
+	}
+	return "unknown"
 }
 
 // fail writes one line on stderr and ends the process.

@@ -113,9 +113,10 @@ type server struct {
 func overHTTP(routes func(configuration) []route) func(configuration) server {
 	return func(c configuration) server {
 		s := &http.Server{Handler: router(routes(c)), TLSConfig: c.tls, Protocols: new(http.Protocols)}
-		s.Protocols.SetHTTP1(c.protocol == "http1-json")
-		s.Protocols.SetHTTP2(c.protocol == "http2-json" && c.tls != nil)
-		s.Protocols.SetUnencryptedHTTP2(c.protocol == "http2-json" && c.tls == nil)
+		isHTTP2 := strings.HasPrefix(c.protocol, "http2-")
+		s.Protocols.SetHTTP1(!isHTTP2)
+		s.Protocols.SetHTTP2(isHTTP2 && c.tls != nil)
+		s.Protocols.SetUnencryptedHTTP2(isHTTP2 && c.tls == nil)
 		serve := s.Serve
 		if c.tls != nil {
 			serve = func(listener net.Listener) error { return s.ServeTLS(listener, "", "") }
@@ -124,16 +125,19 @@ func overHTTP(routes func(configuration) []route) func(configuration) server {
 	}
 }
 
-// overGRPC is grpc-go's server for the operations of a workload, with reflection.
-func overGRPC(register func(grpc.ServiceRegistrar)) func(configuration) server {
+// overGRPC is grpc-go's server for the operations of a workload, with reflection
+// where they are described by Protocol Buffers.
+func overGRPC(register func(grpc.ServiceRegistrar, configuration)) func(configuration) server {
 	return func(c configuration) server {
 		var options []grpc.ServerOption
 		if c.tls != nil {
 			options = append(options, grpc.Creds(credentials.NewTLS(c.tls)))
 		}
 		s := grpc.NewServer(options...)
-		register(s)
-		reflection.Register(s)
+		register(s, c)
+		if c.protocol == "grpc" || c.protocol == "grpc-protobuf" {
+			reflection.Register(s)
+		}
 		return server{s.Serve, s.GracefulStop, s.Stop}
 	}
 }
