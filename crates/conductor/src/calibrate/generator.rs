@@ -22,12 +22,9 @@ use weighbridge_load::{Recording, Settings};
 use weighbridge_model::calibration::{
     CALIBRATION_VERSION, Ceiling, ErrorCurve, GeneratorCalibration, HostGaps, Pacing, Waiting,
 };
-use weighbridge_model::experiment::{
-    Arrivals, LoadModel, LoadSpec, PingpongSpec, Protocol, Think, WorkloadSpec,
-};
+use weighbridge_model::experiment::{Arrivals, LoadSpec, PingpongSpec, Protocol, WorkloadSpec};
 use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::idle::Idle;
-use weighbridge_model::legs::Stamps;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::record::{Outcome, RequestRecord, Tallies, WindowFigures};
 use weighbridge_probe::record::{CsvError, from_csv};
@@ -369,16 +366,8 @@ fn open(rate: PerSecond, arrivals: Arrivals, stop: Stop) -> Load {
 
 fn pong(address: SocketAddr) -> Result<Workload, WorkloadError> {
     let spec = WorkloadSpec::Pingpong(PingpongSpec::new(vec![Bytes::new(64)]));
-    let load = LoadSpec {
-        model: LoadModel::Closed,
-        connections: 1,
-        in_flight: 1,
-        timeout: Nanoseconds::from_secs(10),
-        warmup: Nanoseconds::ZERO,
-        think: Think::None,
-        churn: None,
-        stamps: Stamps::Off,
-    };
+    let load =
+        LoadSpec { timeout: Nanoseconds::from_secs(10), warmup: Nanoseconds::ZERO, ..LoadSpec::default() };
     let address =
         Address { authority: address.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
     Workload::new(&spec, &load, Protocol::HTTP1_JSON, &address, &|_| None)

@@ -13,6 +13,7 @@ use weighbridge_model::record::{ErrorKind, Outcome};
 use super::people::{CallOfPerson, PERSON, PersonReply};
 use super::{Bound, Carrier};
 use crate::bind::Binding;
+use crate::canonical::{Canonical, Received};
 use crate::checks::Reset;
 use crate::checks::explain::FailureLog;
 use crate::codec::{self, Record, Shape};
@@ -146,6 +147,11 @@ struct Refused(Carrier);
 impl Expect for Refused {
     fn check(&self, _log: &FailureLog) -> Box<dyn Reset + Send> {
         Box::new(RefusalCheck { carrier: self.0, status: 0, envelope: Envelope::default() })
+    }
+
+    /// To be refused is the same whatever carries it, and whatever is said of it.
+    fn amounts_to(&self, _received: &Received<'_>) -> Option<Canonical> {
+        Some(Canonical::Status(400))
     }
 }
 
