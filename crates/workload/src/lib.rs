@@ -304,8 +304,8 @@ pub fn pong_message_check(size: Bytes) -> impl weighbridge_load::session::Check 
 /// Readers of foreign bytes as they are used under load; for fuzzing.
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::codec::fuzzing::reads_back;
     pub use crate::json::{NotJson, Pointer, append, find};
+    pub use crate::person::reads_back;
 }
 
 #[cfg(test)]

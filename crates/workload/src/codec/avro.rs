@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::cursor::{Cursor, put_zigzag};
-use super::{DecodeError, Presence, Record, Shape, field, int, list, text};
+use super::{DecodeError, FieldType, Presence, Record, field, int, list, text};
 
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     for one in record.fields {
@@ -13,21 +13,21 @@ pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
             put_zigzag(i64::from(value.is_some()), bytes);
         }
         if let Some(value) = value {
-            put(one.shape, value, bytes);
+            put(one.kind, value, bytes);
         }
     }
 }
 
-fn put(shape: Shape, value: &Value, bytes: &mut Vec<u8>) {
-    match shape {
-        Shape::Text => {
+fn put(kind: FieldType, value: &Value, bytes: &mut Vec<u8>) {
+    match kind {
+        FieldType::Text => {
             put_zigzag(text(value).len() as i64, bytes);
             bytes.extend_from_slice(text(value).as_bytes());
         }
-        Shape::Int => put_zigzag(i64::from(int(value)), bytes),
-        Shape::Record(record) => encode(record, value, bytes),
+        FieldType::Int => put_zigzag(i64::from(int(value)), bytes),
+        FieldType::Record(record) => encode(record, value, bytes),
         // One block, then the empty one that ends it.
-        Shape::List(record) => {
+        FieldType::List(record) => {
             let values = list(value);
             if !values.is_empty() {
                 put_zigzag(values.len() as i64, bytes);
@@ -55,24 +55,24 @@ fn read_record(record: &Record, from: &mut Cursor<'_>) -> Result<Value, DecodeEr
                 branch => return Err(from.error(format!("`{}` has no branch {branch}", field.name))),
             }
         }
-        fields.insert(field.name.to_owned(), read(field.shape, from)?);
+        fields.insert(field.name.to_owned(), read(field.kind, from)?);
     }
     Ok(Value::Object(fields))
 }
 
-fn read(shape: Shape, from: &mut Cursor<'_>) -> Result<Value, DecodeError> {
-    match shape {
-        Shape::Text => {
+fn read(kind: FieldType, from: &mut Cursor<'_>) -> Result<Value, DecodeError> {
+    match kind {
+        FieldType::Text => {
             let length = from.zigzag()?;
             let length = from.length(length)?;
             Ok(from.text(length)?.into())
         }
-        Shape::Int => {
+        FieldType::Int => {
             let int = from.zigzag()?;
             Ok(from.int(int)?.into())
         }
-        Shape::Record(record) => read_record(record, from),
-        Shape::List(record) => read_list(record, from),
+        FieldType::Record(record) => read_record(record, from),
+        FieldType::List(record) => read_list(record, from),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{DecodeError, Field, Presence, Record, Shape, complete, field, int, list, text};
+use super::{DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, text};
 
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     for (index, one) in record.fields.iter().enumerate() {
@@ -10,7 +10,7 @@ pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
         put_text(one.name, bytes);
         bytes.push(b':');
         match field(record, one, value) {
-            Some(value) => put(one.shape, value, bytes),
+            Some(value) => put(one.kind, value, bytes),
             None => bytes.extend_from_slice(b"null"),
         }
     }
@@ -20,12 +20,12 @@ pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     bytes.push(b'}');
 }
 
-fn put(shape: Shape, value: &Value, bytes: &mut Vec<u8>) {
-    match shape {
-        Shape::Text => put_text(text(value), bytes),
-        Shape::Int => bytes.extend_from_slice(int(value).to_string().as_bytes()),
-        Shape::Record(record) => encode(record, value, bytes),
-        Shape::List(record) => {
+fn put(kind: FieldType, value: &Value, bytes: &mut Vec<u8>) {
+    match kind {
+        FieldType::Text => put_text(text(value), bytes),
+        FieldType::Int => bytes.extend_from_slice(int(value).to_string().as_bytes()),
+        FieldType::Record(record) => encode(record, value, bytes),
+        FieldType::List(record) => {
             bytes.push(b'[');
             for (index, one) in list(value).iter().enumerate() {
                 if index > 0 {
@@ -54,13 +54,13 @@ pub(super) fn decode(record: &Record, bytes: &[u8]) -> Result<Value, DecodeError
 fn of_record(record: &Record, value: Value) -> Result<Value, String> {
     let Value::Object(mut found) = value else { return Err(format!("`{}` is not an object", record.name)) };
     let mut fields = Map::new();
-    for Field { name, shape, presence, .. } in record.fields {
+    for Field { name, kind, presence, .. } in record.fields {
         match found.remove(*name) {
             None => {}
             Some(Value::Null) if *presence == Presence::Optional => {}
             Some(value) => {
                 let value =
-                    of_shape(*shape, value).map_err(|why| format!("`{name}` of `{}`: {why}", record.name))?;
+                    of_type(*kind, value).map_err(|why| format!("`{name}` of `{}`: {why}", record.name))?;
                 fields.insert((*name).to_owned(), value);
             }
         }
@@ -71,21 +71,21 @@ fn of_record(record: &Record, value: Value) -> Result<Value, String> {
     complete(record, fields, 0).map_err(|error| error.message)
 }
 
-fn of_shape(shape: Shape, value: Value) -> Result<Value, String> {
-    match (shape, value) {
-        (Shape::Text, Value::String(text)) => Ok(Value::String(text)),
-        (Shape::Int, Value::Number(number)) => {
+fn of_type(kind: FieldType, value: Value) -> Result<Value, String> {
+    match (kind, value) {
+        (FieldType::Text, Value::String(text)) => Ok(Value::String(text)),
+        (FieldType::Int, Value::Number(number)) => {
             match number.as_i64().and_then(|int| i32::try_from(int).ok()) {
                 Some(int) => Ok(int.into()),
                 None => Err(format!("{number} is no whole number of 32 bits")),
             }
         }
-        (Shape::Record(record), value) => of_record(record, value),
-        (Shape::List(record), Value::Array(values)) => {
+        (FieldType::Record(record), value) => of_record(record, value),
+        (FieldType::List(record), Value::Array(values)) => {
             values.into_iter().map(|value| of_record(record, value)).collect()
         }
-        (Shape::Text, _) => Err("not a text".to_owned()),
-        (Shape::Int, _) => Err("not a number".to_owned()),
-        (Shape::List(_), _) => Err("not a list".to_owned()),
+        (FieldType::Text, _) => Err("not a text".to_owned()),
+        (FieldType::Int, _) => Err("not a number".to_owned()),
+        (FieldType::List(_), _) => Err("not a list".to_owned()),
     }
 }

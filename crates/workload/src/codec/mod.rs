@@ -25,7 +25,7 @@ pub(crate) struct Field {
     pub name: &'static str,
     /// Its number in Protocol Buffers and Thrift, 1 to 15; 0 for the value that a call of Thrift returns.
     pub number: u8,
-    pub shape: Shape,
+    pub kind: FieldType,
     pub presence: Presence,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Presence {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Shape {
+pub(crate) enum FieldType {
     Text,
     /// 32 bits, signed.
     Int,
@@ -45,12 +45,12 @@ pub(crate) enum Shape {
 }
 
 impl Field {
-    pub const fn required(number: u8, name: &'static str, shape: Shape) -> Self {
-        Self { name, number, shape, presence: Presence::Required }
+    pub const fn required(number: u8, name: &'static str, kind: FieldType) -> Self {
+        Self { name, number, kind, presence: Presence::Required }
     }
 
-    pub const fn optional(number: u8, name: &'static str, shape: Shape) -> Self {
-        Self { name, number, shape, presence: Presence::Optional }
+    pub const fn optional(number: u8, name: &'static str, kind: FieldType) -> Self {
+        Self { name, number, kind, presence: Presence::Optional }
     }
 }
 
@@ -127,25 +127,3 @@ fn complete(record: &Record, fields: Map<String, Value>, at: usize) -> Result<Va
         None => Ok(Value::Object(fields)),
     }
 }
-
-#[doc(hidden)]
-pub mod fuzzing {
-    use weighbridge_model::experiment::CodecName;
-
-    use crate::person::people::LINK_LIST;
-
-    /// Fails where bytes are taken for a value that does not read back from what is written of it.
-    pub fn reads_back(bytes: &[u8]) {
-        let codecs =
-            [CodecName::Json, CodecName::Protobuf, CodecName::Avro, CodecName::Binary, CodecName::Compact];
-        for codec in codecs {
-            if let Ok(value) = super::decode(codec, &LINK_LIST, bytes) {
-                let written = super::encode(codec, &LINK_LIST, &value);
-                assert_eq!(super::decode(codec, &LINK_LIST, &written), Ok(value), "{}", codec.name());
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

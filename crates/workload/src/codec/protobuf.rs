@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::cursor::{Cursor, put_varint};
-use super::{DecodeError, Field, Presence, Record, Shape, complete, field, int, list, text};
+use super::{DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, text};
 
 /// A number of up to 64 bits, seven to a byte.
 const VARINT: u64 = 0;
@@ -16,17 +16,17 @@ const FIXED32: u64 = 5;
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     for one in record.fields {
         let Some(value) = field(record, one, value) else { continue };
-        match one.shape {
-            Shape::Text if text(value).is_empty() => {}
-            Shape::Text => put_bytes(one.number, text(value).as_bytes(), bytes),
-            Shape::Int if int(value) == 0 => {}
-            Shape::Int => {
+        match one.kind {
+            FieldType::Text if text(value).is_empty() => {}
+            FieldType::Text => put_bytes(one.number, text(value).as_bytes(), bytes),
+            FieldType::Int if int(value) == 0 => {}
+            FieldType::Int => {
                 put_varint(u64::from(one.number) << 3 | VARINT, bytes);
                 // Negative numbers are extended to 64 bits.
                 put_varint(i64::from(int(value)) as u64, bytes);
             }
-            Shape::Record(inner) => put_record(one.number, inner, value, bytes),
-            Shape::List(inner) => {
+            FieldType::Record(inner) => put_record(one.number, inner, value, bytes),
+            FieldType::List(inner) => {
                 list(value).iter().for_each(|value| put_record(one.number, inner, value, bytes));
             }
         }
@@ -65,12 +65,12 @@ fn read(record: &Record, mut from: Cursor<'_>, mut fields: Map<String, Value>) -
     let is_absent = |field: &&Field| field.presence == Presence::Required && !fields.contains_key(field.name);
     let absent: Vec<_> = record.fields.iter().filter(is_absent).collect();
     for field in absent {
-        let empty = match field.shape {
-            Shape::Text => Value::String(String::new()),
-            Shape::Int => 0.into(),
-            Shape::List(_) => Value::Array(Vec::new()),
+        let empty = match field.kind {
+            FieldType::Text => Value::String(String::new()),
+            FieldType::Int => 0.into(),
+            FieldType::List(_) => Value::Array(Vec::new()),
             // A message has no empty form that could be left out.
-            Shape::Record(_) => continue,
+            FieldType::Record(_) => continue,
         };
         fields.insert(field.name.to_owned(), empty);
     }
@@ -83,33 +83,33 @@ fn read_field(
     from: &mut Cursor<'_>,
     fields: &mut Map<String, Value>,
 ) -> Result<(), DecodeError> {
-    let wanted = if matches!(field.shape, Shape::Int) { VARINT } else { LENGTH };
+    let wanted = if matches!(field.kind, FieldType::Int) { VARINT } else { LENGTH };
     if wire != wanted {
         return Err(from.error(format!("`{}` has wire type {wire}, not {wanted}", field.name)));
     }
     let name = field.name.to_owned();
     // The upper half of a longer number is dropped.
-    if let Shape::Int = field.shape {
+    if let FieldType::Int = field.kind {
         fields.insert(name, (from.varint()? as i32).into());
         return Ok(());
     }
     let length = from.varint()?;
     let length = from.length(i64::try_from(length).unwrap_or(i64::MAX))?;
-    let value = match field.shape {
-        Shape::Record(inner) => {
+    let value = match field.kind {
+        FieldType::Record(inner) => {
             let before = match fields.remove(field.name) {
                 Some(Value::Object(before)) => before,
                 _ => Map::new(),
             };
             read(inner, from.part(length)?, before)?
         }
-        Shape::List(inner) => {
+        FieldType::List(inner) => {
             let one = read(inner, from.part(length)?, Map::new())?;
             let all = fields.entry(name).or_insert_with(|| Value::Array(Vec::new()));
             all.as_array_mut().expect("a list, since nothing else is put there").push(one);
             return Ok(());
         }
-        Shape::Text | Shape::Int => Value::String(from.text(length)?.to_owned()),
+        FieldType::Text | FieldType::Int => Value::String(from.text(length)?.to_owned()),
     };
     fields.insert(name, value);
     Ok(())

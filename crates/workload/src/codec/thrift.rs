@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::cursor::{Cursor, put_varint, put_zigzag};
-use super::{DecodeError, Record, Shape, complete, field, int, list, text};
+use super::{DecodeError, FieldType, Record, complete, field, int, list, text};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire {
@@ -54,12 +54,12 @@ const STOP: u8 = 0;
 const DEPTH: u32 = 32;
 
 impl Kind {
-    const fn of(shape: Shape) -> Self {
-        match shape {
-            Shape::Text => Self::Text,
-            Shape::Int => Self::Int32,
-            Shape::Record(_) => Self::Struct,
-            Shape::List(_) => Self::List,
+    const fn of(kind: FieldType) -> Self {
+        match kind {
+            FieldType::Text => Self::Text,
+            FieldType::Int => Self::Int32,
+            FieldType::Record(_) => Self::Struct,
+            FieldType::List(_) => Self::List,
         }
     }
 
@@ -82,7 +82,7 @@ pub(super) fn encode(wire: Wire, record: &Record, value: &Value, bytes: &mut Vec
     let mut last = 0;
     for one in record.fields {
         let Some(value) = field(record, one, value) else { continue };
-        let kind = Kind::of(one.shape).number(wire);
+        let kind = Kind::of(one.kind).number(wire);
         match wire {
             Wire::Binary => bytes.extend_from_slice(&[kind, 0, one.number]),
             // The number of a result comes first and is 0, which has no short form; all others rise by at most 15.
@@ -90,26 +90,26 @@ pub(super) fn encode(wire: Wire, record: &Record, value: &Value, bytes: &mut Vec
             Wire::Compact => bytes.push((one.number - last) << 4 | kind),
         }
         last = one.number;
-        put(wire, one.shape, value, bytes);
+        put(wire, one.kind, value, bytes);
     }
     bytes.push(STOP);
 }
 
-fn put(wire: Wire, shape: Shape, value: &Value, bytes: &mut Vec<u8>) {
+fn put(wire: Wire, shape: FieldType, value: &Value, bytes: &mut Vec<u8>) {
     match shape {
-        Shape::Text => {
+        FieldType::Text => {
             match wire {
                 Wire::Binary => bytes.extend_from_slice(&(text(value).len() as u32).to_be_bytes()),
                 Wire::Compact => put_varint(text(value).len() as u64, bytes),
             }
             bytes.extend_from_slice(text(value).as_bytes());
         }
-        Shape::Int => match wire {
+        FieldType::Int => match wire {
             Wire::Binary => bytes.extend_from_slice(&int(value).to_be_bytes()),
             Wire::Compact => put_zigzag(int(value).into(), bytes),
         },
-        Shape::Record(record) => encode(wire, record, value, bytes),
-        Shape::List(record) => {
+        FieldType::Record(record) => encode(wire, record, value, bytes),
+        FieldType::List(record) => {
             let (values, kind) = (list(value), Kind::Struct.number(wire));
             match wire {
                 Wire::Binary => {
@@ -147,8 +147,8 @@ impl Reader<'_> {
             last = number;
             let known = record.fields.iter().find(|field| i16::from(field.number) == number);
             match known {
-                Some(field) if kind == Kind::of(field.shape) => {
-                    fields.insert(field.name.to_owned(), self.value(field.shape)?);
+                Some(field) if kind == Kind::of(field.kind) => {
+                    fields.insert(field.name.to_owned(), self.value(field.kind)?);
                 }
                 Some(field) => return Err(self.from.error(format!("`{}` is a {kind:?}", field.name))),
                 None => self.skip(kind, DEPTH)?,
@@ -179,15 +179,15 @@ impl Reader<'_> {
         Kind::numbered(self.wire, number).ok_or_else(|| self.from.error(format!("type {number}")))
     }
 
-    fn value(&mut self, shape: Shape) -> Result<Value, DecodeError> {
+    fn value(&mut self, shape: FieldType) -> Result<Value, DecodeError> {
         match shape {
-            Shape::Text => {
+            FieldType::Text => {
                 let length = self.length()?;
                 Ok(self.from.text(length)?.into())
             }
-            Shape::Int => Ok(self.int32()?.into()),
-            Shape::Record(record) => self.record(record),
-            Shape::List(record) => {
+            FieldType::Int => Ok(self.int32()?.into()),
+            FieldType::Record(record) => self.record(record),
+            FieldType::List(record) => {
                 let (kind, count) = self.list()?;
                 if count > 0 && kind != Kind::Struct {
                     return Err(self.from.error(format!("a list of {kind:?}")));

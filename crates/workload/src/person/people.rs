@@ -5,69 +5,75 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 use weighbridge_model::experiment::{CodecName, PEOPLE, PersonIds, PersonOperation, PersonSpec};
 
-use crate::codec::{self, Field, Record, Shape};
+use crate::codec::{self, Field, FieldType, Record};
 
 static NAME: Record = Record {
     name: "PersonName",
     fields: &[
-        Field::required(1, "title", Shape::Text),
-        Field::required(2, "first", Shape::Text),
-        Field::required(3, "last", Shape::Text),
+        Field::required(1, "title", FieldType::Text),
+        Field::required(2, "first", FieldType::Text),
+        Field::required(3, "last", FieldType::Text),
     ],
 };
 static LOCATION: Record = Record {
     name: "Location",
     fields: &[
-        Field::required(1, "street", Shape::Text),
-        Field::required(2, "city", Shape::Text),
-        Field::required(3, "state", Shape::Text),
-        Field::required(4, "postCode", Shape::Int),
+        Field::required(1, "street", FieldType::Text),
+        Field::required(2, "city", FieldType::Text),
+        Field::required(3, "state", FieldType::Text),
+        Field::required(4, "postCode", FieldType::Int),
     ],
 };
 static PICTURE: Record = Record {
     name: "Picture",
     fields: &[
-        Field::required(1, "large", Shape::Text),
-        Field::required(2, "medium", Shape::Text),
-        Field::required(3, "thumbnail", Shape::Text),
+        Field::required(1, "large", FieldType::Text),
+        Field::required(2, "medium", FieldType::Text),
+        Field::required(3, "thumbnail", FieldType::Text),
     ],
 };
 pub(crate) static PERSON: Record = Record {
     name: "Person",
     fields: &[
-        Field::required(1, "id", Shape::Text),
-        Field::required(2, "name", Shape::Record(&NAME)),
-        Field::required(3, "gender", Shape::Text),
-        Field::required(4, "location", Shape::Record(&LOCATION)),
-        Field::required(5, "email", Shape::Text),
-        Field::optional(6, "picture", Shape::Record(&PICTURE)),
+        Field::required(1, "id", FieldType::Text),
+        Field::required(2, "name", FieldType::Record(&NAME)),
+        Field::required(3, "gender", FieldType::Text),
+        Field::required(4, "location", FieldType::Record(&LOCATION)),
+        Field::required(5, "email", FieldType::Text),
+        Field::optional(6, "picture", FieldType::Record(&PICTURE)),
     ],
 };
 static LINK: Record = Record {
     name: "PersonLink",
     fields: &[
-        Field::required(1, "p1", Shape::Record(&PERSON)),
-        Field::required(2, "p2", Shape::Record(&PERSON)),
+        Field::required(1, "p1", FieldType::Record(&PERSON)),
+        Field::required(2, "p2", FieldType::Record(&PERSON)),
     ],
 };
 pub(crate) static PERSON_ID: Record =
-    Record { name: "PersonId", fields: &[Field::required(1, "id", Shape::Text)] };
+    Record { name: "PersonId", fields: &[Field::required(1, "id", FieldType::Text)] };
 pub(crate) static PERSON_LIST: Record = Record {
     name: "PersonList",
-    fields: &[Field::required(1, "persons", Shape::List(&PERSON)), Field::required(2, "count", Shape::Int)],
+    fields: &[
+        Field::required(1, "persons", FieldType::List(&PERSON)),
+        Field::required(2, "count", FieldType::Int),
+    ],
 };
 pub(crate) static LINK_LIST: Record = Record {
     name: "PersonLinkList",
-    fields: &[Field::required(1, "links", Shape::List(&LINK)), Field::required(2, "count", Shape::Int)],
+    fields: &[
+        Field::required(1, "links", FieldType::List(&LINK)),
+        Field::required(2, "count", FieldType::Int),
+    ],
 };
 /// The request of what takes no argument.
 pub(crate) static NOTHING: Record = Record { name: "ListPersonsRequest", fields: &[] };
 
 /// The arguments of Thrift's `createPerson`.
 pub(crate) static CREATED: Record =
-    Record { name: "createPerson_args", fields: &[Field::required(1, "person", Shape::Record(&PERSON))] };
+    Record { name: "createPerson_args", fields: &[Field::required(1, "person", FieldType::Record(&PERSON))] };
 static NOT_FOUND: Record =
-    Record { name: "PersonNotFound", fields: &[Field::required(1, "id", Shape::Text)] };
+    Record { name: "PersonNotFound", fields: &[Field::required(1, "id", FieldType::Text)] };
 
 /// What a call of Thrift returns: a value, or that the person is not there.
 macro_rules! result {
@@ -75,8 +81,8 @@ macro_rules! result {
         static $name: Record = Record {
             name: stringify!($name),
             fields: &[
-                Field::optional(0, SUCCESS, Shape::Record(&$record)),
-                Field::optional(1, FAILURE, Shape::Record(&NOT_FOUND)),
+                Field::optional(0, SUCCESS, FieldType::Record(&$record)),
+                Field::optional(1, FAILURE, FieldType::Record(&NOT_FOUND)),
             ],
         };
     };

@@ -16,7 +16,7 @@ use crate::bind::Binding;
 use crate::canonical::{Canonical, Received};
 use crate::checks::Reset;
 use crate::checks::explain::FailureLog;
-use crate::codec::{self, Record, Shape};
+use crate::codec::{self, FieldType, Record};
 use crate::expect::Expect;
 use crate::grpc::Envelope;
 use crate::stream::Mix;
@@ -121,7 +121,7 @@ impl Respelling {
             }
             // Nothing but the sizes of blocks may be otherwise in Avro, and a person has no list.
             (Self::Other, CodecName::Avro) => debug_assert!(
-                !record.fields.iter().any(|field| matches!(field.shape, Shape::List(_))),
+                !record.fields.iter().any(|field| matches!(field.kind, FieldType::List(_))),
                 "a list has other spellings"
             ),
         }
