@@ -67,9 +67,7 @@ impl<'a> Bound<'a> {
             FramingName::Http1 | FramingName::Http2 => Carrier::Rest,
             FramingName::Grpc => Carrier::Grpc,
             FramingName::Thrift => Carrier::Thrift,
-            FramingName::Memcached | FramingName::Resp | FramingName::Direct => {
-                return Err(binding.unbound("person"));
-            }
+            _ => return Err(binding.unbound("person")),
         };
         let codec = binding.protocol.codec().ok_or_else(|| binding.unbound("person"))?;
         Ok(Self { binding, carrier, codec, spelling: Respelling::None })
