@@ -307,20 +307,23 @@ impl Connection {
     /// Receives some bytes.
     fn fill(&mut self, part: MessagePart, deadline: Instant, begin: Instant) -> Result<(), ClientError> {
         let got = self.unread.len();
-        // Bytes that arrive slowly must not extend the deadline.
-        if Instant::now() >= deadline {
-            return Err(ClientError::Late { part, got, waited: begin.elapsed() });
-        }
-        self.stream.set_read_timeout(Some(left(deadline))).map_err(ClientError::Broken)?;
         let mut chunk = [0; 64 << 10];
-        match self.stream.read(&mut chunk) {
-            Ok(0) => Err(ClientError::Ended { part, got }),
-            Ok(length) => {
-                self.unread.extend_from_slice(&chunk[..length]);
-                Ok(())
+        loop {
+            // Bytes that arrive slowly must not extend the deadline.
+            if Instant::now() >= deadline {
+                return Err(ClientError::Late { part, got, waited: begin.elapsed() });
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
-            Err(error) => Err(trouble(error, part, got, begin)),
+            self.stream.set_read_timeout(Some(left(deadline))).map_err(ClientError::Broken)?;
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(ClientError::Ended { part, got }),
+                Ok(length) => {
+                    self.unread.extend_from_slice(&chunk[..length]);
+                    return Ok(());
+                }
+                // A process that is stopped and continued gets this without a handler of its own.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(trouble(error, part, got, begin)),
+            }
         }
     }
 }
@@ -417,6 +420,21 @@ mod tests {
         let error = short.body(5, later()).expect_err("four bytes");
         assert_eq!(error.to_string(), "the end of the stream after 4 bytes of the body");
         assert!(!error.is_silent_close());
+    }
+
+    /// Linux then ends a read that has a timeout with EINTR, though no handler is installed.
+    #[test]
+    fn being_stopped_and_continued_is_no_byte_and_no_end() {
+        let mut open = against(|stream| {
+            thread::sleep(Duration::from_secs(2));
+            drop(stream);
+        });
+        let script = format!("kill -STOP {0}; sleep 0.05; kill -CONT {0}", std::process::id());
+        let mut stopping = std::process::Command::new("sh").args(["-c", &script]).spawn().expect("a shell");
+        while stopping.try_wait().expect("its state").is_none() {
+            assert_eq!(open.watch(), Quiet::Open);
+        }
+        assert!(stopping.wait().expect("its end").success());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::analysis::machine;
 use crate::analysis::roles::roles_where_several;
 use crate::analysis::sizes::{self, SizeAnalysis};
 use crate::analysis::variance_components::{self, variance_components};
-use crate::checks::core_latency::{cores_moved, explains_levels};
+use crate::checks::core_latency::{cores_moved, explained_by_places};
 use crate::checks::tail::{NamedSamples, thin_tail_remark};
 use crate::checks::{
     CheckContext, Diagnosis, Impact, RunContext, VariantTotals, diagnose, not_paired, run_findings, subject,
@@ -186,7 +186,7 @@ impl<'a> Table<'a> {
         let scopes = point.scopes();
         let samples = |(variant, _)| samples_by_scope(question, records, id, variant, &scopes);
         let samples: Vec<Vec<VariantSamples<'a>>> = question.variants().map(samples).collect();
-        let levels_explained = explains_levels(records, id);
+        let explained_by_places = explained_by_places(question, records, id);
         let diagnosis = |(variant, _): (VariantId, &Variant)| {
             diagnose(&CheckContext {
                 question,
@@ -196,7 +196,7 @@ impl<'a> Table<'a> {
                 scope: scopes[0],
                 samples: &samples[variant.index()][0],
                 totals: VariantTotals::new(records, id, variant),
-                levels_explained,
+                explained_by_places,
             })
         };
         let diagnoses = question.variants().map(diagnosis).collect();

@@ -26,8 +26,8 @@ pub(crate) struct CheckContext<'c> {
     /// The samples from which the variant's estimates are made, in that scope.
     pub samples: &'c VariantSamples<'c>,
     pub totals: VariantTotals<'c>,
-    /// Whether core latency already explains two levels, so that they are not reported again.
-    pub levels_explained: bool,
+    /// How far apart levels may lie, on the log scale, that the places of the cores explain.
+    pub explained_by_places: f64,
 }
 
 impl<'c> CheckContext<'c> {

@@ -64,6 +64,16 @@ impl CorePlaces {
     fn p50s(&self, cell: &Cell<'_>, scope: Scope) -> [Option<f64>; 2] {
         self.parts(cell).map(|part| part?.middle_p50(scope, QUANTITY).filter(|p50| *p50 > 0.0))
     }
+
+    /// A variant's p50 in each place, the median over blocks.
+    fn middle_p50s(&self, records: &Records<'_>, point: PointId, variant: VariantId) -> Option<[f64; 2]> {
+        let cells = records.cells(point, variant, WindowSelection::Measured);
+        let middle_p50 = |place: usize| {
+            let p50s: Vec<f64> = cells.iter().filter_map(|cell| self.p50s(cell, Scope::All)[place]).collect();
+            median(&p50s)
+        };
+        Some([middle_p50(0)?, middle_p50(1)?])
+    }
 }
 
 fn log(latency: Nanoseconds) -> Option<f64> {
@@ -73,12 +83,7 @@ fn log(latency: Nanoseconds) -> Option<f64> {
 /// The places of a point and the baseline's p50 in each, if the two differ.
 fn distinct_places(records: &Records<'_>, point: PointId) -> Option<(CorePlaces, [f64; 2])> {
     let places = CorePlaces::seen(records, point)?;
-    let cells = records.cells(point, VariantId(0), WindowSelection::Measured);
-    let middle_p50 = |place: usize| {
-        let p50s: Vec<f64> = cells.iter().filter_map(|cell| places.p50s(cell, Scope::All)[place]).collect();
-        median(&p50s)
-    };
-    let p50s = [middle_p50(0)?, middle_p50(1)?];
+    let p50s = places.middle_p50s(records, point, VariantId(0))?;
     (change(&p50s) >= CORE_LATENCY_CHANGE).then_some((places, p50s))
 }
 
@@ -86,9 +91,13 @@ fn change([near, far]: &[f64; 2]) -> f64 {
     (far / near).ln().abs()
 }
 
-/// Whether core latency explains two levels of windows or starts at a point.
-pub fn explains_levels(records: &Records<'_>, point: PointId) -> bool {
-    distinct_places(records, point).is_some()
+/// How far apart two levels of windows or starts may lie, on the log scale, that the places of a point's cores
+/// explain: twice the largest change of a variant's p50 between them, since a cost holds the changes of two
+/// variants. Zero where there is one place.
+pub fn explained_by_places(question: &Question, records: &Records<'_>, point: PointId) -> f64 {
+    let Some((places, _)) = distinct_places(records, point) else { return 0.0 };
+    let p50s = question.variants().filter_map(|(variant, _)| places.middle_p50s(records, point, variant));
+    2.0 * p50s.map(|p50s| change(&p50s)).fold(0.0, f64::max)
 }
 
 /// A finding for the point at which the baseline's p50 differs most between the places.

@@ -10,12 +10,9 @@ use crate::estimate::parts::{CostParts, StartLevels};
 use crate::question::Scope;
 use crate::records::{Cell, CellPair, RoundValue, means_of_swapped, response_p50, window_logs};
 use crate::stats::sample::mean;
-use crate::stats::steady::two_levels;
+use crate::stats::steady::{TwoLevels, two_levels};
 
 pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
-    if context.levels_explained {
-        return None;
-    }
     let cells = context.trial_cells();
     let round_log = |window: &&WindowRecord| {
         let value = response_p50(window.figures.all.as_ref()?).max(1.0).ln();
@@ -26,7 +23,8 @@ pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
         Pairing::Duet => means_of_swapped(&cell.windows.iter().filter_map(round_log).collect::<Vec<_>>()),
         _ => window_logs(cell, response_p50),
     };
-    let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&logs(cell))).collect();
+    let is_own = |levels: &TwoLevels| levels.high - levels.low > context.explained_by_places;
+    let found: Vec<_> = cells.iter().filter_map(|cell| two_levels(&logs(cell)).filter(is_own)).collect();
     let first = found.first().filter(|_| 2 * found.len() > cells.len())?;
     let times = |log: f64| display_nanos(log.exp());
     Some(Alarm {
@@ -47,11 +45,11 @@ pub(super) fn window_levels(context: &CheckContext<'_>) -> Option<Alarm> {
 /// Whether a variant's starts lie on two levels: each start draws one of two costs.
 pub(super) fn start_levels(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, scope, .. } = context;
-    if context.is_baseline() || context.levels_explained {
+    if context.is_baseline() {
         return None;
     }
     let parts = CostParts::new(question, records, context.estimand())?;
-    let found = parts.start_levels()?;
+    let found = parts.start_levels().filter(|found| found.high - found.low > context.explained_by_places)?;
     let pairs = context.pairs();
     Some(Alarm {
         impact: Impact::Note,

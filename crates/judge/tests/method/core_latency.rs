@@ -12,9 +12,14 @@ use crate::common::{Place, add_window, noisy, normal, question, random, run};
 /// are neighbours and the baseline takes 14 µs; otherwise it takes `far`. `costs` are the variant's factors
 /// near and far.
 fn moving(seed: u64, far: f64, costs: [f64; 2]) -> Vec<TrialRecord> {
+    moving_with(seed, far, costs, [0.0; 8])
+}
+
+/// The same with the logarithm of what each start of the variant costs besides.
+fn moving_with(seed: u64, far: f64, costs: [f64; 2], levels: [f64; 8]) -> Vec<TrialRecord> {
     let is_near = |block: u32, round: u32| (round / 10 + block).is_multiple_of(3);
     let mut random = random(seed);
-    let starts: Vec<f64> = (0..8).map(|_| 0.003 * normal(&mut random)).collect();
+    let starts = levels.map(|level| level + 0.003 * normal(&mut random));
     let mut trials = run(8, 40, |variant, block, round| {
         let near = is_near(block, round);
         let baseline = if near { 14_000.0 } else { far };
@@ -61,6 +66,18 @@ fn times_and_costs_in_both_places_are_reported() {
     assert!(cost.evidence.ends_with("where it took 322 ns"), "{}", cost.evidence);
     assert!(found(&summary, "two levels").is_none(), "explained");
     assert_eq!((cost.severity, summary.validity), (Severity::Note, Validity::Valid));
+}
+
+#[test]
+fn levels_that_the_places_cannot_explain_are_reported() {
+    let levels = [0.4, 0.0, 0.0, 0.4, 0.4, 0.0, 0.0, 0.4];
+    let summary = summarise(&asked(), &moving_with(7, 14_600.0, [1.14, 1.14], levels));
+    assert!(found(&summary, "cores moved").is_some(), "{:?}", summary.findings);
+    let starts = found(&summary, "two levels of starts").expect("a finding");
+    assert!(starts.evidence.contains("in 4 starts"), "{}", starts.evidence);
+    // A place that moves times by as much could be what starts seem to draw.
+    let summary = summarise(&asked(), &moving_with(7, 18_000.0, [1.14, 1.14], levels));
+    assert!(found(&summary, "two levels of starts").is_none(), "{:?}", summary.findings);
 }
 
 #[test]

@@ -1,94 +1,14 @@
-//! Sidecars and containers around the real Rust service: traffic passes them and they say so, what they use is told apart,
-//! and nothing of them is left, however a run ends.
+//! Sidecars and containers around the real Rust service: traffic passes them and they say so, and what they use is told
+//! apart.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Weigh, World, eventually, measuring, send, service};
-
-/// What a run could leave on this host: control groups of ours in every hierarchy, mounts, devices, rules of the firewall's
-/// tables, and the state of engines.
-#[derive(Debug, PartialEq, Eq)]
-struct Around {
-    groups: BTreeSet<PathBuf>,
-    mounts: BTreeSet<String>,
-    devices: BTreeSet<String>,
-    firewall: String,
-    state: BTreeSet<PathBuf>,
-}
-
-/// Where engines keep what is theirs, when they are let.
-const STATE: [&str; 10] = [
-    "/run/docker",
-    "/run/docker.sock",
-    "/run/containerd",
-    "/run/containers",
-    "/run/libpod",
-    "/var/lib/docker",
-    "/var/lib/containers",
-    "/var/lib/cni",
-    "/etc/docker",
-    "/dev/shm/libpod_lock",
-];
-
-impl Around {
-    fn see() -> Self {
-        let below =
-            |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let hierarchies = below(Path::new("/sys/fs/cgroup")).filter(|path| path.is_dir());
-        let containers = hierarchies.flat_map(|hierarchy| below(&hierarchy).collect::<Vec<_>>());
-        let named = |path: &PathBuf| {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            name.contains("-container") || ["docker", "libpod_parent"].contains(&name.as_str())
-        };
-        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        // Other tests have networks of their own meanwhile.
-        let mounts = text("/proc/self/mountinfo");
-        let mounts = mounts.lines().filter(|line| !line.contains("/run/netns"));
-        let devices = text("/proc/net/dev");
-        let device = |line: &str| Some(line.split_once(':')?.0.trim().to_owned());
-        let rules = Command::new("nft").args(["--stateless", "list", "ruleset"]).output();
-        let rules = rules.expect("run `scripts/setup --tests` as root");
-        assert!(rules.status.success(), "{}", String::from_utf8_lossy(&rules.stderr));
-        let below_state = STATE.into_iter().map(PathBuf::from).filter(|path| path.exists());
-        Self {
-            groups: containers.filter(named).collect(),
-            mounts: mounts.map(str::to_owned).collect(),
-            devices: devices.lines().filter_map(device).collect(),
-            firewall: String::from_utf8_lossy(&rules.stdout).into_owned(),
-            state: below_state
-                .flat_map(|path| below(&path).chain([path.clone()]).collect::<Vec<_>>())
-                .collect(),
-        }
-    }
-}
-
-/// A catalogue with the Rust service alone.
-fn catalogue(world: &World) -> PathBuf {
-    service::build("rust");
-    let folder = world.path("services");
-    fs::create_dir_all(&folder).expect("a folder");
-    std::os::unix::fs::symlink(service::folder().join("rust"), folder.join("rust")).expect("a link");
-    folder
-}
-
-/// The search path with Envoy, where `scripts/setup --tests` has put it.
-fn path_with_envoy() -> String {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/tools");
-    let path = std::env::var("PATH").unwrap_or_default();
-    format!("{}:{path}", tools.display())
-}
-
-fn start<'a>(world: &'a World, catalogue: &Path) -> crate::support::Start<'a> {
-    // Toolchains are found by way of the user's home.
-    let home = std::env::var("HOME").expect("a home");
-    let run = world.run(&[]).env("WEIGH_SERVICES", catalogue.to_str().expect("a plain path"));
-    run.env("HOME", &home).env("PATH", &path_with_envoy())
-}
+use super::layered::{Around, catalogue, layered, path_with_tools, start};
+use crate::support::{World, measuring};
 
 /// What is kept of a trial: its record, its windows, and who used what.
 struct Trial {
@@ -171,7 +91,7 @@ fn traffic_passes_sidecars_and_containers_and_they_are_told_apart() {
         for Trial { record: trial, resources, .. } in &trials {
             check(trial, resources);
         }
-        let envoy = path_with_envoy().split(':').any(|folder| Path::new(folder).join("envoy").is_file());
+        let envoy = path_with_tools().split(':').any(|folder| Path::new(folder).join("envoy").is_file());
         assert_eq!(trials.len(), if envoy { 36 } else { 32 }, "{ended}");
         assert!(envoy || ended.says("the program `envoy` is not installed"), "{ended}");
         // What was configured is kept, what was only needed meanwhile is not.
@@ -213,7 +133,7 @@ fn http2_grpc_and_tls_pass_networks_and_proxies_also_with_a_connection_for_each_
             let ended = start(&world, &services).end();
             ended.assert_measured();
             let trials = trials(&world.run_folder());
-            let envoy = path_with_envoy().split(':').any(|folder| Path::new(folder).join("envoy").is_file());
+            let envoy = path_with_tools().split(':').any(|folder| Path::new(folder).join("envoy").is_file());
             assert_eq!(trials.len(), if envoy { 9 } else { 7 }, "{ended}");
             for Trial { record: trial, windows, .. } in &trials {
                 let name = trial["variant_name"].as_str().expect("a name");
@@ -231,10 +151,6 @@ fn http2_grpc_and_tls_pass_networks_and_proxies_also_with_a_connection_for_each_
             world.assert_nothing_left();
         }
     });
-}
-
-fn layered(name: &str, layers: &str) -> String {
-    format!("name = \"{name}\"\nservice = \"rust\"\nlayers = {layers}")
 }
 
 fn check(trial: &Value, resources: &str) {
@@ -345,63 +261,6 @@ fn an_engine_whose_daemon_does_not_come_up_is_left_out_with_what_it_said() {
     });
 }
 
-#[test]
-fn after_kill_9_of_run_and_guardian_the_doctor_removes_containers_and_sidecars() {
-    measuring(|| {
-        let world = World::new();
-        let services = catalogue(&world);
-        let before = Around::see();
-        world.experiment(&[
-            "name = \"bare\"\nservice = \"rust\"",
-            &layered("both", "[\"sidecar:haproxy\", \"container\"]"),
-        ]);
-        let mut weigh = start(&world, &services).start();
-        weigh.until_event("warm", 2);
-        let bundle = world.run_folder().join("logs/000-1-layers/container");
-        assert!(bundle.join("rootfs").is_dir());
-        let guardians = world.processes("guardian");
-        assert_eq!(guardians.len(), 1);
-        send("STOP", weigh.pid());
-        send("KILL", guardians[0]);
-        weigh.end_by("KILL");
-        assert!(!world.processes("haproxy").is_empty(), "somebody has to be left for the doctor");
-        let doctor = world.weigh(&["doctor", "--clean"]).end();
-        assert!(doctor.assert_code(0).stdout.contains("container `wb-"), "{doctor}");
-        world.assert_nothing_left();
-        eventually("nothing of a container is left", || {
-            !bundle.join("rootfs").exists() && Around::see() == before
-        });
-        assert!(!bundle.join("config.json").exists(), "who could have hidden what is secret in it is gone");
-    });
-}
-
-/// The guardian of a run that was killed is at work when somebody cleans up at once.
-#[test]
-fn after_kill_9_of_a_run_alone_the_doctor_may_come_at_once() {
-    measuring(|| {
-        // Nobody else has containers meanwhile.
-        let _turn = World::new();
-        let before = Around::see();
-        for _ in 0..4 {
-            let world = World::idle();
-            let services = catalogue(&world);
-            world.experiment(&[
-                "name = \"bare\"\nservice = \"rust\"",
-                &layered("stack", "['veth', 'ovs-geneve', 'sidecar:haproxy', 'container']"),
-            ]);
-            let mut weigh = start(&world, &services).start();
-            weigh.until_event("started", 2);
-            weigh.end_by("KILL");
-            let doctor = world.weigh(&["doctor", "--clean"]).end();
-            doctor.assert_code(0);
-            assert!(world.processes("").is_empty(), "{doctor}");
-            assert_eq!((world.groups(), world.networks()), (Vec::new(), Vec::new()), "{doctor}");
-            world.assert_nothing_left();
-        }
-        assert_eq!(Around::see(), before);
-    });
-}
-
 /// Ways in which a container is reached and run: the name, its layers, and the roles of its programs.
 const WAYS: [(&str, &str, &[&str]); 11] = [
     ("bare", "[]", &["service"]),
@@ -461,12 +320,6 @@ const WAYS: [(&str, &str, &[&str]); 11] = [
     ),
 ];
 
-fn ways(more: &str, chosen: impl Fn(&str) -> bool, world: &World) {
-    let chosen = WAYS.iter().filter(|(name, ..)| chosen(name));
-    let variants: Vec<String> = chosen.map(|(name, layers, _)| layered(name, layers)).collect();
-    world.experiment_with(more, &variants.iter().map(String::as_str).collect::<Vec<_>>());
-}
-
 #[test]
 fn containers_are_published_and_run_by_engines_and_their_packets_take_that_way() {
     measuring(|| {
@@ -475,7 +328,8 @@ fn containers_are_published_and_run_by_engines_and_their_packets_take_that_way()
         let before = Around::see();
         let plan =
             "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"3 s\"\nwindow = \"5 ms\"\ntogether = 11\n";
-        ways(plan, |_| true, &world);
+        let variants = WAYS.map(|(name, layers, _)| layered(name, layers));
+        world.experiment_with(plan, &variants.each_ref().map(String::as_str));
         let ended = start(&world, &services).end();
         ended.assert_measured();
         let trials = trials(&world.run_folder());
@@ -519,57 +373,4 @@ fn way_of(name: &str) -> Option<(Option<&str>, Option<&str>)> {
         _ => return None,
     };
     Some((Some(host), Some(device)))
-}
-
-#[test]
-fn a_run_with_engines_and_published_ports_that_is_interrupted_or_killed_leaves_nothing_and_its_neighbour_alone()
- {
-    measuring(|| {
-        let neighbour = World::new();
-        let before = Around::see();
-        let plan = "[plan]\nblocks = { min = 30, max = 30 }\nbudget = \"5 min\"\ntogether = 9\n";
-        let chosen = |name: &str| {
-            ["bare", "slirp4netns behind an overlay", "docker published", "podman"].contains(&name)
-        };
-        let theirs = catalogue(&neighbour);
-        ways(plan, |name| ["bare", "pasta", "docker"].contains(&name), &neighbour);
-        let mut beside = start(&neighbour, &theirs).start();
-        beside.until_event("warm", 1);
-        let among = Around::see();
-        let phases: [fn(&mut Weigh<'_>); 3] = [
-            |weigh| weigh.until("a network", |world| !world.networks().is_empty()),
-            |weigh| weigh.until_event("verified", 1),
-            |weigh| weigh.until_event("warm", 2),
-        ];
-        for phase in phases {
-            let world = World::idle();
-            let services = catalogue(&world);
-            ways(plan, chosen, &world);
-            let mut weigh = start(&world, &services).start();
-            phase(&mut weigh);
-            weigh.end_by("INT").assert_error(&["interrupted"]);
-            world.assert_nothing_left();
-            eventually("nothing but the neighbour's", || Around::see() == among);
-        }
-        let world = World::idle();
-        let services = catalogue(&world);
-        ways(plan, chosen, &world);
-        let mut weigh = start(&world, &services).start();
-        weigh.until_event("warm", 2);
-        let guardians = world.processes("guardian");
-        send("STOP", weigh.pid());
-        guardians.into_iter().for_each(|pid| send("KILL", pid));
-        weigh.end_by("KILL");
-        assert!(!world.processes("dockerd").is_empty(), "somebody has to be left for the doctor");
-        let doctor = world.weigh(&["doctor", "--clean"]).end();
-        assert!(doctor.assert_code(0).stdout.contains("container `wb-"), "{doctor}");
-        world.assert_nothing_left();
-        eventually("nothing but the neighbour's", || Around::see() == among);
-        // The neighbour goes on as if nothing had been.
-        let blocks = neighbour.count("block-ended");
-        beside.until("another block of the neighbour's", |world| world.count("block-ended") > blocks);
-        beside.end_by("INT").assert_error(&["interrupted"]);
-        neighbour.assert_nothing_left();
-        eventually("all is as it was", || Around::see() == before);
-    });
 }

@@ -1,32 +1,13 @@
 //! Stories of layers: real requests through networks of our own, alone and in compositions, with proof that packets took
-//! that way; nothing is left afterwards, however a run ends, and nothing of anybody else's is touched.
+//! that way, and what is said where they cannot be had.
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::Value;
-use weighbridge_lab::net::{Capability, tools};
 
-use crate::support::{Weigh, World, eventually, measuring, send, service, skipped_layers};
-
-/// Whether this process may make networks; says so where it may not. What it is told then, the last story tells.
-fn may_make_networks() -> bool {
-    let missing = tools::missing(&[Capability::SysAdmin, Capability::NetAdmin]);
-    if !missing.is_empty() {
-        skipped_layers("networks need root");
-    }
-    missing.is_empty()
-}
-
-/// The Rust service behind these layers, started as it is built.
-fn rust(name: &str, layers: &str) -> String {
-    let program = service::folder().join("rust/target/release/weigh-rust");
-    format!(
-        "name = \"{name}\"\ncommand = [\"{}\"]\nready = \"line\"\nenv = {{ WORKLOAD = \"pingpong\" }}\nlayers = {layers}",
-        program.display()
-    )
-}
+use super::layered::{may_make_networks, rust};
+use crate::support::{World, measuring, service};
 
 /// The links of every trial of a variant.
 fn networks(world: &World, variant: &str) -> Vec<Value> {
@@ -114,69 +95,6 @@ fn a_service_is_measured_behind_its_layers_and_its_packets_take_that_way() {
         world.assert_nothing_left();
         assert_eq!(host(), before);
     });
-}
-
-/// Two variants, one of them behind an overlay, in an endless run.
-fn layered(world: &World) {
-    let plan = "[plan]\nblocks = { min = 30, max = 30 }\nbudget = \"5 min\"";
-    world.experiment_with(plan, &[&rust("bare", "[]"), &rust("vxlan", "[\"veth\", \"vxlan\"]")]);
-}
-
-#[test]
-fn a_run_that_is_interrupted_leaves_no_network_and_its_neighbours_alone() {
-    if !may_make_networks() {
-        return;
-    }
-    service::build("rust");
-    let foreign = format!("story-{}", std::process::id());
-    let ip = |arguments: &[&str]| Command::new("ip").args(arguments).status().expect("iproute2").success();
-    assert!(ip(&["netns", "add", &foreign]));
-    assert!(ip(&["-n", &foreign, "link", "add", "wb-theirs", "type", "bridge"]));
-    let before = host();
-    let neighbour = World::idle();
-    layered(&neighbour);
-    let mut beside = neighbour.run(&[]).start();
-    beside.until("a network of the neighbour's", |world| world.networks().len() == 3);
-    let phases: [fn(&mut Weigh<'_>); 3] = [
-        |weigh| weigh.until("a network", |world| !world.networks().is_empty()),
-        |weigh| weigh.until_event("verified", 1),
-        |weigh| weigh.until_event("warm", 2),
-    ];
-    for phase in phases {
-        let world = World::idle();
-        layered(&world);
-        let mut weigh = world.run(&[]).start();
-        phase(&mut weigh);
-        weigh.end_by("INT").assert_error(&["interrupted"]);
-        world.assert_nothing_left();
-    }
-    // Its guardian first, so that nobody cleans up; then the run.
-    let world = World::idle();
-    layered(&world);
-    let mut weigh = world.run(&[]).start();
-    weigh.until_event("warm", 1);
-    let guardians = world.processes("guardian");
-    assert!(!guardians.is_empty());
-    guardians.into_iter().for_each(|pid| send("KILL", pid));
-    eventually("the guardian is gone", || world.processes("guardian").is_empty());
-    weigh.signal("KILL");
-    let _ = weigh.end();
-    assert_eq!(world.networks().len(), 3);
-    let told = world.weigh(&["doctor", "--format", "json"]).end();
-    assert!(told.stdout.contains("network namespace `/run/netns/wb-"), "{told}");
-    let cleaned = world.weigh(&["doctor", "--clean"]).end();
-    cleaned.assert_code(0);
-    assert_eq!(cleaned.stdout.matches("network namespace").count(), 3, "{cleaned}");
-    world.assert_nothing_left();
-    // The neighbour goes on as if nothing had been.
-    assert!(!neighbour.processes("weigh-rust").is_empty());
-    let blocks = neighbour.count("block-ended");
-    beside.until("another block of the neighbour's", |world| world.count("block-ended") > blocks);
-    beside.end_by("INT").assert_error(&["interrupted"]);
-    neighbour.assert_nothing_left();
-    assert_eq!(host(), before);
-    assert!(ip(&["-n", &foreign, "link", "show", "wb-theirs"]));
-    assert!(ip(&["netns", "delete", &foreign]));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Stories of overlays in user space: real requests through switches of Open vSwitch and tunnels of WireGuard, alone and in
-//! compositions, counted by them and by the links below; nothing is left afterwards, however a run ends.
+//! compositions, counted by them and by the links below.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,28 +7,9 @@ use std::path::Path;
 
 use serde_json::Value;
 use weighbridge_lab::layers;
-use weighbridge_model::experiment::{Layer, Layers, Ovs, Veth, Wireguard};
 
-use crate::support::{World, eventually, measuring, must_have_layers, send, service, skipped_layers};
-
-/// Whether switches can run here; says so where they cannot.
-fn may_switch() -> bool {
-    let stack = Layers::new(vec![Layer::Veth(Veth::default()), Layer::Ovs(Ovs::PLAIN)]).expect("right");
-    let found = layers::probe(&stack);
-    if let Err(why) = &found {
-        skipped_layers(why);
-    }
-    found.is_ok()
-}
-
-/// The Rust service behind these layers.
-fn rust(name: &str, layers: &str) -> String {
-    let program = service::folder().join("rust/target/release/weigh-rust");
-    format!(
-        "name = \"{name}\"\ncommand = [\"{}\"]\nready = \"line\"\nenv = {{ WORKLOAD = \"pingpong\" }}\nlayers = {layers}",
-        program.display()
-    )
-}
+use super::layered::{may_switch, may_tunnel, path_with_tools, rust};
+use crate::support::{World, measuring, must_have_layers, service};
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -90,64 +71,6 @@ fn requests_pass_the_switches_in_every_composition() {
         assert_eq!(seen, 2 * STACKS.len());
         world.assert_nothing_left();
     });
-}
-
-/// Two variants, one of them behind a tunnel, in an endless run.
-fn endless(world: &World) {
-    let plan = "[plan]\nblocks = { min = 30, max = 30 }\nbudget = \"5 min\"";
-    world.experiment_with(plan, &[&rust("bare", "[]"), &rust("geneve", "[\"veth\", \"ovs-geneve\"]")]);
-}
-
-#[test]
-fn a_run_that_is_interrupted_or_killed_leaves_no_switch() {
-    if !may_switch() {
-        return;
-    }
-    service::build("rust");
-    let world = World::idle();
-    endless(&world);
-    let mut weigh = world.run(&[]).start();
-    weigh.until_event("warm", 2);
-    assert_eq!(world.processes("ovs-vswitchd").len(), 2);
-    weigh.end_by("INT").assert_error(&["interrupted"]);
-    world.assert_nothing_left();
-    // Its guardian first, so that nobody cleans up; then the run.
-    let world = World::idle();
-    endless(&world);
-    let mut weigh = world.run(&[]).start();
-    weigh.until_event("warm", 2);
-    let guardians = world.processes("guardian");
-    assert!(!guardians.is_empty());
-    guardians.into_iter().for_each(|pid| send("KILL", pid));
-    eventually("the guardian is gone", || world.processes("guardian").is_empty());
-    weigh.signal("KILL");
-    let _ = weigh.end();
-    assert!(!world.processes("ovs-vswitchd").is_empty(), "somebody has to be left for the doctor");
-    let cleaned = world.weigh(&["doctor", "--clean"]).end();
-    cleaned.assert_code(0);
-    assert_eq!(cleaned.stdout.matches("network namespace").count(), 3, "{cleaned}");
-    world.assert_nothing_left();
-}
-
-/// A terminal sends to all of a group, also to the programs by which a network is made.
-#[test]
-fn a_run_that_a_terminal_interrupts_while_a_switch_or_a_tunnel_is_made_leaves_nothing() {
-    if !may_switch() || !may_tunnel() {
-        return;
-    }
-    service::build("rust");
-    for (layers, program) in
-        [("[\"veth\", \"ovs-geneve\"]", "ovs-vswitchd"), ("[\"veth\", \"wireguard\"]", "wireguard-go")]
-    {
-        for signal in ["INT", "TERM"] {
-            let world = World::idle();
-            world.experiment(&[&rust("bare", "[]"), &rust("layered", layers)]);
-            let mut weigh = world.run(&[]).env("PATH", &path_with_tools()).leading().start();
-            weigh.until("a program of the layer", |world| !world.processes(program).is_empty());
-            weigh.group_ends_by(signal).assert_error(&["interrupted"]);
-            world.assert_nothing_left();
-        }
-    }
 }
 
 #[test]
@@ -251,26 +174,6 @@ fn several_connections_through_a_network_and_one_for_each_request_are_measured()
     });
 }
 
-/// The search path with what `scripts/setup --tests` builds.
-fn path_with_tools() -> String {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/tools");
-    format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default())
-}
-
-/// Whether tunnels of WireGuard can run here; says so where they cannot.
-fn may_tunnel() -> bool {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/tools/wireguard-go");
-    let hosts = Layer::Veth(Veth::default());
-    let tunnel = Layer::Wireguard(Wireguard::default());
-    // That program needs no more than hosts do, but is not on the search path of this one.
-    let wanted = if tools.is_file() { vec![hosts] } else { vec![hosts, tunnel] };
-    let found = layers::probe(&Layers::new(wanted).expect("right"));
-    if let Err(why) = &found {
-        skipped_layers(why);
-    }
-    found.is_ok()
-}
-
 /// Names, layers and how many bytes a packet may have at most.
 const TUNNELS: [(&str, &str, u64); 5] = [
     ("alone", "[\"veth\", \"wireguard\"]", 1440),
@@ -324,29 +227,6 @@ fn requests_pass_a_tunnel_in_every_composition_and_its_record_has_no_keys() {
         assert_eq!(seen, 2 * TUNNELS.len());
         world.assert_nothing_left();
     });
-}
-
-#[test]
-fn a_run_with_a_tunnel_that_is_killed_leaves_nothing_after_the_doctor() {
-    if !may_tunnel() {
-        return;
-    }
-    service::build("rust");
-    let world = World::idle();
-    let plan = "[plan]\nblocks = { min = 30, max = 30 }\nbudget = \"5 min\"";
-    world.experiment_with(plan, &[&rust("bare", "[]"), &rust("tunnel", "[\"veth\", \"wireguard\"]")]);
-    let mut weigh = world.run(&[]).env("PATH", &path_with_tools()).start();
-    weigh.until_event("warm", 2);
-    let guardians = world.processes("guardian");
-    guardians.into_iter().for_each(|pid| send("KILL", pid));
-    eventually("the guardian is gone", || world.processes("guardian").is_empty());
-    weigh.signal("KILL");
-    let _ = weigh.end();
-    let cleaned = world.weigh(&["doctor", "--clean"]).end();
-    cleaned.assert_code(0);
-    assert_eq!(cleaned.stdout.matches("network namespace").count(), 3, "{cleaned}");
-    world.assert_nothing_left();
-    assert!(!Path::new("/var/run/wireguard/wg0.sock").exists(), "sockets are not the host's");
 }
 
 #[test]

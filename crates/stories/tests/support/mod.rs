@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -44,47 +44,81 @@ const MARKER: &str = "WEIGH_STORY";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The machine: stories that measure have it alone, one at a time, since what else works would be in their figures; the
-/// others share it.
-static MACHINE: RwLock<()> = RwLock::new(());
+/// others share it, so many at once, and go first, so that nobody who waits to be alone holds them up.
+static MACHINE: Machine =
+    Machine { parts: Mutex::new(Parts { alone: 0, shared: 0, waiting: 0 }), given_back: Condvar::new() };
+
+/// Stories that share the machine at once.
+const TOGETHER: usize = 4;
+
+struct Machine {
+    parts: Mutex<Parts>,
+    given_back: Condvar,
+}
+
+/// How many stories have which part in the machine, and how many wait to share it.
+struct Parts {
+    alone: usize,
+    shared: usize,
+    waiting: usize,
+}
 
 /// A folder with an experiment, its runs and its state, and everything that was started in it.
 pub struct World {
     folder: TempDir,
     marker: String,
     pids: Mutex<Vec<u32>>,
-    _machine: Machine,
+    _part: Part,
 }
 
-/// A story's part in the machine, until it is dropped.
-#[allow(dead_code)] // it is only held
-enum Machine {
-    Alone(RwLockWriteGuard<'static, ()>),
-    Shared(RwLockReadGuard<'static, ()>),
-    /// An earlier world of the same story has it.
-    Held,
+/// A story's part in the machine, until it is dropped; none where an earlier world of the same story has it.
+struct Part(Option<Use>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Alone,
+    Shared,
 }
 
-impl Machine {
-    fn alone() -> Self {
+impl Part {
+    fn take(wanted: Use) -> Self {
         if HAS_MACHINE.replace(true) {
-            return Self::Held;
+            return Self(None);
         }
-        Self::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner))
+        let waits = usize::from(wanted == Use::Shared);
+        let mut parts = MACHINE.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.waiting += waits;
+        while !parts.allow(wanted) {
+            parts = MACHINE.given_back.wait(parts).unwrap_or_else(PoisonError::into_inner);
+        }
+        parts.waiting -= waits;
+        *parts.of(wanted) += 1;
+        Self(Some(wanted))
+    }
+}
+
+impl Parts {
+    fn of(&mut self, which: Use) -> &mut usize {
+        match which {
+            Use::Alone => &mut self.alone,
+            Use::Shared => &mut self.shared,
+        }
     }
 
-    fn shared() -> Self {
-        if HAS_MACHINE.replace(true) {
-            return Self::Held;
+    fn allow(&self, wanted: Use) -> bool {
+        match wanted {
+            Use::Alone => self.alone + self.shared + self.waiting == 0,
+            Use::Shared => self.alone == 0 && self.shared < TOGETHER,
         }
-        Self::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for Machine {
+impl Drop for Part {
     fn drop(&mut self) {
-        if !matches!(self, Self::Held) {
-            HAS_MACHINE.set(false);
-        }
+        let Some(had) = self.0 else { return };
+        HAS_MACHINE.set(false);
+        *MACHINE.parts.lock().unwrap_or_else(PoisonError::into_inner).of(had) -= 1;
+        MACHINE.given_back.notify_all();
     }
 }
 
@@ -138,24 +172,25 @@ fn is_fresh() -> Result<(), String> {
 impl World {
     /// A world for a story that measures; waits until it has the machine alone.
     pub fn new() -> Self {
-        Self::on(Machine::alone())
+        Self::on(Use::Alone)
     }
 
     /// A world for a story that only waits, or needs no good figures.
     pub fn idle() -> Self {
-        Self::on(Machine::shared())
+        Self::on(Use::Shared)
     }
 
-    fn on(machine: Machine) -> Self {
+    fn on(wanted: Use) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         static FRESH: LazyLock<Result<(), String>> = LazyLock::new(is_fresh);
         assert_eq!(*FRESH, Ok(()));
+        let part = Part::take(wanted);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         Self {
             folder: TempDir::new().expect("a folder"),
             marker: format!("{}-{number}", std::process::id()),
             pids: Mutex::default(),
-            _machine: machine,
+            _part: part,
         }
     }
 

@@ -8,7 +8,7 @@
 
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -355,14 +355,9 @@ fn talk(socket: &Path, request: &str) -> io::Result<String> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.write_all(request.as_bytes())?;
+    let mut answer = BufReader::new(stream.take(MOST));
     let mut said = Vec::new();
-    let mut bytes = [0; 4096];
-    while !said.ends_with(b"\n\n") && (said.len() as u64) < MOST {
-        match stream.read(&mut bytes)? {
-            0 => break,
-            count => said.extend_from_slice(&bytes[..count]),
-        }
-    }
+    while !said.ends_with(b"\n\n") && answer.read_until(b'\n', &mut said)? > 0 {}
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 

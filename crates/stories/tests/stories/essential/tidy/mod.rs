@@ -449,6 +449,22 @@ fn lines_of_markdown_end_where_their_text_ends() {
     assert_none("remove blanks at the ends of lines", found);
 }
 
+/// `scripts/test` runs programs of tests by name, so that each runs where it may.
+#[test]
+fn every_program_of_tests_is_run() {
+    let script = fs::read_to_string(root().join("scripts/test")).expect("a script");
+    let words: BTreeSet<&str> = script.split_whitespace().collect();
+    let name = |path: &str| -> Option<String> {
+        let (_, inner) = path.strip_prefix("crates/")?.split_once("/tests/")?;
+        let program = inner.strip_suffix("/main.rs").or_else(|| inner.strip_suffix(".rs"))?;
+        (!program.contains('/')).then(|| program.to_owned())
+    };
+    let programs: BTreeSet<String> = files().iter().filter_map(|path| name(path)).collect();
+    assert!(programs.len() > 10, "{programs:?}");
+    let left_out = programs.into_iter().filter(|program| !words.contains(program.as_str()));
+    assert_none("scripts/test runs every program of tests by its name", left_out.collect());
+}
+
 #[test]
 fn shell_scripts_stop_at_the_first_error() {
     let is_shell = |text: &str| {
