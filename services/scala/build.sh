@@ -25,7 +25,7 @@ if [ "${1-}" = probe ]; then
 fi
 
 stamp=target/built
-if [ -e "$stamp" ] && [ -z "$(find build.sh pom.xml src -newer "$stamp")" ]; then
+if [ -e "$stamp" ] && [ -z "$(find build.sh pom.xml src ../person/person.proto -newer "$stamp")" ]; then
     exit
 fi
 # As old as the build's beginning: what is changed meanwhile is built the next time, and so is all where it is cut short.

@@ -21,22 +21,34 @@ final class Main {
     private static final int EXIT_CONFIGURATION = 2;
     private static final int EXIT_PORT_IN_USE = 3;
 
-    /** A workload over a protocol, and what it answers; one that relays asks PEER, on the threads of the group. */
+    /** What a workload reads beside what all do. */
+    private enum Needs {
+        NOTHING,
+        PEER,
+        DATA
+    }
+
+    /** A workload over a protocol, and what it answers; one that relays does so on the threads of the group. */
     private record Offer(
             String workload,
             String protocol,
-            boolean relays,
-            BiFunction<InetSocketAddress, EventLoopGroup, List<Server.Route>> routes) {}
+            Needs needs,
+            BiFunction<Configuration, EventLoopGroup, List<Server.Route>> routes) {}
 
     /** All of them, the defaults first. */
     private static final List<Offer> OFFERS = List.of(
-            new Offer("pingpong", "http1-json", false, (peer, group) -> Pong.routes()),
-            new Offer("ping", "http1-json", true, Ping::routes));
+            new Offer("pingpong", "http1-json", Needs.NOTHING, (given, group) -> Pong.routes()),
+            new Offer("ping", "http1-json", Needs.PEER, (given, group) -> Ping.routes(given.peer, group)),
+            new Offer("person", "http1-json", Needs.DATA, (given, group) -> PersonHttp.routes(given.people)));
 
     // Configuration
 
-    /** Where to listen, what to answer, whom to ask (null: nobody), and whether Nagle's algorithm is the library's affair. */
-    private record Configuration(InetAddress host, int port, Offer offer, InetSocketAddress peer, boolean nagle) {}
+    /**
+     * Where to listen, what to answer, whether Nagle's algorithm is the library's affair; whom to ask and the people file
+     * are null where they are not needed.
+     */
+    private record Configuration(
+            InetAddress host, int port, Offer offer, boolean nagle, InetSocketAddress peer, Person.People people) {}
 
     /** What PEER looks like; the address within is judged apart. */
     private static final Pattern PEER = Pattern.compile("([\\d.]+|\\[[^\\[\\]]*:[^\\[\\]]*]):(\\d{1,5})");
@@ -54,10 +66,11 @@ final class Main {
             throw refuse("PORT", portText, "0 to 65535");
         }
         Offer offer = readOffer();
-        InetSocketAddress peer = offer.relays ? readPeer(variable("PEER", "")) : null;
+        InetSocketAddress peer = offer.needs == Needs.PEER ? readPeer(variable("PEER", "")) : null;
         boolean nagle = oneOf("NAGLE", List.of("off", "default")).equals("default");
         List.of("TLS_CERT", "TLS_KEY", "DIRECT").forEach(name -> oneOf(name, List.of("")));
-        return new Configuration(host, port, offer, peer, nagle);
+        Person.People people = offer.needs == Needs.DATA ? readPeople(variable("DATA", "")) : null;
+        return new Configuration(host, port, offer, nagle, peer, people);
     }
 
     /** Reads which workload is asked for, and over which protocol. */
@@ -82,6 +95,20 @@ final class Main {
             throw refuse("PEER", text, "host:port, such as 127.0.0.1:8080 or [::1]:8080");
         }
         return new InetSocketAddress(address, port);
+    }
+
+    /** Reads the people file in the folder that DATA names. */
+    private static Person.People readPeople(String folder) {
+        String allowed = "a folder with a people file `people.json`";
+        if (folder.isEmpty()) {
+            throw refuse("DATA", folder, allowed);
+        }
+        try {
+            return Person.People.read(Path.of(folder));
+        } catch (IOException | InvalidPathException e) {
+            // Jackson's messages have several lines.
+            throw refuse("DATA", folder, allowed + " (" + e.toString().replaceAll("\\s+", " ") + ")");
+        }
     }
 
     /** A variable that takes one of these words, by default the first. */
@@ -117,7 +144,7 @@ final class Main {
         Configuration configuration = readConfiguration();
         EventLoopGroup group = new NioEventLoopGroup();
         var address = new InetSocketAddress(configuration.host, configuration.port);
-        var server = new Server(configuration.offer.routes.apply(configuration.peer, group), versionText());
+        var server = new Server(configuration.offer.routes.apply(configuration, group), versionText());
         Channel listener;
         try {
             listener = server.listen(address, configuration.nagle, group);

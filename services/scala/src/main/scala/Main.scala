@@ -4,6 +4,7 @@ import cats.effect.{Deferred, ExitCode, IO, IOApp, Resource}
 import cats.effect.unsafe.IORuntimeConfig
 import cats.syntax.all.*
 import com.comcast.ip4s.{IpAddress, Ipv4Address, Ipv6Address, Port, SocketAddress}
+import io.grpc.ServerServiceDefinition
 import org.http4s.BuildInfo
 import sun.misc.Signal
 
@@ -15,13 +16,17 @@ import java.util.Properties
 import scala.concurrent.duration.Duration
 import scala.util.Using
 
-/** The Scala service, with http4s' Ember: configuration and life, as the contract in services/README.md has it and no
-  * more. Server.scala has the server; each workload has its handlers in a file of its own, and its line in the table
-  * below. README.md has why.
+/** The Scala service, with http4s' Ember and grpc-java: configuration and life, as the contract in services/README.md
+  * has it and no more. Server.scala has the server; each workload has its handlers in a file of its own, and its line
+  * in the table below. README.md has why.
   */
 object Main extends IOApp:
   private val exitConfiguration = ExitCode(2)
   private val exitPortInUse = ExitCode(3)
+
+  // Otherwise 0.0.0.0 would be a socket of IPv6 that takes both. It is read when the run-time of cats-effect begins.
+  if variable("HOST").forall(!_.contains(':')) && variable("PEER").forall(!_.startsWith("[")) then
+    System.setProperty("java.net.preferIPv4Stack", "true"): Unit
 
   // Without it each longer stop of the process, as by SIGSTOP, would be complained about on stderr.
   override def runtimeConfig: IORuntimeConfig =
@@ -35,10 +40,16 @@ object Main extends IOApp:
   /** A service to which requests are passed on. */
   private type Peer = SocketAddress[IpAddress]
 
-  /** What a workload answers, by itself or by asking PEER. */
+  /** What is served: over HTTP, or over gRPC. */
+  private enum Service:
+    case Http(routes: Resource[IO, List[Server.Route]])
+    case Grpc(services: List[ServerServiceDefinition])
+
+  /** What a workload answers: by itself, by asking PEER, or with the people of DATA in a codec. */
   private enum Answers:
     case Alone(routes: List[Server.Route])
     case Relay(routes: Peer => Resource[IO, List[Server.Route]])
+    case Persons(codec: () => Either[Refusal, Codec], over: People => Service)
 
   /** A workload over a protocol. */
   private case class Offer(workload: String, protocol: String, answers: Answers)
@@ -46,17 +57,25 @@ object Main extends IOApp:
   /** All of them, the defaults first. */
   private val offers = List(
     Offer("pingpong", "http1-json", Answers.Alone(Pong.routes)),
-    Offer("ping", "http1-json", Answers.Relay(Ping.routes))
+    Offer("ping", "http1-json", Answers.Relay(Ping.routes)),
+    Offer("person", "http1-json", Answers.Persons(() => Right(Json), http)),
+    Offer("person", "http1-protobuf", Answers.Persons(() => Right(Protobuf), http)),
+    Offer("person", "http1-avro", Answers.Persons(() => avro, http)),
+    Offer("person", "grpc", Answers.Persons(() => Right(Protobuf), grpc)),
+    Offer("person", "grpc-json", Answers.Persons(() => Right(Json), grpc)),
+    Offer("person", "grpc-avro", Answers.Persons(() => avro, grpc))
   )
+
+  private def http(people: People) = Service.Http(Resource.pure(PersonHttp.routes(people)))
+  private def grpc(people: People) = Service.Grpc(PersonGrpc.services(people, versionText))
 
   // Configuration
 
-  /** Where to listen, what to answer, whom to ask, and whether Nagle's algorithm stays on. */
+  /** Where to listen, what to answer, and whether Nagle's algorithm stays on. */
   private case class Configuration(
       host: IpAddress,
       port: Port,
-      routes: Resource[IO, List[Server.Route]],
-      peer: Option[Peer],
+      service: IO[Service],
       nagle: Boolean
   )
 
@@ -88,17 +107,18 @@ object Main extends IOApp:
       workload <- oneOf("WORKLOAD", offers.map(_.workload).distinct)
       offered = offers.filter(_.workload == workload)
       protocol <- oneOf("PROTOCOL", offered.map(_.protocol))
-      opened <- open(offered.find(_.protocol == protocol).get.answers)
+      service <- open(offered.find(_.protocol == protocol).get.answers)
       nagle <- oneOf("NAGLE", List("off", "default"))
       _ <- unsupported("TLS_CERT")
       _ <- unsupported("TLS_KEY")
       _ <- unsupported("DIRECT")
-    yield Configuration(host, port, opened._1, opened._2, nagle == "default")
+    yield Configuration(host, port, service, nagle == "default")
 
-  private def open(answers: Answers): Either[Refusal, (Resource[IO, List[Server.Route]], Option[Peer])] =
-    answers match
-      case Answers.Alone(routes) => Right((Resource.pure(routes), None))
-      case Answers.Relay(routes) => readPeer.map(peer => (routes(peer), Some(peer)))
+  /** What is served; the people are read where all else is right. */
+  private def open(answers: Answers): Either[Refusal, IO[Service]] = answers match
+    case Answers.Alone(routes) => Right(IO.pure(Service.Http(Resource.pure(routes))))
+    case Answers.Relay(routes) => readPeer.map(peer => IO.pure(Service.Http(routes(peer))))
+    case Answers.Persons(codec, over) => Right(IO.fromEither(codec()).flatMap(readPeople).map(over))
 
   private def readPeer: Either[Refusal, Peer] =
     val text = variable("PEER").getOrElse("")
@@ -111,6 +131,18 @@ object Main extends IOApp:
       address <- if inBrackets then Ipv6Address.fromString(host.drop(1).dropRight(1)) else Ipv4Address.fromString(host)
       number <- portOf(port).filter(_.value > 0)
     yield SocketAddress(address, number)
+
+  /** Avro as AVRO says: with what is made of a schema kept, or made for each message. */
+  private def avro: Either[Refusal, Codec] = oneOf("AVRO", List("once", "message")).map(word => Avro(word == "once"))
+
+  /** Reads the people file in the folder that DATA names. */
+  private def readPeople(codec: Codec): IO[People] =
+    val folder = variable("DATA").getOrElse("")
+    val allowed = "a folder with a people file `people.json`"
+    def refused(error: Throwable) =
+      refusal("DATA", folder, s"$allowed (${error.toString.replaceAll("\\s+", " ")})")
+    if folder.isEmpty then IO.raiseError(refusal("DATA", folder, allowed))
+    else IO.blocking(People.read(codec, folder).leftMap(refused)).rethrow
 
   private def unsupported(name: String): Either[Refusal, Unit] =
     variable(name).map(refusal(name, _, "nothing (not supported by this service)")).toLeft(())
@@ -125,21 +157,19 @@ object Main extends IOApp:
 
   /** Listens, says so, and serves until SIGTERM. */
   private def serve(configuration: Configuration): IO[ExitCode] =
-    val Configuration(host, port, routes, peer, nagle) = configuration
-    val asksIPv6 = peer.exists(_.host.isInstanceOf[Ipv6Address])
+    val Configuration(host, port, service, nagle) = configuration
     for
-      // Otherwise 0.0.0.0 would be a socket of IPv6 that takes both. It is read at the first use of the network.
-      _ <- IO(System.setProperty("java.net.preferIPv4Stack", "true"))
-        .whenA(host.isInstanceOf[Ipv4Address] && !asksIPv6)
       stop <- Deferred[IO, Unit]
       // By its default way of ending, the process would tell 143.
       _ <- IO(Signal.handle(Signal("TERM"), _ => stop.complete(()).void.unsafeRunAndForget()(using runtime)))
-      server = routes
-        .map(Server.app(_, versionText))
-        .flatMap(Server.listening(host, port, nagle, stop))
-        .adaptError { case cause: IOException => refusalOf(host, port, cause) }
-      _ <- server.use { server =>
-        writeRuntimeFacts *> IO.println(s"ready ${server.address.getPort}") *> stop.get
+      served <- service
+      listening = served match
+        case Service.Http(routes) =>
+          val app = routes.map(Server.app(_, versionText))
+          app.flatMap(Server.listening(host, port, nagle, stop)).map(_.address.getPort)
+        case Service.Grpc(services) => Server.calls(host, port, services).map(_.getPort)
+      _ <- listening.adaptError { case cause: IOException => refusalOf(host, port, cause) }.use { actual =>
+        writeRuntimeFacts *> IO.println(s"ready $actual") *> stop.get
       }
     yield ExitCode.Success
 
@@ -170,5 +200,5 @@ object Main extends IOApp:
   private lazy val versionText: String =
     val properties = Properties()
     properties.load(getClass.getResourceAsStream("/version.properties"))
-    val scala = properties.getProperty("scala")
-    s"Scala $scala http4s-ember ${BuildInfo.version} JDK ${System.getProperty("java.version")}"
+    val (scala, grpc) = (properties.getProperty("scala"), properties.getProperty("grpc"))
+    s"Scala $scala http4s-ember ${BuildInfo.version} grpc-java $grpc JDK ${System.getProperty("java.version")}"

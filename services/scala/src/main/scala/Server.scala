@@ -5,16 +5,22 @@ import cats.syntax.all.*
 import com.comcast.ip4s.{Host, IpAddress, Port, SocketAddress}
 import fs2.{Chunk, Stream}
 import fs2.io.net.{Network, Socket, SocketGroup, SocketOption}
+import io.grpc.ServerServiceDefinition
+import io.grpc.netty.NettyServerBuilder
 import org.http4s.*
 import org.http4s.Method.{GET, HEAD}
 import org.http4s.ember.server.EmberServerBuilder
 import org.http4s.headers.{Allow, Connection, `Content-Type`}
 
+import java.net.InetSocketAddress
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.concurrent.TimeUnit
+import java.util.logging.LogManager
 import scala.annotation.tailrec
 import scala.concurrent.duration.{Duration, DurationInt}
+import scala.jdk.CollectionConverters.*
 
-/** The server of every workload: routes, replies and connections, with http4s' Ember. */
+/** The server of every workload: routes, replies and connections, with http4s' Ember, and with grpc-java for gRPC. */
 object Server:
   /** How long outstanding requests may take after SIGTERM; the contract allows 5 s in all. */
   private val grace = 4.seconds
@@ -183,3 +189,20 @@ object Server:
           connections.update(_.removed(client))
         )
       }
+
+  // gRPC
+
+  /** Listens for calls. The end of what this gives finishes what was begun with. */
+  def calls(host: IpAddress, port: Port, services: List[ServerServiceDefinition]): Resource[IO, io.grpc.Server] =
+    val start = IO.blocking {
+      // Each client that breaks the protocol or its connection would be reported on stderr.
+      LogManager.getLogManager.reset()
+      val builder = NettyServerBuilder.forAddress(InetSocketAddress(host.toInetAddress, port.value))
+      builder.addServices(services.asJava).build().start()
+    }
+    Resource.make(start) { server =>
+      IO.blocking {
+        server.shutdown()
+        if !server.awaitTermination(grace.toMillis, TimeUnit.MILLISECONDS) then server.shutdownNow(): Unit
+      }
+    }
