@@ -1,21 +1,30 @@
-// The Node service, with node:http: configuration and life. server.js has the server; each workload has its handlers in a
-// file of its own, and its line in the table below.
+// The Node service, with node:http, node:http2 and grpc-js: configuration and life. server.js has the servers; each
+// workload has its handlers in files of its own, and its lines in the table below.
 //
 // It keeps the contract of services/README.md and holds nothing that it does not ask for: no cache of bodies, no log
 // line per request, no tuning. README.md has why.
+import { createRequire } from "node:module";
 import { isIP } from "node:net";
+import { readPeople } from "./person.js";
+import * as person from "./person_http.js";
 import * as ping from "./ping.js";
 import * as pong from "./pong.js";
-import { router, serve } from "./server.js";
+import { overGrpc, overHttp1, overHttp2, serve } from "./server.js";
 
 const EXIT_BROKEN = 1;
 const EXIT_CONFIGURATION = 2;
 const EXIT_PORT_IN_USE = 3;
 
-/** The workloads over each protocol, the defaults first; those that relay ask `PEER`. */
+/**
+ * The workloads over each protocol, the defaults first; those that relay ask `PEER`, those that read files ask `DATA`.
+ * What needs the libraries of gRPC is loaded only where it is asked for.
+ */
 const OFFERS = [
-  { workload: "pingpong", protocol: "http1-json", routes: pong.routes },
-  { workload: "ping", protocol: "http1-json", routes: ping.routes, relays: true },
+  { workload: "pingpong", protocol: "http1-json", server: overHttp1(pong.routes) },
+  { workload: "ping", protocol: "http1-json", server: overHttp1(ping.routes), relays: true },
+  { workload: "person", protocol: "http1-json", server: overHttp1(person.routes), reads: true },
+  { workload: "person", protocol: "http2-json", server: overHttp2(person.routes), reads: true },
+  { workload: "person", protocol: "grpc", server: overGrpc(() => import("./person_grpc.js")), reads: true },
 ];
 
 // Configuration
@@ -85,21 +94,42 @@ function readConfiguration() {
       refuse(name, variable(name), "nothing (not supported by this service)");
     }
   }
-  return { host, port: Number(port), offer, peer, nagle };
+  const people = offer.reads ? readData() : undefined;
+  return { host, port: Number(port), offer, peer, nagle, people };
+}
+
+/** Reads the people file in the folder that `DATA` names. */
+function readData() {
+  const folder = variable("DATA", "");
+  const allowed = "a folder with a people file, `people.json`";
+  if (!folder) {
+    refuse("DATA", folder, allowed);
+  }
+  try {
+    return readPeople(folder);
+  } catch (error) {
+    // The parser of JSON quotes the text, line breaks too.
+    return refuse("DATA", folder, `${allowed} (${error.message.replace(/\s+/g, " ")})`);
+  }
 }
 
 // Main
 
-/** What --version and /version answer. node:http is part of Node and bears its version; llhttp is its parser. */
+/**
+ * What --version and /version answer. node:http is part of Node and bears its version; llhttp and nghttp2 are the parsers
+ * of HTTP/1.1 and of HTTP/2, gRPC's too.
+ */
 function versionText() {
-  const { node, llhttp } = process.versions;
-  return `Node ${node} node:http ${node} llhttp ${llhttp}`;
+  const { node, llhttp, nghttp2 } = process.versions;
+  const grpc = createRequire(import.meta.url)("@grpc/grpc-js/package.json").version;
+  return `Node ${node} node:http ${node} llhttp ${llhttp} nghttp2 ${nghttp2} @grpc/grpc-js ${grpc}`;
 }
 
 /** Listens, says so, serves. */
-function run(configuration) {
-  const { host, port, offer, peer } = configuration;
-  serve(configuration, router(offer.routes(peer), versionText()), (error, isListening) => {
+async function run(configuration) {
+  const { host, port, offer } = configuration;
+  const server = await offer.server(configuration, versionText());
+  serve(configuration, server, (error, isListening) => {
     const place = `\`PORT\` ${port} on \`HOST\` ${host}`;
     if (isListening) {
       fail(EXIT_BROKEN, error.message);
@@ -113,7 +143,7 @@ function run(configuration) {
 
 const [argument, ...more] = process.argv.slice(2);
 if (argument === undefined) {
-  run(readConfiguration());
+  await run(readConfiguration());
 } else if (argument === "--version" && more.length === 0) {
   console.log(versionText());
 } else {

@@ -9,7 +9,7 @@ const REPETITIONS = 3;
 // Handlers
 
 /** The paths of the workload. Each handler asks the peer through one pool of connections. */
-export function routes(peer) {
+export function routes({ peer }) {
   // Kept without limit: by default a pool keeps 256 idle connections.
   const agent = new Agent({
     keepAlive: true,

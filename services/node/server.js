@@ -1,6 +1,6 @@
-// The server: routes, replies and connections of every workload, with node:http.
+// The servers: routes, replies and connections of every workload, with node:http, node:http2 and grpc-js.
 import { createServer } from "node:http";
-import { isIPv6, Server as Listener } from "node:net";
+import { createServer as createListener, isIPv6, Server as Listener } from "node:net";
 
 // How long outstanding requests may take after SIGTERM, in milliseconds; the contract allows 5 s in all.
 const GRACE_MS = 4000;
@@ -101,7 +101,7 @@ async function bodyOf(request) {
  * GET answers HEAD too. A handler gets the method, the decoded parameters, the headers and, but for GET, the body, and
  * returns a reply or its promise.
  */
-export function router(routes, version) {
+function router(routes, version) {
   const root = new Node();
   for (const route of routes) {
     root.add(route);
@@ -146,7 +146,18 @@ export function router(routes, version) {
   };
 }
 
-// Connections
+// Servers: a listener, and what ends its connections once it takes no more. Only the one that is asked for is loaded.
+
+/** The server of node:http for the routes of a workload. */
+export function overHttp1(routes) {
+  return (configuration, version) => {
+    const options = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
+    const noDelay = configuration.nagle === "off" ? { noDelay: true } : {};
+    const listener = createServer({ ...options, ...noDelay }, router(routes(configuration), version));
+    const outstanding = count(listener);
+    return { listener, finish: () => closeIdle(outstanding) };
+  };
+}
 
 /** Counts the replies that are outstanding on each connection, so that stopping knows the idle ones. */
 function count(server) {
@@ -164,11 +175,8 @@ function count(server) {
   return outstanding;
 }
 
-/** Takes nothing new, finishes what is outstanding until grace is over, and ends the process. */
-function stop(server, outstanding) {
-  // Not `server.close`: that destroys connections whose reply is made but not yet sent.
-  Listener.prototype.close.call(server, () => process.exit(0));
-  setTimeout(() => process.exit(0), GRACE_MS);
+/** Closes the connections on which no reply is outstanding; the others are closed behind theirs. */
+function closeIdle(outstanding) {
   for (const [socket, replies] of outstanding) {
     if (replies === 0) {
       socket.destroySoon();
@@ -176,13 +184,65 @@ function stop(server, outstanding) {
   }
 }
 
+/** The server of node:http2, in clear text, for the routes of a workload. */
+export function overHttp2(routes) {
+  return async (configuration, version) => {
+    const http2 = await import("node:http2");
+    // By default a connection with more than 10 MB of replies under way takes no further request. grpc-js does the same.
+    const options = { maxSessionMemory: Number.MAX_SAFE_INTEGER };
+    const answer = router(routes(configuration), version);
+    const listener = http2.createServer(options, (request, response) => {
+      answer(request, response);
+      // Of a request that nobody reads Node resets the stream behind the reply, even where its end is not sent yet.
+      if (request.readableFlowing === null) {
+        request.resume();
+      }
+    });
+    const sessions = new Set();
+    listener.on("session", (session) => {
+      sessions.add(session);
+      session.on("close", () => sessions.delete(session));
+    });
+    const finish = () => {
+      for (const session of sessions) {
+        session.close();
+      }
+    };
+    return { listener, finish };
+  };
+}
+
+/** The server of grpc-js for the operations of a workload, which the module that is loaded registers. */
+export function overGrpc(load) {
+  return async (configuration, version) => {
+    const { Server, ServerCredentials } = await import("@grpc/grpc-js");
+    const { register } = await load();
+    const server = new Server();
+    register(server, configuration, version);
+    // Not `bindAsync`: that tells why it failed in a text only, and takes IPv4 where an IPv6 address is asked for.
+    const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const listener = createListener((socket) => connections.injectConnection(socket));
+    return { listener, finish: () => server.tryShutdown(() => {}) };
+  };
+}
+
+// Life
+
+/** Takes nothing new, finishes what is outstanding until grace is over, and ends the process. */
+function stop({ listener, finish }) {
+  // Not the `close` of node:http: that destroys connections whose reply is made but not yet sent.
+  Listener.prototype.close.call(listener, () => process.exit(0));
+  setTimeout(() => process.exit(0), GRACE_MS);
+  finish();
+}
+
 /** Listens, says so, serves; `failed` is told of an error, and whether it was listening by then. */
-export function serve({ host, port, nagle }, answer, failed) {
-  const options = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
-  const server = createServer(nagle === "off" ? { ...options, noDelay: true } : options, answer);
-  const outstanding = count(server);
-  server.on("error", (error) => failed(error, server.listening));
+export function serve({ host, port }, server, failed) {
+  const { listener } = server;
+  listener.on("error", (error) => failed(error, listener.listening));
   // SIGTERM is caught before ready is said: from then on it may come at any time.
-  process.on("SIGTERM", () => stop(server, outstanding));
-  server.listen({ host, port, ipv6Only: isIPv6(host) }, () => console.log(`ready ${server.address().port}`));
+  process.on("SIGTERM", () => stop(server));
+  listener.listen({ host, port, ipv6Only: isIPv6(host) }, () =>
+    console.log(`ready ${listener.address().port}`),
+  );
 }

@@ -1,6 +1,7 @@
-"""The Python service, with uvicorn: configuration and life.
+"""The Python service, with uvicorn and grpcio: configuration and life.
 
-server.py has the server; each workload has its handlers in a module of its own, and its line in the table below.
+server.py and server_grpc.py have the servers; each workload has its handlers in modules of its own, and its lines in the
+table below.
 It keeps the contract of services/README.md and holds nothing that it does not ask for: no cache of bodies, no log line
 per request, no tuning. README.md has why.
 """
@@ -11,7 +12,6 @@ import json
 import os
 import platform
 import re
-import signal
 import sys
 from importlib import import_module
 from importlib.metadata import version as version_of
@@ -19,7 +19,7 @@ from typing import NamedTuple, NoReturn
 
 import uvloop
 
-import server
+from person import PeopleFile, read_people
 
 EXIT_CONFIGURATION = 2
 EXIT_PORT_IN_USE = 3
@@ -30,16 +30,21 @@ class Offer(NamedTuple):
 
     workload: str
     protocol: str
-    # The module whose `routes` answer; loaded only where it is asked for.
+    # The module that answers, and the one that serves it; loaded only where they are asked for.
     module: str
+    server: str = "server"
     # Whether it asks `PEER`.
     relays: bool = False
+    # Whether it asks `DATA`.
+    reads: bool = False
 
 
 # All of them, the defaults first.
 OFFERS = [
     Offer("pingpong", "http1-json", "pong"),
     Offer("ping", "http1-json", "ping", relays=True),
+    Offer("person", "http1-json", "person_http", reads=True),
+    Offer("person", "grpc", "person_grpc", "server_grpc", reads=True),
 ]
 
 # Configuration
@@ -52,6 +57,7 @@ class Configuration(NamedTuple):
     port: int
     offer: Offer
     peer: str
+    people: PeopleFile | None
 
 
 def fail(code: int, message: str) -> NoReturn:
@@ -111,12 +117,25 @@ def read_configuration() -> Configuration:
     peer = variable("PEER")
     if offer.relays and not is_address(peer):
         refuse("PEER", peer, "an IPv4 address, or an IPv6 one in brackets, `:` and 1 to 65535")
-    # uvloop turns Nagle's algorithm off by itself: both words say the same.
+    # uvloop and gRPC turn Nagle's algorithm off by themselves: both words say the same.
     choice("NAGLE", "off", "default")
     for name in ["TLS_CERT", "TLS_KEY", "DIRECT"]:
         if value := variable(name):
             refuse(name, value, "nothing (not supported by this service)")
-    return Configuration(address, int(port), offer, peer)
+    people = read_data() if offer.reads else None
+    return Configuration(address, int(port), offer, peer, people)
+
+
+def read_data() -> PeopleFile:
+    """Read the people file in the folder that `DATA` names."""
+    folder = variable("DATA")
+    allowed = "a folder with a people file, `people.json`"
+    if not folder:
+        refuse("DATA", folder, allowed)
+    try:
+        return read_people(folder)
+    except (OSError, ValueError) as error:
+        refuse("DATA", folder, f"{allowed} ({error})")
 
 
 # Main
@@ -125,19 +144,21 @@ def read_configuration() -> Configuration:
 async def run(configuration: Configuration) -> None:
     """Listen, say so, serve."""
     place = f"`PORT` {configuration.port} on `HOST` {configuration.host}"
+    server = import_module(configuration.offer.server)
     try:
         listener = server.listen(configuration.host, configuration.port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             fail(EXIT_PORT_IN_USE, f"{place} is in use, choose another")
         fail(EXIT_CONFIGURATION, f"{place} cannot be used: {error.strerror}")
-    async with import_module(configuration.offer.module).routes(configuration.peer) as routes:
-        await server.serve(server.Application(routes, version_text()), listener)
+    await server.serve(listener, import_module(configuration.offer.module), configuration, version_text())
 
 
 def version_text() -> str:
     """Return what --version and /version answer."""
-    libraries = [f"{name} {version_of(name)}" for name in ("uvicorn", "httptools", "uvloop", "aiohttp")]
+    libraries = [
+        f"{name} {version_of(name)}" for name in ("uvicorn", "httptools", "uvloop", "aiohttp", "grpcio")
+    ]
     return " ".join(["Python", platform.python_version(), *libraries])
 
 
@@ -145,10 +166,7 @@ def main() -> None:
     """Do what the arguments say."""
     match sys.argv[1:]:
         case []:
-            configuration = read_configuration()
-            # uvicorn sends itself the signal again once it has stopped: the process is to end with 0.
-            signal.signal(signal.SIGTERM, lambda *_: None)
-            uvloop.run(run(configuration))
+            uvloop.run(run(read_configuration()))
         case ["--version"]:
             print(version_text())
         case [argument, *_]:

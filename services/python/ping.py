@@ -4,21 +4,24 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
 
 from pong import size_of, wrong_size
 from server import NEVER, Reply, Request, Route, problem
 
+if TYPE_CHECKING:
+    from main import Configuration
+
 # How often a request is repeated whose connection ended before a byte of the reply came.
 REPETITIONS = 3
 
 
 @asynccontextmanager
-async def routes(peer: str) -> AsyncIterator[list[Route]]:
+async def routes(configuration: "Configuration") -> AsyncIterator[list[Route]]:
     """Give the paths of the workload, with one client for all."""
-    relay = Relay(peer)
+    relay = Relay(configuration.peer)
     yield [Route("GET", "/ping/{n}", relay.ping), Route("GET", "/mping/{n}", relay.mping)]
     await relay.session.close()
 

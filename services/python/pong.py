@@ -3,8 +3,12 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from server import Reply, Request, Route, problem
+
+if TYPE_CHECKING:
+    from main import Configuration
 
 # Sizes of a body that the contract allows, in bytes.
 SMALLEST_BODY = 4
@@ -12,7 +16,7 @@ LARGEST_BODY = 100_000_000
 
 
 @asynccontextmanager
-async def routes(_: str) -> AsyncIterator[list[Route]]:
+async def routes(_: "Configuration") -> AsyncIterator[list[Route]]:
     """Give the paths of the workload."""
     yield [Route("GET", "/pong/{n}", pong)]
 

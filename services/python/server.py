@@ -5,12 +5,17 @@ import ipaddress
 import json
 import os
 import re
+import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import uvicorn
+
+if TYPE_CHECKING:
+    from main import Configuration
 
 # How long outstanding requests may take after SIGTERM, in seconds; the contract allows 5 in all.
 GRACE = 4
@@ -188,15 +193,20 @@ def listen(host: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int) -> so
     return listener
 
 
-async def serve(application: Application, listener: socket.socket) -> None:
+async def serve(
+    listener: socket.socket, module: ModuleType, configuration: "Configuration", version: str
+) -> None:
     """Serve until SIGTERM and until nothing is outstanding or grace is over."""
-    settings = uvicorn.Config(
-        application,
-        http="httptools",
-        lifespan="off",
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        timeout_keep_alive=NEVER,
-    )
-    await Server(settings).serve(sockets=[listener])
+    # uvicorn sends itself the signal again once it has stopped: the process is to end with 0.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    async with module.routes(configuration) as routes:
+        settings = uvicorn.Config(
+            Application(routes, version),
+            http="httptools",
+            lifespan="off",
+            log_config=None,
+            log_level="error",
+            access_log=False,
+            timeout_keep_alive=NEVER,
+        )
+        await Server(settings).serve(sockets=[listener])
