@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.protobuf.Message;
 import io.grpc.MethodDescriptor.Marshaller;
-import io.grpc.Status;
 import io.grpc.protobuf.ProtoUtils;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -12,7 +11,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.function.Function;
-import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
 import org.apache.avro.io.DatumReader;
 import org.apache.avro.io.DatumWriter;
@@ -83,7 +81,7 @@ record Codec<P, I, L, PL, LL, V>(
             try {
                 return readJson(bytes, type);
             } catch (IOException e) {
-                throw unreadable(e);
+                throw new UncheckedIOException(e);
             }
         }
     }
@@ -226,17 +224,9 @@ record Codec<P, I, L, PL, LL, V>(
                     throw new IOException("there are bytes behind the message");
                 }
                 return message;
-            } catch (IOException | AvroRuntimeException e) {
-                throw unreadable(e);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
             }
         }
-    }
-
-    /** Ends a call whose request cannot be read. */
-    private static RuntimeException unreadable(Exception cause) {
-        return Status.INVALID_ARGUMENT
-                .withDescription("the message cannot be read")
-                .withCause(cause)
-                .asRuntimeException();
     }
 }
