@@ -5,33 +5,71 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.thrift.TException;
+import org.apache.thrift.TProcessor;
 
 /**
- * The Java service, with com.sun.net.httpserver: configuration and life, as the contract in services/README.md has it and
- * no more. Server.java has the server; each workload has its handlers in a file of its own, and its line in the table
- * below. README.md has why.
+ * The Java service, with com.sun.net.httpserver and Thrift: configuration and life, as the contract in services/README.md
+ * has it and no more. Server.java and Thrift.java have the servers; each workload has its handlers in a file of its own,
+ * and its lines in the table below. README.md has why.
  */
 final class Main {
     private static final int EXIT_BROKEN = 1;
     private static final int EXIT_CONFIGURATION = 2;
     private static final int EXIT_PORT_IN_USE = 3;
 
-    /** A workload over a protocol, and what it answers; one that relays asks PEER. */
-    private record Offer(
-            String workload, String protocol, boolean relays, Function<String, List<Server.Route>> routes) {}
+    /** A server whose port is open. */
+    interface Listener {
+        void start();
+
+        int port();
+
+        /** Answers what was begun with and ends the process with 0. */
+        void stop();
+    }
+
+    /** Opens the port of a server. */
+    private interface Opening {
+        Listener open(Configuration configuration) throws IOException;
+    }
+
+    /** A workload over a protocol, and the server that answers it. */
+    private record Offer(String workload, String protocol, Opening server) {}
 
     /** All of them, the defaults first. */
     private static final List<Offer> OFFERS = List.of(
-            new Offer("pingpong", "http1-json", false, peer -> Pong.routes()),
-            new Offer("ping", "http1-json", true, Ping::routes));
+            new Offer("pingpong", "http1-json", overHttp(c -> Pong.routes())),
+            new Offer("ping", "http1-json", overHttp(c -> Ping.routes(c.peer))),
+            new Offer("person", "http1-json", overHttp(c -> PersonHttp.routes(c.people))),
+            new Offer("person", "thrift-binary", c -> Thrift.binary(c.address(), personOverThrift(c))),
+            new Offer("person", "thrift-compact", c -> Thrift.compact(c.address(), personOverThrift(c))));
+
+    /** The workloads that ask PEER, and those that read a people file in DATA. */
+    private static final Set<String> RELAYS = Set.of("ping");
+
+    private static final Set<String> READERS = Set.of("person");
+
+    private static Opening overHttp(Function<Configuration, List<Server.Route>> routes) {
+        return c -> new Server(c.address(), c.nagle, routes.apply(c), versionText());
+    }
+
+    private static TProcessor personOverThrift(Configuration configuration) {
+        return PersonThrift.operations(configuration.people, versionText());
+    }
 
     // Configuration
 
-    /** Where to listen, what to answer, whom to ask, and whether Nagle's algorithm stays on. */
-    private record Configuration(InetAddress host, int port, Offer offer, String peer, boolean nagle) {}
+    /** Where to listen, what to answer, whom to ask, whether Nagle's algorithm stays on, and the people (null: none). */
+    private record Configuration(
+            InetAddress host, int port, Offer offer, String peer, boolean nagle, Person.PeopleFile people) {
+        InetSocketAddress address() {
+            return new InetSocketAddress(host, port);
+        }
+    }
 
     /** What is wrong with the configuration. The message is the line for stderr. */
     @SuppressWarnings("serial")
@@ -60,7 +98,7 @@ final class Main {
     private static Configuration readConfiguration() throws Refusal {
         String hostText = variable("HOST", "127.0.0.1");
         String workload = variable("WORKLOAD", OFFERS.get(0).workload);
-        boolean relays = OFFERS.stream().anyMatch(offer -> offer.relays && offer.workload.equals(workload));
+        boolean relays = RELAYS.contains(workload);
         String peer = relays ? variable("PEER", "") : "";
         if (IPV4.matcher(hostText).matches() && !peer.startsWith("[")) {
             // Otherwise 0.0.0.0 would be a socket of IPv6 that takes both. It is read at the first use of the network.
@@ -73,7 +111,7 @@ final class Main {
             throw new Refusal("PORT", portText, "0 to 65535");
         }
         Offer offer = readOffer();
-        if (offer.relays && !isPeer(peer)) {
+        if (relays && !isPeer(peer)) {
             throw new Refusal("PEER", peer, "host:port, such as 127.0.0.1:8080 or [::1]:8080");
         }
         boolean nagle = oneOf("NAGLE", List.of("off", "default")).equals("default");
@@ -82,7 +120,18 @@ final class Main {
                 throw new Refusal(name, variable(name, ""), "nothing (not supported by this service)");
             }
         }
-        return new Configuration(host, port, offer, peer, nagle);
+        Person.PeopleFile people = READERS.contains(workload) ? readPeople() : null;
+        return new Configuration(host, port, offer, peer, nagle, people);
+    }
+
+    /** Reads the people file. */
+    private static Person.PeopleFile readPeople() throws Refusal {
+        String folder = variable("DATA", "");
+        try {
+            return Person.PeopleFile.read(folder);
+        } catch (IOException e) {
+            throw new Refusal("DATA", folder, "a folder with a people file; " + e.getMessage());
+        }
     }
 
     /** Reads which workload is asked for, and over which protocol. */
@@ -151,7 +200,7 @@ final class Main {
     private static void run() {
         try {
             Configuration configuration = readConfiguration();
-            Server server = listen(configuration);
+            Listener server = listen(configuration);
             Thread.setDefaultUncaughtExceptionHandler((thread, e) -> fail(EXIT_BROKEN, e.toString()));
             server.start();
             Runtime.getRuntime().addShutdownHook(new Thread(server::stop));
@@ -165,11 +214,9 @@ final class Main {
     }
 
     /** Opens the listener. */
-    private static Server listen(Configuration configuration) throws Refusal {
-        var routes = configuration.offer.routes.apply(configuration.peer);
-        var address = new InetSocketAddress(configuration.host, configuration.port);
+    private static Listener listen(Configuration configuration) throws Refusal {
         try {
-            return new Server(address, configuration.nagle, routes, versionText());
+            return configuration.offer.server.open(configuration);
         } catch (IOException e) {
             throw refusalOf(configuration, e);
         }
@@ -201,10 +248,12 @@ final class Main {
         }
     }
 
-    /** What --version and /version answer: the server is a module of the JDK, which bears the version. */
+    /** What --version and /version answer: the HTTP server is a module of the JDK, which bears the version. */
     private static String versionText() {
         String library = Server.LIBRARY.getDescriptor().rawVersion().orElse("unknown");
-        return "Java " + System.getProperty("java.version") + " com.sun.net.httpserver " + library;
+        String thrift = TException.class.getPackage().getImplementationVersion();
+        return "Java " + System.getProperty("java.version") + " com.sun.net.httpserver " + library + " libthrift "
+                + thrift;
     }
 
     /** Writes one line on stderr and ends the process at once. */

@@ -16,7 +16,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /** The server of every workload: routes, replies and connections, with com.sun.net.httpserver. */
-final class Server {
+final class Server implements Main.Listener {
     /** The module whose version the server bears. */
     static final Module LIBRARY = HttpServer.class.getModule();
     /** How long outstanding requests may take after SIGTERM, in ms; the contract allows 5 s in all. */
@@ -180,11 +180,13 @@ final class Server {
         System.setProperty("sun.net.httpserver.drainAmount", String.valueOf(Long.MAX_VALUE));
     }
 
-    void start() {
+    @Override
+    public void start() {
         server.start();
     }
 
-    int port() {
+    @Override
+    public int port() {
         return server.getAddress().getPort();
     }
 
@@ -193,7 +195,8 @@ final class Server {
      * no handler is at work it cuts off heads half read, and JDK 17's waits in vain where none was: so it comes second.
      * Whatever has sent its first byte is at work in the executor, which afterwards takes nothing new.
      */
-    void stop() {
+    @Override
+    public void stop() {
         executor.shutdown();
         try {
             if (!executor.awaitTermination(SHORT_GRACE, TimeUnit.MILLISECONDS)) {
