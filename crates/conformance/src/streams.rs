@@ -6,8 +6,11 @@
 
 use std::fmt::Display;
 use std::future::Future;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -16,7 +19,7 @@ use h2::{RecvStream, SendStream};
 use http::{Method, Version};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
@@ -58,6 +61,53 @@ pub(super) async fn timely<T, E: Display>(
 pub(super) trait Bidirectional: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Bidirectional for T {}
+
+/// A stream on which nothing is an error of writing: what the other side no longer reads is lost, and what it sent
+/// before it closed is read all the same.
+///
+/// A service that has sent all it owed may close while the library announces room for more, and the library ends a
+/// connection at the first write that fails, with replies still unread.
+struct ReadToTheEnd<S>(S);
+
+/// What happened to a write, where the other side has gone as if it had read.
+fn forgiven<T>(written: Poll<io::Result<T>>, as_if: T) -> Poll<io::Result<T>> {
+    match written {
+        Poll::Ready(Err(error))
+            if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
+        {
+            Poll::Ready(Ok(as_if))
+        }
+        other => other,
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for ReadToTheEnd<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for ReadToTheEnd<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        forgiven(Pin::new(&mut self.0).poll_write(context, bytes), bytes.len())
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        forgiven(Pin::new(&mut self.0).poll_flush(context), ())
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        forgiven(Pin::new(&mut self.0).poll_shutdown(context), ())
+    }
+}
 
 /// Connects in clear text, with `TCP_NODELAY`.
 pub(super) async fn connect(address: SocketAddr, limits: Limits) -> Result<TcpStream, Shortfall> {
@@ -180,7 +230,8 @@ impl Http2 {
     ) -> Result<Self, Shortfall> {
         let mut builder = Builder::new();
         builder.initial_window_size(windows.stream).initial_connection_window_size(windows.connection);
-        let begun = timely("preface", limits.for_reply(0), builder.handshake::<_, Bytes>(stream)).await;
+        let begun = builder.handshake::<_, Bytes>(ReadToTheEnd(stream));
+        let begun = timely("preface", limits.for_reply(0), begun).await;
         let (sender, connection) =
             begun.map_err(|came| differs("the preface of HTTP/2", "a connection that takes it", came))?;
         Ok(Self { sender, driver: tokio::spawn(connection), scheme, limits })
@@ -285,4 +336,39 @@ pub(super) async fn next_chunk(stream: &mut RecvStream, deadline: Instant) -> Re
         stream.flow_control().release_capacity(chunk.len()).map_err(|error| error.to_string())?;
     }
     Ok(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_was_sent_before_the_end_is_read_though_writing_fails() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let served = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            stream.write_all(b"all of it").expect("it is taken");
+        });
+        let read = drive(async {
+            let mut stream = ReadToTheEnd(TcpStream::connect(address).await.expect("it listens"));
+            served.join().expect("it ends");
+            let mut refused = false;
+            for _ in 0..20 {
+                refused |= stream.0.write_all(b"more").await.is_err();
+                assert!(stream.write_all(b"more").await.is_ok());
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            assert!(refused, "nobody reads what is written");
+            let mut read = Vec::new();
+            // The end may be a reset, since bytes came that nobody read.
+            let _ = stream.read_to_end(&mut read).await;
+            Ok(read)
+        });
+        assert_eq!(read.expect("a runtime"), b"all of it");
+    }
 }
