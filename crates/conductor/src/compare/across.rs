@@ -420,6 +420,7 @@ fn whole(
         carried: Vec::new(),
         roles: Vec::new(),
         layering: Default::default(),
+        factorials: Vec::new(),
         unavailable: Vec::new(),
         ..stored
     }

@@ -4,9 +4,10 @@
 //! Loads, cores, catalogue, revisions and secrets are carried on from here and never looked up again.
 
 use weighbridge_lab::service::catalog::Catalog;
-use weighbridge_model::experiment::{Experiment, Target};
+use weighbridge_model::experiment::{Experiment, Target, WorkloadSpec};
+use weighbridge_model::id::PointLabel;
 use weighbridge_store::scrub::Secrets;
-use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError};
+use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError, service_data};
 
 use crate::options::Options;
 use crate::prepare::cores::CorePlacement;
@@ -63,7 +64,24 @@ impl Checked {
         self.check_remote(options.allow_remote)?;
         connections::check(&self.experiment, options.connect_to.as_ref())?;
         limits::check(&self.experiment, &self.placement)?;
+        self.check_data()?;
         self.check_requests()
+    }
+
+    /// A service loads its files once, and answers at all points.
+    fn check_data(&self) -> Result<(), PrepareError> {
+        let Experiment { points, variants, .. } = &self.experiment;
+        if !variants.iter().any(|variant| matches!(variant.target, Target::Service { .. })) {
+            return Ok(());
+        }
+        let first = &points[0].workload;
+        let differs = |spec: &WorkloadSpec| spec != first && service_data(spec) != service_data(first);
+        match points.iter().find(|point| differs(&point.workload)) {
+            Some(point) => {
+                Err(PrepareError::Data { from: in_words(&points[0].label), to: in_words(&point.label) })
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_remote(&self, allowed: bool) -> Result<(), PrepareError> {
@@ -103,6 +121,11 @@ impl Checked {
         }
         Ok(())
     }
+}
+
+/// `workload.persons = 4`
+fn in_words(label: &PointLabel) -> String {
+    label.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether any address of the host is neither loopback, private (RFC 1918, RFC 4193) nor link-local.

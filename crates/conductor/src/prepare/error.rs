@@ -53,6 +53,10 @@ pub enum PrepareError {
         "`plan.pairing`: `duet` is of two variants, and not both can run here: {0}; use `windows` for those that can"
     )]
     Alone(String),
+    #[error(
+        "at `{from}` and at `{to}` a service would load different files, and it loads them once, for all points; write one experiment for each"
+    )]
+    Data { from: String, to: String },
     #[error(transparent)]
     Room(#[from] ResourceLimitError),
     #[error(transparent)]
