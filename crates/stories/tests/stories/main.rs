@@ -36,6 +36,7 @@ mod look;
 mod matrix;
 mod overlays;
 mod pairings;
+mod person;
 mod plateau;
 mod recompute;
 mod relay;
