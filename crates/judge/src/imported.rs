@@ -75,6 +75,7 @@ fn summary(series: &[Series<'_>], run: Run) -> Summary {
         carried: Vec::new(),
         roles: Vec::new(),
         layering: Default::default(),
+        factorials: Vec::new(),
         unavailable: Vec::new(),
         idle: None,
         calibration: None,

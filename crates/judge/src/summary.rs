@@ -15,6 +15,7 @@ use weighbridge_model::summary::{
     Spread, Summary, VariantSummary,
 };
 
+use crate::analysis::factorial::Factorials;
 use crate::analysis::goodput;
 use crate::analysis::latency_parts;
 use crate::analysis::layers::{Layers, PointContext, PointSamples};
@@ -75,7 +76,7 @@ pub(crate) fn summary_of_records(
     let bridge_name = bridge.map(|bridge| &bridge.name[..]);
     let mut findings = run_findings(&RunContext { question, records, bridge: bridge_name });
     let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
-    let mut layers = Layers::new(question, records);
+    let (mut layers, mut factorials) = (Layers::new(question, records), Factorials::new(question));
     for (id, point) in question.points() {
         let mut table = Table::new(question, records, id, point);
         table.bridge = bridge
@@ -86,7 +87,7 @@ pub(crate) fn summary_of_records(
         spreads.extend(table.spreads());
         // A bridged question has not all variants of the experiment's chains.
         if bridge.is_none() {
-            table.layers(&mut layers);
+            table.analyse(&mut layers, &mut factorials);
         }
         findings.extend(not_paired(question, records, id));
     }
@@ -128,6 +129,7 @@ pub(crate) fn summary_of_records(
         carried: goodput::goodput(question, records),
         roles: roles_where_several(question, records),
         layering,
+        factorials: factorials.end(),
         unavailable: run.unavailable,
         idle: question.idle.clone(),
         calibration: None,
@@ -284,12 +286,12 @@ impl<'a> Table<'a> {
         format!("{absence}: {why}")
     }
 
-    fn layers(&self, layers: &mut Layers<'_>) {
-        if !layers.is_asked() {
+    fn analyse(&self, layers: &mut Layers<'_>, factorials: &mut Factorials<'_>) {
+        if !(layers.is_asked() || factorials.is_asked()) {
             return;
         }
         let why = |absence, quantity| self.why_absent(absence, quantity);
-        layers.add(&PointContext {
+        let context = PointContext {
             id: self.id,
             samples: PointSamples {
                 all: self.samples.iter().map(|samples| &samples[0]).collect(),
@@ -298,7 +300,9 @@ impl<'a> Table<'a> {
             },
             diagnoses: &self.diagnoses,
             why: &why,
-        });
+        };
+        layers.add(&context);
+        factorials.add(&context);
     }
 
     /// Bytes on a link are included if some variant has a link, or if they are the headline.

@@ -10,6 +10,7 @@ pub mod estimate;
 pub mod event;
 pub mod evidence;
 pub mod experiment;
+pub mod factorial;
 pub mod finding;
 pub mod gate;
 pub mod hex;

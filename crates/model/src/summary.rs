@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::{Effect, Estimate, Quantity, Unit, Validity, Verdict};
+use crate::factorial::Factorial;
 use crate::id::PointLabel;
 use crate::idle::IdleWait;
 use crate::layering::Layering;
@@ -354,6 +355,9 @@ pub struct Summary {
     /// What layers cost, singly and together; left out if no variant extends another one.
     #[serde(default, skip_serializing_if = "Layering::is_empty")]
     pub layering: Layering,
+    /// What framing and codec cost; left out unless variants have each framing with each codec.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factorials: Vec<Factorial>,
     /// Variants that could not be measured: name, and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// How idle cores waited; absent if unknown.

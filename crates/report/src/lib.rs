@@ -10,6 +10,7 @@ pub mod cite;
 pub mod columns;
 pub mod csv;
 pub mod export;
+mod factorial;
 mod goodput;
 mod hdr_log;
 pub mod html;

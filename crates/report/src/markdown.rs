@@ -2,6 +2,7 @@
 //! anyone.
 
 use weighbridge_model::estimate::Quantity;
+use weighbridge_model::factorial::{Factorial, FactorialTable};
 use weighbridge_model::layering::{Chain, SumCheck};
 use weighbridge_model::parts::RelayParts;
 use weighbridge_model::summary::{Cost, Severity, Summary};
@@ -9,7 +10,7 @@ use weighbridge_model::summary::{Cost, Severity, Summary};
 use crate::text::clean;
 use crate::view::{self, Pair};
 use crate::words::Shown;
-use crate::{goodput, layering, parts, words};
+use crate::{factorial, goodput, layering, parts, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
 pub fn verdicts(summary: &Summary) -> String {
@@ -46,6 +47,9 @@ pub fn verdicts(summary: &Summary) -> String {
         }
         for check in layering::sums_at(summary, point.label) {
             text.push_str(&sums(check));
+        }
+        for one in factorial::at(summary, point.label) {
+            text.push_str(&crossed(summary, one));
         }
         for relay in parts::at(summary, point.label) {
             text.push_str(&relayed(&words::point(point.label), relay));
@@ -122,6 +126,28 @@ fn sums(check: &SumCheck) -> String {
     }
     text.push_str(&notes(&layering::unchecked(check)));
     text
+}
+
+fn crossed(summary: &Summary, factorial: &Factorial) -> String {
+    let point = words::point(&factorial.point);
+    let point = if point.is_empty() { point } else { format!(", {}", escape(&point)) };
+    let table = |table: &FactorialTable| {
+        let mut text = format!("\n**{}{point}**\n\n", escape(&factorial::title(factorial, table)));
+        text.push_str(&header("", &factorial.codecs, 0));
+        for (framing, figures) in factorial.framings.iter().zip(factorial::figures(table)) {
+            text.push_str(&line(framing, &figures));
+        }
+        text.push('\n');
+        text.push_str(&header("", &factorial::EFFECTS.map(str::to_owned), 0));
+        for effect in factorial::effects(table) {
+            text.push_str(&line(&factorial::effect_name(effect), &factorial::effect_cells(table, effect)));
+        }
+        text.push_str(&notes(&[factorial::additivity(table)]));
+        text
+    };
+    let tables: String = factorial::tables(summary, factorial).into_iter().map(table).collect();
+    let reason = factorial.reason.iter().map(|reason| format!("{}: {reason}", factorial.of));
+    format!("{tables}{}", notes(&reason.collect::<Vec<_>>()))
 }
 
 /// Interactions with factors, and slopes over size.

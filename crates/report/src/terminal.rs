@@ -10,7 +10,7 @@ use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, goodput, layering, legs, names, parts, reliability, words};
+use crate::{TextOptions, factorial, goodput, layering, legs, names, parts, reliability, words};
 
 /// From this width on, the interval of the ratio is shown too.
 const WIDE: usize = 100;
@@ -167,7 +167,9 @@ impl Page<'_> {
             let used = goodput::point_lines(self.summary, point.label, self.style, self.columns);
             let relayed = relayed.into_iter().filter(|_| !self.is_brief(points));
             let layers = layering::point_lines(self.summary, point.label, self.style, self.columns);
-            stamped.into_iter().chain(relayed).chain(used).chain(layers).for_each(|line| table.line(line));
+            let crossed = factorial::point_lines(self.summary, point.label, self.style, self.columns);
+            let all = stamped.into_iter().chain(relayed).chain(used).chain(layers).chain(crossed);
+            all.for_each(|line| table.line(line));
         }
         let over = layering::over_points(self.summary, self.style, self.columns);
         over.into_iter().for_each(|line| table.line(line));

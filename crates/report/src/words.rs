@@ -146,15 +146,23 @@ pub fn change_of(point: f64, bounds: Option<(f64, f64)>) -> Shown {
 
 /// `higher (worse)`
 pub(crate) fn verdict(cost: &Cost) -> String {
-    match cost.effect {
-        Some(Effect::Better) => format!("{} (better)", cost.verdict.name()),
-        Some(Effect::Worse) => format!("{} (worse)", cost.verdict.name()),
-        None => cost.verdict.name().to_owned(),
+    verdict_of(cost.verdict, cost.effect)
+}
+
+pub(crate) fn verdict_of(verdict: Verdict, effect: Option<Effect>) -> String {
+    match effect {
+        Some(Effect::Better) => format!("{} (better)", verdict.name()),
+        Some(Effect::Worse) => format!("{} (worse)", verdict.name()),
+        None => verdict.name().to_owned(),
     }
 }
 
 pub(crate) fn tone(cost: &Cost) -> Tone {
-    match (cost.verdict, cost.effect) {
+    tone_of(cost.verdict, cost.effect)
+}
+
+pub(crate) fn tone_of(verdict: Verdict, effect: Option<Effect>) -> Tone {
+    match (verdict, effect) {
         (Verdict::Invalid, _) => Tone::Problem,
         (Verdict::Undecided | Verdict::Withheld, _) => Tone::Undecided,
         (_, Some(Effect::Better)) => Tone::Better,

@@ -96,6 +96,7 @@ export interface Everything {
   CalibrationQuote?: CalibrationQuote;
   Capacity?: Capacity;
   Carried?: Carried;
+  CellInteraction?: CellInteraction;
   Chain?: Chain;
   CliffChange?: CliffChange;
   Cost?: Cost;
@@ -109,6 +110,8 @@ export interface Everything {
   Effect?: Effect;
   ErrorCounts?: ErrorCounts;
   Estimate?: Estimate;
+  Factorial?: Factorial;
+  FactorialTable?: FactorialTable;
   Figure?: Figure;
   Finding?: Finding;
   Goal?: Goal;
@@ -119,6 +122,7 @@ export interface Everything {
   Layering?: Layering;
   LegTimes?: LegTimes;
   Level?: Level;
+  MainEffect?: MainEffect;
   Missing?: Missing;
   Nanoseconds?: Nanoseconds;
   OtherWindows?: OtherWindows;
@@ -424,6 +428,23 @@ export interface SizedCarried {
    */
   requests: number;
   to_bytes: number;
+}
+/**
+ * What a framing and a codec cost together beyond what either costs.
+ */
+export interface CellInteraction {
+  codec: string;
+  difference: Estimate;
+  framing: string;
+  /**
+   * Two-sided p of no interaction; absent without an interval.
+   */
+  p?: number | null;
+  /**
+   * What the verdict alone does not say.
+   */
+  reason?: string | null;
+  verdict: Additivity;
 }
 /**
  * Variants of which each has everything that the one before has and something more, at one point.
@@ -869,6 +890,86 @@ export interface ErrorCounts {
   tls?: number;
 }
 /**
+ * Variants that differ in framing and codec alone, each framing with each codec, at one point.
+ */
+export interface Factorial {
+  codecs: string[];
+  framings: string[];
+  /**
+   * What all of the variants have in common: `rust`.
+   */
+  of: string;
+  /**
+   * Left out if the experiment has one point.
+   */
+  point?: {
+    [k: string]: string;
+  };
+  /**
+   * Why there is no table, or a remark on all of them.
+   */
+  reason?: string | null;
+  /**
+   * One for each quantity whose costs add up and that all variants have.
+   */
+  tables: FactorialTable[];
+  /**
+   * Names of variants: a row for each framing, in it one for each codec.
+   */
+  variants: string[][];
+}
+/**
+ * Figures, main effects and interactions of one quantity.
+ */
+export interface FactorialTable {
+  /**
+   * One for each codec but the first.
+   */
+  codecs: MainEffect[];
+  /**
+   * Figures of the variants, in their order.
+   */
+  figures: Estimate[][];
+  /**
+   * One for each framing but the first.
+   */
+  framings: MainEffect[];
+  /**
+   * One for each framing and codec that are neither of them the first.
+   */
+  interactions: CellInteraction[];
+  quantity: Quantity;
+  unit: Unit;
+}
+/**
+ * What one value of a factor costs more than the first, on average over the values of the other factor.
+ */
+export interface MainEffect {
+  /**
+   * `http1`
+   */
+  against: string;
+  difference: Estimate;
+  /**
+   * Whether that is better or worse; absent unless it is higher or lower.
+   */
+  effect?: Effect | null;
+  /**
+   * Two-sided p of no difference; absent without an interval.
+   */
+  p?: number | null;
+  ratio: Estimate;
+  /**
+   * What the verdict alone does not say.
+   */
+  reason?: string | null;
+  /**
+   * `http2`
+   */
+  value: string;
+  verdict: Verdict;
+}
+/**
  * One absolute figure of a variant.
  */
 export interface Figure {
@@ -1294,6 +1395,10 @@ export interface Summary {
    * CPU of the whole machine by role; absent if not measured.
    */
   cpu_roles?: CpuRoles | null;
+  /**
+   * What framing and codec cost; left out unless variants have each framing with each codec.
+   */
+  factorials?: Factorial[];
   /**
    * What the judge noticed.
    */

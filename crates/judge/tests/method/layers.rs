@@ -42,7 +42,7 @@ const CHAIN: [&[&str]; 4] = [&[], &["veth"], &["veth", "vxlan"], &["veth", "vxla
 const TAKES: [f64; 4] = [100_000.0, 104_000.0, 111_000.0, 150_000.0];
 
 /// Blocks of all variants with these times: blocks differ by 3 % in common, starts by 0.5 %, requests by 5 %.
-fn blocks(
+pub(crate) fn blocks(
     random: &mut ChaCha8Rng,
     takes: &[f64],
     (blocks, rounds, requests): (u32, u32, usize),
@@ -193,7 +193,7 @@ fn steps_add_up_to_the_whole_and_the_whole_is_the_cost_of_the_table() {
 }
 
 /// The two-sided tail of a binomial of `n` at 0.95 outside of these bounds is far below 1 in 10,000.
-fn covers(hits: usize, n: usize) -> bool {
+pub(crate) fn covers(hits: usize, n: usize) -> bool {
     let (mean, deviation) = (0.95 * n as f64, (0.95 * 0.05 * n as f64).sqrt());
     (hits as f64 - mean).abs() <= 4.0 * deviation
 }

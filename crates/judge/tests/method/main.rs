@@ -13,6 +13,7 @@ mod cliffs;
 mod core_latency;
 mod coverage;
 mod defects;
+mod factorial;
 mod idle;
 mod latency_parts;
 mod layers;

@@ -9,6 +9,7 @@ mod curves;
 mod data;
 mod environment;
 pub(crate) mod escape;
+mod factorial;
 mod gauge;
 mod goodput;
 mod layering;
@@ -124,6 +125,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ("trust", "Why to believe it", trust::section(summary)),
         ("costs", "Costs", format!("<div class=\"charts\"></div>\n{costs}")),
         ("layers", "What each layer adds", layering::section(summary)),
+        ("factorial", "Framing and codec", factorial::section(summary)),
         (
             "latency",
             "Latency",
@@ -159,7 +161,9 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ("repeat", "How to repeat", repeat(summary, report.how)),
     ];
     // These sections are left out if they are empty.
-    let is_some = |id: &str, content: &str| !["layers", "sizes", "legs"].contains(&id) || !content.is_empty();
+    let is_some = |id: &str, content: &str| {
+        !["layers", "factorial", "sizes", "legs"].contains(&id) || !content.is_empty()
+    };
     let shown = all.into_iter().filter(|(id, _, content)| is_some(id, content));
     shown.map(|(id, name, content)| Section { id, name, content }).collect()
 }

@@ -60,6 +60,20 @@ fn hostile() -> (Summary, Evidence) {
             stage.costs.iter_mut().for_each(|cost| cost.reason = Some(text("reason")));
         }
     }
+    summary.factorials = support::layered::layered().factorials;
+    for one in &mut summary.factorials {
+        (one.of, one.point, one.reason) = (text("of"), label(&one.point), Some(text("reason")));
+        one.framings.iter_mut().chain(&mut one.codecs).for_each(|name| *name = text(name));
+        for table in &mut one.tables {
+            for effect in table.framings.iter_mut().chain(&mut table.codecs) {
+                (effect.value, effect.against) = (text("value"), text("against"));
+                effect.reason = Some(text("reason"));
+            }
+            for one in &mut table.interactions {
+                (one.framing, one.codec) = (text("framing"), text("codec"));
+            }
+        }
+    }
     for cost in &mut summary.costs {
         (cost.variant, cost.operation, cost.point) = (text(&cost.variant), text("pong"), label(&cost.point));
         cost.reason = Some(text("reason"));

@@ -9,6 +9,7 @@ use weighbridge_model::layering::{
 };
 use weighbridge_model::summary::{Detail, Summary};
 
+use super::factorial::factorials;
 use super::{estimate, point, valid};
 
 /// Each stage with its variant and its p50, CPU, memory, bytes on the wire and segments.
@@ -183,7 +184,12 @@ fn layering() -> Layering {
 
 /// The whole run; everything but the layers is that of a run of languages.
 pub fn layered() -> Summary {
-    Summary { title: "What does each layer cost?".into(), layering: layering(), ..valid() }
+    Summary {
+        title: "What does each layer cost?".into(),
+        layering: layering(),
+        factorials: factorials(["64 B", "64 KiB"]),
+        ..valid()
+    }
 }
 
 pub fn detail() -> Detail {

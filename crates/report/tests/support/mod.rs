@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod factorial;
 pub mod layered;
 pub mod pixels;
 pub mod plot;
@@ -205,6 +206,7 @@ pub fn valid() -> Summary {
         carried: Vec::new(),
         roles: Vec::new(),
         layering: Default::default(),
+        factorials: Vec::new(),
         idle: None,
         unavailable: Vec::new(),
         calibration: Some(quote()),

@@ -146,6 +146,7 @@ fn summary() -> Summary {
         carried: Vec::new(),
         roles: Vec::new(),
         layering: Default::default(),
+        factorials: Vec::new(),
         unavailable: vec![("soap".to_owned(), "no JDK: install one".to_owned())],
         idle: None,
         calibration: None,

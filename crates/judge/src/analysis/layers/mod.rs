@@ -28,10 +28,11 @@ use crate::records::Records;
 use crate::stats::multiple::holm;
 use crate::thresholds::FAMILY_ERROR;
 use crate::verdict::append_reason;
-pub(crate) use blocks::PointSamples;
 use blocks::{Incomparable, VariantLevels};
+pub(crate) use blocks::{Level, PointSamples};
 use factor::PairCosts;
 use lineup::SingleLayers;
+pub(crate) use sum::{adds_up, conclude};
 
 pub(crate) fn is_asked(question: &Question, records: &Records<'_>) -> bool {
     Layers::new(question, records).is_asked()
@@ -79,7 +80,7 @@ pub(crate) enum Exclusion {
 
 impl Exclusion {
     /// The reason as the variant's own row gives it.
-    fn own_reason(&self, context: &PointContext<'_, '_>, quantity: Quantity) -> String {
+    pub(crate) fn own_reason(&self, context: &PointContext<'_, '_>, quantity: Quantity) -> String {
         match self {
             Self::Objection(Objection { verdict, reason }) => format!("{}: {reason}", verdict.name()),
             Self::Absence(absence) => (context.why)(*absence, quantity),
@@ -98,7 +99,7 @@ impl Exclusion {
 }
 
 impl PointContext<'_, '_> {
-    fn exclusion(&self, id: VariantId, quantity: Quantity) -> Option<Exclusion> {
+    pub(crate) fn exclusion(&self, id: VariantId, quantity: Quantity) -> Option<Exclusion> {
         if let Some(objection) = self.diagnoses[id.index()].objection(quantity) {
             return Some(Exclusion::Objection(objection));
         }
@@ -107,18 +108,18 @@ impl PointContext<'_, '_> {
     }
 
     /// The levels of these variants, those with an exclusion left out.
-    fn levels(&self, ids: &[VariantId], quantity: Quantity) -> VariantLevels {
+    pub(crate) fn levels(&self, ids: &[VariantId], quantity: Quantity) -> VariantLevels {
         let is_usable = |id: &VariantId| self.exclusion(*id, quantity).is_none();
         VariantLevels::new(&self.samples, ids, quantity, Some(VariantId(0)).filter(is_usable))
     }
 
     /// A remark if these variants did not live in one batch.
-    fn crossing(&self, question: &Question, ids: &[VariantId]) -> Option<String> {
+    pub(crate) fn crossing(&self, question: &Question, ids: &[VariantId]) -> Option<String> {
         let baseline = &question.variants.first()?.name;
         (!self.samples.lived_together(ids)).then(|| format!("in different batches, each with `{baseline}`"))
     }
 
-    fn why_apart(&self, question: &Question, gap: Incomparable, quantity: Quantity) -> String {
+    pub(crate) fn why_apart(&self, question: &Question, gap: Incomparable, quantity: Quantity) -> String {
         let name = |id: VariantId| &question.variants[id.index()].name;
         match gap {
             Incomparable::Absent(id, absence) => format!("`{}`: {}", name(id), (self.why)(absence, quantity)),

@@ -77,7 +77,7 @@ fn rows(
 
 /// Whether costs add up in a quantity if layers do not interact: times and resources do. A rate is the
 /// inverse of a time, and the tail of a sum is not the sum of tails.
-pub(super) fn adds_up(quantity: Quantity) -> bool {
+pub(crate) fn adds_up(quantity: Quantity) -> bool {
     let is_tail = matches!(quantity.statistic(), Statistic::Quantile(q) if q > 0.5);
     quantity != Quantity::Throughput && !is_tail
 }
@@ -134,7 +134,7 @@ fn row(
 }
 
 /// The conclusion from one interaction, by the rule of the verdict table; less than `least` is not relevant.
-pub(super) fn conclude(interaction: &Estimate, least: f64) -> (Additivity, Option<String>) {
+pub(crate) fn conclude(interaction: &Estimate, least: f64) -> (Additivity, Option<String>) {
     let Some((lower, upper)) = interaction.interval() else {
         return (Additivity::Undecided, Some("too few blocks for an interval".to_owned()));
     };
