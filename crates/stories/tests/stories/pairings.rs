@@ -105,7 +105,7 @@ fn servers_by_url_that_are_almost_idle_share_windows_too() {
 #[test]
 fn long_requests_of_closed_load_are_sent_in_turn_where_services_are_idle() {
     measuring(|| {
-        let world = World::idle();
+        let world = World::new();
         // The delay of a probe keeps its core busy; a server that is asked to wait does not.
         let slow = Server::start(|mut stream, _| {
             while read_head(&mut stream) {
