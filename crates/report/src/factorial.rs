@@ -34,9 +34,8 @@ pub(crate) fn title(factorial: &Factorial, table: &FactorialTable) -> String {
 /// The figure of each cell, a row for each framing. Their intervals hold what a block's cells share, and would hide by how
 /// little cells differ; they stand among all figures.
 pub(crate) fn figures(table: &FactorialTable) -> Vec<Vec<Shown>> {
-    let shown = |figure: &Estimate| {
-        words::absolute(table.unit, &Estimate { lower: None, upper: None, ..*figure })
-    };
+    let shown =
+        |figure: &Estimate| words::absolute(table.unit, &Estimate { lower: None, upper: None, ..*figure });
     table.figures.iter().map(|row| row.iter().map(shown).collect()).collect()
 }
 

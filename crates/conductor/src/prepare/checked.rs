@@ -5,7 +5,6 @@
 
 use weighbridge_lab::service::catalog::Catalog;
 use weighbridge_model::experiment::{Experiment, Target, WorkloadSpec};
-use weighbridge_model::id::PointLabel;
 use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Address, Given, GrpcError, UrlScheme, Workload, WorkloadError, service_data};
 
@@ -15,6 +14,7 @@ use crate::prepare::error::PrepareError;
 use crate::prepare::shapes::{self, Shape};
 use crate::prepare::sources::{self, Revisions};
 use crate::prepare::{connections, launch_spec, limits, secrets, services};
+use crate::words::factors;
 
 /// Highest rate of open load, per second, against a public address without explicit permission.
 pub const REMOTE_RATE: f64 = 1_000.0;
@@ -78,7 +78,7 @@ impl Checked {
         let differs = |spec: &WorkloadSpec| spec != first && service_data(spec) != service_data(first);
         match points.iter().find(|point| differs(&point.workload)) {
             Some(point) => {
-                Err(PrepareError::Data { from: in_words(&points[0].label), to: in_words(&point.label) })
+                Err(PrepareError::Data { from: factors(&points[0].label), to: factors(&point.label) })
             }
             None => Ok(()),
         }
@@ -121,11 +121,6 @@ impl Checked {
         }
         Ok(())
     }
-}
-
-/// `workload.persons = 4`
-fn in_words(label: &PointLabel) -> String {
-    label.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether any address of the host is neither loopback, private (RFC 1918, RFC 4193) nor link-local.

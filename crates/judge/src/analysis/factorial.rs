@@ -189,18 +189,18 @@ fn table(
     let (framings, codecs) = (grid.framings(), grid.codecs());
     let (rows, columns) = (framings.len() as f64, codecs.len() as f64);
     let framing_effects = (1..framings.len()).map(|f| {
-        let contrast = cells.contrast(|row, _| (sign(row == f) - sign(row == 0)) / columns);
+        let contrast = cells.contrast(|row, _| (indicator(row == f) - indicator(row == 0)) / columns);
         contrast.effect(quantity, [framings[f], framings[0]], least_framing)
     });
     let codec_effects = (1..codecs.len()).map(|c| {
-        let contrast = cells.contrast(|_, column| (sign(column == c) - sign(column == 0)) / rows);
+        let contrast = cells.contrast(|_, column| (indicator(column == c) - indicator(column == 0)) / rows);
         contrast.effect(quantity, [codecs[c], codecs[0]], least_codec)
     });
     let pairs = (1..framings.len()).flat_map(|f| (1..codecs.len()).map(move |c| (f, c)));
     let least = figures[0][0].point.abs() * question.margin.get();
     let interactions = pairs.map(|(f, c)| {
         let weight = |row: usize, column: usize| {
-            (sign(row == f) - sign(row == 0)) * (sign(column == c) - sign(column == 0))
+            (indicator(row == f) - indicator(row == 0)) * (indicator(column == c) - indicator(column == 0))
         };
         cells.contrast(weight).interaction(framings[f], codecs[c], least)
     });
@@ -217,7 +217,7 @@ fn table(
 }
 
 /// 1 or 0.
-fn sign(is: bool) -> f64 {
+fn indicator(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
