@@ -188,7 +188,7 @@ impl<'a> Table<'a> {
         let scopes = point.scopes();
         let samples = |(variant, _)| samples_by_scope(question, records, id, variant, &scopes);
         let samples: Vec<Vec<VariantSamples<'a>>> = question.variants().map(samples).collect();
-        let explained_by_places = explained_by_places(question, records, id);
+        let explained_by_places = explained_by_places(records, id);
         let diagnosis = |(variant, _): (VariantId, &Variant)| {
             diagnose(&CheckContext {
                 question,

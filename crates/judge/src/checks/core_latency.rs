@@ -92,12 +92,11 @@ fn change([near, far]: &[f64; 2]) -> f64 {
 }
 
 /// How far apart two levels of windows or starts may lie, on the log scale, that the places of a point's cores
-/// explain: twice the largest change of a variant's p50 between them, since a cost holds the changes of two
-/// variants. Zero where there is one place.
-pub fn explained_by_places(question: &Question, records: &Records<'_>, point: PointId) -> f64 {
-    let Some((places, _)) = distinct_places(records, point) else { return 0.0 };
-    let p50s = question.variants().filter_map(|(variant, _)| places.middle_p50s(records, point, variant));
-    2.0 * p50s.map(|p50s| change(&p50s)).fold(0.0, f64::max)
+/// explain: twice the change of the baseline's p50 between them, since a cost holds the changes of two variants.
+/// A variant whose starts draw levels says nothing here: slow starts may have had the far place. Zero where there
+/// is one place.
+pub fn explained_by_places(records: &Records<'_>, point: PointId) -> f64 {
+    distinct_places(records, point).map_or(0.0, |(_, p50s)| 2.0 * change(&p50s))
 }
 
 /// A finding for the point at which the baseline's p50 differs most between the places.

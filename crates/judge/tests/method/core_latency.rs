@@ -17,7 +17,17 @@ fn moving(seed: u64, far: f64, costs: [f64; 2]) -> Vec<TrialRecord> {
 
 /// The same with the logarithm of what each start of the variant costs besides.
 fn moving_with(seed: u64, far: f64, costs: [f64; 2], levels: [f64; 8]) -> Vec<TrialRecord> {
-    let is_near = |block: u32, round: u32| (round / 10 + block).is_multiple_of(3);
+    in_places(seed, far, costs, levels, |block, round| (round / 10 + block).is_multiple_of(3))
+}
+
+/// The same with the rounds of each block in which the cores are neighbours.
+fn in_places(
+    seed: u64,
+    far: f64,
+    costs: [f64; 2],
+    levels: [f64; 8],
+    is_near: impl Fn(u32, u32) -> bool,
+) -> Vec<TrialRecord> {
     let mut random = random(seed);
     let starts = levels.map(|level| level + 0.003 * normal(&mut random));
     let mut trials = run(8, 40, |variant, block, round| {
@@ -78,6 +88,16 @@ fn levels_that_the_places_cannot_explain_are_reported() {
     // A place that moves times by as much could be what starts seem to draw.
     let summary = summarise(&asked(), &moving_with(7, 18_000.0, [1.14, 1.14], levels));
     assert!(found(&summary, "two levels of starts").is_none(), "{:?}", summary.findings);
+}
+
+#[test]
+fn slow_starts_that_had_the_far_place_are_reported() {
+    let levels = [0.4, 0.0, 0.0, 0.4, 0.4, 0.0, 0.0, 0.4];
+    let trials = in_places(8, 14_600.0, [1.14, 1.14], levels, |block, _| levels[block as usize] == 0.0);
+    let summary = summarise(&asked(), &trials);
+    assert!(found(&summary, "cores moved").is_some(), "{:?}", summary.findings);
+    let starts = found(&summary, "two levels of starts").expect("4 % in the places explain no 49 %");
+    assert!(starts.evidence.contains("in 4 starts"), "{}", starts.evidence);
 }
 
 #[test]
