@@ -91,7 +91,7 @@ function addLinkList(digest, { links, count }) {
   digest.add(String(count));
 }
 
-/** FNV-1a, 64 bits, in two halves: a number of JavaScript has 53 bits, and a BigInt for each byte would take its time. */
+/** FNV-1a, 64 bits, in two halves: a number of JavaScript has 53 bits, and BigInts take long. */
 class Digest {
   #high = 0xcbf29ce4;
   #low = 0x84222325;
