@@ -73,6 +73,9 @@ final class Main {
 
     // Configuration
 
+    /** What is said where the contract's default protocol is not allowed. */
+    private static final String NO_HTTP = "; the first by default, since there is no `http1-json` here";
+
     /** Where to listen, what to answer, whether Nagle's algorithm stays on, people and routes to PEER (null: none). */
     private record Configuration(
             InetAddress host,
@@ -124,7 +127,8 @@ final class Main {
         List<Offer> offers =
                 OFFERS.stream().filter(offer -> offer.workload.equals(workload)).toList();
         List<String> protocols = offers.stream().map(Offer::protocol).toList();
-        String protocol = oneOf("PROTOCOL", protocols, "; the first by default");
+        String remark = protocols.contains("http1-json") ? "" : NO_HTTP;
+        String protocol = oneOf("PROTOCOL", protocols, remark);
         return offers.get(protocols.indexOf(protocol));
     }
 
@@ -134,7 +138,7 @@ final class Main {
         InetSocketAddress peer =
                 peerOf(text).orElseThrow(() -> refuse("PEER", text, "host:port, such as 127.0.0.1:8080 or [::1]:8080"));
         List<String> protocols = CLIENTS.stream().map(Client::protocol).toList();
-        Client client = CLIENTS.get(protocols.indexOf(oneOf("PEER_PROTOCOL", protocols, "; the first by default")));
+        Client client = CLIENTS.get(protocols.indexOf(oneOf("PEER_PROTOCOL", protocols, NO_HTTP)));
         return () -> client.routes.apply(peer);
     }
 
