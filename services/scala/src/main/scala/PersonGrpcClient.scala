@@ -7,7 +7,6 @@ import io.grpc.netty.NettyChannelBuilder
 import scalapb.grpc.ClientCalls
 
 import java.net.InetSocketAddress
-import java.util.logging.LogManager
 
 /** Calls a peer of the workload person over gRPC: what ScalaPB's generated stub does, for any codec. */
 final class PersonGrpcClient private (val codec: Codec, channel: ManagedChannel) extends PersonCalls:
@@ -41,7 +40,6 @@ object PersonGrpcClient:
   /** Calls to that peer, over one connection. */
   def over(codec: Codec, peer: SocketAddress[IpAddress]): Resource[IO, PersonCalls] =
     val open = IO {
-      LogManager.getLogManager.reset()
       val address = InetSocketAddress(peer.host.toInetAddress, peer.port.value)
       NettyChannelBuilder.forAddress(address).usePlaintext().build()
     }
