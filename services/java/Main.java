@@ -46,10 +46,22 @@ final class Main {
             new Offer("ping", "http1-json", overHttp(c -> Ping.routes(c.peer))),
             new Offer("person", "http1-json", overHttp(c -> PersonHttp.routes(c.people))),
             new Offer("person", "thrift-binary", c -> Thrift.binary(c.address(), personOverThrift(c))),
-            new Offer("person", "thrift-compact", c -> Thrift.compact(c.address(), personOverThrift(c))));
+            new Offer("person", "thrift-compact", c -> Thrift.compact(c.address(), personOverThrift(c))),
+            new Offer("person-client", "http1-json", overHttp(c -> PersonClient.routes(c.client.calls.apply(c.peer)))));
 
-    /** The workloads that ask PEER, and those that read a people file in DATA. */
-    private static final Set<String> RELAYS = Set.of("ping");
+    /** A protocol over which person-client calls PEER. */
+    private record Client(String protocol, Function<String, PersonClient.Calls<?>> calls) {}
+
+    /** All of them, the default first. */
+    private static final List<Client> CLIENTS = List.of(
+            new Client("http1-json", PersonHttpClient::new),
+            new Client("thrift-binary", PersonThriftClient::binary),
+            new Client("thrift-compact", PersonThriftClient::compact));
+
+    /** The workloads that ask PEER, those that do it over PEER_PROTOCOL, and those that read a people file in DATA. */
+    private static final Set<String> RELAYS = Set.of("ping", "person-client");
+
+    private static final Set<String> CALLERS = Set.of("person-client");
 
     private static final Set<String> READERS = Set.of("person");
 
@@ -63,9 +75,15 @@ final class Main {
 
     // Configuration
 
-    /** Where to listen, what to answer, whom to ask, whether Nagle's algorithm stays on, and the people (null: none). */
+    /** Where to listen, what to answer, whom to ask and how, whether Nagle's algorithm stays on, and the people. */
     private record Configuration(
-            InetAddress host, int port, Offer offer, String peer, boolean nagle, Person.PeopleFile people) {
+            InetAddress host,
+            int port,
+            Offer offer,
+            String peer,
+            Client client,
+            boolean nagle,
+            Person.PeopleFile people) {
         InetSocketAddress address() {
             return new InetSocketAddress(host, port);
         }
@@ -114,6 +132,7 @@ final class Main {
         if (relays && !isPeer(peer)) {
             throw new Refusal("PEER", peer, "host:port, such as 127.0.0.1:8080 or [::1]:8080");
         }
+        Client client = CALLERS.contains(workload) ? readClient() : null;
         boolean nagle = oneOf("NAGLE", List.of("off", "default")).equals("default");
         for (String name : List.of("TLS_CERT", "TLS_KEY", "DIRECT")) {
             if (!variable(name, "").isEmpty()) {
@@ -121,7 +140,7 @@ final class Main {
             }
         }
         Person.PeopleFile people = READERS.contains(workload) ? readPeople() : null;
-        return new Configuration(host, port, offer, peer, nagle, people);
+        return new Configuration(host, port, offer, peer, client, nagle, people);
     }
 
     /** Reads the people file. */
@@ -145,6 +164,12 @@ final class Main {
                 .filter(offer -> offer.protocol.equals(protocol))
                 .findFirst()
                 .orElseThrow();
+    }
+
+    /** Reads over which protocol PEER is called. */
+    private static Client readClient() throws Refusal {
+        List<String> protocols = CLIENTS.stream().map(Client::protocol).toList();
+        return CLIENTS.get(protocols.indexOf(oneOf("PEER_PROTOCOL", protocols)));
     }
 
     /** Whether a text is the address of a service. */

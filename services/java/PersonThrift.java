@@ -56,7 +56,7 @@ final class PersonThrift implements People.Iface {
                     persons -> new PersonList(persons, persons.size()),
                     links -> new PersonLinkList(links, links.size()));
 
-    private static weighbridge.person.v1.Person message(Person person) {
+    static weighbridge.person.v1.Person message(Person person) {
         Person.Name name = person.name();
         Person.Location location = person.location();
         Person.Picture picture = person.picture();

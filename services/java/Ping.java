@@ -17,17 +17,21 @@ final class Ping {
     private static final String NO_BYTES = "HTTP/1.1 header parser received no bytes";
 
     private final String peer;
-    private final HttpClient client;
+    private final HttpClient client = client();
 
     /** A reply that came whole, how often it was asked for again, and how long that took in all, in ns. */
     private record Answer(HttpResponse<byte[]> response, int retries, long duration) {}
 
     private Ping(String peer) {
         this.peer = peer;
+    }
+
+    /** The client of every workload that asks over HTTP. */
+    static HttpClient client() {
         // Idle connections are kept (in s), not dropped after 20 minutes, or 30 s as of JDK 20.
         System.setProperty("jdk.httpclient.keepalive.timeout", String.valueOf(Integer.MAX_VALUE));
         // Over HTTP/1.1: by default each request would offer the peer HTTP/2.
-        client = HttpClient.newBuilder()
+        return HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .proxy(HttpClient.Builder.NO_PROXY)
                 .build();

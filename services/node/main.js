@@ -6,6 +6,7 @@
 import { createRequire } from "node:module";
 import { isIP } from "node:net";
 import { readPeople } from "./person.js";
+import * as personClient from "./person_client.js";
 import * as person from "./person_http.js";
 import * as ping from "./ping.js";
 import * as pong from "./pong.js";
@@ -16,7 +17,8 @@ const EXIT_CONFIGURATION = 2;
 const EXIT_PORT_IN_USE = 3;
 
 /**
- * The workloads over each protocol, the defaults first; those that relay ask `PEER`, those that read files ask `DATA`.
+ * The workloads over each protocol, the defaults first; those that relay ask `PEER`, those that call it ask `PEER_PROTOCOL`
+ * too, those that read files ask `DATA`.
  * What needs the libraries of gRPC is loaded only where it is asked for.
  */
 const OFFERS = [
@@ -25,7 +27,21 @@ const OFFERS = [
   { workload: "person", protocol: "http1-json", server: overHttp1(person.routes), reads: true },
   { workload: "person", protocol: "http2-json", server: overHttp2(person.routes), reads: true },
   { workload: "person", protocol: "grpc", server: overGrpc(() => import("./person_grpc.js")), reads: true },
+  {
+    workload: "person-client",
+    protocol: "http1-json",
+    server: overHttp1(personClient.routes),
+    relays: true,
+    calls: true,
+  },
 ];
+
+/** The protocols over which `PEER` is called, the default first, and the client of each. */
+const CLIENTS = {
+  "http1-json": async (peer) => (await import("./person_client_http.js")).overHttp1(peer),
+  "http2-json": async (peer) => (await import("./person_client_http.js")).overHttp2(peer),
+  grpc: async (peer) => (await import("./person_client_grpc.js")).overGrpc(peer),
+};
 
 // Configuration
 
@@ -88,6 +104,7 @@ function readConfiguration() {
   if (offer.relays && !peer) {
     refuse("PEER", variable("PEER", ""), "an IPv4 address, or an IPv6 one in brackets, `:` and 1 to 65535");
   }
+  const client = offer.calls ? CLIENTS[choice("PEER_PROTOCOL", Object.keys(CLIENTS))] : undefined;
   const nagle = choice("NAGLE", ["off", "default"]);
   for (const name of ["TLS_CERT", "TLS_KEY", "DIRECT"]) {
     if (variable(name)) {
@@ -95,7 +112,7 @@ function readConfiguration() {
     }
   }
   const people = offer.reads ? readData() : undefined;
-  return { host, port: Number(port), offer, peer, nagle, people };
+  return { host, port: Number(port), offer, peer, client, nagle, people };
 }
 
 /** Reads the people file in the folder that `DATA` names. */

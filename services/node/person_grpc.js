@@ -9,10 +9,14 @@ import { NO_SUCH_PERSON } from "./person.js";
 // The build puts it here.
 const INTERFACE = fileURLToPath(new URL("person.proto", import.meta.url));
 
+/** The client of the interface, which knows its operations. */
+export function loadPeople() {
+  return loadPackageDefinition(loadSync(INTERFACE, { defaults: true })).weighbridge.person.v1.People;
+}
+
 /** Offers the operations of the workload, and tells clients of them. */
 export function register(server, { people }, version) {
-  const interfaces = loadPackageDefinition(loadSync(INTERFACE, { defaults: true }));
-  const { service } = interfaces.weighbridge.person.v1.People;
+  const { service } = loadPeople();
   for (const operation of Object.values(service)) {
     operation.requestDeserialize = strictly(operation.requestDeserialize);
   }

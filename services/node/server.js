@@ -150,10 +150,10 @@ function router(routes, version) {
 
 /** The server of node:http for the routes of a workload. */
 export function overHttp1(routes) {
-  return (configuration, version) => {
+  return async (configuration, version) => {
     const options = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
     const noDelay = configuration.nagle === "off" ? { noDelay: true } : {};
-    const listener = createServer({ ...options, ...noDelay }, router(routes(configuration), version));
+    const listener = createServer({ ...options, ...noDelay }, router(await routes(configuration), version));
     const outstanding = count(listener);
     return { listener, finish: () => closeIdle(outstanding) };
   };

@@ -37,6 +37,8 @@ class Offer(NamedTuple):
     relays: bool = False
     # Whether it asks `DATA`.
     reads: bool = False
+    # Whether it calls `PEER` over `PEER_PROTOCOL`.
+    calls: bool = False
 
 
 # All of them, the defaults first.
@@ -45,7 +47,11 @@ OFFERS = [
     Offer("ping", "http1-json", "ping", relays=True),
     Offer("person", "http1-json", "person_http", reads=True),
     Offer("person", "grpc", "person_grpc", "server_grpc", reads=True),
+    Offer("person-client", "http1-json", "person_client", relays=True, calls=True),
 ]
+
+# The protocols over which `PEER` is called, the default first, and the module of each.
+CLIENTS = {"http1-json": "person_client_http", "grpc": "person_client_grpc"}
 
 # Configuration
 
@@ -57,6 +63,8 @@ class Configuration(NamedTuple):
     port: int
     offer: Offer
     peer: str
+    # The module that calls it.
+    client: str
     people: PeopleFile | None
 
 
@@ -117,13 +125,14 @@ def read_configuration() -> Configuration:
     peer = variable("PEER")
     if offer.relays and not is_address(peer):
         refuse("PEER", peer, "an IPv4 address, or an IPv6 one in brackets, `:` and 1 to 65535")
+    client = CLIENTS[choice("PEER_PROTOCOL", *CLIENTS)] if offer.calls else ""
     # uvloop and gRPC turn Nagle's algorithm off by themselves: both words say the same.
     choice("NAGLE", "off", "default")
     for name in ["TLS_CERT", "TLS_KEY", "DIRECT"]:
         if value := variable(name):
             refuse(name, value, "nothing (not supported by this service)")
     people = read_data() if offer.reads else None
-    return Configuration(address, int(port), offer, peer, people)
+    return Configuration(address, int(port), offer, peer, client, people)
 
 
 def read_data() -> PeopleFile:

@@ -26,6 +26,16 @@ async def routes(configuration: "Configuration") -> AsyncIterator[list[Route]]:
     await relay.session.close()
 
 
+def new_session() -> aiohttp.ClientSession:
+    """Make the client of every workload that asks over HTTP."""
+    return aiohttp.ClientSession(
+        # By default at most 100 connections, and those that were idle for 15 s are closed.
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=NEVER),
+        # By default compression is accepted.
+        skip_auto_headers=["Accept-Encoding"],
+    )
+
+
 class Answer(NamedTuple):
     """What the peer replied, and how often it was asked again."""
 
@@ -40,12 +50,7 @@ class Relay:
     def __init__(self, peer: str) -> None:
         """Take the peer's address."""
         self.url = f"http://{peer}/pong/"
-        self.session = aiohttp.ClientSession(
-            # By default at most 100 connections, and those that were idle for 15 s are closed.
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=NEVER),
-            # By default compression is accepted.
-            skip_auto_headers=["Accept-Encoding"],
-        )
+        self.session = new_session()
 
     # Handlers
 

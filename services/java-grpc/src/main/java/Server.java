@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** The server of every workload, with grpc-java on Netty. */
-final class Server {
+final class Server implements Main.Listener {
     /** How long outstanding calls may take after SIGTERM, in ms; the contract allows 5 s in all. */
     private static final int GRACE = 4_000;
 
@@ -47,17 +47,18 @@ final class Server {
         server = builder.build();
     }
 
-    /** Opens the listener. */
-    void start() throws IOException {
+    @Override
+    public void start() throws IOException {
         server.start();
     }
 
-    int port() {
+    @Override
+    public int port() {
         return server.getPort();
     }
 
-    /** Waits for the end. */
-    void join() {
+    @Override
+    public void join() {
         try {
             server.awaitTermination();
         } catch (InterruptedException nobodyDoes) { // the end, as after the wait
@@ -65,7 +66,8 @@ final class Server {
     }
 
     /** Answers what was begun with and ends the process with 0; by SIGTERM alone it would tell 143. */
-    void stop() {
+    @Override
+    public void stop() {
         try {
             server.shutdown();
             if (!server.awaitTermination(GRACE, TimeUnit.MILLISECONDS)) {

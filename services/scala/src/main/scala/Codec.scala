@@ -43,6 +43,8 @@ trait Codec:
 
   def person(read: Model.Person): Person
   def id(request: PersonId): String
+  def personId(id: String): PersonId
+  def listRequest: ListPersonsRequest
   def link(p1: Person, p2: Person): PersonLink
   def list(persons: Vector[Person]): PersonList
   def linkList(links: Vector[PersonLink]): PersonLinkList
@@ -55,6 +57,10 @@ trait Codec:
   given listRequests: Format[ListPersonsRequest]
   given versionRequests: Format[VersionRequest]
   given versionReplies: Format[VersionReply]
+
+  given personFields: Fields[Person]
+  given listFields: Fields[PersonList]
+  given linkListFields: Fields[PersonLinkList]
 
 /** A codec of the model's own types. */
 sealed trait ModelCodec extends Codec:
@@ -69,10 +75,16 @@ sealed trait ModelCodec extends Codec:
 
   def person(read: Model.Person): Person = read
   def id(request: PersonId): String = request.id
+  def personId(id: String): PersonId = Model.PersonId(id)
+  def listRequest: ListPersonsRequest = Model.ListPersonsRequest()
   def link(p1: Person, p2: Person): PersonLink = Model.PersonLink(p1, p2)
   def list(persons: Vector[Person]): PersonList = Model.PersonList(persons, persons.size)
   def linkList(links: Vector[PersonLink]): PersonLinkList = Model.PersonLinkList(links, links.size)
   def versionReply(text: String): VersionReply = Model.VersionReply(text)
+
+  given personFields: Fields[Person] = _.add(_)
+  given listFields: Fields[PersonList] = _.add(_)
+  given linkListFields: Fields[PersonLinkList] = _.add(_)
 
 // JSON
 
@@ -173,10 +185,16 @@ object Protobuf extends Codec:
       picture.map { case Model.Picture(large, medium, thumbnail) => protobuf.Picture(large, medium, thumbnail) }
     )
   def id(request: PersonId): String = request.id
+  def personId(id: String): PersonId = protobuf.PersonId(id)
+  def listRequest: ListPersonsRequest = protobuf.ListPersonsRequest()
   def link(p1: Person, p2: Person): PersonLink = protobuf.PersonLink(Some(p1), Some(p2))
   def list(persons: Vector[Person]): PersonList = protobuf.PersonList(persons, persons.size)
   def linkList(links: Vector[PersonLink]): PersonLinkList = protobuf.PersonLinkList(links, links.size)
   def versionReply(text: String): VersionReply = protobuf.VersionReply(text)
+
+  given personFields: Fields[Person] = _.add(_)
+  given listFields: Fields[PersonList] = _.add(_)
+  given linkListFields: Fields[PersonLinkList] = _.add(_)
 
   given persons: Format[Person] = format
   given ids: Format[PersonId] = format

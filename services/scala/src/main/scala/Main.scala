@@ -45,11 +45,20 @@ object Main extends IOApp:
     case Http(routes: Resource[IO, List[Server.Route]])
     case Grpc(services: List[ServerServiceDefinition])
 
-  /** What a workload answers: by itself, by asking PEER, or with the people of DATA in a codec. */
+  /** What a workload answers: by itself, by asking PEER, with the people of DATA in a codec, or by asking a PEER for
+    * them.
+    */
   private enum Answers:
     case Alone(routes: List[Server.Route])
     case Relay(routes: Peer => Resource[IO, List[Server.Route]])
-    case Persons(codec: () => Either[Refusal, Codec], over: People => Service)
+    case Persons(codec: () => Either[Refusal, Codec], framing: Framing)
+    case PersonClient
+
+  /** How persons are served over a framing, and how a peer is called over it. */
+  private case class Framing(serve: People => Service, calls: (Codec, Peer) => Resource[IO, PersonCalls])
+
+  private val http = Framing(people => Service.Http(Resource.pure(PersonHttp.routes(people))), PersonHttpClient.over)
+  private val grpc = Framing(people => Service.Grpc(PersonGrpc.services(people, versionText)), PersonGrpcClient.over)
 
   /** A workload over a protocol. */
   private case class Offer(workload: String, protocol: String, answers: Answers)
@@ -63,11 +72,12 @@ object Main extends IOApp:
     Offer("person", "http1-avro", Answers.Persons(() => avro, http)),
     Offer("person", "grpc", Answers.Persons(() => Right(Protobuf), grpc)),
     Offer("person", "grpc-json", Answers.Persons(() => Right(Json), grpc)),
-    Offer("person", "grpc-avro", Answers.Persons(() => avro, grpc))
+    Offer("person", "grpc-avro", Answers.Persons(() => avro, grpc)),
+    Offer("person-client", "http1-json", Answers.PersonClient)
   )
 
-  private def http(people: People) = Service.Http(Resource.pure(PersonHttp.routes(people)))
-  private def grpc(people: People) = Service.Grpc(PersonGrpc.services(people, versionText))
+  /** The protocols over which a peer is asked for persons: those over which they are served. */
+  private val clients = offers.collect { case Offer(_, protocol, answers: Answers.Persons) => protocol -> answers }
 
   // Configuration
 
@@ -118,7 +128,13 @@ object Main extends IOApp:
   private def open(answers: Answers): Either[Refusal, IO[Service]] = answers match
     case Answers.Alone(routes) => Right(IO.pure(Service.Http(Resource.pure(routes))))
     case Answers.Relay(routes) => readPeer.map(peer => IO.pure(Service.Http(routes(peer))))
-    case Answers.Persons(codec, over) => Right(IO.fromEither(codec()).flatMap(readPeople).map(over))
+    case Answers.Persons(codec, framing) => Right(IO.fromEither(codec()).flatMap(readPeople).map(framing.serve))
+    case Answers.PersonClient =>
+      for
+        peer <- readPeer
+        protocol <- oneOf("PEER_PROTOCOL", clients.map(_._1))
+        Answers.Persons(codec, framing) = clients.toMap.apply(protocol)
+      yield IO.fromEither(codec()).map(codec => Service.Http(framing.calls(codec, peer).map(PersonClient.routes)))
 
   private def readPeer: Either[Refusal, Peer] =
     val text = variable("PEER").getOrElse("")

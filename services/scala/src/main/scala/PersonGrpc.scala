@@ -32,17 +32,24 @@ object PersonGrpc:
     def parse(bytes: InputStream): Try[M] = format.parse(bytes)
     def stream(request: Try[M]): InputStream = throw UnsupportedOperationException("a server sends no requests")
 
-  /** Writes replies. */
-  private final class Replies[M](format: Format[M]) extends Marshaller[M]:
-    def stream(reply: M): InputStream = format.stream(reply)
-    def parse(bytes: InputStream): M = throw UnsupportedOperationException("a server reads no replies")
+  /** Writes replies, and for a client all messages. There what cannot be read ends the call. */
+  private final class Messages[M](format: Format[M]) extends Marshaller[M]:
+    def stream(message: M): InputStream = format.stream(message)
+    def parse(bytes: InputStream): M = format.parse(bytes).get
 
-  private def describe[Q, R](kind: MethodType, operation: String)(using request: Format[Q], reply: Format[R]) =
+  private def describe[Q, R](kind: MethodType, operation: String, request: Marshaller[Q], reply: Marshaller[R]) =
     MethodDescriptor
-      .newBuilder(Requests(request), Replies(reply))
+      .newBuilder(request, reply)
       .setType(kind)
       .setFullMethodName(MethodDescriptor.generateFullMethodName(name, operation))
       .build()
+
+  /** An operation with one reply, as a client calls it. */
+  def unaryCall[Q, R](operation: String)(using request: Format[Q], reply: Format[R]): MethodDescriptor[Q, R] =
+    describe(MethodType.UNARY, operation, Messages(request), Messages(reply))
+
+  private def served[Q, R](kind: MethodType, operation: String)(using request: Format[Q], reply: Format[R]) =
+    describe(kind, operation, Requests(request), Messages(reply))
 
   private val unreadable = Status.INVALID_ARGUMENT.withDescription("the message cannot be read")
 
@@ -62,7 +69,7 @@ object PersonGrpc:
           replies.onCompleted()
         case Left(status) => replies.onError(status.asRuntimeException)
     }
-    ServerMethodDefinition.create(describe(MethodType.UNARY, operation), handler)
+    ServerMethodDefinition.create(served(MethodType.UNARY, operation), handler)
 
   /** An operation with any number of replies. */
   private def serverStream[Q: Format, R: Format](operation: String)(
@@ -74,7 +81,7 @@ object PersonGrpc:
         request => sendAll(answer(request), replies.asInstanceOf[ServerCallStreamObserver[R]])
       )
     }
-    ServerMethodDefinition.create(describe(MethodType.SERVER_STREAMING, operation), handler)
+    ServerMethodDefinition.create(served(MethodType.SERVER_STREAMING, operation), handler)
 
   /** Sends each reply when the client has read enough of those before. */
   private def sendAll[R](replies: Iterator[R], call: ServerCallStreamObserver[R]): Unit =

@@ -72,15 +72,16 @@ object Ping:
   private case class Answer(status: Status, body: Chunk[Byte], retries: Int, duration: FiniteDuration)
 
   /** The paths of the workload, with one client for all. */
-  def routes(peer: SocketAddress[IpAddress]): Resource[IO, List[Server.Route]] = over(peer).map { ping =>
+  def routes(peer: SocketAddress[IpAddress]): Resource[IO, List[Server.Route]] = client.map { client =>
+    val ping = Ping(peer, client)
     List(
       Server.Route(Method.GET, "/ping/{n}", Pong.sized(ping.ping)),
       Server.Route(Method.GET, "/mping/{n}", Pong.sized(ping.mping))
     )
   }
 
-  /** A relay to that peer. Its connections are kept, as many as were in use at once. */
-  private def over(peer: SocketAddress[IpAddress]): Resource[IO, Ping] =
+  /** Ember's client. Its connections are kept, as many as were in use at once. */
+  def client: Resource[IO, Client[IO]] =
     EmberClientBuilder
       .default[IO]
       .withMaxTotal(Int.MaxValue)
@@ -89,4 +90,3 @@ object Ping:
       .withIdleConnectionTime(Duration.Inf)
       .withTimeout(Duration.Inf)
       .build
-      .map(Ping(peer, _))

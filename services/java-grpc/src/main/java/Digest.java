@@ -1,0 +1,126 @@
+import java.nio.charset.StandardCharsets;
+import weighbridge.person.v1.PersonLink;
+import weighbridge.person.v1.PersonLinkList;
+import weighbridge.person.v1.PersonList;
+
+/** FNV-1a, 64 bits, over every field of a message in the order of the model. */
+final class Digest {
+    private long state = 0xcbf29ce484222325L;
+
+    /** The digits of what was added. */
+    String hex() {
+        return String.format("%016x", state);
+    }
+
+    /** Adds texts, each with its end. */
+    void add(String... texts) {
+        for (String text : texts) {
+            for (byte b : text.getBytes(StandardCharsets.UTF_8)) {
+                add(b);
+            }
+            addEnd();
+        }
+    }
+
+    private void add(int number) {
+        add(String.valueOf(number));
+    }
+
+    private void addEnd() {
+        add((byte) '\n');
+    }
+
+    private void add(byte b) {
+        state = (state ^ (b & 0xff)) * 0x100000001b3L;
+    }
+
+    // The model's own messages, those of JSON
+
+    void add(Person person) {
+        Person.Name name = person.name();
+        Person.Location location = person.location();
+        Person.Picture picture = person.picture();
+        add(person.id(), name.title(), name.first(), name.last(), person.gender());
+        add(location.street(), location.city(), location.state());
+        add(location.postCode());
+        add(person.email());
+        if (picture == null) {
+            addEnd();
+        } else {
+            add(picture.large(), picture.medium(), picture.thumbnail());
+        }
+    }
+
+    void add(Person.Persons list) {
+        list.persons().forEach(this::add);
+        add(list.count());
+    }
+
+    void add(Person.Links list) {
+        for (Person.Link link : list.links()) {
+            add(link.p1());
+            add(link.p2());
+        }
+        add(list.count());
+    }
+
+    // Those of Protocol Buffers
+
+    void add(weighbridge.person.v1.Person person) {
+        var name = person.getName();
+        var location = person.getLocation();
+        add(person.getId(), name.getTitle(), name.getFirst(), name.getLast(), person.getGender());
+        add(location.getStreet(), location.getCity(), location.getState());
+        add(location.getPostCode());
+        add(person.getEmail());
+        if (person.hasPicture()) {
+            var picture = person.getPicture();
+            add(picture.getLarge(), picture.getMedium(), picture.getThumbnail());
+        } else {
+            addEnd();
+        }
+    }
+
+    void add(PersonList list) {
+        list.getPersonsList().forEach(this::add);
+        add(list.getCount());
+    }
+
+    void add(PersonLinkList list) {
+        for (PersonLink link : list.getLinksList()) {
+            add(link.getP1());
+            add(link.getP2());
+        }
+        add(list.getCount());
+    }
+
+    // Those of Avro
+
+    void add(avro.Person person) {
+        var name = person.getName();
+        var location = person.getLocation();
+        var picture = person.getPicture();
+        add(person.getId(), name.getTitle(), name.getFirst(), name.getLast(), person.getGender());
+        add(location.getStreet(), location.getCity(), location.getState());
+        add(location.getPostCode());
+        add(person.getEmail());
+        if (picture == null) {
+            addEnd();
+        } else {
+            add(picture.getLarge(), picture.getMedium(), picture.getThumbnail());
+        }
+    }
+
+    void add(avro.PersonList list) {
+        list.getPersons().forEach(this::add);
+        add(list.getCount());
+    }
+
+    void add(avro.PersonLinkList list) {
+        for (avro.PersonLink link : list.getLinks()) {
+            add(link.getP1());
+            add(link.getP2());
+        }
+        add(list.getCount());
+    }
+}
