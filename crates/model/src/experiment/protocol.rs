@@ -284,6 +284,15 @@ mod tests {
     }
 
     #[test]
+    fn soap_is_carried_by_http() {
+        let text = "[workload]\nname = 'person'\n[[variant]]\nurl = 'http://[::1]:1'\nprotocol = 'soap'\n";
+        let experiment = Experiment::parse("x.toml", text).expect("an experiment");
+        assert_eq!(experiment.variants[0].protocol.name(), "soap");
+        let error = Experiment::parse("x.toml", &text.replace("soap", "resp")).expect_err("no HTTP");
+        assert!(error.to_string().contains("resp"), "{error}");
+    }
+
+    #[test]
     fn errors_say_what_is_allowed() {
         for (protocol, expected) in [
             ("{ framing = 'http3' }", "`http3` is not known"),

@@ -69,7 +69,7 @@ pub fn person_trial(
 }
 
 /// XML has no control characters but tab and the ends of lines.
-fn hard_persons(codec: CodecName) -> Vec<Value> {
+pub(super) fn hard_persons(codec: CodecName) -> Vec<Value> {
     let control = if codec == CodecName::Xml { "\r & <a>]]></a>" } else { "\u{1}" };
     let person = |text: &str, post_code: i32| {
         json!({
