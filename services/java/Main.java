@@ -1,3 +1,4 @@
+import com.sun.xml.ws.util.Version;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.*;
@@ -13,7 +14,7 @@ import org.apache.thrift.TException;
 import org.apache.thrift.TProcessor;
 
 /**
- * The Java service, with com.sun.net.httpserver and Thrift: configuration and life, as the contract in services/README.md
+ * The Java service, with com.sun.net.httpserver, JAX-WS and Thrift: configuration and life, as the contract in services/README.md
  * has it and no more. Server.java and Thrift.java have the servers; each workload has its handlers in a file of its own,
  * and its lines in the table below. README.md has why.
  */
@@ -45,6 +46,7 @@ final class Main {
             new Offer("pingpong", "http1-json", overHttp(c -> Pong.routes())),
             new Offer("ping", "http1-json", overHttp(c -> Ping.routes(c.peer))),
             new Offer("person", "http1-json", overHttp(c -> PersonHttp.routes(c.people))),
+            new Offer("person", "soap", Main::personOverSoap),
             new Offer("person", "thrift-binary", c -> Thrift.binary(c.address(), personOverThrift(c))),
             new Offer("person", "thrift-compact", c -> Thrift.compact(c.address(), personOverThrift(c))),
             new Offer("person-client", "http1-json", overHttp(c -> PersonClient.routes(c.client.calls.apply(c.peer)))));
@@ -67,6 +69,12 @@ final class Main {
 
     private static Opening overHttp(Function<Configuration, List<Server.Route>> routes) {
         return c -> new Server(c.address(), c.nagle, routes.apply(c), versionText());
+    }
+
+    private static Server personOverSoap(Configuration configuration) throws IOException {
+        Server server = new Server(configuration.address(), configuration.nagle, List.of(), versionText());
+        PersonSoap.publish(configuration.people, server.context("/person"));
+        return server;
     }
 
     private static TProcessor personOverThrift(Configuration configuration) {
@@ -276,9 +284,10 @@ final class Main {
     /** What --version and /version answer: the HTTP server is a module of the JDK, which bears the version. */
     private static String versionText() {
         String library = Server.LIBRARY.getDescriptor().rawVersion().orElse("unknown");
+        String soap = Version.class.getPackage().getImplementationVersion();
         String thrift = TException.class.getPackage().getImplementationVersion();
-        return "Java " + System.getProperty("java.version") + " com.sun.net.httpserver " + library + " libthrift "
-                + thrift;
+        return "Java " + System.getProperty("java.version") + " com.sun.net.httpserver " + library + " jaxws-rt " + soap
+                + " libthrift " + thrift;
     }
 
     /** Writes one line on stderr and ends the process at once. */

@@ -1,3 +1,4 @@
+import com.sun.net.httpserver.HttpContext;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
@@ -178,6 +179,11 @@ final class Server implements Main.Listener {
         System.setProperty("sun.net.httpserver.clockTick", String.valueOf(Integer.MAX_VALUE));
         // A request's body that nobody reads is passed over, however long, and does not end the connection.
         System.setProperty("sun.net.httpserver.drainAmount", String.valueOf(Long.MAX_VALUE));
+    }
+
+    /** What is below a path, for a library that answers there itself. */
+    HttpContext context(String path) {
+        return server.createContext(path);
     }
 
     @Override

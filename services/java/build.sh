@@ -14,5 +14,5 @@ cmp -s "$pom" build/lib/.pom.xml || {
 }
 # The language and the JDK's interface as of 17, whatever later JDK compiles it.
 rm -rf build/classes
-find "$source"/*.java "$source/personthrift" -name '*.java' \
+find "$source"/*.java "$source/personsoap" "$source/personthrift" -name '*.java' \
     -exec "${1:+$1/bin/}javac" --release 17 -cp 'build/lib/*' -d build/classes {} +

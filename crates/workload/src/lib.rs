@@ -282,7 +282,7 @@ impl Workload {
 fn framing(protocol: Protocol, scheme: UrlScheme) -> Framing {
     match protocol.framing() {
         // Without a protocol nothing is framed: the requests only describe what is asked, and are never sent.
-        FramingName::Http1 | FramingName::Direct => Framing::Http1,
+        FramingName::Http1 | FramingName::Soap | FramingName::Direct => Framing::Http1,
         FramingName::Http2 | FramingName::Grpc => {
             Framing::Http2(Http2Settings { scheme, ..Http2Settings::default() })
         }

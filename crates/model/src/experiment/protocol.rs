@@ -23,6 +23,8 @@ pub enum FramingName {
     Resp,
     /// Thrift's messages over TCP, each behind its length.
     Thrift,
+    /// SOAP 1.1 in requests and responses of HTTP/1.1.
+    Soap,
     /// None: operations run in the service's own process.
     Direct,
 }
@@ -36,6 +38,7 @@ pub enum CodecName {
     Binary,
     /// Thrift's compact protocol.
     Compact,
+    Xml,
 }
 
 /// A protocol and its name in TOML and in a service's `PROTOCOL`.
@@ -46,8 +49,16 @@ pub struct NamedProtocol {
 }
 
 impl FramingName {
-    const ALL: [Self; 7] =
-        [Self::Http1, Self::Http2, Self::Grpc, Self::Memcached, Self::Resp, Self::Thrift, Self::Direct];
+    const ALL: [Self; 8] = [
+        Self::Http1,
+        Self::Http2,
+        Self::Grpc,
+        Self::Memcached,
+        Self::Resp,
+        Self::Thrift,
+        Self::Soap,
+        Self::Direct,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -57,13 +68,14 @@ impl FramingName {
             Self::Memcached => "memcached",
             Self::Resp => "resp",
             Self::Thrift => "thrift",
+            Self::Soap => "soap",
             Self::Direct => "direct",
         }
     }
 
     /// Whether its messages are requests and responses of HTTP of any version.
     pub const fn is_http(self) -> bool {
-        self.is_http2() || matches!(self, Self::Http1)
+        self.is_http2() || matches!(self, Self::Http1 | Self::Soap)
     }
 
     pub const fn is_http2(self) -> bool {
@@ -72,7 +84,8 @@ impl FramingName {
 }
 
 impl CodecName {
-    const ALL: [Self; 5] = [Self::Json, Self::Protobuf, Self::Avro, Self::Binary, Self::Compact];
+    pub const ALL: [Self; 6] =
+        [Self::Json, Self::Protobuf, Self::Avro, Self::Binary, Self::Compact, Self::Xml];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,6 +94,7 @@ impl CodecName {
             Self::Avro => "avro",
             Self::Binary => "binary",
             Self::Compact => "compact",
+            Self::Xml => "xml",
         }
     }
 }
@@ -93,6 +107,7 @@ impl CodecName {
             Self::Protobuf => "application/protobuf",
             Self::Avro => "avro/binary",
             Self::Binary | Self::Compact => "application/x-thrift",
+            Self::Xml => "text/xml; charset=utf-8",
         }
     }
 }
@@ -108,7 +123,7 @@ impl Protocol {
     pub const DIRECT: Self = Self { framing: FramingName::Direct, codec: None };
 
     /// Every protocol with its name. Of a framing's protocols the first is taken where no codec is named.
-    pub const NAMED: [NamedProtocol; 14] = [
+    pub const NAMED: [NamedProtocol; 15] = [
         Self::HTTP1_JSON.called("http1-json"),
         Self::with_codec(FramingName::Http1, CodecName::Protobuf).called("http1-protobuf"),
         Self::with_codec(FramingName::Http1, CodecName::Avro).called("http1-avro"),
@@ -120,6 +135,7 @@ impl Protocol {
         Self::with_codec(FramingName::Grpc, CodecName::Avro).called("grpc-avro"),
         Self::THRIFT_BINARY.called("thrift-binary"),
         Self::THRIFT_COMPACT.called("thrift-compact"),
+        Self::with_codec(FramingName::Soap, CodecName::Xml).called("soap"),
         Self::MEMCACHED.called("memcached"),
         Self::RESP.called("resp"),
         Self::DIRECT.called("direct"),
@@ -265,6 +281,15 @@ mod tests {
         let names: Vec<_> = experiment.variants.iter().map(|variant| variant.name.as_str()).collect();
         assert_eq!(names, ["go/http1/json", "go/http2/json"]);
         assert_eq!(experiment.variants[1].protocol, Protocol::HTTP2_JSON);
+    }
+
+    #[test]
+    fn soap_is_carried_by_http() {
+        let text = "[workload]\nname = 'person'\n[[variant]]\nurl = 'http://[::1]:1'\nprotocol = 'soap'\n";
+        let experiment = Experiment::parse("x.toml", text).expect("an experiment");
+        assert_eq!(experiment.variants[0].protocol.name(), "soap");
+        let error = Experiment::parse("x.toml", &text.replace("soap", "resp")).expect_err("no HTTP");
+        assert!(error.to_string().contains("resp"), "{error}");
     }
 
     #[test]

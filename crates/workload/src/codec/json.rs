@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, text};
+use super::{DecodeError, Field, FieldType, Presence, Record, complete, field, int, list, offset, text};
 
 pub(super) fn encode(record: &Record, value: &Value, bytes: &mut Vec<u8>) {
     for (index, one) in record.fields.iter().enumerate() {
@@ -44,8 +44,7 @@ fn put_text(text: &str, bytes: &mut Vec<u8>) {
 
 pub(super) fn decode(record: &Record, bytes: &[u8]) -> Result<Value, DecodeError> {
     let value = serde_json::from_slice(bytes).map_err(|error| {
-        let line_start = bytes.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
-        let at = line_start.map(<[u8]>::len).sum::<usize>() + error.column();
+        let at = offset(bytes, error.line(), error.column());
         DecodeError { message: format!("not JSON: {error}"), at }
     })?;
     of_record(record, value).map_err(|message| DecodeError { message, at: 0 })

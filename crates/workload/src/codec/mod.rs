@@ -9,6 +9,7 @@ mod cursor;
 mod json;
 mod protobuf;
 mod thrift;
+pub(crate) mod xml;
 
 use serde_json::{Map, Value};
 use weighbridge_model::experiment::CodecName;
@@ -23,7 +24,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 pub(crate) struct Field {
     pub name: &'static str,
-    /// Its number in Protocol Buffers and Thrift, 1 to 15; 0 for the value that a call of Thrift returns.
+    /// Its number in Protocol Buffers and Thrift, 1 to 15; 0 for the value that a call of Thrift or SOAP returns.
     pub number: u8,
     pub kind: FieldType,
     pub presence: Presence,
@@ -76,6 +77,7 @@ pub(crate) fn encode(codec: CodecName, record: &Record, value: &Value) -> Vec<u8
         CodecName::Avro => avro::encode(record, value, &mut bytes),
         CodecName::Binary => thrift::encode(thrift::Wire::Binary, record, value, &mut bytes),
         CodecName::Compact => thrift::encode(thrift::Wire::Compact, record, value, &mut bytes),
+        CodecName::Xml => xml::encode(record, value, &mut bytes),
     }
     bytes
 }
@@ -88,6 +90,7 @@ pub(crate) fn decode(codec: CodecName, record: &Record, bytes: &[u8]) -> Result<
         CodecName::Avro => avro::decode(record, bytes),
         CodecName::Binary => thrift::decode(thrift::Wire::Binary, record, bytes),
         CodecName::Compact => thrift::decode(thrift::Wire::Compact, record, bytes),
+        CodecName::Xml => xml::decode(record, bytes),
     }
 }
 
@@ -126,4 +129,10 @@ fn complete(record: &Record, fields: Map<String, Value>, at: usize) -> Result<Va
         }
         None => Ok(Value::Object(fields)),
     }
+}
+
+/// The byte behind so many columns of a line, which are counted from 1.
+fn offset(bytes: &[u8], line: usize, column: usize) -> usize {
+    let lines_before = bytes.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1));
+    lines_before.map(<[u8]>::len).sum::<usize>() + column
 }

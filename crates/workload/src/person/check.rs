@@ -18,9 +18,10 @@ use crate::codec;
 use crate::expect::Expect;
 use crate::grpc::Envelope;
 
-/// The statuses of what is found, and of what is not.
+/// The statuses of what is found, of what is not, and of a fault of SOAP.
 const FOUND: u16 = 200;
 const NOT_FOUND: u16 = 404;
+pub(super) const FAULT: u16 = 500;
 
 /// How a reply is carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,15 @@ pub(super) enum Carrier {
     Grpc,
     /// What a call of Thrift returns.
     Thrift,
+    /// What a call of SOAP returns, in the body of a reply over HTTP.
+    Soap,
+}
+
+impl Carrier {
+    /// Whether a call has arguments, and returns a value or an exception: not a message each.
+    pub const fn has_arguments(self) -> bool {
+        matches!(self, Self::Thrift | Self::Soap)
+    }
 }
 
 #[derive(Debug)]
@@ -109,7 +119,7 @@ impl Meaning for RightReply {
 impl PersonExpect {
     pub fn new(call: &CallOfPerson, codec: CodecName, carrier: Carrier) -> Self {
         let is_missing = matches!(call.reply, PersonReply::NotFound);
-        let reply = if carrier == Carrier::Thrift { call.returned() } else { call.reply.clone() };
+        let reply = if carrier.has_arguments() { call.returned() } else { call.reply.clone() };
         let spelled = reply.spelled(codec, carrier);
         let reply = Arc::new(RightReply { reply, codec });
         let exemplars = spelled.map(|spelling| Arc::new(Exemplars::new(spelling, reply.clone())));
@@ -122,7 +132,14 @@ impl Expect for PersonExpect {
         let content = self.exemplars.as_ref().map(|exemplars| ExemplarCheck::new(Arc::clone(exemplars)));
         match self.carrier {
             Carrier::Grpc => Box::new(Noted::new(CallCheck { envelope: Envelope::default(), content }, log)),
-            Carrier::Rest | Carrier::Thrift => Box::new(Noted::new(PlainCheck { status: 0, content }, log)),
+            Carrier::Rest | Carrier::Thrift | Carrier::Soap => {
+                let wanted = match self.carrier {
+                    Carrier::Rest if self.is_missing => NOT_FOUND,
+                    Carrier::Soap if self.is_missing => FAULT,
+                    _ => FOUND,
+                };
+                Box::new(Noted::new(PlainCheck { status: 0, wanted, content }, log))
+            }
         }
     }
 
@@ -133,7 +150,7 @@ impl Expect for PersonExpect {
 
     fn json(&self, received: &Received<'_>, _hide: &dyn Fn(&str) -> String) -> Result<Value, String> {
         let mut value = self.reply.value_of(received.body, received.messages)?;
-        match value.get_mut(SUCCESS).filter(|_| self.carrier == Carrier::Thrift) {
+        match value.get_mut(SUCCESS).filter(|_| self.carrier.has_arguments()) {
             Some(returned) => Ok(returned.take()),
             None => Ok(value),
         }
@@ -149,14 +166,9 @@ impl Expect for PersonExpect {
 #[derive(Debug, Clone)]
 struct PlainCheck {
     status: u16,
-    /// `None` where nothing is to be found.
+    wanted: u16,
+    /// `None` where the status says all.
     content: Option<ExemplarCheck>,
-}
-
-impl PlainCheck {
-    const fn wanted(&self) -> u16 {
-        if self.content.is_some() { FOUND } else { NOT_FOUND }
-    }
 }
 
 impl Reset for PlainCheck {
@@ -174,13 +186,13 @@ impl Check for PlainCheck {
     }
 
     fn data(&mut self, bytes: &[u8]) {
-        if let Some(content) = self.content.as_mut().filter(|_| self.status == FOUND) {
+        if let Some(content) = self.content.as_mut().filter(|_| self.status == self.wanted) {
             content.data(bytes);
         }
     }
 
     fn done(&mut self) -> Outcome {
-        if self.status != self.wanted() {
+        if self.status != self.wanted {
             return Outcome::Error(ErrorKind::Status);
         }
         self.content.as_mut().map_or(Outcome::Ok, right)
@@ -189,7 +201,7 @@ impl Check for PlainCheck {
 
 impl Explain for PlainCheck {
     fn explain(&self) -> Option<Cow<'_, [u8]>> {
-        (self.status != self.wanted()).then(|| status_line(self.status).into_bytes().into())
+        (self.status != self.wanted).then(|| status_line(self.status).into_bytes().into())
     }
 }
 

@@ -7,18 +7,25 @@ use prost_reflect::{DescriptorPool, DynamicMessage};
 use serde_json::{Value, json};
 use weighbridge_model::experiment::{CodecName, PersonIds, PersonOperation, PersonSpec};
 
-use super::people::{LINK_LIST, PERSON, PERSON_LIST, People, PersonReply};
+use super::people::{CallOfPerson, LINK_LIST, PERSON, PERSON_LIST, People, PersonReply};
 use crate::codec::{Record, decode, encode};
 
-const CODECS: [CodecName; 5] =
-    [CodecName::Json, CodecName::Protobuf, CodecName::Avro, CodecName::Binary, CodecName::Compact];
+const CODECS: [CodecName; 6] = CodecName::ALL;
 
-/// The reply of an operation for the person of that number, from 1.
-fn reply(operation: PersonOperation, number: usize) -> (&'static Record, Value) {
+/// The call of an operation for the person of that number, from 1.
+fn call(operation: PersonOperation, number: usize) -> CallOfPerson {
     let spec = PersonSpec { ids: PersonIds::All, ..PersonSpec::default() };
     let ids = if operation == PersonOperation::CreatePerson { PersonIds::One } else { spec.ids };
-    let call = People::of(&spec).calls(operation, ids).swap_remove(number - 1);
-    match call.reply {
+    People::of(&spec).calls(operation, ids).swap_remove(number - 1)
+}
+
+/// Its reply.
+fn reply(operation: PersonOperation, number: usize) -> (&'static Record, Value) {
+    found(call(operation, number).reply)
+}
+
+fn found(reply: PersonReply) -> (&'static Record, Value) {
+    match reply {
         PersonReply::Found(record, value) => (record, value),
         other => panic!("{other:?}"),
     }
@@ -27,15 +34,20 @@ fn reply(operation: PersonOperation, number: usize) -> (&'static Record, Value) 
 #[test]
 fn replies_have_the_lengths_of_the_contract() {
     for (operation, number, lengths) in [
-        (PersonOperation::GetPerson, 1, [246, 121, 108, 174, 122]),
-        (PersonOperation::ListPersons, 1, [1540, 948, 868, 1213, 941]),
-        (PersonOperation::GetPersonLinks, 1, [2068, 1203, 1084, 1582, 1194]),
-        (PersonOperation::GetPersonLinks, 3, [1547, 939, 853, 1211, 932]),
-        (PersonOperation::CreatePerson, 1, [245, 120, 107, 173, 121]),
+        (PersonOperation::GetPerson, 1, [246, 121, 108, 174, 122, 517]),
+        (PersonOperation::ListPersons, 1, [1540, 948, 868, 1213, 941, 2111]),
+        (PersonOperation::GetPersonLinks, 1, [2068, 1203, 1084, 1582, 1194, 2708]),
+        (PersonOperation::GetPersonLinks, 3, [1547, 939, 853, 1211, 932, 2092]),
+        (PersonOperation::CreatePerson, 1, [245, 120, 107, 173, 121, 522]),
     ] {
-        let (record, value) = reply(operation, number);
-        let found = CODECS.map(|codec| encode(codec, record, &value).len());
-        assert_eq!(found, lengths, "{}", operation.name());
+        let call = call(operation, number);
+        let lengths_found = CODECS.map(|codec| {
+            // XML has all of the reply, as JAX-WS writes it.
+            let reply = if codec == CodecName::Xml { call.returned() } else { call.reply.clone() };
+            let (record, value) = found(reply);
+            encode(codec, record, &value).len()
+        });
+        assert_eq!(lengths_found, lengths, "{}", operation.name());
     }
 }
 
@@ -68,6 +80,89 @@ fn protobuf_is_what_another_implementation_writes_and_reads() {
             DynamicMessage::deserialize(message.expect("a message"), value.clone()).expect("the same model");
         assert_eq!(encode(CodecName::Protobuf, record, &value), theirs.encode_to_vec());
     }
+}
+
+/// By the reference implementation of JAX-WS, 4.0.3.
+const BY_JAXWS: &str = "<?xml version='1.0' encoding='UTF-8'?>\
+<S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Body>\
+<ns2:getPersonResponse xmlns:ns2=\"urn:weighbridge:person:1\"><return><id>1</id>\
+<name><title>mr</title><first>walter</first><last>brinkman</last></name><gender>male</gender>\
+<location><street>4093 admiraal kortenaer dijkweg</street><city>oudendijk</city><state>drenthe</state>\
+<postCode>70318</postCode></location><email>walter.brinkman@example.com</email></return>\
+</ns2:getPersonResponse></S:Body></S:Envelope>";
+
+/// The same.
+const FAULT_BY_JAXWS: &str = "<?xml version='1.0' encoding='UTF-8'?>\
+<S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Body>\
+<S:Fault xmlns:ns4=\"http://www.w3.org/2003/05/soap-envelope\"><faultcode>S:Server</faultcode>\
+<faultstring>no person has this id</faultstring><detail>\
+<ns2:PersonNotFound xmlns:ns2=\"urn:weighbridge:person:1\"><id>0</id></ns2:PersonNotFound>\
+</detail></S:Fault></S:Body></S:Envelope>";
+
+/// By Python's xml.etree, with a picture and blanks.
+const BY_ETREE: &str = include_str!("etree.xml");
+
+#[test]
+fn xml_is_what_other_implementations_write() {
+    let (record, value) = found(call(PersonOperation::GetPerson, 1).returned());
+    assert_eq!(String::from_utf8_lossy(&encode(CodecName::Xml, record, &value)), BY_JAXWS);
+    assert_eq!(decode(CodecName::Xml, record, BY_JAXWS.as_bytes()), Ok(value.clone()));
+
+    let mut pictured = value;
+    let texts = ["a&b <c> \"d\" 'e' ]]>", "", "tab\tü漢🚲\n "];
+    pictured["return"]["picture"] = json!({ "large": texts[0], "medium": texts[1], "thumbnail": texts[2] });
+    let written = BY_ETREE.replace("brinkman</", "<![CDATA[brink]]>man</");
+    assert_eq!(decode(CodecName::Xml, record, written.as_bytes()), Ok(pictured.clone()));
+    pictured["return"]["picture"]["medium"] = json!("\r\n\r");
+    let bytes = encode(CodecName::Xml, record, &pictured);
+    assert_eq!(decode(CodecName::Xml, record, &bytes), Ok(pictured));
+
+    let (_, missing) = found(call(PersonOperation::GetMissing, 1).returned());
+    assert_eq!(decode(CodecName::Xml, record, FAULT_BY_JAXWS.as_bytes()), Ok(missing.clone()));
+    let bytes = encode(CodecName::Xml, record, &missing);
+    assert_eq!(decode(CodecName::Xml, record, &bytes), Ok(missing));
+}
+
+#[test]
+fn xml_that_is_not_of_the_model_is_refused_in_words() {
+    let (record, _) = found(call(PersonOperation::GetPerson, 1).returned());
+    let refused = |text: &str, expected: &str| {
+        let error = decode(CodecName::Xml, record, text.as_bytes()).expect_err(text).to_string();
+        assert!(error.contains(expected), "{error}: {text:.300}");
+    };
+    let long = "x".repeat(70_000);
+    for (part, other, expected) in [
+        ("soap/envelope/", "soap-envelope/", "is no envelope of SOAP 1.1"),
+        ("person:1", "person:2", "the body has `getPersonResponse`, not `getPersonResponse` of `urn:"),
+        ("getPersonResponse", "createPersonResponse", "the body has `createPersonResponse`, not"),
+        ("<gender>", "x<gender>", "`Person` has a text: x"),
+        ("<gender>male</gender>", "", "`gender` of `Person` is missing"),
+        ("<gender>", "<age/><gender>", "`Person` has no `age` here"),
+        ("<gender>", "<gender xmlns='urn:weighbridge:person:1'>", "`Person` has no `gender` here"),
+        ("<gender>", "<gender old='1'>", "there is no attribute `old`"),
+        ("male", "<b>male</b>", "`gender` is not a text"),
+        ("male", "\u{1}", "not XML"),
+        ("male", "&eacute;", "not XML"),
+        ("70318", "2147483648", "2147483648 is no whole number of 32 bits"),
+        ("70318", "", " is no whole number of 32 bits"),
+        ("<title>", "<first>", "not XML"),
+        ("<S:Body>", "<S:Body/><S:Body>", "the envelope has no body, or that is empty"),
+        ("<S:Envelope", "<!DOCTYPE x><S:Envelope", "DTD"),
+        ("<S:Envelope", "<!DOCTYPE x SYSTEM 'file:///etc/passwd'><S:Envelope", "DTD"),
+        ("<S:Envelope", "<!DOCTYPE x [<!ENTITY a '&#38;a;&#38;a;'>]><S:Envelope", "DTD"),
+        ("</S:Envelope>", "</S:Envelope><a/>", "not XML"),
+        ("male", &format!("<{long}"), "not XML"),
+    ] {
+        let text = BY_JAXWS.replace(part, other);
+        assert_ne!(text, BY_JAXWS, "{part}");
+        refused(&text, expected);
+    }
+    refused(&FAULT_BY_JAXWS.replace("PersonNotFound", "Other"), "a fault: no person has this id");
+    let deep = format!("{}{}", "<a>".repeat(1_000_000), "</a>".repeat(1_000_000));
+    refused(&BY_JAXWS.replace("male", &deep), "`gender` is not a text");
+    refused(&"<a>".repeat(1_000_000), "not XML");
+    let error = decode(CodecName::Xml, record, b"<a>\xff</a>").expect_err("it is wrong").to_string();
+    assert!(error.contains("not UTF-8 (byte 3)"), "{error}");
 }
 
 #[test]

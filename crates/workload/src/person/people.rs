@@ -69,17 +69,20 @@ pub(crate) static LINK_LIST: Record = Record {
 /// The request of what takes no argument.
 pub(crate) static NOTHING: Record = Record { name: "ListPersonsRequest", fields: &[] };
 
-/// The arguments of Thrift's `createPerson`.
-pub(crate) static CREATED: Record =
-    Record { name: "createPerson_args", fields: &[Field::required(1, "person", FieldType::Record(&PERSON))] };
+/// The arguments of calls of Thrift and SOAP.
+static LIST_PERSONS: Record = Record { name: "listPersons", fields: &[] };
+static GET_PERSON: Record = Record { name: "getPerson", fields: PERSON_ID.fields };
+static GET_LINKS: Record = Record { name: "getPersonLinks", fields: PERSON_ID.fields };
+static CREATE_PERSON: Record =
+    Record { name: "createPerson", fields: &[Field::required(1, "person", FieldType::Record(&PERSON))] };
 static NOT_FOUND: Record =
     Record { name: "PersonNotFound", fields: &[Field::required(1, "id", FieldType::Text)] };
 
-/// What a call of Thrift returns: a value, or that the person is not there.
+/// What a call of Thrift or SOAP returns: a value, or that the person is not there.
 macro_rules! result {
-    ($name:ident, $record:ident) => {
+    ($name:ident, $element:literal, $record:ident) => {
         static $name: Record = Record {
-            name: stringify!($name),
+            name: $element,
             fields: &[
                 Field::optional(0, SUCCESS, FieldType::Record(&$record)),
                 Field::optional(1, FAILURE, FieldType::Record(&NOT_FOUND)),
@@ -87,12 +90,13 @@ macro_rules! result {
         };
     };
 }
-result!(PERSON_RESULT, PERSON);
-result!(LIST_RESULT, PERSON_LIST);
-result!(LINKS_RESULT, LINK_LIST);
+result!(LIST_RESULT, "listPersonsResponse", PERSON_LIST);
+result!(PERSON_RESULT, "getPersonResponse", PERSON);
+result!(LINKS_RESULT, "getPersonLinksResponse", LINK_LIST);
+result!(CREATE_RESULT, "createPersonResponse", PERSON);
 
 /// Fields of those.
-pub(crate) const SUCCESS: &str = "success";
+pub(crate) const SUCCESS: &str = "return";
 const FAILURE: &str = "notFound";
 
 /// The people file of an experiment that says nothing else.
@@ -136,18 +140,33 @@ pub(crate) enum PersonReply {
 }
 
 impl CallOfPerson {
-    /// The reply as a call of Thrift returns it.
+    /// The arguments as a call of Thrift or SOAP has them.
+    pub fn arguments(&self) -> (&'static Record, Value) {
+        let (record, _) = self.signature();
+        match &self.person {
+            Some(person) => (record, json!({ "person": person })),
+            None if self.id.is_empty() => (record, json!({})),
+            None => (record, json!({ "id": self.id })),
+        }
+    }
+
+    /// The reply as a call of Thrift or SOAP returns it.
     pub fn returned(&self) -> PersonReply {
-        let (record, value) = match &self.reply {
-            PersonReply::Found(record, value) | PersonReply::Stream(record, value) => {
-                (*record, json!({ SUCCESS: value }))
-            }
-            PersonReply::NotFound => (&PERSON, json!({ FAILURE: { "id": self.id } })),
+        let (_, result) = self.signature();
+        let value = match &self.reply {
+            PersonReply::Found(_, value) | PersonReply::Stream(_, value) => json!({ SUCCESS: value }),
+            PersonReply::NotFound => json!({ FAILURE: { "id": self.id } }),
         };
-        let results = [(&PERSON, &PERSON_RESULT), (&PERSON_LIST, &LIST_RESULT), (&LINK_LIST, &LINKS_RESULT)];
-        let (_, result) =
-            results.into_iter().find(|(of, _)| of.name == record.name).expect("all replies are listed");
         PersonReply::Found(result, value)
+    }
+
+    const fn signature(&self) -> (&'static Record, &'static Record) {
+        match self.operation {
+            PersonOperation::ListPersons | PersonOperation::StreamPersons => (&LIST_PERSONS, &LIST_RESULT),
+            PersonOperation::GetPerson | PersonOperation::GetMissing => (&GET_PERSON, &PERSON_RESULT),
+            PersonOperation::GetPersonLinks => (&GET_LINKS, &LINKS_RESULT),
+            PersonOperation::CreatePerson => (&CREATE_PERSON, &CREATE_RESULT),
+        }
     }
 }
 

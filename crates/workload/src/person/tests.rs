@@ -1,6 +1,7 @@
 //! Requests and checks of the workload, without a service: replies are spelled here.
 
 use httparse::Header;
+use serde_json::Value;
 use weighbridge_load::framer::Head;
 use weighbridge_model::experiment::{Experiment, PersonIds, Protocol, WorkloadSpec};
 use weighbridge_model::record::{ErrorKind, Outcome};
@@ -75,6 +76,14 @@ fn requests_are_those_of_the_contract() {
     let (title, get) = line("getPerson", "thrift-binary");
     assert_eq!(title, "People.getPerson");
     assert!(get.ends_with("getPerson\0\0\0\0\u{b}\0\u{1}\0\0\0\u{1}1\0"), "{get:?}");
+    let (title, get) = line("getMissing", "soap");
+    assert_eq!(title, "People.getPerson");
+    let head = "POST /person HTTP/1.1\r\nHost: h:1\r\nContent-Type: text/xml; charset=utf-8\r\n\
+                SOAPAction: \"urn:weighbridge:person:1/getPerson\"\r\nContent-Length: ";
+    assert!(get.starts_with(head), "{get}");
+    let body = "<S:Body><ns2:getPerson xmlns:ns2=\"urn:weighbridge:person:1\"><id>0</id></ns2:getPerson></S:Body></S:Envelope>";
+    assert!(get.ends_with(body), "{get}");
+    assert!(line("listPersons", "soap").1.contains("<ns2:listPersons xmlns:ns2="));
 }
 
 #[test]
@@ -128,7 +137,8 @@ fn answers_of_all_protocols_are_one_value() {
                 PersonOperation::ALL.into_iter().find(|one| one.name() == operation).expect("known");
             let call = people().calls(operation, PersonIds::One).remove(0);
             let codec = row.protocol.codec().expect("one");
-            let reply = if row.name.starts_with("thrift") { call.returned() } else { call.reply.clone() };
+            let is_returned = row.name.starts_with("thrift") || row.name == "soap";
+            let reply = if is_returned { call.returned() } else { call.reply.clone() };
             let PersonReply::Found(record, value) = reply else { panic!("a value") };
             let body = encode(codec, record, &value);
             let ends = [body.len()];
@@ -155,6 +165,41 @@ fn not_to_be_found_is_good_where_nobody_is_asked_for() {
     let thrift = bound("operation = 'getMissing'", "thrift-binary");
     assert_eq!(outcome(&thrift, 200, b"\x0c\0\x01\x0b\0\x01\0\0\0\x010\0\0", 4), Outcome::Ok);
     assert_eq!(outcome(&thrift, 200, b"\0", 0), WRONG);
+    let soap = bound("operation = 'getMissing'", "soap");
+    let call = people().calls(PersonOperation::GetMissing, PersonIds::One).remove(0);
+    let PersonReply::Found(record, value) = call.returned() else { panic!("a fault") };
+    let fault = String::from_utf8(encode(CodecName::Xml, record, &value)).expect("UTF-8");
+    for text in [
+        fault.clone(),
+        fault.replace("<faultstring>", "<faultstring>no: "),
+        fault.replace("S:", "s:").replace(":S=", ":s="),
+    ] {
+        assert_eq!(outcome(&soap, 500, text.as_bytes(), 40), Outcome::Ok, "{text}");
+    }
+    assert_eq!(outcome(&soap, 500, fault.replace("<id>0", "<id>1").as_bytes(), 40), WRONG);
+    assert_eq!(outcome(&soap, 500, fault.replace("PersonNotFound", "Broken").as_bytes(), 40), WRONG);
+    assert_eq!(outcome(&soap, 500, b"", 0), WRONG);
+    assert_eq!(outcome(&soap, 200, fault.as_bytes(), 40), WRONG_STATUS);
+    assert_eq!(outcome(&soap, 404, fault.as_bytes(), 40), WRONG_STATUS);
+    let found = bound("operation = 'getPerson'", "soap");
+    assert_eq!(outcome(&found, 500, fault.as_bytes(), 40), WRONG_STATUS);
+    assert_eq!(outcome(&found, 200, fault.as_bytes(), 40), WRONG);
+}
+
+#[test]
+fn bodies_of_trials_are_another_spelling_of_the_same_value_and_none() {
+    for codec in CodecName::ALL {
+        for person in trial::hard_persons(codec) {
+            let (operation, reply) = (PersonOperation::CreatePerson, PersonReply::NotFound);
+            let call = CallOfPerson { operation, id: String::new(), person: Some(person.clone()), reply };
+            let (record, value) = if codec == CodecName::Xml { call.arguments() } else { (&PERSON, person) };
+            let other = Respelling::Other.of(codec, record, &value);
+            assert!(codec == CodecName::Avro || other != encode(codec, record, &value), "{}", codec.name());
+            assert_eq!(decode(codec, record, &other), Ok(value.clone()), "{}", codec.name());
+            let cut = Respelling::Truncated.of(codec, record, &value);
+            assert!(decode(codec, record, &cut).is_err(), "{}", codec.name());
+        }
+    }
 }
 
 #[test]

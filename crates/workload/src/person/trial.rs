@@ -10,8 +10,9 @@ use weighbridge_model::experiment::{CodecName, Equality, GrpcStatus, LoadSpec, P
 use weighbridge_model::id::OperationId;
 use weighbridge_model::record::{ErrorKind, Outcome};
 
+use super::Bound;
+use super::check::{Carrier, FAULT};
 use super::people::{CallOfPerson, PERSON, PersonReply};
-use super::{Bound, Carrier};
 use crate::bind::Binding;
 use crate::canonical::{Canonical, Received};
 use crate::checks::Reset;
@@ -53,7 +54,7 @@ pub fn person_trial(
     };
     let bound = Bound { spelling, ..Bound::to(&binding)? };
     let mut entries = Vec::new();
-    for person in hard_persons() {
+    for person in hard_persons(bound.codec) {
         let reply = PersonReply::Found(&PERSON, person.clone());
         let operation = PersonOperation::CreatePerson;
         let call = CallOfPerson { operation, id: String::new(), person: Some(person), reply };
@@ -67,7 +68,9 @@ pub fn person_trial(
     Ok(binding.plain(entries, mix, Equality::Json))
 }
 
-fn hard_persons() -> Vec<Value> {
+/// XML has no control characters but tab and the ends of lines.
+pub(super) fn hard_persons(codec: CodecName) -> Vec<Value> {
+    let control = if codec == CodecName::Xml { "\r & <a>]]></a>" } else { "\u{1}" };
     let person = |text: &str, post_code: i32| {
         json!({
             "id": "5",
@@ -84,7 +87,7 @@ fn hard_persons() -> Vec<Value> {
     vec![
         person("", 0),
         person("ü é ñ 漢字 🚲", i32::MAX),
-        person("a \"quoted\" \\ text\n\t\u{1}\u{7f}", i32::MIN),
+        person(&format!("a \"quoted\" \\ text\n\t{control}\u{7f}"), i32::MIN),
         pictured,
         long,
     ]
@@ -103,7 +106,16 @@ impl Respelling {
         let mut bytes = codec::encode(codec, record, value);
         match (self, codec) {
             (Self::None, _) => {}
+            // A reader may end behind the arguments.
+            (Self::Truncated, CodecName::Xml) => bytes.truncate(bytes.len() / 2),
             (Self::Truncated, _) => drop(bytes.pop()),
+            // Other prefixes, and blanks between elements, but for those that may be empty texts.
+            (Self::Other, CodecName::Xml) => {
+                let text = String::from_utf8(bytes).expect("it is written as UTF-8");
+                let text = text.replace("xmlns:S=", "xmlns:soap=").replace("S:", "soap:").replace("ns2", "p");
+                let text = text.replace("><", ">\n  <").replace(">\n  </", "></");
+                bytes = text.replacen("?><", "?>\r\n<!-- nobody knows -->\t<", 1).into_bytes();
+            }
             (Self::Other, CodecName::Json) => {
                 bytes = serde_json::to_vec_pretty(&without_order(value)).expect("memory takes it");
             }
@@ -140,7 +152,7 @@ fn without_order(value: &Value) -> Value {
     }
 }
 
-/// A body that cannot be read must be refused: with status 400, with a status of gRPC that is not OK, or by an exception.
+/// A body that cannot be read must be refused: with status 400, with a status of gRPC that is not OK, by an exception or a fault.
 #[derive(Debug, Clone)]
 struct Refused(Carrier);
 
@@ -188,6 +200,7 @@ impl Check for RefusalCheck {
                 self.envelope.judge(GrpcStatus::OK) == Err(ErrorKind::Status) && self.status == 200
             }
             Carrier::Thrift => self.status == 500,
+            Carrier::Soap => matches!(self.status, 400 | FAULT),
         };
         if is_refused { Outcome::Ok } else { Outcome::Error(ErrorKind::Status) }
     }
