@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weighbridge_load::Framing;
-use weighbridge_load::request::{Call, RenderError, Rendered, Request, Sending};
+use weighbridge_load::request::{Call, RenderError, Rendered, Request, Sending, SessionPlace};
 use weighbridge_load::thrift;
 use weighbridge_model::experiment::{CodecName, Equality, FramingName, PersonOperation, PersonSpec};
 use weighbridge_model::id::OperationId;
@@ -35,11 +35,21 @@ impl Bind for PersonSpec {
         let bound = Bound::to(binding)?;
         let people = People::of(self);
         let (mut entries, mut weights) = (Vec::new(), Vec::new());
-        for (index, operation) in self.operations.iter().enumerate() {
+        let number = |operation| self.operation_id(operation).expect("each is recorded");
+        for operation in &self.operations {
             let calls = people.calls(*operation, self.ids);
-            weights.extend(calls.iter().map(|_| 1.0 / calls.len() as f64));
-            for call in calls {
-                entries.push(bound.entry(&call, OperationId(index as u16))?);
+            let composition = (*operation == PersonOperation::ProgramComposition).then(|| number(*operation));
+            for (at, call) in calls.iter().enumerate() {
+                let mut entry = bound.entry(call, number(call.operation))?;
+                let place =
+                    |operation| SessionPlace { operation, is_first: at == 0, is_last: at + 1 == calls.len() };
+                entry.rendered = entry.rendered.in_session(composition.map(place));
+                weights.push(match composition {
+                    None => 1.0 / calls.len() as f64,
+                    // Its first call alone begins it.
+                    Some(_) => f64::from(u8::from(at == 0)),
+                });
+                entries.push(entry);
             }
         }
         Ok(binding.plain(entries, Mix::weighted(weights.into_iter()), Equality::Json))
@@ -104,7 +114,9 @@ impl<'a> Bound<'a> {
             PersonOperation::ListPersons | PersonOperation::CreatePerson => "/person".to_owned(),
             PersonOperation::GetPerson | PersonOperation::GetMissing => format!("/person/{}", call.id),
             PersonOperation::GetPersonLinks => format!("/person/{}/links", call.id),
-            PersonOperation::StreamPersons => return Err(self.binding.unbound("person")),
+            PersonOperation::StreamPersons | PersonOperation::ProgramComposition => {
+                return Err(self.binding.unbound("person"));
+            }
         };
         let mut headers: Vec<_> = self.binding.connection_header().into_iter().collect();
         let (method, body) = match &call.person {
@@ -134,6 +146,7 @@ impl<'a> Bound<'a> {
                 return Err(self.binding.unbound("person"));
             }
             PersonOperation::StreamPersons => "StreamPersons",
+            PersonOperation::ProgramComposition => return Err(self.binding.unbound("person")),
         })
     }
 
