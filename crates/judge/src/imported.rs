@@ -147,6 +147,7 @@ fn variant(baseline: bool, series: &Series<'_>) -> VariantSummary {
         batches: Vec::new(),
         version: None,
         runtime: Default::default(),
+        slots: None,
         relay: None,
         figures: vec![Figure {
             operation: OPERATION.to_owned(),

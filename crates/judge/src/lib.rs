@@ -32,6 +32,7 @@ pub mod verdict;
 pub use detail::{detail, whole};
 pub use evidence::evidence;
 pub use question::{
-    Absent, AskedSizes, Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant,
+    Absent, AskedSizes, Blocks, Composition, Cores, Lifetime, Load, Placement, Point, Question, Run,
+    Transport, Variant,
 };
 pub use summary::{Bridge, summarise, summarise_through};

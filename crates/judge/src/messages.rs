@@ -28,7 +28,7 @@ pub struct MessageTimes {
 pub fn messages(tallies: &Tallies, streams: &[CallStream], took: Nanoseconds) -> Vec<MessageTimes> {
     let message_times = |stream: &CallStream| match stream.replies {
         Some(operation) => {
-            let histogram = tallies.messages_of(operation)?;
+            let histogram = tallies.messages_of(operation, Outcome::Ok)?;
             let (count, basis) = (histogram.len(), MessageBasis::BetweenReplies);
             let throughput = PerSecond::from_count(count, took);
             Some(MessageTimes { operation, basis, count, throughput, times: times(histogram) })
@@ -81,8 +81,9 @@ mod tests {
     #[test]
     fn replies_are_timed_by_themselves_and_requests_as_shares_of_their_call() {
         let mut tallies = Tallies::default();
-        (1..=1000)
-            .for_each(|micros| tallies.record_message(OperationId(1), Nanoseconds::from_micros(micros)));
+        (1..=1000).for_each(|micros| {
+            tallies.record_message(OperationId(1), Outcome::Ok, Nanoseconds::from_micros(micros))
+        });
         (1..=200).for_each(|micros| call(&mut tallies, 2, micros * 10));
         let streams = [
             CallStream { operation: OperationId(0), replies: Some(OperationId(1)), sent: 1 },

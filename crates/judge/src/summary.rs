@@ -389,6 +389,7 @@ impl<'a> Table<'a> {
                 .flat_map(|cell| &cell.trials)
                 .find_map(|trial| trial.service.version.clone()),
             runtime: runtime(&cells),
+            slots: self.point.own_slots.get(variant.index()).copied().flatten(),
             relay: self.question.variants[variant.index()].relay.clone(),
             figures: self.figures(variant),
             traffic,

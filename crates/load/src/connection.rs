@@ -10,6 +10,7 @@ use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 use weighbridge_model::record::{ErrorKind, HELD_UP, HandshakeKind, Outcome, RequestRecord, Traffic};
 
+use crate::framer::request::{Rendered, SessionPlace};
 use crate::framer::{AnyFramer, Cancel, Event, Framer, In, Out, Sink};
 use crate::recorder::MessageTime;
 use crate::session::{Reply, RequestId, Sessions};
@@ -36,6 +37,8 @@ pub(crate) struct Finished {
     pub request: RequestId,
     /// Whether a good reply paused between two of its parts for as long as a delayed acknowledgement takes.
     pub is_held_up: bool,
+    /// The time of the session that it ended, if that has one.
+    pub session: Option<MessageTime>,
 }
 
 /// What a lane is doing.
@@ -75,6 +78,10 @@ pub(crate) struct Lane {
     sendable: Timestamp,
     /// The operation under which the time of each message of the reply is recorded, if any.
     message_operation: Option<OperationId>,
+    /// Its place in a session with a time of its own.
+    session: Option<SessionPlace>,
+    /// When the first request of that session was due.
+    session_due: Timestamp,
     /// When the last message of the reply came; before the first, when the request was sent.
     last_message: Timestamp,
     /// When the last part of the reply came, if one has.
@@ -210,6 +217,8 @@ impl Lane {
             sent: start,
             sendable: start,
             message_operation: None,
+            session: None,
+            session_due: start,
             last_message: start,
             last_part: None,
             is_held_up: false,
@@ -227,9 +236,21 @@ impl Lane {
     fn message(&mut self, count: u32, now: Timestamp, messages: &mut Vec<MessageTime>) {
         let Some(operation) = self.message_operation else { return };
         for _ in 0..count {
-            messages.push(MessageTime { operation, time: now.since(self.last_message) });
+            let time = now.since(self.last_message);
+            messages.push(MessageTime { operation, time, outcome: Outcome::Ok });
             self.last_message = now;
         }
+    }
+
+    /// Takes up a request that is due at `due`.
+    fn take_up(&mut self, rendered: &Rendered, due: Timestamp) {
+        self.operation = rendered.operation();
+        self.message_operation = rendered.message_operation();
+        self.session = rendered.session();
+        if self.session.is_some_and(|place| place.is_first) {
+            self.session_due = due;
+        }
+        self.due = due;
     }
 
     /// Ends the lane's request.
@@ -244,7 +265,13 @@ impl Lane {
         let lag = was_sent.then(|| self.sent.since(self.sendable));
         // A pause between messages is the server's own timing.
         let is_held_up = self.is_held_up && outcome == Outcome::Ok && self.message_operation.is_none();
-        Finished { record, lag, slot: self.slot, request: self.request, is_held_up }
+        let is_over = |place: &SessionPlace| place.is_last || outcome != Outcome::Ok;
+        let session = self.session.filter(is_over).map(|place| MessageTime {
+            operation: place.operation,
+            time: done.since(self.session_due),
+            outcome,
+        });
+        Finished { record, lag, slot: self.slot, request: self.request, is_held_up, session }
     }
 }
 
@@ -329,9 +356,7 @@ impl Connection {
         let slot = context.slot + lane_index;
         lane.request = next_request(context.sessions, slot, lane);
         let rendered = context.sessions.request(lane.request);
-        lane.operation = rendered.operation();
-        lane.message_operation = rendered.message_operation();
-        lane.due = due;
+        lane.take_up(rendered, due);
         lane.sendable = due.max(lane.freed).max(self.opened);
         (lane.last_part, lane.is_held_up) = (None, false);
         lane.state = LaneState::Started;
@@ -355,8 +380,7 @@ impl Connection {
         let lane = &mut self.lanes[0];
         let listed = lane.state;
         lane.request = next_request(context.sessions, context.slot, lane);
-        lane.operation = context.sessions.request(lane.request).operation();
-        lane.due = due;
+        lane.take_up(context.sessions.request(lane.request), due);
         context.finished.push(lane.finish(Outcome::Error(kind), now.max(due)));
         lane.state = listed;
     }

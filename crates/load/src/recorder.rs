@@ -28,11 +28,12 @@ pub enum Recording {
     Batched,
 }
 
-/// The time that one message of a reply took: since the one before, or since its request was sent.
+/// The time that one message of a reply took: since the one before, or since its request was sent. Or that of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MessageTime {
     pub operation: OperationId,
     pub time: Nanoseconds,
+    pub outcome: Outcome,
 }
 
 /// The loop's delay for the events of one wait.
@@ -77,7 +78,7 @@ pub(crate) struct Recorder {
     /// What was moved out of `held` before the window's end.
     spilled: Tallies,
     sums: Vec<Sums>,
-    /// Sums of messages, which are not requests.
+    /// Sums of messages and sessions, which are not requests.
     message_sums: Vec<Sums>,
     errors: ErrorCounts,
     good: u64,
@@ -151,7 +152,7 @@ impl Recorder {
         }
     }
 
-    /// Adds one message of a reply.
+    /// Adds one message of a reply, or a session.
     pub fn message(&mut self, message: MessageTime) {
         self.held.messages.push(message);
         let full = match self.mode {
@@ -244,7 +245,7 @@ impl Recorder {
             from_histograms(&total(&self.sums), &response, &service)
         });
         operations.extend(self.message_sums.iter().filter_map(|sums| {
-            let times = self.spilled.messages_of(sums.operation)?;
+            let times = self.spilled.messages_of(sums.operation, Outcome::Ok)?;
             Some(from_histograms(sums, times, times))
         }));
         operations.sort_by_key(|figures| figures.operation);
@@ -280,10 +281,11 @@ impl Recorder {
         sums.figures(medians, nineties)
     }
 
-    /// Exact quantiles over the kept messages of an operation; their response and service times are the same.
+    /// Exact quantiles over the kept messages or good sessions of an operation; their response and service times are the same.
     fn exact_message_figures(&mut self, sums: Sums) -> OperationFigures {
         self.scratch.clear();
-        let of_it = self.held.messages.iter().filter(|message| message.operation == sums.operation);
+        let is_of_it = |one: &&MessageTime| one.operation == sums.operation && one.outcome == Outcome::Ok;
+        let of_it = self.held.messages.iter().filter(is_of_it);
         self.scratch.extend(of_it.map(|message| message.time.as_nanos()));
         let [median, ninety] = [0.5, 0.9].map(|quantile| nearest_rank(&mut self.scratch, quantile));
         sums.figures([median; 2], [ninety; 2])
@@ -324,9 +326,11 @@ impl Held {
                 add(sums, record.operation, response, service);
             }
         }
-        for MessageTime { operation, time } in &self.messages {
-            tallies.record_message(*operation, *time);
-            add(message_sums, *operation, *time, *time);
+        for MessageTime { operation, time, outcome } in &self.messages {
+            tallies.record_message(*operation, *outcome, *time);
+            if *outcome == Outcome::Ok {
+                add(message_sums, *operation, *time, *time);
+            }
         }
         // A histogram's first bucket begins at 1 ns.
         for lag in &self.lags {
@@ -479,15 +483,19 @@ mod tests {
             fill(&mut recorder);
             for k in 1..=300 {
                 let time = Nanoseconds::from_nanos(k);
-                recorder.message(MessageTime { operation: OperationId(2), time });
+                recorder.message(MessageTime { operation: OperationId(2), time, outcome: Outcome::Ok });
             }
+            let (time, timeout) = (Nanoseconds::from_nanos(900), Outcome::Error(ErrorKind::Timeout));
+            recorder.message(MessageTime { operation: OperationId(2), time, outcome: timeout });
             let figures = recorder.finish(&mut tallies);
             let [_, _, messages] = figures.operations[..] else { panic!("three operations") };
             assert_eq!((messages.operation, messages.ok), (OperationId(2), 300), "{recording:?}");
             assert_eq!((messages.response_p50.as_nanos(), messages.service_p90.as_nanos()), (150, 270));
             assert_eq!((messages.response_sum.as_nanos(), messages.response_max.as_nanos()), (45_150, 300));
             assert_eq!(figures.all.map(|all| all.ok), Some(1010));
-            assert_eq!(tallies.messages_of(OperationId(2)).map(|times| times.len()), Some(300));
+            let [good, late] =
+                [Outcome::Ok, timeout].map(|outcome| tallies.messages_of(OperationId(2), outcome));
+            assert_eq!([good, late].map(|times| times.map_or(0, |times| times.len())), [300, 1]);
             assert_eq!((tallies.ok().0.len(), tallies.entries.len()), (1010, 3));
         }
     }

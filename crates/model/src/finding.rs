@@ -8,6 +8,9 @@ pub const BEST_BY_SIZE: &str = "best by size";
 /// Layers whose costs do not add up.
 pub const LAYERS_INTERACT: &str = "layers interact";
 
+/// A session that takes another time than its calls do where each is measured alone.
+pub const NOT_ITS_PARTS: &str = "composition is not its parts";
+
 /// A finding as the reason of a verdict.
 pub fn reason(name: &str, evidence: &str) -> String {
     format!("{name}: {evidence}")

@@ -272,10 +272,11 @@ pub struct WindowFigures {
     /// Those among them that took up an earlier session.
     pub resumed: u64,
     /// Per operation, in the order of the workload; operations without a good reply are left out. An operation of
-    /// messages counts messages, and both its times are those between them. The first entry
+    /// messages counts messages, and both its times are those between them; one of sessions counts sessions that were
+    /// good to the end, and both its times are theirs. The first entry
     /// of a workload with several operations is *not* a total: `all` is computed by merging.
     pub operations: Vec<OperationFigures>,
-    /// All operations together, those of messages left out: exact median and 90th percentile over every good reply of
+    /// All operations together, those of messages and sessions left out: exact median and 90th percentile over every good reply of
     /// the window.
     pub all: Option<OperationFigures>,
     /// Kernel's counts on the sockets.
@@ -417,12 +418,14 @@ pub struct Tally {
     pub service: TimeHistogram,
 }
 
-/// Times of the messages of streams: of each message of a reply, the time since the one before, or since its request
-/// was sent. Messages are no requests: they are in no count of requests and in no total.
+/// Times that are no request's: of the messages of streams, of each the time since the one before, or since its request
+/// was sent; and of sessions with a time of their own. They are in no count of requests and in no total.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageTally {
-    /// The operation that stands for such messages.
+    /// The operation that stands for such messages or sessions.
     pub operation: OperationId,
+    /// How a session ended: as the call that ended it. Messages are always good.
+    pub outcome: Outcome,
     pub times: TimeHistogram,
 }
 
@@ -431,7 +434,7 @@ pub struct MessageTally {
 pub struct Tallies {
     /// One entry per operation and outcome that occurred.
     pub entries: Vec<Tally>,
-    /// One entry per operation of messages.
+    /// One entry per operation of messages or sessions, and outcome.
     pub messages: Vec<MessageTally>,
     /// The generator's own lateness.
     pub lag: TimeHistogram,
@@ -484,24 +487,25 @@ impl Tallies {
         tally.service.saturating_record(request.done.since(request.sent).as_nanos().max(1));
     }
 
-    /// The times of an operation's messages, if any came.
-    pub fn messages_of(&self, operation: OperationId) -> Option<&TimeHistogram> {
-        self.messages.iter().find(|tally| tally.operation == operation).map(|tally| &tally.times)
+    /// The times of an operation's messages or sessions that ended so, if any did.
+    pub fn messages_of(&self, operation: OperationId, outcome: Outcome) -> Option<&TimeHistogram> {
+        let found = self.messages.iter().find(|t| t.operation == operation && t.outcome == outcome);
+        found.map(|tally| &tally.times)
     }
 
-    /// The times of an operation's messages, made empty on first use.
-    fn messages_entry(&mut self, operation: OperationId) -> &mut TimeHistogram {
-        let found = self.messages.iter().position(|tally| tally.operation == operation);
+    /// The times of an operation's messages or sessions, made empty on first use.
+    fn messages_entry(&mut self, operation: OperationId, outcome: Outcome) -> &mut TimeHistogram {
+        let found = self.messages.iter().position(|t| t.operation == operation && t.outcome == outcome);
         let at = found.unwrap_or_else(|| {
-            self.messages.push(MessageTally { operation, times: time_histogram() });
+            self.messages.push(MessageTally { operation, outcome, times: time_histogram() });
             self.messages.len() - 1
         });
         &mut self.messages[at].times
     }
 
-    /// Adds one message.
-    pub fn record_message(&mut self, operation: OperationId, time: Nanoseconds) {
-        self.messages_entry(operation).saturating_record(time.as_nanos().max(1));
+    /// Adds one message or session.
+    pub fn record_message(&mut self, operation: OperationId, outcome: Outcome, time: Nanoseconds) {
+        self.messages_entry(operation, outcome).saturating_record(time.as_nanos().max(1));
     }
 
     /// Adds everything in `other`.
@@ -512,7 +516,7 @@ impl Tallies {
             mine.service.add(&tally.service).expect("same bounds");
         }
         for tally in &other.messages {
-            self.messages_entry(tally.operation).add(&tally.times).expect("same bounds");
+            self.messages_entry(tally.operation, tally.outcome).add(&tally.times).expect("same bounds");
         }
         self.lag.add(&other.lag).expect("same bounds");
         self.loop_delay.add(&other.loop_delay).expect("same bounds");

@@ -110,6 +110,9 @@ pub struct VariantSummary {
     /// by ` or `.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub runtime: BTreeMap<String, String>,
+    /// Its connections, where they are not simply the load's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<Slots>,
     /// The service and its peer, if it is a relay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<Relay>,
@@ -119,6 +122,16 @@ pub struct VariantSummary {
     /// Legs of service times by the kernel's time stamps, over measured windows; absent if not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_timestamps: Option<StampSummary>,
+}
+
+/// How a variant's requests are spread over connections: its own setting, or pipelined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Slots {
+    pub connections: u32,
+    /// On each connection.
+    pub in_flight: u32,
+    /// Whether several are in flight on a connection that answers them in order, so that each waits for those before it.
+    pub pipelined: bool,
 }
 
 /// Requests of windows that are in no figure: longer ones for the window check, and those of the idle check.

@@ -35,8 +35,8 @@ pub fn verdicts(summary: &Summary) -> String {
             text.push_str(&table(summary, pair));
         }
         for variant in &point.variants {
-            if let Some(runtime) = words::runtime(variant) {
-                text.push_str(&format!("\n{} saw {}\n", escape(&variant.name), escape(&runtime)));
+            for remark in words::remarks(variant) {
+                text.push_str(&format!("\n{} {}\n", escape(&variant.name), escape(&remark)));
             }
         }
         let bodies = goodput::goodput(summary, point.label, 0);

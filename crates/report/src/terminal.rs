@@ -3,7 +3,7 @@
 //! table of each pair is left to the report, because nobody reads five hundred lines.
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
-use weighbridge_model::finding::{self, BEST_BY_SIZE, CLIFF, LAYERS_INTERACT};
+use weighbridge_model::finding::{self, BEST_BY_SIZE, CLIFF, LAYERS_INTERACT, NOT_ITS_PARTS};
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
 use crate::style::{Style, Tone};
@@ -21,7 +21,7 @@ const NO_MARK: &str = "  ";
 /// With more pairs than this, only the headline of each is shown.
 const PAIRS_MOST: usize = 6;
 /// Names of findings that are results, which are never listed in short.
-const RESULTS: [&str; 2] = [CLIFF, LAYERS_INTERACT];
+const RESULTS: [&str; 3] = [CLIFF, LAYERS_INTERACT, NOT_ITS_PARTS];
 /// Up to this many [`BEST_BY_SIZE`] findings are shown with the headline; there is one per point and
 /// operation.
 const ADVICE_MOST: usize = 3;
@@ -102,7 +102,7 @@ impl Page<'_> {
         let table = figures_table(&point.variants, true);
         if table.width() <= self.columns {
             lines.extend(table.lines(self.style, self.columns));
-            lines.extend(self.runtimes(point));
+            lines.extend(self.remarks(point));
             return lines;
         }
         // If names are too long for the table, each gets a line of its own.
@@ -112,17 +112,19 @@ impl Page<'_> {
         for (variant, row) in point.variants.iter().zip(rows) {
             lines.extend([name_of(variant), row]);
         }
-        lines.extend(self.runtimes(point));
+        lines.extend(self.remarks(point));
         lines
     }
 
-    /// What the runtimes of a point's variants reported of the machine.
-    fn runtimes(&self, point: &Point<'_>) -> Vec<String> {
-        let line = |variant: &&VariantSummary| {
-            let runtime = words::runtime(variant)?;
-            Some(self.secondary(&format!("{} saw {}", clean(&variant.name), clean(&runtime))))
+    /// The connections of a point's variants, and what their runtimes reported of the machine.
+    fn remarks(&self, point: &Point<'_>) -> Vec<String> {
+        let lines = |variant: &&VariantSummary| {
+            let name = clean(&variant.name);
+            words::remarks(variant)
+                .map(|text| self.secondary(&format!("{name} {}", clean(&text))))
+                .collect::<Vec<_>>()
         };
-        point.variants.iter().filter_map(line).collect()
+        point.variants.iter().flat_map(lines).collect()
     }
 
     fn is_brief(&self, points: &[Point<'_>]) -> bool {

@@ -11,7 +11,7 @@ use weighbridge_model::record::{ErrorCounts, ErrorKind};
 use weighbridge_model::summary::{Cost, Summary, VariantSummary};
 
 use crate::style::Tone;
-use crate::text::clean;
+use crate::text::{clean, counted};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
@@ -393,6 +393,20 @@ pub(crate) fn runtime(variant: &VariantSummary) -> Option<String> {
     };
     let words: Vec<String> = variant.runtime.iter().map(word).collect();
     (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// A variant's own connections: `1 connection × 4 in flight`.
+pub(crate) fn slots(variant: &VariantSummary) -> Option<String> {
+    let slots = variant.slots?;
+    let pipelined = if slots.pipelined { ", pipelined" } else { "" };
+    let connections = counted(u64::from(slots.connections), "connection");
+    Some(format!("{connections} × {} in flight{pipelined}", slots.in_flight))
+}
+
+/// What is said of a variant below its figures: `has 1 connection × 4 in flight`, `saw 1 core`.
+pub(crate) fn remarks(variant: &VariantSummary) -> impl Iterator<Item = String> {
+    let slots = slots(variant).map(|text| format!("has {text}"));
+    slots.into_iter().chain(runtime(variant).map(|text| format!("saw {text}")))
 }
 
 pub(crate) fn goal(summary: &Summary) -> Option<String> {

@@ -3,7 +3,7 @@
 //!
 //! A tag says what a line counts. For each point: `point=0;operation=0;outcome=ok;time=response`, then the
 //! same of `service`, for each operation and outcome; `point=0;operation=1;outcome=ok;time=message` for each
-//! operation of messages; if there were any, `point=0;time=handshake_full`, `point=0;time=handshake_resumed`,
+//! operation of messages, or of sessions by outcome; if there were any, `point=0;time=handshake_full`, `point=0;time=handshake_resumed`,
 //! `point=0;time=client_send`, `point=0;time=outside` and `point=0;time=client_receive`; last
 //! `point=0;time=lag` and `point=0;time=loop_delay`.
 //!
@@ -108,8 +108,8 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
                 open.entries.push(Tally { operation, outcome, response, service: histogram });
                 None
             }
-            (None, Some((operation, Outcome::Ok)), Time::Message) => {
-                open.messages.push(MessageTally { operation, times: histogram });
+            (None, Some((operation, outcome)), Time::Message) => {
+                open.messages.push(MessageTally { operation, outcome, times: histogram });
                 None
             }
             (None, None, Time::Handshake(kind)) => {
@@ -153,7 +153,7 @@ fn labelled(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &Ti
         tallies.handshakes.get(kind).map(|times| (label, times))
     });
     let messages = tallies.messages.iter().map(move |tally| {
-        (Label { point, request: Some((tally.operation, Outcome::Ok)), time: Time::Message }, &tally.times)
+        (Label { point, request: Some((tally.operation, tally.outcome)), time: Time::Message }, &tally.times)
     });
     let legs = Leg::ALL.into_iter().filter_map(move |leg| {
         let label = Label { point, request: None, time: Time::Leg(leg) };

@@ -1,4 +1,4 @@
-//! The seeded request stream and the sessions that read it, each one request long.
+//! The seeded request stream and the sessions that read it: each one request long, or the requests of a composition.
 
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use weighbridge_load::failures::Failures;
 use weighbridge_load::request::Rendered;
 use weighbridge_load::session::{Check, Fate, Reply, RequestId, Seen, Sessions, Step};
 use weighbridge_model::id::OperationId;
+use weighbridge_model::record::Outcome;
 
 use crate::checks::explain::FailureLog;
 use crate::checks::{Reset, SeenReply};
 use crate::expect::Expect;
 use crate::spread::SET_ASIDE;
 
-/// Shares of kinds of request, as ascending thresholds in (0, 1].
+/// Shares of kinds of session, as ascending thresholds in (0, 1].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Mix(Vec<f64>);
 
@@ -24,7 +25,7 @@ impl Mix {
         Self::weighted(std::iter::repeat_n(1.0, kinds))
     }
 
-    /// Shares in proportion to weights above zero.
+    /// Shares in proportion to weights. One of zero is never picked.
     pub fn weighted(weights: impl Iterator<Item = f64>) -> Self {
         let running = weights.scan(0.0, |sum, weight| {
             *sum += weight;
@@ -47,8 +48,8 @@ impl Mix {
     }
 }
 
-/// Sessions of one request each, drawn from one stream that all slots share: the first n requests are the same n,
-/// whichever slots send them.
+/// Sessions drawn from one stream that all slots share: the first n are the same n, whichever slots send them. A session is
+/// one request, unless its request stands first in a composition: those that follow it in the list belong to it.
 pub(crate) struct Stream {
     rendered: Vec<Rendered>,
     expects: Vec<Arc<dyn Expect>>,
@@ -73,7 +74,8 @@ impl Stream {
     pub fn new(rendered: Vec<Rendered>, expects: Vec<Arc<dyn Expect>>, mix: Mix) -> Self {
         let last = rendered.iter().map(|rendered| rendered.operation().index()).max().unwrap_or(0);
         let kinds_of = |operation: usize| {
-            let is_of = |kind: &usize| rendered[*kind].operation().index() == operation;
+            let begins = |kind: usize| rendered[kind].session().is_none_or(|place| place.is_first);
+            let is_of = |kind: &usize| rendered[*kind].operation().index() == operation && begins(*kind);
             let kinds: Vec<usize> = (0..rendered.len()).filter(is_of).collect();
             let mix = mix.among(&kinds);
             (kinds, mix)
@@ -129,8 +131,15 @@ impl Sessions for Stream {
         self.begin(slot, kind)
     }
 
-    fn next(&mut self, _slot: u32, _reply: &Reply) -> Step {
-        Step::End
+    /// Only a right reply leads on: what comes next would ask for what it said.
+    fn next(&mut self, slot: u32, reply: &Reply) -> Step {
+        let kind = self.slots[slot as usize].kind;
+        match self.rendered[kind].session() {
+            Some(place) if !place.is_last && reply.outcome == Outcome::Ok => {
+                Step::Send(self.begin(slot, kind + 1))
+            }
+            _ => Step::End,
+        }
     }
 
     fn request(&self, id: RequestId) -> &Rendered {

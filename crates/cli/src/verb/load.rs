@@ -14,8 +14,8 @@ use weighbridge_load::generator::Waiting;
 use weighbridge_load::window::Stop;
 use weighbridge_model::estimate::{Quantity, Validity};
 use weighbridge_model::experiment::{
-    Experiment, Flow, Hooks, Layers, Limits, LoadModel, PlanRules, Point, Profile, Scheme, Target, TlsSpec,
-    TlsVersion, Url, Variant, WorkloadSpec, typed_schemes,
+    Experiment, Flow, Hooks, Layers, Limits, LoadModel, OwnSlots, PlanRules, Point, Profile, Scheme, Target,
+    TlsSpec, TlsVersion, Url, Variant, WorkloadSpec, typed_schemes,
 };
 use weighbridge_model::gate::{Bound, Gate, Subject};
 use weighbridge_model::id::PointLabel;
@@ -377,6 +377,7 @@ fn experiment(
             unix: arguments.unix.clone(),
             env: Vec::new(),
             limits: Limits::default(),
+            slots: OwnSlots::default(),
             idle: None,
             peer: None,
             layers: Layers::default(),

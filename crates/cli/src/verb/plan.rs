@@ -76,8 +76,14 @@ fn describe(experiment: &Experiment) -> String {
     let mut text = format!("{}\n\n", experiment.title);
     for (index, variant) in experiment.variants.iter().enumerate() {
         let role = if index == 0 { " (baseline)" } else { "" };
-        let _ =
-            writeln!(text, "variant  {}{role}, {}{}", variant.name, variant.protocol.name(), variant.limits);
+        let _ = writeln!(
+            text,
+            "variant  {}{role}, {}{}{}",
+            variant.name,
+            variant.protocol.name(),
+            variant.limits,
+            variant.slots
+        );
     }
     for point in &experiment.points {
         let _ = writeln!(text, "point    {}", conditions(point));

@@ -430,7 +430,7 @@ impl<'a, 'b> Block<'a, 'b> {
             return Ok(BoundWorkload { workload, pace });
         }
         let hold_back = self.context.hold_back.filter(|(held, _)| *held == variant).map(|(_, by)| by);
-        let settings = Settings { hold_back, ..settings(&point.load) };
+        let settings = Settings { hold_back, ..settings(&variant_spec.load(&point.load)) };
         let stack = Stack { framing: workload.framing(), tls: running.secured.client.clone() };
         let sessions = workload.sessions();
         let connected = self.context.clients.get(variant).call(move |generator| {

@@ -58,7 +58,7 @@ fn variants_at_once(experiment: &Experiment) -> u64 {
 }
 
 fn connections_per_variant(experiment: &Experiment) -> u64 {
-    experiment.points.iter().map(|point| u64::from(point.load.connections)).max().unwrap_or(0)
+    u64::from(experiment.most_connections())
 }
 
 /// The most connections to each address, which URL variants may share. Unix sockets need no ports.

@@ -84,7 +84,7 @@ impl RunResources {
                 data: self.data.as_ref(),
                 secrets: &prepared.secrets,
                 freeze: experiment.plan.freeze && experiment.plan.pairing != PairingChoice::Duet,
-                connections: experiment.points.iter().map(|point| point.load.connections).max().unwrap_or(1),
+                connections: experiment.most_connections(),
                 numbering: (batches.len() > 1)
                     .then_some(Numbering { batch: batch.number, members: &batch.members }),
                 watch: watch(batch.members.len()),

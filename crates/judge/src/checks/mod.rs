@@ -6,6 +6,7 @@
 
 mod batches;
 pub(crate) mod carry_over;
+mod composition;
 mod context;
 pub mod core_latency;
 pub mod delayed_ack_stalls;
@@ -82,6 +83,7 @@ const RUN_CHECKS: &[RunCheck] = &[
     idle::not_held,
     void_blocks::void_blocks,
     batches::in_batches,
+    composition::not_its_parts,
 ];
 
 pub(crate) fn run_findings(context: &RunContext<'_>) -> Vec<Finding> {

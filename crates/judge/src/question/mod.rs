@@ -9,13 +9,13 @@ pub use stack::{Family, Identity, Stack, StackElement};
 pub(crate) use stack::{RELAYED, names};
 
 use weighbridge_model::estimate::Quantity;
-use weighbridge_model::experiment::{self, Experiment, LoadModel, WorkloadSpec};
+use weighbridge_model::experiment::{self, Experiment, LoadModel, Part, WorkloadSpec};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
 use weighbridge_model::sizes::SizeGuide;
-use weighbridge_model::summary::Relay;
+use weighbridge_model::summary::{Relay, Slots};
 use weighbridge_model::tags::Tags;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +40,16 @@ pub struct Question {
     /// For every relay that has one: the variant that is its peer, asked directly.
     pub directs: Vec<(VariantId, VariantId)>,
     pub absent: Vec<Absent>,
+    pub compositions: Vec<Composition>,
+}
+
+/// An operation that is a session of others, each of which is measured alone at a point of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composition {
+    pub point: PointId,
+    pub operation: OperationId,
+    /// The points of its parts, and how often each is called.
+    pub parts: Vec<(PointId, u32)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +133,8 @@ pub struct Point {
     pub label: PointLabel,
     pub load: Load,
     pub slots: u64,
+    /// Of each variant, where its connections are not simply the load's; none beyond the last entry.
+    pub own_slots: Vec<Option<Slots>>,
     /// In the order of [`OperationId`].
     pub operations: Vec<String>,
 }
@@ -177,6 +189,7 @@ impl Question {
                 LoadModel::Open { .. } | LoadModel::PartlyOpen { .. } => Load::Open,
             },
             slots: p.load.slots(),
+            own_slots: experiment.variants.iter().map(|variant| own_slots(variant, p)).collect(),
             operations: p.workload.operations(),
         };
         let plan = &experiment.plan;
@@ -194,6 +207,7 @@ impl Question {
             sizes: experiment.points.iter().map(|point| AskedSizes::new(&point.workload)).collect(),
             directs: directs(&experiment.variants),
             absent: Vec::new(),
+            compositions: compositions(&experiment.points),
         }
     }
 
@@ -220,6 +234,27 @@ impl AskedSizes {
             _ => Self::Listed,
         }
     }
+}
+
+fn own_slots(variant: &experiment::Variant, point: &experiment::Point) -> Option<Slots> {
+    let load = variant.load(&point.load);
+    let (connections, in_flight) = (load.connections, load.in_flight);
+    let pipelined = in_flight > 1 && variant.protocol.framing().is_in_order();
+    (pipelined || load != point.load).then_some(Slots { connections, in_flight, pipelined })
+}
+
+/// The compositions whose parts were all measured alone, under the same load.
+fn compositions(points: &[experiment::Point]) -> Vec<Composition> {
+    let composition = |(id, point): (PointId, &experiment::Point)| {
+        let (operation, parts) = point.workload.composition()?;
+        let alone = |part: Part<WorkloadSpec>| {
+            let is_it = |other: &experiment::Point| other.workload == part.alone && other.load == point.load;
+            Some((PointId(points.iter().position(is_it)? as u16), part.times))
+        };
+        let parts = parts.into_iter().map(alone).collect::<Option<_>>()?;
+        Some(Composition { point: id, operation, parts })
+    };
+    (0..).map(PointId).zip(points).filter_map(composition).collect()
 }
 
 /// For each relay, the first variant that equals its peer, asked directly.
@@ -310,6 +345,39 @@ mod tests {
         let lifetimes: Vec<_> = question.variants.iter().map(|v| v.lifetime).collect();
         assert_eq!(lifetimes, [Lifetime::Restarted, Lifetime::Instance]);
         assert_eq!((question.points[0].load, question.points[0].scopes()), (Load::Closed, vec![Scope::Only]));
+    }
+
+    #[test]
+    fn compositions_find_the_points_of_their_parts_under_the_same_load() {
+        let text = r#"
+            workload = { name = "person", ids = "composition" }
+            load.connections = 4
+            [matrix]
+            load.think = ["0 ms", "1 ms"]
+            workload.operation = [
+                "createPerson", "listPersons", "getPerson", "getPersonLinks", "programComposition",
+            ]
+            [[variant]]
+            service = "go"
+            [[variant]]
+            name = "one connection"
+            service = "go"
+            connections = 1
+            in_flight = 4
+        "#;
+        let experiment = Experiment::parse("test.toml", text).expect("a valid experiment");
+        let cores = Cores { service: Some(1), placement: Placement::Apart };
+        let question = Question::new(&experiment, Run::default(), cores);
+        let composition = |point, parts: [u16; 4]| Composition {
+            point: PointId(point),
+            operation: OperationId(4),
+            parts: parts.map(PointId).into_iter().zip([1, 4, 2, 1]).collect(),
+        };
+        assert_eq!(question.compositions, [composition(4, [1, 2, 3, 0]), composition(9, [6, 7, 8, 5])]);
+        let one = Slots { connections: 1, in_flight: 4, pipelined: true };
+        assert!(question.points.iter().all(|point| point.own_slots == [None, Some(one)]));
+        let names: Vec<_> = question.variants[1].stack.elements.iter().map(|one| &one.name[..]).collect();
+        assert_eq!(names, ["connections 1", "in_flight 4"]);
     }
 
     #[test]

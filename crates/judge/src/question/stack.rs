@@ -105,7 +105,10 @@ impl Stack {
             memory.map(|memory| StackElement::with_value("memory", memory)),
             cores.map(|cores| StackElement::with_value("cores", cores)),
         ];
-        let limits = limits.into_iter().flatten();
+        let experiment::OwnSlots { connections, in_flight } = &variant.slots;
+        let slots = [("connections", connections), ("in_flight", in_flight)];
+        let slots = slots.into_iter().filter_map(|(key, own)| Some(StackElement::with_value(key, (*own)?)));
+        let limits = limits.into_iter().flatten().chain(slots);
         let idle = variant.idle.map(|idle| StackElement::with_value("idle", idle.name()));
         let variables = variant.env.iter().map(|(key, value)| variable(key, value));
         Self {

@@ -42,9 +42,9 @@ impl Times {
             add(&mut self.response, &tally.response);
             add(&mut self.service, &tally.service);
         }
-        // Messages are not requests: they count only for a scope that names them.
-        if let (Scope::One(operation), Outcome::Ok) = (scope, outcome)
-            && let Some(times) = tallies.messages_of(operation)
+        // Messages and sessions are not requests: they count only for a scope that names them.
+        if let Scope::One(operation) = scope
+            && let Some(times) = tallies.messages_of(operation, outcome)
         {
             add(&mut self.response, times);
             add(&mut self.service, times);

@@ -182,6 +182,7 @@ pub fn question(variants: &[&str]) -> Question {
             label: Default::default(),
             load: Load::Closed,
             slots: 1,
+            own_slots: Vec::new(),
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
@@ -189,6 +190,7 @@ pub fn question(variants: &[&str]) -> Question {
         guides: Vec::new(),
         sizes: vec![AskedSizes::Range],
         directs: Vec::new(),
+        compositions: Vec::new(),
         absent: Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ mod simulation;
 
 mod batches;
 mod cliffs;
+mod compositions;
 mod core_latency;
 mod coverage;
 mod defects;

@@ -253,6 +253,7 @@ pub fn question(law: &Law) -> Question {
             label: Default::default(),
             load: Load::Closed,
             slots: 1,
+            own_slots: Vec::new(),
             operations: vec!["get".to_owned()],
         }],
         cores: Cores { service: Some(1), placement: Placement::Apart },
@@ -260,6 +261,7 @@ pub fn question(law: &Law) -> Question {
         guides: Vec::new(),
         sizes: Vec::new(),
         directs: Vec::new(),
+        compositions: Vec::new(),
         absent: Vec::new(),
     }
 }

@@ -82,6 +82,15 @@ pub struct Call<'a> {
     pub message_operation: Option<OperationId>,
 }
 
+/// The place of a request in a session with a time of its own: from when its first request is due until its last reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionPlace {
+    /// The operation under which that time is recorded.
+    pub operation: OperationId,
+    pub is_first: bool,
+    pub is_last: bool,
+}
+
 /// A request rendered for one framing. Its body and its key, if it has one, can be patched in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
@@ -93,6 +102,7 @@ pub struct Rendered {
     opening: Option<Arc<Opening>>,
     /// The messages of a call; `None` for a plain request.
     messages: Option<Box<Messages>>,
+    session: Option<SessionPlace>,
 }
 
 /// The messages in the body of a call.
@@ -143,7 +153,7 @@ impl Rendered {
         key: Range<usize>,
         body: Range<usize>,
     ) -> Self {
-        Self { operation, reply, bytes, key, body, opening: None, messages: None }
+        Self { operation, reply, bytes, key, body, opening: None, messages: None, session: None }
     }
 
     /// An empty request, to be [filled](Self::refill).
@@ -169,6 +179,16 @@ impl Rendered {
     /// The same request, for connections that begin with `opening`.
     pub(crate) fn with_opening(self, opening: Option<Arc<Opening>>) -> Self {
         Self { opening, ..self }
+    }
+
+    /// The same request at a place of a session, or in none.
+    pub fn in_session(self, session: Option<SessionPlace>) -> Self {
+        Self { session, ..self }
+    }
+
+    /// Its place in a session with a time of its own.
+    pub fn session(&self) -> Option<SessionPlace> {
+        self.session
     }
 
     /// What its connection must send before the first request (Redis); `None` for most.

@@ -71,6 +71,9 @@ impl<'a> Account<'a> {
             }
             last = last.max(Some(record.done));
             self.held_up += u64::from(finished.is_held_up);
+            if let Some(session) = finished.session {
+                self.recorder.message(session);
+            }
             match record.outcome {
                 Outcome::Error(
                     kind @ (ErrorKind::Connect

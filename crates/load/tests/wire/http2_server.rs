@@ -14,7 +14,7 @@ use weighbridge_load::window::Stop;
 use weighbridge_load::{KeepAlive, Settings};
 use weighbridge_model::id::OperationId;
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorKind, Tallies, WindowEnd, WindowFigures};
+use weighbridge_model::record::{ErrorKind, Outcome, Tallies, WindowEnd, WindowFigures};
 
 /// One connection with this many streams at a time.
 fn streams(in_flight: u32) -> Settings {
@@ -202,7 +202,7 @@ fn calls_of_every_kind_are_answered_and_their_messages_timed() {
         let [calls, timed] = figures.operations[..] else { panic!("{what}: calls and messages") };
         assert_eq!((calls.operation, calls.ok), (OperationId(0), 200), "{what}");
         assert_eq!((timed.operation, timed.ok), (OperationId(1), 200 * u64::from(replies)), "{what}");
-        let times = tallies.messages_of(OperationId(1)).expect("tallied");
+        let times = tallies.messages_of(OperationId(1), Outcome::Ok).expect("tallied");
         assert_eq!((times.len(), tallies.ok().0.len()), (timed.ok, 200), "{what}");
         // Message times are gaps within their calls: their sum is no longer than the calls.
         assert!(timed.service_sum <= calls.service_sum, "{what}");

@@ -16,6 +16,7 @@ mod program;
 mod protocol;
 mod read;
 mod shape;
+mod slots;
 mod spell;
 mod tags;
 mod template;
@@ -55,6 +56,7 @@ pub use shape::{
     Arrivals, Flow, LoadModel, PROFILE_LONGEST, Profile, RateStep, STEPS_MOST, SessionLength, Think,
     TraceSpec,
 };
+pub use slots::OwnSlots;
 pub use spell::ShapeError;
 pub use template::{
     NAME_LONGEST, Template, TemplateError, TemplatePiece, URL_ESCAPED, ValueForm, environment_names,
@@ -211,6 +213,8 @@ pub struct Variant {
     /// Its limits: `cpu`, `memory` and `cores`.
     #[serde(flatten)]
     pub limits: Limits,
+    #[serde(flatten)]
+    pub slots: OwnSlots,
     /// How idle cores wait while it is measured; `None` for the plan's setting.
     #[serde(default)]
     pub idle: Option<Idle>,
@@ -323,6 +327,13 @@ impl Experiment {
     /// Reads and checks an experiment file. `name` appears in errors.
     pub fn parse(name: &str, text: &str) -> Result<Self, ExperimentError> {
         read::experiment(name, text)
+    }
+
+    /// The most connections of a variant at a point.
+    pub fn most_connections(&self) -> u32 {
+        let of_point =
+            |point: &Point| self.variants.iter().map(|variant| variant.load(&point.load).connections).max();
+        self.points.iter().filter_map(of_point).max().unwrap_or(1)
     }
 
     /// The experiment as a file, with every default filled in and the matrix expanded as far as its points

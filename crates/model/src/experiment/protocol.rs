@@ -73,6 +73,11 @@ impl FramingName {
         }
     }
 
+    /// Whether replies come in the order of their requests, so that several in flight wait for each other.
+    pub const fn is_in_order(self) -> bool {
+        !matches!(self, Self::Http2 | Self::Grpc)
+    }
+
     /// Whether its messages are requests and responses of HTTP of any version.
     pub const fn is_http(self) -> bool {
         self.is_http2() || matches!(self, Self::Http1 | Self::Soap)

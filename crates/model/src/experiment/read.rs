@@ -7,8 +7,8 @@ use super::limit::Limits;
 use super::load::load;
 use super::node::{ExperimentError, Node, Read, Reader, Value, suggestion};
 use super::{
-    Experiment, Hooks, LoadSpec, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url, Variant,
-    WorkloadSpec, layers, matrix, peer, program, protocol, tags,
+    Experiment, Hooks, LoadSpec, OwnSlots, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url,
+    Variant, WorkloadSpec, layers, matrix, peer, program, protocol, tags,
 };
 use crate::estimate::Quantity;
 use crate::gate::{Gate, GateKind};
@@ -91,6 +91,10 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
     }
     for (variant, node) in variants.iter().zip(&expanded.variants) {
         super::direct::check(file, variant, node.line, &points, &plan)?;
+        for point in &points {
+            let refused = |message| ExperimentError { file: file.to_owned(), line: node.line, message };
+            variant.check_slots(&point.load).map_err(refused)?;
+        }
     }
     let tags = tags::read_variants(file, run_tags, &variants, &expanded.variants)?;
     Ok(Experiment { title, points, variants, plan, gates, hooks, tags })
@@ -344,6 +348,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let unix = reader.text("unix")?.map(PathBuf::from);
     let env = pairs(&reader, "env")?;
     let limits = Limits::read(&reader)?;
+    let slots = OwnSlots::read(&reader)?;
     let idle = idle(&reader)?;
     let peer = peer::read(&reader)?;
     // The values are read later, by `tags::read_variants`; this marks the key as known.
@@ -388,7 +393,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
     });
-    let variant = Variant { name, target, protocol, tls, unix, env, limits, idle, peer, layers };
+    let variant = Variant { name, target, protocol, tls, unix, env, limits, slots, idle, peer, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
     layers::check(&variant).map_err(|message| reader.error(layers_line, message))?;
     reader.finish()?;

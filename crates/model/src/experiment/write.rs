@@ -150,6 +150,7 @@ fn variant(variant: &super::Variant) -> Table {
         table.insert("env".into(), pairs(&variant.env).into());
     }
     variant.limits.write(&mut table);
+    variant.slots.write(&mut table);
     if let Some(idle) = variant.idle {
         table.insert("idle".into(), idle.name().into());
     }

@@ -197,8 +197,9 @@ fn variant(variant: &VariantSummary) -> String {
     let kinds = errors.as_deref().and_then(|text| text.split_once(": ")).map(|(_, kinds)| kinds);
     let kinds = kinds.map(|kinds| format!("<span class=\"reason\">{}</span>", escape(kinds)));
     let count = |n: u64, more: &str| format!("<td class=\"n\" data-n=\"{n}\">{}{more}</td>", grouped(n));
-    let runtime =
-        words::runtime(variant).map(|text| format!("<span class=\"reason\">{}</span>", escape(&text)));
+    let facts = words::slots(variant).into_iter().chain(words::runtime(variant));
+    let facts: String =
+        facts.map(|text| format!("<span class=\"reason\">{}</span>", escape(&text))).collect();
     let baseline = if variant.baseline { " <span class=\"quiet\">(baseline)</span>" } else { "" };
     let filter = attributes(&[("variant", &variant.name), ("point", &words::point(&variant.point))]);
     format!(
@@ -211,7 +212,7 @@ fn variant(variant: &VariantSummary) -> String {
         count(variant.windows, ""),
         count(u64::from(variant.blocks), ""),
         variant.version.as_deref().map_or_else(|| "unknown".to_owned(), escape),
-        runtime.unwrap_or_default(),
+        facts,
     )
 }
 

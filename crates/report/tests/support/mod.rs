@@ -20,7 +20,7 @@ use weighbridge_model::record::{ErrorCounts, HandshakeKind, Traffic};
 use weighbridge_model::reliability::{CalibrationQuote, Detectable, RunToRun, Share};
 use weighbridge_model::summary::{
     BlockCounts, Cost, CpuRoles, Detail, Figure, Finding, Goal, PointPairing, SCHEMA_VERSION, Severity,
-    Summary, VariantSummary,
+    Slots, Summary, VariantSummary,
 };
 use weighbridge_report::HowToRepeat;
 use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, Times, withheld};
@@ -142,6 +142,7 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
         batches: Vec::new(),
         version: versions.iter().find(|(of, _)| *of == name).map(|(_, version)| (*version).to_owned()),
         runtime: runtime.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        slots: (name == "go").then_some(Slots { connections: 1, in_flight: 4, pipelined: false }),
         relay: None,
         figures: figures.into(),
         traffic: Traffic {

@@ -258,7 +258,7 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
     let outcome = prop::sample::select(
         ErrorKind::ALL.map(Outcome::Error).into_iter().chain([Outcome::Ok]).collect::<Vec<_>>(),
     );
-    let tally = (any::<u16>(), outcome, any_histogram(), any_histogram()).prop_map(
+    let tally = (any::<u16>(), outcome.clone(), any_histogram(), any_histogram()).prop_map(
         |(operation, outcome, response, service)| Tally {
             operation: OperationId(operation),
             outcome,
@@ -266,8 +266,10 @@ fn any_tallies() -> impl Strategy<Value = Tallies> {
             service,
         },
     );
-    let messages = (any::<u16>(), any_histogram())
-        .prop_map(|(operation, times)| MessageTally { operation: OperationId(operation), times });
+    let messages =
+        (any::<u16>(), outcome.clone(), any_histogram()).prop_map(|(operation, outcome, times)| {
+            MessageTally { operation: OperationId(operation), outcome, times }
+        });
     let lists = (prop::collection::vec(tally, 0..3), prop::collection::vec(messages, 0..2));
     (lists, any_histogram(), any_histogram()).prop_map(|((entries, messages), lag, loop_delay)| {
         let mut handshakes = Handshakes::default();

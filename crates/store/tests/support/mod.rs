@@ -239,7 +239,7 @@ fn tallies(random: &mut ChaCha8Rng, operations: u16) -> Tallies {
                 });
                 tallies.lag.saturating_record(random.random_range(1..10_000));
                 tallies.loop_delay.saturating_record(random.random_range(1..1_000));
-                tallies.record_message(OperationId(operations), Nanoseconds::from_nanos(sent));
+                tallies.record_message(OperationId(operations), Outcome::Ok, Nanoseconds::from_nanos(sent));
                 tallies.legs.record([due, sent, sent - due].map(Nanoseconds::from_nanos));
             }
         }

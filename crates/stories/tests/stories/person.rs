@@ -69,3 +69,39 @@ fn what_framing_and_codec_cost_is_told_with_intervals() {
         assert!((-145.0..=-130.0).contains(&codec), "{bytes}");
     });
 }
+
+#[test]
+fn a_session_has_a_time_of_its_own_on_four_connections_and_on_one_channel() {
+    measuring(|| {
+        service::build("rust");
+        let world = World::new();
+        let text = "[workload]\nname = \"person\"\noperation = \"programComposition\"\n\
+                    [load]\nconnections = 4\nwarmup = \"50 ms\"\n\
+                    [plan]\nblocks = { min = 4, max = 4 }\nbudget = \"4 s\"\nwindow = \"10 ms\"\n\
+                    [[variant]]\nname = \"rest\"\nservice = \"rust\"\n\
+                    [[variant]]\nname = \"grpc\"\nservice = \"rust\"\nprotocol = \"grpc\"\nconnections = 1\nin_flight = 4\n";
+        world.write("experiment.toml", text);
+        let home = std::env::var("HOME").expect("a home");
+        let folder = service::folder();
+        let run = world.run(&["--format", "json"]).env("HOME", &home);
+        let ended = run.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+        ended.assert_measured();
+        let summary = ended.json();
+        let slots = serde_json::json!({ "connections": 1, "in_flight": 4, "pipelined": false });
+        let [rest, grpc] = &summary["variants"].as_array().expect("variants")[..] else { panic!("{ended}") };
+        assert_eq!((rest.get("slots"), &grpc["slots"]), (None, &slots), "{ended}");
+        for variant in [rest, grpc] {
+            assert_eq!(variant["errors"], 0, "{ended}");
+            let mean = |operation: &str| {
+                let figures = variant["figures"].as_array().expect("figures");
+                let is_it = |one: &&serde_json::Value| {
+                    one["operation"] == operation && one["quantity"] == "response_mean"
+                };
+                figures.iter().find(is_it).and_then(|one| one["estimate"]["point"].as_f64()).expect(operation)
+            };
+            // Windows cut sessions, so calls that began one are a little more than an eighth.
+            let ratio = mean("programComposition") / mean("all");
+            assert!((7.5..=8.5).contains(&ratio), "{ratio}: {ended}");
+        }
+    });
+}

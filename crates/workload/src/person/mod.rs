@@ -4,6 +4,7 @@
 //! [`exemplar`](crate::checks::exemplar) says how that is known at memory speed.
 
 mod check;
+mod client;
 pub(crate) mod people;
 mod trial;
 
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use weighbridge_load::Framing;
-use weighbridge_load::request::{Call, RenderError, Rendered, Request, Sending};
+use weighbridge_load::request::{Call, RenderError, Rendered, Request, Sending, SessionPlace};
 use weighbridge_load::thrift;
 use weighbridge_model::experiment::{CodecName, Equality, FramingName, PersonOperation, PersonSpec};
 use weighbridge_model::id::OperationId;
@@ -33,16 +34,7 @@ const SERVICE: &str = "weighbridge.person.v1.People";
 impl Bind for PersonSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
         let bound = Bound::to(binding)?;
-        let people = People::of(self);
-        let (mut entries, mut weights) = (Vec::new(), Vec::new());
-        for (index, operation) in self.operations.iter().enumerate() {
-            let calls = people.calls(*operation, self.ids);
-            weights.extend(calls.iter().map(|_| 1.0 / calls.len() as f64));
-            for call in calls {
-                entries.push(bound.entry(&call, OperationId(index as u16))?);
-            }
-        }
-        Ok(binding.plain(entries, Mix::weighted(weights.into_iter()), Equality::Json))
+        workload(self, binding, &|call, operation| bound.entry(call, operation))
     }
 
     fn service_data(&self) -> Vec<DataFile> {
@@ -50,6 +42,34 @@ impl Bind for PersonSpec {
             if people::is_standard(self) { people::standard_file() } else { People::of(self).file() };
         vec![DataFile { name: PEOPLE_FILE.to_owned(), contents }]
     }
+}
+
+/// The workload of all calls, each rendered by `entry`.
+fn workload(
+    spec: &PersonSpec,
+    binding: &Binding<'_>,
+    entry: &dyn Fn(&CallOfPerson, OperationId) -> Result<Entry, WorkloadError>,
+) -> Result<Workload, WorkloadError> {
+    let people = People::of(spec);
+    let (mut entries, mut weights) = (Vec::new(), Vec::new());
+    let number = |operation| spec.operation_id(operation).expect("each is recorded");
+    for operation in &spec.operations {
+        let calls = people.calls(*operation, spec.ids);
+        let composition = (*operation == PersonOperation::ProgramComposition).then(|| number(*operation));
+        for (at, call) in calls.iter().enumerate() {
+            let mut entry = entry(call, number(call.operation))?;
+            let place =
+                |operation| SessionPlace { operation, is_first: at == 0, is_last: at + 1 == calls.len() };
+            entry.rendered = entry.rendered.in_session(composition.map(place));
+            weights.push(match composition {
+                None => 1.0 / calls.len() as f64,
+                // Its first call alone begins it.
+                Some(_) => f64::from(u8::from(at == 0)),
+            });
+            entries.push(entry);
+        }
+    }
+    Ok(binding.plain(entries, Mix::weighted(weights.into_iter()), Equality::Json))
 }
 
 /// The workload over one protocol.
@@ -111,7 +131,9 @@ impl<'a> Bound<'a> {
             PersonOperation::ListPersons | PersonOperation::CreatePerson => "/person".to_owned(),
             PersonOperation::GetPerson | PersonOperation::GetMissing => format!("/person/{}", call.id),
             PersonOperation::GetPersonLinks => format!("/person/{}/links", call.id),
-            PersonOperation::StreamPersons => return Err(self.binding.unbound("person")),
+            PersonOperation::StreamPersons | PersonOperation::ProgramComposition => {
+                return Err(self.binding.unbound("person"));
+            }
         };
         Ok(match &call.person {
             Some(_) => self.http("POST", &path, self.argument(call)),
@@ -145,6 +167,7 @@ impl<'a> Bound<'a> {
             PersonOperation::StreamPersons if self.carrier != Carrier::Grpc => {
                 Err(self.binding.unbound("person"))
             }
+            PersonOperation::ProgramComposition => Err(self.binding.unbound("person")),
             PersonOperation::GetMissing => Ok(PersonOperation::GetPerson.name()),
             other => Ok(other.name()),
         }

@@ -223,9 +223,13 @@ impl People {
 
     /// The calls of one operation.
     pub fn calls(&self, operation: PersonOperation, ids: PersonIds) -> Vec<CallOfPerson> {
-        let asked = if ids == PersonIds::One { 1 } else { self.persons.len().min(ASKED) };
-        let ids =
-            || self.persons[..asked].iter().map(|person| person["id"].as_str().expect("an id").to_owned());
+        let asked: Vec<usize> = match (ids, operation) {
+            (PersonIds::One, _) => vec![0],
+            (PersonIds::All, _) => (0..self.persons.len().min(ASKED)).collect(),
+            (PersonIds::Composition, PersonOperation::GetPersonLinks) => vec![0, 2],
+            (PersonIds::Composition, _) => (0..PEOPLE as usize).collect(),
+        };
+        let id = |at: usize| self.persons[at]["id"].as_str().expect("an id").to_owned();
         let call = |id: String, person, reply| CallOfPerson { operation, id, person, reply };
         match operation {
             PersonOperation::ListPersons => {
@@ -236,22 +240,27 @@ impl People {
                 vec![call(String::new(), None, PersonReply::Stream(&PERSON, self.persons.clone().into()))]
             }
             PersonOperation::GetMissing => vec![call(NOBODY.to_owned(), None, PersonReply::NotFound)],
-            PersonOperation::GetPerson => ids()
-                .zip(&self.persons)
-                .map(|(id, person)| call(id, None, PersonReply::Found(&PERSON, person.clone())))
+            PersonOperation::GetPerson => asked
+                .into_iter()
+                .map(|at| call(id(at), None, PersonReply::Found(&PERSON, self.persons[at].clone())))
                 .collect(),
             PersonOperation::GetPersonLinks => {
-                let calls = ids().enumerate().map(|(index, id)| call(id, None, self.links_of(index)));
-                calls.collect()
+                asked.into_iter().map(|at| call(id(at), None, self.links_of(at))).collect()
             }
             PersonOperation::CreatePerson => {
-                let persons =
-                    if asked == 1 { std::slice::from_ref(&self.create) } else { &self.persons[..asked] };
+                let persons = match ids {
+                    PersonIds::All => &self.persons[..asked.len()],
+                    PersonIds::One | PersonIds::Composition => std::slice::from_ref(&self.create),
+                };
                 let created = |person: &Value| {
                     let reply = PersonReply::Found(&PERSON, person.clone());
                     call(String::new(), Some(person.clone()), reply)
                 };
                 persons.iter().map(created).collect()
+            }
+            PersonOperation::ProgramComposition => {
+                let parts = PersonOperation::COMPOSITION.into_iter();
+                parts.flat_map(|(part, _)| self.calls(part, PersonIds::Composition)).collect()
             }
         }
     }

@@ -10,7 +10,7 @@ use weighbridge_load::{Recording, Settings};
 use weighbridge_model::experiment::{Experiment, LoadSpec, Protocol, WorkloadSpec};
 use weighbridge_model::id::{OperationId, VariantId};
 use weighbridge_model::quantity::{Bytes, Nanoseconds};
-use weighbridge_model::record::{ErrorCounts, Tallies, WindowFigures};
+use weighbridge_model::record::{ErrorCounts, Outcome, Tallies, WindowFigures};
 use weighbridge_workload::{Address, Canonical, Received, UrlScheme, Workload, proto, reflection};
 
 use crate::support::{Reflects, SLOW, Server};
@@ -115,7 +115,8 @@ fn every_kind_of_call_is_made_and_checked() {
         |at: u16| figures.operations.iter().find(|f| f.operation == OperationId(at)).expect("present").ok;
     assert_eq!(ok(0) + ok(1) + ok(3) + ok(4), 400);
     assert_eq!((ok(2), ok(5)), (3 * ok(1), 3 * ok(4)), "one time for each message");
-    assert_eq!(tallies.messages_of(OperationId(5)).map(|times| times.len()), Some(3 * ok(4)));
+    let times = tallies.messages_of(OperationId(5), Outcome::Ok);
+    assert_eq!(times.map(|times| times.len()), Some(3 * ok(4)));
 }
 
 #[test]

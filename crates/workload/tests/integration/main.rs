@@ -10,4 +10,5 @@ mod support;
 
 mod commands;
 mod grpc;
+mod person;
 mod scenario;

@@ -108,6 +108,10 @@ trait Spec: Sized + Clone {
         1.0
     }
 
+    fn composition(&self) -> Option<(OperationId, Vec<Part<Self>>)> {
+        None
+    }
+
     /// Whether a session may have several requests.
     fn has_long_sessions(&self) -> bool {
         false
@@ -166,6 +170,14 @@ trait Spec: Sized + Clone {
     fn check_direct(&self) -> Result<(), &'static str> {
         Err("the only workload that it carries is `pingpong`")
     }
+}
+
+/// What an operation that is a session calls, and how often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part<S> {
+    /// The workload that has these calls alone.
+    pub alone: S,
+    pub times: u32,
 }
 
 /// Visits every text of a workload that may contain a secret.
@@ -240,6 +252,15 @@ impl WorkloadSpec {
     /// Mean number of requests in the workload's own sessions.
     pub fn session_length(&self) -> f64 {
         each_workload!(self, spec => spec.session_length())
+    }
+
+    /// The operation that is a session with a time of its own, and its parts, if they can be measured alone.
+    pub fn composition(&self) -> Option<(OperationId, Vec<Part<Self>>)> {
+        each_workload!(self, spec => {
+            let (operation, parts) = spec.composition()?;
+            let parts = parts.into_iter();
+            Some((operation, parts.map(|part| Part { alone: part.alone.into(), times: part.times }).collect()))
+        })
     }
 
     /// The calls with a stream in either direction, in order; empty until the kinds of calls are known.

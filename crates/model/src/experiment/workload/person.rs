@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
-use super::{Spec, Variant};
+use super::{Part, Spec, Variant};
 use crate::experiment::node::{Node, Read, Reader, Value, suggestion};
+use crate::id::OperationId;
 
 /// Persons of the people file that lies with the services; another number is made from a seed.
 pub const PEOPLE: u32 = 4;
@@ -16,7 +17,6 @@ pub const TEXT_MOST: u32 = 1_000;
 /// Calls of the interface, each a kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PersonSpec {
-    /// In the order of their [`OperationId`](crate::id::OperationId).
     pub operations: Vec<PersonOperation>,
     pub ids: PersonIds,
     /// Persons in the people file.
@@ -36,6 +36,8 @@ pub enum PersonOperation {
     GetMissing,
     /// One message a person: gRPC alone has that.
     StreamPersons,
+    /// A session of calls, each sent when the reply before it was right.
+    ProgramComposition,
 }
 
 /// Which persons are asked for, and created.
@@ -47,17 +49,24 @@ pub enum PersonIds {
     One,
     /// Each alike.
     All,
+    /// Those of `programComposition`, each alike.
+    Composition,
 }
 
 impl PersonOperation {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ListPersons,
         Self::GetPerson,
         Self::GetPersonLinks,
         Self::CreatePerson,
         Self::GetMissing,
         Self::StreamPersons,
+        Self::ProgramComposition,
     ];
+
+    /// What `programComposition` calls, in order, and how often.
+    pub const COMPOSITION: [(Self, u32); 4] =
+        [(Self::ListPersons, 1), (Self::GetPerson, 4), (Self::GetPersonLinks, 2), (Self::CreatePerson, 1)];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,21 +76,50 @@ impl PersonOperation {
             Self::CreatePerson => "createPerson",
             Self::GetMissing => "getMissing",
             Self::StreamPersons => "streamPersons",
+            Self::ProgramComposition => "programComposition",
         }
     }
 }
 
 impl PersonIds {
-    const NAMED: [(&'static str, Self); 2] = [("1", Self::One), ("all", Self::All)];
+    const NAMED: [(&'static str, Self); 3] =
+        [("1", Self::One), ("all", Self::All), ("composition", Self::Composition)];
 
     fn name(self) -> &'static str {
-        if self == Self::One { "1" } else { "all" }
+        match self {
+            Self::One => "1",
+            Self::All => "all",
+            Self::Composition => "composition",
+        }
     }
 }
 
 impl Default for PersonSpec {
     fn default() -> Self {
         Self { operations: vec![PersonOperation::GetPerson], ids: PersonIds::One, persons: PEOPLE, text: 1 }
+    }
+}
+
+impl PersonSpec {
+    /// The operations that are recorded, in the order of their [`OperationId`]: those of a composition before itself.
+    fn recorded(&self) -> Vec<PersonOperation> {
+        let mut recorded = Vec::new();
+        for operation in &self.operations {
+            let parts = PersonOperation::COMPOSITION.into_iter().map(|(part, _)| part);
+            let parts = parts.filter(|_| *operation == PersonOperation::ProgramComposition);
+            for one in parts.chain([*operation]) {
+                if !recorded.contains(&one) {
+                    recorded.push(one);
+                }
+            }
+        }
+        recorded
+    }
+
+    /// The number of an operation, or of a part of one.
+    pub fn operation_id(&self, operation: PersonOperation) -> Option<OperationId> {
+        let at = self.recorded().iter().position(|one| *one == operation)?;
+        Some(OperationId(at as u16))
     }
 }
 
@@ -112,13 +150,49 @@ impl Spec for PersonSpec {
     }
 
     fn operations(&self) -> Vec<String> {
-        self.operations.iter().map(|operation| operation.name().to_owned()).collect()
+        self.recorded().iter().map(|operation| operation.name().to_owned()).collect()
+    }
+
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
+        let first = |operation: &PersonOperation| match operation {
+            PersonOperation::ProgramComposition => PersonOperation::COMPOSITION[0].0,
+            single => *single,
+        };
+        let firsts: Vec<PersonOperation> = self.operations.iter().map(first).collect();
+        let numbered = (0..).map(OperationId).zip(self.recorded());
+        let is_first = |(_, operation): &(OperationId, PersonOperation)| firsts.contains(operation);
+        numbered.filter(is_first).map(|(id, operation)| (id, operation.name().to_owned())).collect()
+    }
+
+    fn session_length(&self) -> f64 {
+        let calls = PersonOperation::COMPOSITION.iter().map(|(_, times)| f64::from(*times)).sum();
+        let length = |one: &PersonOperation| match one {
+            PersonOperation::ProgramComposition => calls,
+            _ => 1.0,
+        };
+        self.operations.iter().map(length).sum::<f64>() / self.operations.len() as f64
+    }
+
+    fn has_long_sessions(&self) -> bool {
+        self.operations.contains(&PersonOperation::ProgramComposition)
+    }
+
+    /// Only where parts alone are asked for the same persons.
+    fn composition(&self) -> Option<(OperationId, Vec<Part<Self>>)> {
+        let id = self.operation_id(PersonOperation::ProgramComposition)?;
+        let part =
+            |(operation, times)| Part { alone: Self { operations: vec![operation], ..self.clone() }, times };
+        (self.ids == PersonIds::Composition)
+            .then(|| (id, PersonOperation::COMPOSITION.into_iter().map(part).collect()))
     }
 
     fn words(&self) -> String {
-        let mut words = format!("person {}", self.operations().join(", "));
-        if self.ids == PersonIds::All {
-            words.push_str(" of all");
+        let named: Vec<&str> = self.operations.iter().map(|operation| operation.name()).collect();
+        let mut words = format!("person {}", named.join(", "));
+        match self.ids {
+            PersonIds::One => {}
+            PersonIds::All => words.push_str(" of all"),
+            PersonIds::Composition => words.push_str(" of the composition's persons"),
         }
         if self.persons != PEOPLE {
             words.push_str(&format!(", {} persons", self.persons));
@@ -195,6 +269,10 @@ mod tests {
                 "operations = ['getPerson', 'getMissing']\nids = 'all'\ntext = 10",
                 "person getPerson, getMissing of all, texts ×10",
             ),
+            (
+                "operation = 'programComposition'\nids = 'composition'",
+                "person programComposition of the composition's persons",
+            ),
         ] {
             let first = experiment(workload, "service = 'go'").expect("an experiment");
             let spec = &first.points[0].workload;
@@ -203,6 +281,26 @@ mod tests {
             let again = Experiment::parse("x.toml", &first.to_toml()).expect("what was written");
             assert_eq!(&again.points[0].workload, spec, "{}", first.to_toml());
         }
+    }
+
+    #[test]
+    fn a_composition_is_recorded_behind_its_parts() {
+        let text = "operations = ['getMissing', 'programComposition', 'getPerson']\nids = 'composition'";
+        let workload = &experiment(text, "service = 'go'").expect("an experiment").points[0].workload;
+        let operations = workload.operations();
+        let parts = ["listPersons", "getPerson", "getPersonLinks", "createPerson"];
+        assert_eq!(operations[..1], ["getMissing"]);
+        assert_eq!(operations[1..5], parts);
+        assert_eq!(operations[5..], ["programComposition"]);
+        let firsts: Vec<String> = workload.first_operations().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(firsts, ["getMissing", "listPersons", "getPerson"]);
+        assert_eq!(workload.session_length(), 10.0 / 3.0);
+        let (operation, alone) = workload.composition().expect("parts");
+        assert_eq!((operation.0, alone.iter().map(|part| part.times).sum::<u32>()), (5, 8));
+        assert!(alone.iter().map(|part| part.alone.operations()).eq(parts.map(|name| vec![name.to_owned()])));
+        // Others are asked for than those of the composition, so they are not its parts.
+        let other = experiment("operation = 'programComposition'", "service = 'go'").expect("an experiment");
+        assert_eq!(other.points[0].workload.composition(), None);
     }
 
     #[test]
@@ -219,6 +317,11 @@ mod tests {
             ("persons = 3", "service = 'go'", "4"),
             ("ids = '2'", "service = 'go'", "all"),
             ("operation = 'streamPersons'", "service = 'go'", "grpc-avro"),
+            (
+                "operation = 'programComposition'\n[load]\nmodel = 'open'\nrate = '100/s'",
+                "service = 'go'",
+                "partly-open",
+            ),
             ("", "service = 'go'\npeer = 'rust'", "leave it out"),
         ] {
             let error = experiment(workload, variant).expect_err(workload);
