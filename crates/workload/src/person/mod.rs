@@ -4,6 +4,7 @@
 //! [`exemplar`](crate::checks::exemplar) says how that is known at memory speed.
 
 mod check;
+mod client;
 pub(crate) mod people;
 mod trial;
 
@@ -33,16 +34,7 @@ const SERVICE: &str = "weighbridge.person.v1.People";
 impl Bind for PersonSpec {
     fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
         let bound = Bound::to(binding)?;
-        let people = People::of(self);
-        let (mut entries, mut weights) = (Vec::new(), Vec::new());
-        for (index, operation) in self.operations.iter().enumerate() {
-            let calls = people.calls(*operation, self.ids);
-            weights.extend(calls.iter().map(|_| 1.0 / calls.len() as f64));
-            for call in calls {
-                entries.push(bound.entry(&call, OperationId(index as u16))?);
-            }
-        }
-        Ok(binding.plain(entries, Mix::weighted(weights.into_iter()), Equality::Json))
+        workload(self, binding, &|call, operation| bound.entry(call, operation))
     }
 
     fn service_data(&self) -> Vec<DataFile> {
@@ -50,6 +42,24 @@ impl Bind for PersonSpec {
             if people::is_standard(self) { people::standard_file() } else { People::of(self).file() };
         vec![DataFile { name: PEOPLE_FILE.to_owned(), contents }]
     }
+}
+
+/// The workload of all calls, each rendered by `entry`.
+fn workload(
+    spec: &PersonSpec,
+    binding: &Binding<'_>,
+    entry: &dyn Fn(&CallOfPerson, OperationId) -> Result<Entry, WorkloadError>,
+) -> Result<Workload, WorkloadError> {
+    let people = People::of(spec);
+    let (mut entries, mut weights) = (Vec::new(), Vec::new());
+    for (index, operation) in spec.operations.iter().enumerate() {
+        let calls = people.calls(*operation, spec.ids);
+        weights.extend(calls.iter().map(|_| 1.0 / calls.len() as f64));
+        for call in calls {
+            entries.push(entry(&call, OperationId(index as u16))?);
+        }
+    }
+    Ok(binding.plain(entries, Mix::weighted(weights.into_iter()), Equality::Json))
 }
 
 /// The workload over one protocol.
