@@ -57,10 +57,11 @@ var offers = []offer{
 	{"person", "grpc-avro", overGRPC(registerPlainPeople(avroCodec))},
 	{"person", "thrift-binary", overThrift(peopleProcessor, binaryProtocol)},
 	{"person", "thrift-compact", overThrift(peopleProcessor, compactProtocol)},
+	{"person-client", "http1-json", overHTTP(personClientRoutes)},
 }
 
 // relays are the workloads that ask PEER, in clear text only.
-var relays = []string{"ping"}
+var relays = []string{"ping", "person-client"}
 
 // readers are the workloads that read a people file in DATA.
 var readers = []string{"person"}
@@ -70,11 +71,12 @@ var readers = []string{"person"}
 // configuration says where to listen, and what to speak there.
 type configuration struct {
 	offer
-	host   netip.Addr
-	port   uint16
-	peer   netip.AddrPort // not valid: the workload is no relay
-	tls    *tls.Config    // nil: cleartext
-	people *peopleFile    // nil: the workload reads none
+	host         netip.Addr
+	port         uint16
+	peer         netip.AddrPort // not valid: the workload is no relay
+	peerProtocol peerProtocol   // read by person-client
+	tls          *tls.Config    // nil: cleartext
+	people       *peopleFile    // nil: the workload reads none
 }
 
 // readConfiguration reads the environment. The error is the line for stderr.
@@ -101,6 +103,12 @@ func readConfiguration() (configuration, error) {
 			return configuration{}, err
 		}
 	}
+	var peerProtocol peerProtocol
+	if offer.workload == "person-client" {
+		if peerProtocol, err = readPeerProtocol(); err != nil {
+			return configuration{}, err
+		}
+	}
 	// Both are the same: Go turns Nagle's algorithm off by itself.
 	if text := os.Getenv("NAGLE"); text != "" && text != "off" && text != "default" {
 		return configuration{}, refusal("NAGLE", text, "`off`, `default`")
@@ -118,7 +126,7 @@ func readConfiguration() (configuration, error) {
 			return configuration{}, err
 		}
 	}
-	return configuration{offer, host, uint16(port), peer, secure, people}, nil
+	return configuration{offer, host, uint16(port), peer, peerProtocol, secure, people}, nil
 }
 
 // readOffer reads which workload is asked for, and over which protocol.

@@ -20,7 +20,7 @@ const mostRetries = 3
 
 // pingRoutes are the paths of the workload ping, with one client for all.
 func pingRoutes(configuration configuration) []route {
-	c := newClient(configuration.peer)
+	c := client{newHTTPClient(newTransport()), configuration.peer}
 	return []route{{"GET", "/ping/{n}", c.ping}, {"GET", "/mping/{n}", c.mping}}
 }
 
@@ -79,33 +79,42 @@ type answer struct {
 	retries  int
 }
 
-// newClient is net/http's client with the connection policy of the contract.
-func newClient(peer netip.AddrPort) client {
-	transport := &http.Transport{
+// newTransport has the connection policy of the contract.
+func newTransport() *http.Transport {
+	return &http.Transport{
 		// The default keeps two, and closes the rest of what was in use at once.
 		MaxIdleConnsPerHost: math.MaxInt,
 		DisableCompression:  true,
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client{&http.Client{Transport: transport, CheckRedirect: stay}, peer}
 }
 
-// ask asks the peer for that many bytes, and repeats the request where its
-// connection ended without a reply.
+// newHTTPClient is net/http's client, which follows no redirect.
+func newHTTPClient(transport *http.Transport) *http.Client {
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: transport, CheckRedirect: stay}
+}
+
+// ask asks the peer for that many bytes.
 func (c client) ask(size int) (answer, error) {
 	url := fmt.Sprintf("http://%s/pong/%d", c.peer, size)
 	begin := time.Now()
+	response, retries, err := send(func() (*http.Response, error) { return c.http.Get(url) })
+	if err != nil {
+		return answer{}, err
+	}
+	body, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	return answer{response.StatusCode, body, time.Since(begin), retries}, err
+}
+
+// send sends a request, repeats it where its connection ended without a reply,
+// and tells how often.
+func send(request func() (*http.Response, error)) (*http.Response, int, error) {
 	for retries := 0; ; retries++ {
-		response, err := c.http.Get(url)
-		if err != nil && retries < mostRetries && ended(err) {
-			continue
+		response, err := request()
+		if err == nil || retries == mostRetries || !ended(err) {
+			return response, retries, err
 		}
-		if err != nil {
-			return answer{}, err
-		}
-		body, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		return answer{response.StatusCode, body, time.Since(begin), retries}, err
 	}
 }
 

@@ -28,9 +28,9 @@ fn main() {
     generate_person(&describe(PERSON));
 }
 
-/// Generates the messages of `PERSON`, and a server for each codec: tonic's generator builds the codec into the server.
+/// Generates the messages of `PERSON`, and server and client for each codec: tonic's generator builds the codec in.
 fn generate_person(files: &FileDescriptorSet) {
-    let messages = server().type_attribute(".", SERDE);
+    let messages = both().type_attribute(".", SERDE);
     let protobuf = REQUIRED.into_iter().fold(messages, |builder, field| {
         builder.field_attribute(field, r#"#[serde(with = "crate::codec::required")]"#)
     });
@@ -38,7 +38,7 @@ fn generate_person(files: &FileDescriptorSet) {
     for (folder, codec) in [("json", "JsonCodec"), ("avro", "AvroCodec")] {
         let folder = out_dir().join(folder);
         fs::create_dir_all(&folder).expect("`OUT_DIR` can be written");
-        let builder = server()
+        let builder = both()
             .out_dir(folder)
             .extern_path(".weighbridge.person.v1", "crate::person::proto")
             .codec_path(format!("crate::person_grpc::{codec}"));
@@ -48,6 +48,10 @@ fn generate_person(files: &FileDescriptorSet) {
 
 fn server() -> Builder {
     tonic_prost_build::configure().build_client(false)
+}
+
+fn both() -> Builder {
+    tonic_prost_build::configure().build_transport(false)
 }
 
 fn generate(builder: Builder, files: FileDescriptorSet) {

@@ -17,6 +17,7 @@ mod limits;
 mod outcome;
 mod peer;
 mod person;
+mod person_client;
 mod ping;
 mod pingpong;
 mod process;
@@ -54,6 +55,10 @@ pub struct Subject {
     pub start: Vec<String>,
     /// `workloads` of its `service.toml`: each with the protocols over which it is offered.
     pub workloads: BTreeMap<String, Vec<String>>,
+    /// `clients.person` of its `service.toml`: the protocols over which its client calls `person`.
+    pub clients: Vec<String>,
+    /// Other services that are built, to be the peers that it is not itself.
+    pub others: Vec<Subject>,
     /// `tls` of its `service.toml`.
     pub tls: TlsOffer,
 }
@@ -194,6 +199,8 @@ enum Needs {
     Relay,
     /// A service that becomes ready and speaks `person` over some protocol.
     Persons,
+    /// A service that becomes ready and speaks `person-client` over `http1-json`.
+    Caller,
     /// A service that speaks `pingpong` over this protocol.
     Speaks(Protocol),
     /// A service that speaks `pingpong` over this protocol with TLS.
@@ -208,7 +215,7 @@ impl Needs {
     const fn protocol(self) -> Option<Protocol> {
         match self {
             Self::Program | Self::Persons => None,
-            Self::Service | Self::ServiceAndTime | Self::Relay => Some(Protocol::HTTP1_JSON),
+            Self::Service | Self::ServiceAndTime | Self::Relay | Self::Caller => Some(Protocol::HTTP1_JSON),
             Self::Speaks(protocol) | Self::SpeaksTls(protocol) => Some(protocol),
         }
     }
@@ -219,6 +226,7 @@ impl Needs {
             Self::SpeaksTls(protocol) => Some(format!("{} over TLS", protocol.name())),
             Self::Relay => Some("ping over http1-json".to_owned()),
             Self::Persons => Some("person".to_owned()),
+            Self::Caller => Some("person-client over http1-json".to_owned()),
             _ => self.protocol().map(|protocol| protocol.name().to_owned()),
         }
     }
@@ -227,7 +235,10 @@ impl Needs {
 /// The table, in its order.
 fn table() -> impl Iterator<Item = &'static Test> {
     let plain = [process::ROWS, http::ROWS, pingpong::ROWS, ping::ROWS, stopping::ROWS];
-    plain.into_iter().chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS, person::ROWS]).flatten()
+    plain
+        .into_iter()
+        .chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS, person::ROWS, person_client::ROWS])
+        .flatten()
 }
 
 /// The longest time that all rows of a full and of a quick verification may take together; about ten times
@@ -305,7 +316,11 @@ fn obstacle(harness: &Harness, test: &Test, depth: Depth) -> Option<String> {
         return Some("takes long, and this verification is a quick one".to_owned());
     }
     let Subject { name, workloads, tls, .. } = harness.subject;
-    let workload = if test.needs == Needs::Relay { "ping" } else { "pingpong" };
+    let workload = match test.needs {
+        Needs::Relay => "ping",
+        Needs::Caller => "person-client",
+        _ => "pingpong",
+    };
     let Some(protocols) = workloads.get(workload) else {
         return Some(format!("`{name}` does not offer the workload `{workload}`"));
     };
@@ -338,6 +353,7 @@ mod tests {
             .chain(group('T', 13))
             .chain(group('D', 7))
             .chain(group('V', 7))
+            .chain(group('W', 5))
             .collect();
         assert_eq!(table().map(|test| test.id.to_owned()).collect::<Vec<_>>(), expected);
     }
@@ -366,6 +382,8 @@ mod tests {
             folder: std::env::temp_dir(),
             start: ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec(),
             workloads: BTreeMap::new(),
+            clients: Vec::new(),
+            others: Vec::new(),
             tls: TlsOffer::Absent,
         };
         let rows = within(&subject, Depth::Full, Duration::ZERO, &mut |_| {});

@@ -3,6 +3,7 @@
 //! Requests, replies and what is right of them come from the workload itself, and travel as under load.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -73,18 +74,18 @@ fn offered(harness: &Harness) -> impl Iterator<Item = Protocol> {
 }
 
 /// An instance that speaks one protocol.
-struct Asked<'a> {
-    service: &'a Service,
-    protocol: Protocol,
-    limits: super::limits::Limits,
+pub(super) struct Asked {
+    pub(super) place: SocketAddr,
+    pub(super) protocol: Protocol,
+    pub(super) limits: super::limits::Limits,
 }
 
 /// Starts the service with these people once for each protocol, and tries it.
-fn over_each(harness: &Harness, spec: &PersonSpec, row: impl Fn(&Asked<'_>) -> Verdict) -> Verdict {
+fn over_each(harness: &Harness, spec: &PersonSpec, row: impl Fn(&Asked) -> Verdict) -> Verdict {
     let folder = folder_of(spec)?;
     for protocol in offered(harness) {
         let service = start(harness, protocol, folder.path())?;
-        row(&Asked { service: &service, protocol, limits: harness.limits() })
+        row(&Asked { place: service.address(), protocol, limits: harness.limits() })
             .map_err(|shortfall| shortfall.behind(format_args!(" (over {})", protocol.name())))?;
     }
     Ok(())
@@ -96,7 +97,7 @@ fn start(harness: &Harness, protocol: Protocol, folder: &Path) -> Result<Service
 }
 
 /// A folder with the people file.
-fn folder_of(spec: &PersonSpec) -> Result<TempDir, Shortfall> {
+pub(super) fn folder_of(spec: &PersonSpec) -> Result<TempDir, Shortfall> {
     let unwritten = |error: std::io::Error| Shortfall::Skipped(format!("this host takes no file: {error}"));
     let folder = tempfile::tempdir().map_err(unwritten)?;
     for file in service_data(&WorkloadSpec::Person(spec.clone())) {
@@ -105,13 +106,9 @@ fn folder_of(spec: &PersonSpec) -> Result<TempDir, Shortfall> {
     Ok(folder)
 }
 
-impl Asked<'_> {
-    fn address(&self) -> Address {
-        Address {
-            authority: self.service.address().to_string(),
-            base: "/".to_owned(),
-            scheme: UrlScheme::default(),
-        }
+impl Asked {
+    pub(super) fn address(&self) -> Address {
+        Address { authority: self.place.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() }
     }
 
     /// Those that the protocol has.
@@ -127,7 +124,7 @@ impl Asked<'_> {
         self.replies_are_right(person_trial(trial, self.protocol, &self.address()))
     }
 
-    fn replies_are_right(&self, workload: Result<Workload, WorkloadError>) -> Verdict {
+    pub(super) fn replies_are_right(&self, workload: Result<Workload, WorkloadError>) -> Verdict {
         let workload = workload.map_err(|error| Shortfall::Skipped(error.to_string()))?;
         for kind in 0..workload.len() {
             let title = format!("`{}`", workload.title(kind));
@@ -152,7 +149,7 @@ impl Asked<'_> {
         let timeout = left(self.limits.for_reply(LONGEST.get() as usize));
         let timeout = Nanoseconds::from_nanos(timeout.as_nanos() as u64);
         let limits = Limits { timeout, body: LONGEST, stop: None };
-        exchange(&[self.service.address()], workload.framing(), workload.rendered(kind), limits)
+        exchange(&[self.place], workload.framing(), workload.rendered(kind), limits)
     }
 }
 

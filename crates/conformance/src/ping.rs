@@ -82,9 +82,17 @@ fn mping(n: usize) -> RawRequest {
 /// Asks `/mping/{n}` and returns the duration, which must be above 0 and at most the time that the client
 /// waited.
 fn measured(connection: &mut Connection, n: usize, expected: &Expected) -> Result<Duration, Shortfall> {
-    let request = mping(n);
+    timed(connection, &mping(n), expected)
+}
+
+/// The same of any request that a relay answers with a duration.
+pub(super) fn timed(
+    connection: &mut Connection,
+    request: &RawRequest,
+    expected: &Expected,
+) -> Result<Duration, Shortfall> {
     let begin = Instant::now();
-    let reply = ask(connection, &request, expected)?;
+    let reply = ask(connection, request, expected)?;
     let waited = begin.elapsed();
     let nanoseconds = serde_json::from_slice::<Value>(&reply.body).ok();
     let nanoseconds = nanoseconds.and_then(|body| body.get("duration_ns").and_then(Value::as_u64));

@@ -107,6 +107,8 @@ pub(super) enum Expected {
         /// How often the relay may have repeated its request.
         retries: RangeInclusive<usize>,
     },
+    /// 200 with a relay's report of a call.
+    Called,
     /// This status, and a body that names the error.
     Problem(u16),
 }
@@ -119,6 +121,7 @@ impl fmt::Display for Expected {
             Self::Measured { length, code, retries } => {
                 write!(f, "mping with length {length}, code {code} and retries {}", counts(retries))
             }
+            Self::Called => f.write_str("status 200 with `duration_ns`, `calls` and `digest`"),
             Self::Problem(status) => write!(f, "error({status})"),
         }
     }
@@ -127,7 +130,7 @@ impl fmt::Display for Expected {
 impl Expected {
     fn status(&self) -> u16 {
         match self {
-            Self::Pong(_) | Self::Version(_) | Self::Measured { .. } => 200,
+            Self::Pong(_) | Self::Version(_) | Self::Measured { .. } | Self::Called => 200,
             Self::Problem(status) => *status,
         }
     }
@@ -135,7 +138,7 @@ impl Expected {
     fn content_type(&self) -> &'static str {
         match self {
             Self::Pong(_) | Self::Version(_) => "text/plain",
-            Self::Measured { .. } | Self::Problem(_) => "application/json",
+            Self::Measured { .. } | Self::Called | Self::Problem(_) => "application/json",
         }
     }
 
@@ -144,7 +147,7 @@ impl Expected {
         match self {
             Self::Pong(n) => Some(*n),
             Self::Version(text) => Some(text.len()),
-            Self::Measured { .. } | Self::Problem(_) => None,
+            Self::Measured { .. } | Self::Called | Self::Problem(_) => None,
         }
     }
 
@@ -190,6 +193,7 @@ impl Expected {
             Self::Version(text) if body == text.as_bytes() => Ok(()),
             Self::Version(_) => Err(format!("the body {}", quoted(body))),
             Self::Measured { length, code, retries } => check_measured(body, *length, *code, retries),
+            Self::Called => check_called(body),
             Self::Problem(_) => check_problem(body),
         }
     }
@@ -252,6 +256,20 @@ fn check_measured(
         && number("code") == Some(code.into())
         && number("retries").is_some_and(|number| retries.contains(&number));
     if is_right && object.len() == 4 { Ok(()) } else { Err(wrong()) }
+}
+
+/// Checks for an object with exactly the three keys of a call. The digest is compared elsewhere.
+fn check_called(body: &[u8]) -> Result<(), String> {
+    let right = "{\"duration_ns\": <number>, \"calls\": 1, \"digest\": \"<16 digits>\"}";
+    let wrong = || format!("the body {} instead of {right}", quoted(body));
+    let Ok(Value::Object(object)) = serde_json::from_slice(body) else { return Err(wrong()) };
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let digest = object.get("digest").and_then(Value::as_str).unwrap_or_default();
+    let is_right = object.get("duration_ns").is_some_and(Value::is_u64)
+        && object.get("calls").and_then(Value::as_u64) == Some(1)
+        && digest.len() == 16
+        && digest.bytes().all(is_digit);
+    if is_right && object.len() == 3 { Ok(()) } else { Err(wrong()) }
 }
 
 /// A reply that was right.

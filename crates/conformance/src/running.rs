@@ -20,8 +20,19 @@ use super::outcome::{Shortfall, differs, quoted};
 use super::sys;
 
 /// The variables that a service reads. Ours are not passed on; all others are.
-const VARIABLES: [&str; 11] = [
-    "HOST", "PORT", "WORKLOAD", "PROTOCOL", "PEER", "NAGLE", "TLS_CERT", "TLS_KEY", "DIRECT", "DATA", "STATE",
+const VARIABLES: [&str; 12] = [
+    "HOST",
+    "PORT",
+    "WORKLOAD",
+    "PROTOCOL",
+    "PEER",
+    "PEER_PROTOCOL",
+    "NAGLE",
+    "TLS_CERT",
+    "TLS_KEY",
+    "DIRECT",
+    "DATA",
+    "STATE",
 ];
 
 /// Pause between two checks of a process while waiting for it.
@@ -356,6 +367,8 @@ mod tests {
             folder: std::env::temp_dir(),
             start: ["sh", "-c", script].map(str::to_owned).to_vec(),
             workloads: std::collections::BTreeMap::new(),
+            clients: Vec::new(),
+            others: Vec::new(),
             tls: super::super::TlsOffer::Absent,
         };
         start(&subject, &[], &[("WORKLOAD", "w")]).expect("a shell")

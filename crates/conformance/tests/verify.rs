@@ -26,6 +26,8 @@ struct Manifest {
     language: String,
     workloads: BTreeMap<String, Vec<String>>,
     #[serde(default)]
+    clients: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
     tls: bool,
     toolchain: Toolchain,
     build: Step,
@@ -71,12 +73,22 @@ fn succeeds(folder: &Path, command: &[String]) -> bool {
 }
 
 fn subject(folder: &Path) -> Subject {
-    let Manifest { name, language, workloads, tls, build: step, start, .. } = manifest(folder);
+    let Manifest { name, language, workloads, mut clients, tls, build: step, start, .. } = manifest(folder);
+    let clients = clients.remove("person").unwrap_or_default();
     if !succeeds(folder, &[&start.command[..], &["--version".to_owned()]].concat()) {
         build(folder, &step.command);
     }
     let tls = if tls { TlsOffer::Offered } else { TlsOffer::Absent };
-    Subject { name, language, folder: folder.to_owned(), start: start.command, workloads, tls }
+    Subject {
+        name,
+        language,
+        folder: folder.to_owned(),
+        start: start.command,
+        workloads,
+        clients,
+        others: Vec::new(),
+        tls,
+    }
 }
 
 /// One workload over one protocol.
@@ -296,7 +308,7 @@ fn a_wrong_content_type_of_errors_is_found() {
         )],
         &[
             "H3", "H4", "H5", "H7", "H21", "P6", "P7", "P8", "P9", "P14", "R5", "R6", "R8", "R9", "R13",
-            "R19", "R20", "F3", "F4", "T3", "T4", "T8", "V7",
+            "R19", "R20", "F3", "F4", "T3", "T4", "T8", "V7", "W3", "W4",
         ],
     );
     says(
@@ -329,7 +341,7 @@ fn a_wrong_byte_amid_large_bodies_is_found() {
 fn a_200_instead_of_404_is_found() {
     let rows = fails_exactly(
         &[("problem(w, http.StatusNotFound,", "problem(w, http.StatusOK,")],
-        &["H3", "H7", "H21", "R6", "F3", "T3", "T4", "T8", "V7"],
+        &["H3", "H7", "H21", "R6", "F3", "T3", "T4", "T8", "V7", "W3"],
     );
     says(&rows, "H3", "`GET /`: expected error(404), came status 200");
 }
@@ -370,7 +382,10 @@ fn a_short_body_a_size_that_is_not_canonical_and_a_wrong_exit_code_are_found() {
             ("strconv.ParseUint(text, 10, 63)", "strconv.ParseUint(text, 0, 63)"),
             ("exitConfiguration = 2", "exitConfiguration = 0"),
         ],
-        &["C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "P3", "P7", "R1", "R2", "R16", "T1", "T2", "V6"],
+        &[
+            "C3", "C4", "C5", "C6", "C7", "C8", "C9", "C10", "P3", "P7", "R1", "R2", "R16", "T1", "T2", "V6",
+            "W5",
+        ],
     );
     says(
         &rows,
@@ -441,7 +456,7 @@ fn slips_of_a_relay_are_found() {
             // Its connections end after each request.
             ("MaxIdleConnsPerHost: math.MaxInt", "MaxIdleConnsPerHost: math.MaxInt, DisableKeepAlives: true"),
             // The clock starts only when the head has arrived.
-            ("\t\tbody, err := io.ReadAll", "\t\tbegin = time.Now()\n\t\tbody, err := io.ReadAll"),
+            ("\tbody, err := io.ReadAll", "\tbegin = time.Now()\n\tbody, err := io.ReadAll"),
             // Half a body is passed on as a whole one.
             ("time.Since(begin), retries}, err", "time.Since(begin), retries}, nil"),
             ("if a.code != http.StatusOK", "if a.code == http.StatusNotFound"),

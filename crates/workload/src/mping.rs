@@ -1,7 +1,8 @@
-//! The check of `/mping/{n}`: what a relay reports about the request that it made of its peer.
+//! The check of `/mping/{n}` and `/call/…`: what a relay reports about the request that it made of its peer.
 //!
-//! The reply is one small JSON object of four whole numbers, collected in a buffer of fixed size and read without
-//! allocation. It is right if the relay's own request was: status 200 and the whole body, whatever time it took.
+//! The reply is one small JSON object, collected in a buffer of fixed size and read without
+//! allocation. It is right if the relay's own request was, whatever time it took: status 200 and the whole body, or the
+//! digest of what was read of the peer's reply.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ use crate::checks::{Reset, SeenReply};
 /// Longest object of the contract, including any blanks that a server would write.
 const LONGEST: usize = 512;
 
-/// The object, by the contract.
+/// The object of `/mping/{n}`, by the contract.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MpingReply {
@@ -27,6 +28,27 @@ struct MpingReply {
     code: u16,
     retries: u32,
 }
+
+/// The object of `/call/…`, by the contract.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallReply<'a> {
+    duration_ns: u64,
+    calls: u32,
+    digest: &'a str,
+}
+
+/// What a right report tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Told {
+    /// The bytes of the peer's body.
+    Length(Bytes),
+    /// The digest of the fields that the relay's client read.
+    Digest(Digest),
+}
+
+/// As the contract writes it: 16 hexadecimal digits.
+pub(crate) type Digest = [u8; 16];
 
 /// The content of a reply to `/mping/{n}`; `None` if it breaks the contract.
 pub fn read_mping(body: &[u8]) -> Option<Relayed> {
@@ -38,24 +60,33 @@ pub fn read_mping(body: &[u8]) -> Option<Relayed> {
     Some(Relayed { duration, status: code, length, retries })
 }
 
-/// A reply to `/mping/{n}` for a body of that size.
+/// The content of a reply to `/call/…`, and its digest; `None` if it breaks the contract.
+fn read_call(body: &[u8]) -> Option<(Relayed, Digest)> {
+    let object = body.trim_ascii_start().first() == Some(&b'{');
+    let reply = object.then(|| serde_json::from_slice(body).ok()).flatten();
+    let CallReply { duration_ns, calls: 1, digest } = reply? else { return None };
+    let (duration, length) = (Nanoseconds::from_nanos(duration_ns), Bytes::new(0));
+    Some((Relayed { duration, status: 200, length, retries: 0 }, digest.as_bytes().try_into().ok()?))
+}
+
+/// A reply to `/mping/{n}` or `/call/…` that tells this.
 #[derive(Debug, Clone)]
-pub(crate) struct MpingCheck {
-    size: Bytes,
+pub(crate) struct RelayCheck {
+    wanted: Told,
     status: u16,
     body: [u8; LONGEST],
     seen: usize,
     relayed: Option<Relayed>,
 }
 
-impl MpingCheck {
-    pub fn new(size: Bytes) -> Self {
-        Self { size, status: 0, body: [0; LONGEST], seen: 0, relayed: None }
+impl RelayCheck {
+    pub fn new(wanted: Told) -> Self {
+        Self { wanted, status: 0, body: [0; LONGEST], seen: 0, relayed: None }
     }
 
     /// Resets the check for another size.
     pub fn resize(&mut self, size: Bytes) {
-        self.size = size;
+        self.wanted = Told::Length(size);
         self.reset();
     }
 
@@ -75,7 +106,7 @@ impl MpingCheck {
     }
 }
 
-impl Reset for MpingCheck {
+impl Reset for RelayCheck {
     fn reset(&mut self) {
         (self.status, self.seen, self.relayed) = (0, 0, None);
     }
@@ -85,7 +116,7 @@ impl Reset for MpingCheck {
     }
 }
 
-impl Check for MpingCheck {
+impl Check for RelayCheck {
     fn head(&mut self, head: &Head<'_>) {
         self.status = head.status;
     }
@@ -101,17 +132,22 @@ impl Check for MpingCheck {
         if self.status != 200 {
             return Outcome::Error(ErrorKind::Status);
         }
-        self.relayed = self.body.get(..self.seen).and_then(read_mping);
-        match self.relayed {
+        let body = self.body.get(..self.seen).unwrap_or_default();
+        let report = match self.wanted {
+            Told::Length(size) => read_mping(body).map(|relayed| (relayed, relayed.length == size)),
+            Told::Digest(digest) => read_call(body).map(|(relayed, told)| (relayed, told == digest)),
+        };
+        self.relayed = report.map(|(relayed, _)| relayed);
+        match report {
             // The relay works, its peer does not.
-            Some(relayed) if relayed.status != 200 => Outcome::Error(ErrorKind::Status),
-            Some(relayed) if relayed.length == self.size => Outcome::Ok,
+            Some((relayed, _)) if relayed.status != 200 => Outcome::Error(ErrorKind::Status),
+            Some((_, true)) => Outcome::Ok,
             _ => Outcome::Error(ErrorKind::Check),
         }
     }
 }
 
-impl Explain for MpingCheck {
+impl Explain for RelayCheck {
     fn explain(&self) -> Option<Cow<'_, [u8]>> {
         let peers = self.relayed.map(|relayed| relayed.status).filter(|status| *status != 200);
         let text = match peers {
@@ -128,7 +164,11 @@ mod tests {
     use super::*;
 
     fn outcome(size: u64, status: u16, body: &str) -> (Outcome, Option<Relayed>) {
-        let mut check = MpingCheck::new(Bytes::new(size));
+        told(Told::Length(Bytes::new(size)), status, body)
+    }
+
+    fn told(wanted: Told, status: u16, body: &str) -> (Outcome, Option<Relayed>) {
+        let mut check = RelayCheck::new(wanted);
         // State of an earlier reply must not matter.
         check.data(&[b'x'; 2 * LONGEST]);
         check.reset();
@@ -163,6 +203,29 @@ mod tests {
             format!("{right}{}", " ".repeat(LONGEST)),
         ] {
             assert_eq!(outcome(1000, 200, &wrong).0, Outcome::Error(ErrorKind::Check), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_right_by_its_digest() {
+        let right = r#"{"duration_ns": 7, "calls": 1, "digest": "0123456789abcdef"}"#;
+        let wanted = Told::Digest(*b"0123456789abcdef");
+        let relayed =
+            Relayed { duration: Nanoseconds::from_nanos(7), status: 200, length: Bytes::new(0), retries: 0 };
+        assert_eq!(told(wanted, 200, right), (Outcome::Ok, Some(relayed)));
+        assert_eq!(told(wanted, 502, right).0, Outcome::Error(ErrorKind::Status));
+        for (from, to) in [
+            ("abcdef", "abcdee"),
+            ("abcdef", "ABCDEF"),
+            ("abcdef", "abcdef0"),
+            ("\"calls\": 1", "\"calls\": 2"),
+            ("\"calls\": 1, ", ""),
+            ("7", "7.5"),
+            ("}", ", \"code\": 200}"),
+        ] {
+            let wrong = right.replace(from, to);
+            assert_ne!(wrong, right);
+            assert_eq!(told(wanted, 200, &wrong).0, Outcome::Error(ErrorKind::Check), "{wrong}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::checks::explain::{FailureLog, Noted};
 use crate::checks::{PongCheck, Reset};
 use crate::expect::Expect;
 use crate::grpc::{self, PongMessageCheck};
-use crate::mping::MpingCheck;
+use crate::mping::{RelayCheck, Told};
 use crate::spread::{SizedCheck, SizedReply, Spread};
 use crate::stream::Mix;
 use crate::{Entry, Workload, WorkloadError};
@@ -137,7 +137,7 @@ impl SizedReply {
         match self {
             Self::Pong => Box::new(Noted::new(PongCheck::new(size), log)),
             Self::PongMessage => Box::new(Noted::new(PongMessageCheck::new(size), log)),
-            Self::Mping => Box::new(Noted::new(MpingCheck::new(size), log)),
+            Self::Mping => Box::new(Noted::new(RelayCheck::new(Told::Length(size)), log)),
         }
     }
 }
@@ -148,7 +148,7 @@ impl SizedCheck for PongMessageCheck {
     }
 }
 
-impl SizedCheck for MpingCheck {
+impl SizedCheck for RelayCheck {
     fn begin(&mut self, size: Bytes) {
         self.resize(size);
     }

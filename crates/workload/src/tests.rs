@@ -256,6 +256,7 @@ fn mutants(workload: &WorkloadSpec) -> Vec<Mutants<'static>> {
         // `defect_15_every_condition_on_a_call_is_broken_by_some_reply` has its mutants, beside the descriptors.
         WorkloadSpec::Grpc(_) => Vec::new(),
         WorkloadSpec::Person(_) => person_mutants(),
+        WorkloadSpec::PersonClient(_) => person_client_mutants(),
     }
 }
 
@@ -361,6 +362,23 @@ fn person_mutants() -> Vec<Mutants<'static>> {
     ]
 }
 
+fn person_client_mutants() -> Vec<Mutants<'static>> {
+    let good = r#"{"duration_ns": 7, "calls": 1, "digest": "cc063a70c1f917ae"}"#;
+    let changed = |from, to| plain(200, good.replace(from, to).as_bytes());
+    vec![Mutants {
+        of: "what a relay's client read",
+        workload: bind(&spec("name='person-client'")),
+        good: plain(200, good.as_bytes()),
+        broken: vec![
+            ("its status", plain(502, good.as_bytes())),
+            ("the digest of another reply", changed("cc063a70c1f917ae", "0eae2a7e7c4dbb90")),
+            ("two calls", changed("1,", "2,")),
+            ("a key", changed("\"duration_ns\": 7, ", "")),
+            ("a key more", changed("}", ", \"code\": 200}")),
+        ],
+    }]
+}
+
 fn http_mutants() -> Vec<Mutants<'static>> {
     let http =
         |check: &str| bind(&spec(&format!("name='http'\n[[workload.request]]\ncheck = {{ {check} }}")));
@@ -461,6 +479,7 @@ fn defect_15_every_condition_of_a_check_is_broken_by_some_reply() {
         spec("name='pingpong'"),
         spec("name='http'"),
         spec("name='person'"),
+        spec("name='person-client'"),
         WorkloadSpec::Commands(CommandsSpec {
             commands: vec![CommandSpec::parse("GET a").expect("a command")],
             equal: Equality::Status,

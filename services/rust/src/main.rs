@@ -8,6 +8,8 @@ mod codec;
 mod direct;
 mod grpc;
 mod person;
+mod person_calls;
+mod person_client;
 mod person_grpc;
 mod person_http;
 mod ping;
@@ -33,6 +35,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::codec::{Avro, Codec, Json, Protobuf};
 use crate::person::People;
+use crate::person_client::PeerProtocol;
 
 /// What `--version` and `/version` answer: language, its version, each library, its version.
 const VERSION: &str =
@@ -62,7 +65,7 @@ enum Http {
 }
 
 /// All of them, the defaults first.
-static OFFERS: [Offer; 14] = [
+static OFFERS: [Offer; 15] = [
     offer("pingpong", "http1-json", Http::One, |_| server::router(pong::routes())),
     offer("pingpong", "http2-json", Http::Two, |_| server::router(pong::routes())),
     offer("pingpong", "grpc", Http::Two, |_| grpc::routes()),
@@ -77,6 +80,9 @@ static OFFERS: [Offer; 14] = [
     offer("person", "grpc-protobuf", Http::Two, person_grpc::protobuf_routes),
     offer("person", "grpc-json", Http::Two, person_grpc::json_routes),
     offer("person", "grpc-avro", Http::Two, person_grpc::avro_routes),
+    offer(CALLER, "http1-json", Http::One, |configuration| {
+        server::router(person_client::routes(configuration))
+    }),
 ];
 
 const fn offer(
@@ -93,8 +99,11 @@ fn rest<C: Codec>(configuration: &Configuration) -> Router {
     server::router(person_http::routes::<C>(configuration))
 }
 
-/// The workload that asks `PEER`. It listens, and speaks clear text only.
-const RELAY: &str = "ping";
+/// The workloads that ask `PEER`. They listen, and speak clear text only.
+const RELAYS: [&str; 2] = ["ping", CALLER];
+
+/// The one of them that reads `PEER_PROTOCOL`.
+const CALLER: &str = "person-client";
 
 /// The workload that reads `DATA`. It listens.
 const READER: &str = "person";
@@ -108,6 +117,7 @@ struct Configuration {
     offer: &'static Offer,
     /// `None` where the workload is no relay.
     peer: Option<SocketAddr>,
+    peer_protocol: Option<&'static PeerProtocol>,
     nagle: Nagle,
     tls: Option<TlsAcceptor>,
     /// Whether there is no listener, and operations are asked for on stdin.
@@ -134,19 +144,22 @@ fn read_configuration() -> Result<Configuration, String> {
         port.ok_or_else(|| refusal("PORT", &text, "0 to 65535"))
     })?;
     let offer = read_offer()?;
-    let peer = (offer.workload == RELAY).then(read_peer).transpose()?;
+    let peer = RELAYS.contains(&offer.workload).then(read_peer).transpose()?;
+    let peer_protocol = (offer.workload == CALLER).then(person_client::read_protocol).transpose()?;
     let nagle = match variable("NAGLE").as_deref() {
         None | Some("off") => Nagle::Off,
         Some("default") => Nagle::Default,
         Some(text) => return Err(refusal("NAGLE", text, "`off`, `default`")),
     };
     let (tls, direct) = match offer.workload {
-        RELAY => refuse(offer, &["TLS_CERT", "TLS_KEY", "DIRECT"]).map(|()| (None, false))?,
+        relay if RELAYS.contains(&relay) => {
+            refuse(offer, &["TLS_CERT", "TLS_KEY", "DIRECT"]).map(|()| (None, false))?
+        }
         READER => (read_tls(offer.http)?, refuse(offer, &["DIRECT"]).map(|()| false)?),
         _ => (read_tls(offer.http)?, direct::asked()?),
     };
     let people = (offer.workload == READER).then(People::read).transpose()?.map(Arc::new);
-    Ok(Configuration { host, port, offer, peer, nagle, tls, direct, people })
+    Ok(Configuration { host, port, offer, peer, peer_protocol, nagle, tls, direct, people })
 }
 
 /// Which workload is asked for, and over which protocol.

@@ -81,14 +81,14 @@ fn is_media_type(headers: &HeaderMap, expected: &str) -> bool {
 
 // Ids
 
-/// The decoded id of a path; empty in `/person/`.
-struct Id(String);
+/// The decoded id of a path; empty where nothing is behind its last slash.
+pub struct Id(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Id {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        if parts.uri.path() == "/person/" {
+        if parts.uri.path().ends_with('/') {
             return Ok(Self(String::new()));
         }
         match Path::from_request_parts(parts, state).await {

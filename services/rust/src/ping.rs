@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use reqwest::redirect::Policy;
+use reqwest::{ClientBuilder, RequestBuilder};
 use serde_json::json;
 
 use crate::server::problem;
@@ -88,10 +89,8 @@ struct Answer {
 }
 
 impl Client {
-    /// reqwest's client with the connection policy of the contract.
     fn new(peer: SocketAddr) -> Self {
-        let builder = reqwest::Client::builder().no_proxy().redirect(Policy::none()).pool_idle_timeout(None);
-        let http = builder.build().expect("a client without TLS has nothing that could fail");
+        let http = builder().build().expect("a client without TLS has nothing that could fail");
         Self { http, peer }
     }
 
@@ -99,16 +98,24 @@ impl Client {
     async fn ask(&self, size: usize) -> reqwest::Result<Answer> {
         let url = format!("http://{}/pong/{size}", self.peer);
         let begin = Instant::now();
-        let mut retries = 0;
-        loop {
-            match self.http.get(&url).send().await {
-                Err(error) if retries < MOST_RETRIES && ended(&error) => retries += 1,
-                reply => {
-                    let reply = reply?;
-                    let (code, body) = (reply.status(), reply.bytes().await?);
-                    return Ok(Answer { code, body, duration: begin.elapsed(), retries });
-                }
-            }
+        let (reply, retries) = send(|| self.http.get(&url)).await?;
+        let (code, body) = (reply.status(), reply.bytes().await?);
+        Ok(Answer { code, body, duration: begin.elapsed(), retries })
+    }
+}
+
+/// reqwest's client with the connection policy of the contract.
+pub fn builder() -> ClientBuilder {
+    reqwest::Client::builder().no_proxy().redirect(Policy::none()).pool_idle_timeout(None)
+}
+
+/// Sends a request, and repeats it where its connection ended without a reply; tells how often.
+pub async fn send(request: impl Fn() -> RequestBuilder) -> reqwest::Result<(reqwest::Response, u32)> {
+    let mut retries = 0;
+    loop {
+        match request().send().await {
+            Err(error) if retries < MOST_RETRIES && ended(&error) => retries += 1,
+            reply => return reply.map(|reply| (reply, retries)),
         }
     }
 }

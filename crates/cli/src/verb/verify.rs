@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use serde_json::json;
+use weighbridge_conductor::find_catalog;
 use weighbridge_conductor::run;
 use weighbridge_conductor::{Checked, Control, Options};
 use weighbridge_conformance::{Depth, Row, RowResult, Subject, TlsOffer};
@@ -57,7 +58,12 @@ fn table(service: &Service, arguments: &Verify, printer: &Printer) -> anyhow::Re
     let text = arguments.format == Format::Text;
     let mut trouble = Ok(());
     let mut heading = None;
-    let rows = weighbridge_conformance::service(&subject(service), depth, &mut |row| {
+    let catalog = find_catalog(None)?;
+    let others =
+        catalog.names().filter(|name| *name != service.name()).filter_map(|name| catalog.get(name).ok());
+    let others = others.filter(Service::is_built).map(|other| subject(&other)).collect();
+    let subject = Subject { others, ..subject(service) };
+    let rows = weighbridge_conformance::service(&subject, depth, &mut |row| {
         if text && trouble.is_ok() {
             let stack = row.stack.clone().unwrap_or_else(|| "the program".to_owned());
             let above = (heading.as_ref() != Some(&stack)).then(|| format!("{}, {stack}\n", service.name()));
@@ -81,6 +87,8 @@ fn subject(service: &Service) -> Subject {
             .iter()
             .map(|offer| (offer.name.clone(), offer.protocols.clone()))
             .collect(),
+        clients: service.clients("person"),
+        others: Vec::new(),
         tls: match service.tls() {
             Tls::Offered => TlsOffer::Offered,
             Tls::Absent => TlsOffer::Absent,

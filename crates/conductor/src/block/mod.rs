@@ -311,8 +311,8 @@ impl<'a, 'b> Block<'a, 'b> {
             let (variant, launch_spec) =
                 (&experiment.variants[id.index()], &self.context.launch_specs[id.index()]);
             self.phase(Phase::Starting, Some(&variant.name), None);
-            let start = VariantStart { block: self.number, lane, id, variant };
-            let mut running = self.context.launcher.start(start, launch_spec, workload)?;
+            let start = VariantStart { block: self.number, lane, id, variant, workload };
+            let mut running = self.context.launcher.start(start, launch_spec)?;
             running.freeze()?;
             (self.emit)(Event::Started { variant: running.name.clone(), took: running.facts.start });
             self.context.clients.get(id).direct(id, running.addresses.clone());

@@ -209,7 +209,7 @@ impl Builder<'_> {
             return Ok(Services::default());
         };
         let own = find_service(variant, workload, catalog)?;
-        let peer = variant.peer.as_ref().map(|peer| (peer, find_peer(peer, catalog)));
+        let peer = variant.peer.as_ref().map(|peer| (peer, find_peer(peer, workload, catalog)));
         let own = self.build(own)?;
         let peer = peer.map(|(peer, found)| {
             found.and_then(|service| self.build(service).map_err(|why| peer_reason(peer, &why)))

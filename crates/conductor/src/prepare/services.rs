@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::{Catalog, CatalogError};
-use weighbridge_model::experiment::{Experiment, Peer, Protocol, Target, Variant, WorkloadSpec};
+use weighbridge_model::experiment::{Experiment, Peer, Target, Variant, WorkloadSpec};
 
 pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, CatalogError> {
     let current = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
@@ -82,6 +82,9 @@ pub(crate) fn find_service(
         None => service.first_over(protocol).map(drop),
     };
     offered.map_err(|error| error.to_string())?;
+    if let Some((peer, workload)) = variant.peer.as_ref().zip(workload.peer_workload()) {
+        service.calls(workload, peer.protocol.name()).map_err(|error| error.to_string())?;
+    }
     if variant.tls.is_some() {
         service.offers_tls().map_err(|error| error.to_string())?;
     }
@@ -89,10 +92,11 @@ pub(crate) fn find_service(
     Ok(service)
 }
 
-pub(crate) fn find_peer(peer: &Peer, catalog: &Catalog) -> Result<Service, String> {
+pub(crate) fn find_peer(peer: &Peer, workload: &WorkloadSpec, catalog: &Catalog) -> Result<Service, String> {
     let found = || -> Result<Service, String> {
         let service = catalog.get(&peer.service).map_err(|error| error.to_string())?;
-        service.offers("pingpong", Protocol::HTTP1_JSON.name()).map_err(|error| error.to_string())?;
+        let workload = workload.peer_workload().unwrap_or_default();
+        service.offers(workload, peer.protocol.name()).map_err(|error| error.to_string())?;
         service.probe().map_err(|error| error.to_string())?;
         Ok(service)
     };

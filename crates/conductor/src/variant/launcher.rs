@@ -48,6 +48,7 @@ pub(crate) struct VariantStart<'a> {
     /// Its number in the batch.
     pub id: VariantId,
     pub variant: &'a Variant,
+    pub workload: &'a WorkloadSpec,
 }
 
 pub(crate) struct VariantLauncher<'a> {
@@ -85,7 +86,6 @@ impl VariantLauncher<'_> {
         &self,
         start: VariantStart<'_>,
         launch_spec: &LaunchSpec,
-        workload: &WorkloadSpec,
     ) -> Result<RunningVariant, VariantError> {
         let secured = secured(start.variant)?;
         let captures = || self.captures(start, ["err", "out"]);
@@ -95,7 +95,7 @@ impl VariantLauncher<'_> {
             }
             LaunchSpec::Service { service, .. } => {
                 let logs = captures()?;
-                (service_launch(service, start.variant, workload, &logs), logs)
+                (service_launch(service, start.variant, start.workload, &logs), logs)
             }
             LaunchSpec::Command { program, program_source, .. } => {
                 let ready = ready(program, start.variant, &secured)?;
@@ -132,7 +132,9 @@ impl VariantLauncher<'_> {
         if let Some(state) = &state {
             launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
             launch.environment.push(state.variable());
-            launch.environment.extend(self.data.map(DataFolder::variable));
+            // Of a relay, its peer reads them.
+            let data = self.data.filter(|_| variant.peer.is_none());
+            launch.environment.extend(data.map(DataFolder::variable));
         }
         let mut site = self.site(start)?;
         listen_at(&mut launch, &site);
@@ -140,7 +142,7 @@ impl VariantLauncher<'_> {
             Some((peer, launch_spec)) => Some(self.start_peer(start, peer, launch_spec, &site)?),
             None => None,
         };
-        launch.environment.extend(peer.as_ref().map(|peer| ("PEER".to_owned(), peer.address(&site))));
+        launch.environment.extend(peer.iter().flat_map(|peer| peer.variables(&site)));
         launch.environment.extend(environment(variant)?);
         let (service, address) = self.launch_at(&mut site, variant, launch, &logs)?;
         Ok(Launched { service, peer, site, address, logs, runtime, state, secured })

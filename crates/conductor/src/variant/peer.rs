@@ -1,8 +1,8 @@
 //! The peer of a variant, started before the service that passes requests on to it.
 //!
 //! It runs on the server's host, where the variant has one: requests from a relay to its peer do not pass the
-//! layers. A peer is a service of the catalogue that runs the workload `pingpong` over `http1-json`, whatever
-//! its variant runs. Only its variant's service sends requests to it.
+//! layers. A peer is a service of the catalogue that runs the workload which the relay asks for, over the protocol of
+//! its `peer`. Only its variant's service sends requests to it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +17,7 @@ use weighbridge_model::record::{PeerFacts, RuntimeFacts};
 
 use crate::prepare::launch_spec::{self, PeerLaunchSpec};
 use crate::variant::VariantError;
+use crate::variant::data::DataFolder;
 use crate::variant::launcher::{VariantLauncher, VariantStart};
 use crate::variant::network::listen_at;
 use crate::variant::output::OutputCapture;
@@ -24,6 +25,7 @@ use crate::variant::output::OutputCapture;
 #[derive(Debug)]
 pub(crate) struct StartedPeer {
     pub running: Running,
+    pub protocol: Protocol,
     pub facts: PeerFacts,
     /// stderr first.
     pub logs: [OutputCapture; 2],
@@ -32,9 +34,10 @@ pub(crate) struct StartedPeer {
 }
 
 impl StartedPeer {
-    /// For `PEER`.
-    pub fn address(&self, site: &Site) -> String {
-        SocketAddr::new(site.server_address(), self.running.port()).to_string()
+    /// What tells its relay of it.
+    pub fn variables(&self, site: &Site) -> [(String, String); 2] {
+        let address = SocketAddr::new(site.server_address(), self.running.port()).to_string();
+        [("PEER".to_owned(), address), ("PEER_PROTOCOL".to_owned(), self.protocol.name().to_owned())]
     }
 }
 
@@ -51,12 +54,13 @@ impl VariantLauncher<'_> {
         let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
         let runtime = self.runtime_file(start, "peer-runtime");
         let state = self.state_folder(start, "-peer")?;
-        let mut launch =
-            launch_spec.service.launch("pingpong", Protocol::HTTP1_JSON.name(), &stdout, &stderr);
+        let workload = start.workload.peer_workload().unwrap_or_default();
+        let mut launch = launch_spec.service.launch(workload, peer.protocol.name(), &stdout, &stderr);
         launch.name = format!("{} (peer of {})", peer.service, variant.name);
         launch.cores = Some(self.cores(start).to_vec());
         launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
         launch.environment.push(state.variable());
+        launch.environment.extend(self.data.map(DataFolder::variable));
         listen_at(&mut launch, site);
         launch.environment.extend(launch_spec::lookup(&variant.name, &peer.env)?);
         let running = self.launch_in(site, variant, &launch, Allowed::default(), &logs)?;
@@ -67,7 +71,7 @@ impl VariantLauncher<'_> {
             start: running.ready_after(),
             runtime: None,
         };
-        Ok(StartedPeer { running, facts, logs, runtime, state })
+        Ok(StartedPeer { running, protocol: peer.protocol, facts, logs, runtime, state })
     }
 }
 

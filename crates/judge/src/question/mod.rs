@@ -266,7 +266,7 @@ fn directs(variants: &[experiment::Variant]) -> Vec<(VariantId, VariantId)> {
         let as_it_is = other.peer.is_none() && other.tls.is_none() && other.limits.is_none();
         // A relay asks its peer on the bare host, so the direct variant must be bare too.
         let alike = *name == peer.service && other.env == peer.env && other.layers.is_empty();
-        alike && as_it_is && other.protocol == experiment::Protocol::HTTP1_JSON
+        alike && as_it_is && other.protocol == peer.protocol
     };
     let direct = |(id, relay): (VariantId, &experiment::Variant)| {
         let direct = variants.iter().position(|other| is_direct(relay, other))?;

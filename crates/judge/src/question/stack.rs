@@ -237,6 +237,9 @@ fn family_name(variant: &experiment::Variant) -> String {
     };
     if let Some(peer) = &variant.peer {
         name = format!("{name} → {}", peer.service);
+        if peer.protocol != Protocol::HTTP1_JSON {
+            name = format!("{name} over {}", peer.protocol.name());
+        }
     }
     match variant.protocol {
         Protocol::HTTP1_JSON => name,

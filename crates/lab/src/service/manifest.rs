@@ -33,7 +33,11 @@ const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// The variables that the contract lets a service read. They are set to the empty text, which counts as unset
 /// there, so that variables of the user's shell (some set `HOST`) configure nothing.
-const CONTRACT_VARIABLES: [&str; 7] = ["DATA", "DIRECT", "NAGLE", "PEER", "STATE", "TLS_CERT", "TLS_KEY"];
+const CONTRACT_VARIABLES: [&str; 8] =
+    ["DATA", "DIRECT", "NAGLE", "PEER", "PEER_PROTOCOL", "STATE", "TLS_CERT", "TLS_KEY"];
+
+/// The protocol of a client that is not listed.
+const HTTP1_JSON: &str = "http1-json";
 
 /// In a workload's protocols: the service carries out operations in its own process.
 const DIRECT: &str = "direct";
@@ -44,6 +48,8 @@ struct WireService {
     name: String,
     language: String,
     workloads: toml::Table,
+    #[serde(default)]
+    clients: toml::Table,
     #[serde(default)]
     tls: bool,
     freeze: WireFreeze,
@@ -97,6 +103,8 @@ pub struct Service {
     name: String,
     language: String,
     workloads: Vec<WorkloadOffer>,
+    /// The protocols over which it can call a service that offers a workload.
+    clients: Vec<WorkloadOffer>,
     tls: Tls,
     freezing: Freezing,
     period: Option<Nanoseconds>,
@@ -140,6 +148,11 @@ pub enum ServiceError {
         /// The protocols over which it offers the workload.
         offered: Vec<String>,
     },
+    #[error(
+        "service `{service}` has no client that calls `{workload}` over `{protocol}`; it has {}",
+        listed(.offered)
+    )]
+    NoClient { service: String, workload: String, protocol: String, offered: Vec<String> },
     #[error("service `{service}` has no protocol `{protocol}`; it has {}", listed(.offered))]
     NotSpoken { service: String, protocol: String, offered: Vec<String> },
     #[error("service `{service}` does not offer TLS; take `tls` away from its variant, or another service")]
@@ -220,8 +233,11 @@ impl Service {
                 return Err(bad(key, "[]", "a list with at least one text"));
             }
         }
-        let workloads =
-            offer::offers(wire.workloads).map_err(|offer| bad(&offer.key, &offer.value, offer.allowed))?;
+        let offers = |table, key| {
+            offer::offers(table, key).map_err(|offer| bad(&offer.key, &offer.value, offer.allowed))
+        };
+        let workloads = offers(wire.workloads, "workloads")?;
+        let clients = if wire.clients.is_empty() { Vec::new() } else { offers(wire.clients, "clients")? };
         let time = |key: &str, text: &Option<String>| {
             let parsed = text.as_deref().map(|text| {
                 text.parse::<Nanoseconds>().map_err(|_| bad(key, text, "a time such as `100 ms`"))
@@ -234,6 +250,7 @@ impl Service {
             name: wire.name,
             language: wire.language,
             workloads,
+            clients,
             tls: if wire.tls { Tls::Offered } else { Tls::Absent },
             freezing: match wire.freeze {
                 WireFreeze::Safe => Freezing::Safe,
@@ -303,6 +320,22 @@ impl Service {
                 offered: self.workloads.iter().map(|offer| offer.name.clone()).collect(),
             }),
         }
+    }
+
+    /// The protocols over which it can call services that offer a workload; what it does not list, over `http1-json`.
+    pub fn clients(&self, workload: &str) -> Vec<String> {
+        let listed = self.clients.iter().find(|offer| offer.name == workload);
+        listed.map_or_else(|| vec![HTTP1_JSON.to_owned()], |offer| offer.protocols.clone())
+    }
+
+    /// Whether its client can call a peer with this workload.
+    pub fn calls(&self, workload: &str, protocol: &str) -> Result<(), ServiceError> {
+        let offered = self.clients(workload);
+        if offered.iter().any(|one| one == protocol) {
+            return Ok(());
+        }
+        let (service, workload) = (self.name.clone(), workload.to_owned());
+        Err(ServiceError::NoClient { service, workload, protocol: protocol.to_owned(), offered })
     }
 
     /// The first workload that it offers over a protocol, which runs where the requests are the user's own.
@@ -583,6 +616,21 @@ command = ["bin/weigh-go"]
         assert_eq!(service.protocols(), ["http1-json", "grpc", "http2-json"]);
         assert_eq!(service.workloads()[0].name, "pingpong");
         assert_eq!(service.first_over("http2-json").expect("one offers that").name, "another");
+    }
+
+    #[test]
+    fn a_client_calls_over_what_is_listed_and_over_http1_json_otherwise() {
+        let text = GO.replace("[toolchain]", "[clients]\nperson = [\"grpc\", \"grpc-avro\"]\n\n[toolchain]");
+        let service = parse(&text).expect("a right file");
+        service.calls("person", "grpc-avro").expect("it is listed");
+        service.calls("pingpong", "http1-json").expect("as every client");
+        let error = service.calls("person", "http1-json").expect_err("it is not listed").to_string();
+        assert_eq!(
+            error,
+            "service `go` has no client that calls `person` over `http1-json`; it has `grpc`, `grpc-avro`"
+        );
+        let error = parse(&text.replace("[\"grpc\", \"grpc-avro\"]", "[]")).expect_err("none").to_string();
+        assert!(error.contains("`clients.person` is `[]`, allowed is a list"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A service's offers: the table `[workloads]` of its `service.toml`, with the protocols of each workload.
+//! A service's offers: the tables `[workloads]` and `[clients]` of its `service.toml`, with the protocols of each workload.
 
 use std::ops::Range;
 
@@ -32,22 +32,22 @@ pub(super) struct BadOffer {
     pub allowed: &'static str,
 }
 
-/// The offers of a table `[workloads]`, in its order.
-pub(super) fn offers(table: Table) -> Result<Vec<WorkloadOffer>, BadOffer> {
+/// The offers of the table `key`, in its order.
+pub(super) fn offers(table: Table, key: &str) -> Result<Vec<WorkloadOffer>, BadOffer> {
     if table.is_empty() || table.contains_key("") {
         let allowed = "a table with at least one workload, each with its protocols";
-        return Err(BadOffer { key: "workloads".to_owned(), value: table.to_string(), allowed });
+        return Err(BadOffer { key: key.to_owned(), value: table.to_string(), allowed });
     }
-    table.into_iter().map(|(name, protocols)| offer(name, protocols)).collect()
+    table.into_iter().map(|(name, protocols)| offer(key, name, protocols)).collect()
 }
 
-fn offer(name: String, protocols: Value) -> Result<WorkloadOffer, BadOffer> {
+fn offer(key: &str, name: String, protocols: Value) -> Result<WorkloadOffer, BadOffer> {
     match protocols.clone().try_into::<Vec<String>>() {
         Ok(protocols) if !protocols.is_empty() && !protocols.iter().any(String::is_empty) => {
             Ok(WorkloadOffer { name, protocols })
         }
         _ => Err(BadOffer {
-            key: format!("workloads.{name}"),
+            key: format!("{key}.{name}"),
             value: protocols.to_string(),
             allowed: "a list with at least one protocol",
         }),

@@ -5,18 +5,21 @@ use toml::{Table, Value as Toml};
 
 use super::node::{ExperimentError, Reader, Value};
 use super::read::pairs;
-use super::{Protocol, Target, Variant};
+use super::{Protocol, Target, Variant, protocol};
 
 /// A service of the catalogue. It is started before its variant, which receives its address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
     pub service: String,
+    /// How it is asked by the variant's service.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// Environment added to the service's; a value `env:NAME` is read when the run starts.
     #[serde(default)]
     pub env: Vec<(String, String)>,
 }
 
-/// Reads `peer = "go"` or a table with `service` and `env`.
+/// Reads `peer = "go"` or a table with `service`, `protocol` and `env`.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Peer>, ExperimentError> {
     let Some(node) = reader.node("peer") else { return Ok(None) };
     if let Value::Table(_) = node.value {
@@ -25,11 +28,13 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Option<Peer>, ExperimentError>
         let Some(service) = table.text("service")? else {
             return Err(table.error(line, "`variant.peer` names no `service`; give one of the catalogue"));
         };
+        let protocol = protocol::read(&table)?.unwrap_or_default();
         let env = pairs(&table, "env")?;
         table.finish()?;
-        return Ok(Some(Peer { service, env }));
+        return Ok(Some(Peer { service, protocol, env }));
     }
-    Ok(reader.text("peer")?.map(|service| Peer { service, env: Vec::new() }))
+    let plain = |service| Peer { service, protocol: Protocol::default(), env: Vec::new() };
+    Ok(reader.text("peer")?.map(plain))
 }
 
 /// Errors: in words, why the variant cannot have a peer.
@@ -43,7 +48,7 @@ pub(super) fn check(variant: &Variant) -> Result<(), String> {
     }
     if variant.protocol != Protocol::HTTP1_JSON {
         return Err(format!(
-            "`peer` beside protocol `{}`: services pass requests on over `http1-json` only",
+            "`peer` beside protocol `{}`: services that pass requests on are asked over `http1-json` only",
             variant.protocol.name()
         ));
     }
@@ -59,12 +64,14 @@ pub(super) fn check(variant: &Variant) -> Result<(), String> {
 }
 
 pub(super) fn write(peer: &Peer) -> Toml {
-    if peer.env.is_empty() {
-        return peer.service.clone().into();
+    let Peer { service, protocol, env } = peer;
+    if env.is_empty() && *protocol == Protocol::default() {
+        return service.clone().into();
     }
     let entries = [
-        ("service".to_owned(), Toml::from(peer.service.clone())),
-        ("env".to_owned(), super::write::pairs(&peer.env).into()),
+        ("service".to_owned(), Toml::from(service.clone())),
+        ("protocol".to_owned(), protocol.name().into()),
+        ("env".to_owned(), super::write::pairs(env).into()),
     ];
     Table::from_iter(entries).into()
 }
@@ -91,12 +98,13 @@ mod tests {
     #[test]
     fn a_peer_is_a_name_or_a_table_and_bodies_go_through_it() {
         let plain = parse("", "service = 'go'\npeer = 'rust'\n[[variant]]\nservice = 'rust'").expect("right");
-        assert_eq!(plain.variants[0].peer, Some(Peer { service: "rust".to_owned(), env: Vec::new() }));
+        let rust = |protocol, env| Some(Peer { service: "rust".to_owned(), protocol, env });
+        assert_eq!(plain.variants[0].peer, rust(Protocol::HTTP1_JSON, Vec::new()));
         assert_eq!((asked(&plain, 0), asked(&plain, 1)), (PingpongOperation::Ping, PingpongOperation::Pong));
         assert_eq!(plain.variants[0].name, "go to rust");
         let table = parse("", "service = 'go'\npeer = { service = 'rust', env = { NAGLE = 'default' } }");
         let env = vec![("NAGLE".to_owned(), "default".to_owned())];
-        assert_eq!(table.expect("right").variants[0].peer, Some(Peer { service: "rust".to_owned(), env }));
+        assert_eq!(table.expect("right").variants[0].peer, rust(Protocol::HTTP1_JSON, env));
         let measured = parse("operation = 'mping'", "service = 'go'\npeer = 'go'").expect("right");
         assert_eq!(asked(&measured, 0), PingpongOperation::Mping);
         assert_eq!(measured.points[0].workload.operations(), ["mping"]);
@@ -121,6 +129,12 @@ mod tests {
         for (workload, variant, said) in [
             ("", "url = 'http://h'\npeer = 'go'", "`peer` belongs to `service`"),
             ("", "service = 'go'\nprotocol = 'grpc'\npeer = 'go'", "over `http1-json` only"),
+            (
+                "",
+                "service = 'go'\npeer = { service = 'go', protocol = 'grpc' }",
+                "`peer.protocol` belongs to",
+            ),
+            ("", "service = 'go'\npeer = { service = 'go', protocol = 'http3' }", "`http3`"),
             ("", "service = 'go'\ntls = true\npeer = 'go'", "in clear text only"),
             ("", "service = 'go'\ncpu = '0.5'\npeer = 'go'", "`peer` beside `cpu`"),
             ("", "service = 'go'\npeer = ''", "`variant.peer` is empty"),
@@ -135,6 +149,6 @@ mod tests {
         }
         let text = "[workload]\nname = 'http'\n[[variant]]\nservice = 'go'\npeer = 'go'\n";
         let error = Experiment::parse("x.toml", text).expect_err("another workload").to_string();
-        assert!(error.contains("`peer` belongs to the workload `pingpong`"), "{error}");
+        assert!(error.contains("`peer` belongs to the workloads `pingpong`"), "{error}");
     }
 }

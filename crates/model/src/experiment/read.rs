@@ -387,6 +387,9 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let tls = effective_tls(&target, tls).map_err(|message| reader.error(tls_line, message))?;
     let name = name.unwrap_or_else(|| match &target {
         Target::Service { name } => match &peer {
+            Some(peer) if peer.protocol != Protocol::default() => {
+                format!("{name} to {} over {}", peer.service, peer.protocol.name())
+            }
             Some(peer) => format!("{name} to {}", peer.service),
             None => name.clone(),
         },

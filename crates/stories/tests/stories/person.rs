@@ -8,23 +8,98 @@ use crate::support::{World, measuring, service};
 /// A person as the people file has it, but for the city, where the street stands again.
 const STREET_IN_CITY: &str = r#"{"id":"1","name":{"title":"mr","first":"walter","last":"brinkman"},"gender":"male","location":{"street":"4093 admiraal kortenaer dijkweg","city":"4093 admiraal kortenaer dijkweg","state":"drenthe","postCode":70318},"email":"walter.brinkman@example.com","picture":null}"#;
 
-#[test]
-fn a_street_in_the_place_of_the_city_ends_a_run_before_anything_is_timed() {
-    let world = World::idle();
-    let wrong = Server::start(|mut stream, _| {
+/// A server that answers this to everybody.
+fn scripted(body: &'static str) -> Server {
+    Server::start(move |mut stream, _| {
         while read_head(&mut stream) {
             let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length:";
-            let reply = format!("{head} {}\r\n\r\n{STREET_IN_CITY}", STREET_IN_CITY.len());
+            let reply = format!("{head} {}\r\n\r\n{body}", body.len());
             if stream.write_all(reply.as_bytes()).is_err() {
                 return;
             }
         }
-    });
+    })
+}
+
+#[test]
+fn a_street_in_the_place_of_the_city_ends_a_run_before_anything_is_timed() {
+    let world = World::idle();
+    let wrong = scripted(STREET_IN_CITY);
     let workload = "[workload]\nname = \"person\"\noperation = \"getPerson\"\n";
     world.experiment_with(workload, &[&format!("name = \"wrong\"\nurl = \"{}\"", wrong.url())]);
     let ended = world.run(&[]).end();
     ended.assert_error(&["`wrong`", "/location/city", "oudendijk"]);
     assert_eq!(world.count("warm"), 0, "{ended}");
+}
+
+/// A relay's report in the form of the contract, with the digest of another person.
+const ANOTHER: &str = r#"{"duration_ns": 1000, "calls": 1, "digest": "672984e7f5987eb1"}"#;
+
+#[test]
+fn a_relay_whose_client_read_something_else_ends_a_run_before_anything_is_timed() {
+    let world = World::idle();
+    let relay = scripted(ANOTHER);
+    let workload = "[workload]\nname = \"person-client\"\noperation = \"getPerson\"\n";
+    world.experiment_with(workload, &[&format!("name = \"careless\"\nurl = \"{}\"", relay.url())]);
+    let ended = world.run(&[]).end();
+    ended.assert_error(&["`careless`", "`digest` is `672984e7f5987eb1`", "instead of `cc063a70c1f917ae`"]);
+    assert_eq!(world.count("warm"), 0, "{ended}");
+}
+
+#[test]
+fn a_relay_without_a_client_for_the_protocol_is_told_which_it_has() {
+    service::build("rust");
+    let world = World::idle();
+    let text = "[workload]\nname = \"person-client\"\n[[variant]]\nservice = \"rust\"\n\
+                peer = { service = \"go\", protocol = \"thrift-binary\" }\n";
+    world.write("experiment.toml", text);
+    let folder = service::folder();
+    let run = world.run(&[]).env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+    run.assert_error(&["`rust` has no client that calls `person` over `thrift-binary`", "`grpc-avro`"]);
+}
+
+#[test]
+fn a_call_is_split_into_server_and_client_over_each_protocol() {
+    measuring(|| {
+        service::build("rust");
+        let world = World::new();
+        let relay = |protocol: &str| {
+            format!("service = \"rust\"\npeer = {{ service = \"rust\", protocol = \"{protocol}\" }}")
+        };
+        world.experiment_with(
+            "[workload]\nname = \"person-client\"\noperations = [\"listPersons\", \"getMissing\"]\n",
+            &[
+                &relay("http1-json"),
+                &relay("grpc"),
+                "name = \"json alone\"\nservice = \"rust\"",
+                "name = \"grpc alone\"\nservice = \"rust\"\nprotocol = \"grpc\"",
+            ],
+        );
+        let home = std::env::var("HOME").expect("a home");
+        let folder = service::folder();
+        let run = world.run(&[]).env("HOME", &home);
+        let ended = run.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+        ended.assert_measured();
+        assert!(ended.stdout.contains("where the time went"), "{ended}");
+        let summary = world.json("summary.json");
+        let relays = summary["relays"].as_array().expect("relays");
+        let directs: Vec<_> = relays.iter().map(|relay| (&relay["variant"], &relay["direct"])).collect();
+        let (json, grpc) = ("rust to rust".into(), "rust to rust over grpc".into());
+        assert_eq!(directs, [(&json, &"json alone".into()), (&grpc, &"grpc alone".into())]);
+        for relay in relays {
+            let mean = |part: &str| {
+                let parts = relay["parts"].as_array().expect("parts");
+                let of = parts.iter().find(|one| one["part"] == part).unwrap_or_else(|| panic!("no {part}"));
+                of["mean_ns"]["point"].as_f64().expect("a mean")
+            };
+            assert_eq!(relay["failed"], 0, "{relay}");
+            let (inside, split) = (mean("inside"), mean("server") + mean("client"));
+            assert!((inside - split).abs() <= 1e-9 * inside, "{relay}");
+        }
+        for variant in summary["variants"].as_array().expect("variants") {
+            assert_eq!(variant["errors"], 0, "{variant}");
+        }
+    });
 }
 
 #[test]

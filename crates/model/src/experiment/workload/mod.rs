@@ -8,6 +8,7 @@ pub(super) mod commands;
 pub(super) mod grpc;
 pub(super) mod http;
 pub(super) mod person;
+pub(super) mod person_client;
 pub(super) mod pingpong;
 pub(super) mod scenario;
 pub(super) mod sizes;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 use super::node::{Read, Reader};
-use super::{LoadModel, LoadSpec, Variant};
+use super::{LoadModel, LoadSpec, Target, Variant};
 use crate::id::{OperationId, PointLabel};
 use crate::quantity::Bytes;
 
@@ -31,6 +32,7 @@ pub use grpc::{
 };
 pub use http::{HttpSpec, ReplyCheck, RequestSpec};
 pub use person::{PEOPLE, PersonIds, PersonOperation, PersonSpec};
+pub use person_client::PersonClientSpec;
 pub use pingpong::{PingpongOperation, PingpongSpec};
 pub use scenario::{
     DataSpec, Extract, ExtractFrom, RowOrder, SESSION_LONGEST, Scenario, SessionPlan, SessionSpec,
@@ -80,6 +82,8 @@ workloads! {
     Grpc(GrpcSpec),
     /// Persons and their links, over every framing and codec.
     Person(PersonSpec),
+    /// The same calls by the client of a relay.
+    PersonClient(PersonClientSpec),
 }
 
 type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
@@ -87,6 +91,8 @@ type ReadWorkload = fn(&Reader<'_>) -> Read<WorkloadSpec>;
 /// What each workload provides. Default functions suit most workloads.
 trait Spec: Sized + Clone {
     const NAME: &'static str;
+    /// The workload of the peer, if it can be asked of a relay.
+    const PEER: Option<&'static str> = None;
 
     /// Reads the keys of `[workload]` but `name`.
     fn read(reader: &Reader<'_>) -> Read<Self>;
@@ -117,8 +123,9 @@ trait Spec: Sized + Clone {
         false
     }
 
-    fn for_variant(&self, _variant: &Variant) -> Cow<'_, Self> {
-        Cow::Borrowed(self)
+    /// `None` if every variant is asked alike.
+    fn for_variant(&self, _variant: &Variant) -> Option<WorkloadSpec> {
+        None
     }
 
     fn streams(&self) -> Vec<CallStream> {
@@ -156,14 +163,7 @@ trait Spec: Sized + Clone {
 
     /// Errors: in words, why one of these variants cannot answer it.
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
-        match variants.iter().find(|variant| variant.peer.is_some()) {
-            None => Ok(()),
-            Some(variant) => Err(format!(
-                "variant `{}`: `peer` belongs to the workload `pingpong`, and this one is `{}`; leave it out",
-                variant.name,
-                Self::NAME
-            )),
-        }
+        refuse_peers(variants, Self::NAME)
     }
 
     /// Errors: why a service cannot carry it out in its own process.
@@ -178,6 +178,21 @@ pub struct Part<S> {
     /// The workload that has these calls alone.
     pub alone: S,
     pub times: u32,
+}
+
+fn refuse_peers(variants: &[Variant], workload: &str) -> Result<(), String> {
+    match variants.iter().find(|variant| variant.peer.is_some()) {
+        None => Ok(()),
+        Some(variant) => Err(format!(
+            "variant `{}`: `peer` belongs to the workloads `pingpong` and `person-client`, and this one is `{workload}`; leave it out",
+            variant.name
+        )),
+    }
+}
+
+/// Whether it is a service without a peer. Whether a `command` or a `url` passes requests on is not known.
+fn has_no_peer(variant: &Variant) -> bool {
+    matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
 }
 
 /// Visits every text of a workload that may contain a secret.
@@ -231,12 +246,17 @@ impl WorkloadSpec {
         each_workload!(self, spec => spec.words())
     }
 
-    /// The workload as this variant is asked: with a peer, it passes bodies on.
+    /// The workload as this variant is asked: with a peer it passes requests on, without one it answers them.
     pub fn for_variant(&self, variant: &Variant) -> Cow<'_, Self> {
-        each_workload!(self, spec => match spec.for_variant(variant) {
-            Cow::Borrowed(_) => Cow::Borrowed(self),
-            Cow::Owned(spec) => Cow::Owned(spec.into()),
-        })
+        each_workload!(self, spec => spec.for_variant(variant)).map_or(Cow::Borrowed(self), Cow::Owned)
+    }
+
+    /// The workload that the peer of a relay runs.
+    pub fn peer_workload(&self) -> Option<&'static str> {
+        fn peer<S: Spec>(_spec: &S) -> Option<&'static str> {
+            S::PEER
+        }
+        each_workload!(self, spec => peer(spec))
     }
 
     /// Names of the operations, in the order of [`OperationId`].

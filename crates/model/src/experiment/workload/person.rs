@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
-use super::{Part, Spec, Variant};
+use super::{Part, Spec, Variant, refuse_peers};
 use crate::experiment::node::{Node, Read, Reader, Value, suggestion};
 use crate::id::OperationId;
 
@@ -208,12 +208,7 @@ impl Spec for PersonSpec {
     }
 
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
-        if let Some(variant) = variants.iter().find(|variant| variant.peer.is_some()) {
-            return Err(format!(
-                "variant `{}`: `peer` belongs to the workload `pingpong`, and this one is `person`; leave it out",
-                variant.name
-            ));
-        }
+        refuse_peers(variants, Self::NAME)?;
         let streams = self.operations.contains(&PersonOperation::StreamPersons);
         let cannot = |variant: &&Variant| !variant.protocol.has_calls();
         match variants.iter().find(cannot).filter(|_| streams) {

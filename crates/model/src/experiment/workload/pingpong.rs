@@ -1,13 +1,11 @@
 //! The workload `pingpong`: requested sizes and path. Its keys, read and written.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value as Toml};
 
 use super::sizes::{self, SizeSpread, Sizes};
-use super::{Spec, Variant};
-use crate::experiment::Target;
+use super::{Spec, Variant, WorkloadSpec, has_no_peer};
+use crate::experiment::Protocol;
 use crate::experiment::node::{ExperimentError, Node, Reader, Value};
 use crate::quantity::Bytes;
 
@@ -68,6 +66,7 @@ impl PingpongSpec {
 
 impl Spec for PingpongSpec {
     const NAME: &'static str = "pingpong";
+    const PEER: Option<&'static str> = Some(Self::NAME);
 
     fn read(reader: &Reader<'_>) -> Result<Self, ExperimentError> {
         let names: Vec<_> = PingpongOperation::ALL.map(|operation| (operation.name(), operation)).into();
@@ -108,13 +107,13 @@ impl Spec for PingpongSpec {
     }
 
     /// A variant with a peer passes bodies on; a service without one has no own call to report.
-    fn for_variant(&self, variant: &Variant) -> Cow<'_, Self> {
+    fn for_variant(&self, variant: &Variant) -> Option<WorkloadSpec> {
         let operation = match (self.operation, &variant.peer) {
             (PingpongOperation::Pong, Some(_)) => PingpongOperation::Ping,
             (PingpongOperation::Mping, None) if has_no_peer(variant) => PingpongOperation::Pong,
             (operation, _) => operation,
         };
-        Cow::Owned(Self { operation, ..self.clone() })
+        Some(Self { operation, ..self.clone() }.into())
     }
 
     fn offered_as(&self, variant: &Variant) -> Option<&'static str> {
@@ -147,6 +146,15 @@ impl Spec for PingpongSpec {
 
     /// Refuses operations of a relay if a variant is not one.
     fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
+        let another = |variant: &&Variant| {
+            variant.peer.as_ref().is_some_and(|peer| peer.protocol != Protocol::HTTP1_JSON)
+        };
+        if let Some(variant) = variants.iter().find(another) {
+            return Err(format!(
+                "variant `{}`: `peer.protocol` belongs to the workload `person-client`, and a relay of `pingpong` asks over `http1-json` only; leave it out",
+                variant.name
+            ));
+        }
         // Together with a relay, services without a peer are asked directly.
         let has_relay = self.operation == PingpongOperation::Mping && !variants.iter().all(has_no_peer);
         if self.operation == PingpongOperation::Pong || has_relay {
@@ -171,11 +179,6 @@ impl Spec for PingpongSpec {
         }
         Ok(())
     }
-}
-
-/// Whether it is a service without a peer. Whether a `command` or a `url` passes requests on is not known.
-fn has_no_peer(variant: &Variant) -> bool {
-    matches!(variant.target, Target::Service { .. }) && variant.peer.is_none()
 }
 
 pub(super) fn size(node: &Node) -> Result<Bytes, String> {
