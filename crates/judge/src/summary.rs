@@ -267,11 +267,12 @@ impl<'a> Table<'a> {
             (Absence::NotMeasured, Quantity::MemoryPeak) if self.question.points.len() > 1 => {
                 "a trial that visits several points has one peak for all"
             }
-            (Absence::NotMeasured, Quantity::BytesPerOperation | Quantity::SegmentsPerOperation)
-                if self.has_direct() =>
-            {
-                "nothing travels where operations run in the service's own process"
-            }
+            (
+                Absence::NotMeasured,
+                Quantity::BytesPerOperation
+                | Quantity::PayloadBytesPerOperation
+                | Quantity::SegmentsPerOperation,
+            ) if self.has_direct() => "nothing travels where operations run in the service's own process",
             (Absence::NotMeasured, Quantity::WireBytesPerOperation) => {
                 "only a link of the variant's own is counted, which the layer `veth` makes"
             }
@@ -305,15 +306,20 @@ impl<'a> Table<'a> {
         factorials.add(&context);
     }
 
-    /// Bytes on a link are included if some variant has a link, or if they are the headline.
+    /// Bytes on a link are included if some variant has a link, payload if variants differ in their protocol, and either if
+    /// it is the headline.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
         let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
-        let has_links = networks.any(|network| !network.crossed.is_empty())
-            || self.question.headline == Quantity::WireBytesPerOperation;
-        let is_there = move |quantity: &Quantity| {
-            scope.has(*quantity) && (has_links || *quantity != Quantity::WireBytesPerOperation)
+        let has_links = networks.any(|network| !network.crossed.is_empty());
+        let (headline, has_protocols) = (self.question.headline, self.question.has_protocols());
+        let is_told = move |quantity: Quantity| match quantity {
+            Quantity::WireBytesPerOperation => has_links,
+            Quantity::PayloadBytesPerOperation => has_protocols,
+            _ => true,
         };
+        let is_there =
+            move |quantity: &Quantity| scope.has(*quantity) && (is_told(*quantity) || *quantity == headline);
         Quantity::ALL.into_iter().filter(is_there)
     }
 

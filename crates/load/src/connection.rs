@@ -199,6 +199,14 @@ pub(crate) struct Connection {
 struct Moved {
     written: u64,
     read: u64,
+    /// Bytes of bodies of requests and of replies.
+    payload: PayloadBytes,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct PayloadBytes {
+    sent: u64,
+    received: u64,
 }
 
 impl Lane {
@@ -364,6 +372,7 @@ impl Connection {
             context.finished.push(lane.finish(Outcome::Error(ErrorKind::Protocol), now));
             return;
         }
+        self.moved.payload.sent += rendered.payload();
         self.busy += 1;
         self.started += 1;
         self.fresh.push(lane_index);
@@ -529,7 +538,7 @@ impl Connection {
         context: &mut ReplyContext<'_>,
         act: impl FnOnce(&mut AnyFramer, &mut Out, &mut Sink<'_>),
     ) -> Option<ErrorKind> {
-        let Self { framer, out, lanes, busy, life, failures, .. } = self;
+        let Self { framer, out, lanes, busy, life, failures, moved, .. } = self;
         let ReplyContext { sessions, slot, finished, messages } = context;
         let mut broken = None;
         let slot_of = |id: u64| *slot + id as u32;
@@ -540,6 +549,7 @@ impl Connection {
             }
             Event::Data(id, bytes) => {
                 lanes[id as usize].part(now);
+                moved.payload.received += bytes.len() as u64;
                 sessions.check(slot_of(id)).data(bytes);
             }
             Event::Message(id, count) => {
@@ -699,12 +709,17 @@ impl Connection {
         }
     }
 
-    /// The kernel's counts since the socket was opened; where it keeps none, the bytes counted here and no segments.
+    /// The kernel's counts since the socket was opened, and the payload; where it keeps none, the bytes counted here and no
+    /// segments.
     fn counts(&self) -> Option<Traffic> {
         let Link::Open { socket } = &self.link else { return None };
-        let Moved { written, read } = self.moved;
+        let Moved { written, read, payload } = self.moved;
         let own = || Traffic { sent: Bytes::new(written), received: Bytes::new(read), ..Traffic::default() };
-        Some(sys::traffic(socket.as_fd()).unwrap_or_else(own))
+        Some(Traffic {
+            payload_sent: Bytes::new(payload.sent),
+            payload_received: Bytes::new(payload.received),
+            ..sys::traffic(socket.as_fd()).unwrap_or_else(own)
+        })
     }
 
     /// The counts since the window began.
@@ -718,6 +733,8 @@ impl Connection {
             segments_out: now.segments_out.saturating_sub(before.segments_out),
             segments_in: now.segments_in.saturating_sub(before.segments_in),
             retransmits: now.retransmits.saturating_sub(before.retransmits),
+            payload_sent: bytes(now.payload_sent, before.payload_sent),
+            payload_received: bytes(now.payload_received, before.payload_received),
         }
     }
 }

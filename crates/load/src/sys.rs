@@ -395,6 +395,7 @@ pub(crate) fn traffic(socket: BorrowedFd<'_>) -> Option<Traffic> {
         segments_out: word(SEGMENTS_OUT),
         segments_in: word(SEGMENTS_IN),
         retransmits: word(RETRANSMITS),
+        ..Traffic::default()
     })
 }
 

@@ -143,13 +143,14 @@ impl ErrorCounts {
     }
 }
 
-/// What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
-/// sockets the generator counts the bytes itself, and there are no segments: their counts are 0 then.
+/// What went through the generator's sockets. Bytes and segments are the kernel's counts (`TCP_INFO`); on Unix sockets the
+/// generator counts the bytes itself, and there are no segments: their counts are 0 then. Payload is the generator's own
+/// count: bodies of requests and replies without what frames them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Traffic {
-    /// Payload bytes sent and acknowledged.
+    /// Bytes sent and acknowledged.
     pub sent: Bytes,
-    /// Payload bytes received.
+    /// Bytes received.
     pub received: Bytes,
     /// Segments sent.
     pub segments_out: u64,
@@ -157,6 +158,12 @@ pub struct Traffic {
     pub segments_in: u64,
     /// Segments retransmitted by the generator's side.
     pub retransmits: u64,
+    /// Bytes of the bodies of requests; 0 in records from before it was counted.
+    #[serde(default)]
+    pub payload_sent: Bytes,
+    /// Bytes of the bodies of replies; 0 in records from before it was counted.
+    #[serde(default)]
+    pub payload_received: Bytes,
 }
 
 impl Traffic {
@@ -167,6 +174,8 @@ impl Traffic {
         self.segments_out += other.segments_out;
         self.segments_in += other.segments_in;
         self.retransmits += other.retransmits;
+        self.payload_sent = self.payload_sent + other.payload_sent;
+        self.payload_received = self.payload_received + other.payload_received;
     }
 }
 

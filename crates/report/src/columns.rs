@@ -334,6 +334,8 @@ fn window_health<'a>() -> Vec<Column<WindowRow<'a>>> {
         column("segments_out", Count(|row| Some(row.figures().traffic.segments_out))),
         column("segments_in", Count(|row| Some(row.figures().traffic.segments_in))),
         column("retransmits", Count(|row| Some(row.figures().traffic.retransmits))),
+        column("payload_sent_bytes", Count(|row| Some(row.figures().traffic.payload_sent.get()))),
+        column("payload_received_bytes", Count(|row| Some(row.figures().traffic.payload_received.get()))),
         column("loop_busy_ns", Count(|row| Some(row.figures().health.busy.as_nanos()))),
         column("loop_wall_ns", Count(|row| Some(row.figures().health.wall.as_nanos()))),
         column("loop_cpu_ns", Count(|row| Some(row.figures().health.cpu.as_nanos()))),

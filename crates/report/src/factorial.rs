@@ -17,11 +17,12 @@ pub(crate) fn at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a Factor
     summary.factorials.iter().filter(|factorial| factorial.point == *point).collect()
 }
 
-/// The tables that are shown: the headline, or the latency where the headline's costs do not add up, then CPU and bytes.
+/// The tables that are shown: the headline, or the latency where the headline's costs do not add up, then CPU, bytes and payload.
 pub(crate) fn tables<'f>(summary: &Summary, factorial: &'f Factorial) -> Vec<&'f FactorialTable> {
     let find = |quantity: Quantity| factorial.tables.iter().find(|table| table.quantity == quantity);
     let first = find(summary.headline).or_else(|| find(Quantity::ResponseP50));
-    let more = [Quantity::CpuPerOperation, Quantity::BytesPerOperation].into_iter().filter_map(find);
+    let more = [Quantity::CpuPerOperation, Quantity::BytesPerOperation, Quantity::PayloadBytesPerOperation];
+    let more = more.into_iter().filter_map(find);
     let more = more.filter(|table| first.is_none_or(|first| first.quantity != table.quantity));
     first.into_iter().chain(more).collect()
 }

@@ -200,10 +200,10 @@ pub struct LoadSummary {
     /// The messages of each call that streams, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Messages>,
-    /// Payload bytes sent.
+    /// Bytes sent on the sockets.
     #[serde(rename = "bytes_sent")]
     pub sent: Bytes,
-    /// Payload bytes received.
+    /// Bytes received on the sockets.
     #[serde(rename = "bytes_received")]
     pub received: Bytes,
     /// Where service times went, by the kernel's time stamps; only where asked for.

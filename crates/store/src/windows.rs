@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::table::{Cells, RowWriter, has_column, read_table, write_table};
 
 /// `windows.csv`: one row a window, in order of time.
-pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
+pub(crate) const WINDOW_COLUMNS: [&str; 47] = [
     "window",
     "kind",
     "block",
@@ -52,6 +52,8 @@ pub(crate) const WINDOW_COLUMNS: [&str; 45] = [
     "segments_out",
     "segments_in",
     "retransmits",
+    "payload_sent_bytes",
+    "payload_received_bytes",
     "loop_busy_ns",
     "loop_wall_ns",
     "loop_cpu_ns",
@@ -65,6 +67,10 @@ const BATCH_COLUMN: &str = "batch";
 
 /// Absent in records from before stalled replies were counted.
 const HELD_UP_COLUMN: &str = "held_up";
+
+/// Absent in records from before payload was counted, with the one behind it.
+const PAYLOAD_COLUMN: &str = "payload_sent_bytes";
+const PAYLOAD_RECEIVED_COLUMN: &str = "payload_received_bytes";
 
 /// Absent in records from before core latency was measured.
 const CORE_LATENCY_COLUMN: &str = "core_latency_ns";
@@ -145,11 +151,13 @@ pub(crate) fn read_windows(bytes: &[u8], batch: u32) -> Result<(Vec<WindowRecord
     let optional = OptionalColumns {
         batch: has_column(bytes, BATCH_COLUMN).then_some(batch),
         held_up: has_column(bytes, HELD_UP_COLUMN),
+        payload: has_column(bytes, PAYLOAD_COLUMN),
         core_latency: has_column(bytes, CORE_LATENCY_COLUMN),
     };
     let is_read = |column: &&str| match *column {
         BATCH_COLUMN => optional.batch.is_some(),
         HELD_UP_COLUMN => optional.held_up,
+        PAYLOAD_COLUMN | PAYLOAD_RECEIVED_COLUMN => optional.payload,
         CORE_LATENCY_COLUMN => optional.core_latency,
         _ => true,
     };
@@ -174,6 +182,7 @@ struct OptionalColumns {
     /// The batch of every row; `None` without the column.
     batch: Option<u32>,
     held_up: bool,
+    payload: bool,
     core_latency: bool,
 }
 
@@ -252,6 +261,8 @@ fn window_row(index: u64, window: &WindowRecord, batch: u32) -> RowWriter {
         .number(traffic.segments_out)
         .number(traffic.segments_in)
         .number(traffic.retransmits)
+        .number(traffic.payload_sent.get())
+        .number(traffic.payload_received.get())
         .number(health.busy.as_nanos())
         .number(health.wall.as_nanos())
         .number(health.cpu.as_nanos())
@@ -303,6 +314,8 @@ fn read_window(
                 segments_out: cells.u64()?,
                 segments_in: cells.u64()?,
                 retransmits: cells.u64()?,
+                payload_sent: payload(cells, optional)?,
+                payload_received: payload(cells, optional)?,
             },
             health: LoopHealth {
                 busy: Nanoseconds::from_nanos(cells.u64()?),
@@ -319,6 +332,11 @@ fn read_window(
             false => None,
         },
     })
+}
+
+/// A count of payload; 0 in records without.
+fn payload(cells: &mut Cells<'_>, optional: OptionalColumns) -> Result<Bytes, String> {
+    Ok(Bytes::new(if optional.payload { cells.u64()? } else { 0 }))
 }
 
 fn read_errors(cells: &mut Cells<'_>) -> Result<ErrorCounts, String> {

@@ -34,6 +34,7 @@ export type Quantity =
   | "throughput"
   | "cpu_per_operation"
   | "bytes_per_operation"
+  | "payload_bytes_per_operation"
   | "wire_bytes_per_operation"
   | "segments_per_operation"
   | "memory_peak";
@@ -159,6 +160,7 @@ export interface Everything {
   SizedCarried?: SizedCarried;
   SizedParts?: SizedParts;
   Slope?: Slope;
+  Slots?: Slots;
   Source?: Source;
   Span?: Span;
   Spread?: Spread;
@@ -1678,6 +1680,10 @@ export interface VariantSummary {
    * How many of its requests are kept as samples; absent if the workload keeps none.
    */
   samples?: SampleCounts | null;
+  /**
+   * Its connections, where they are not simply the load's.
+   */
+  slots?: Slots | null;
   traffic: Traffic;
   validity: Validity;
   /**
@@ -1749,10 +1755,27 @@ export interface SampleCounts {
   left_out: number;
 }
 /**
- * What the kernel counted on the generator's sockets (`TCP_INFO`): payload bytes and segments both ways. On Unix
- * sockets the generator counts the bytes itself, and there are no segments: their counts are 0 then.
+ * How a variant's requests are spread over connections: its own setting, or pipelined.
+ */
+export interface Slots {
+  connections: number;
+  /**
+   * On each connection.
+   */
+  in_flight: number;
+  /**
+   * Whether several are in flight on a connection that answers them in order, so that each waits for those before it.
+   */
+  pipelined: boolean;
+}
+/**
+ * What went through the generator's sockets. Bytes and segments are the kernel's counts (`TCP_INFO`); on Unix sockets the
+ * generator counts the bytes itself, and there are no segments: their counts are 0 then. Payload is the generator's own
+ * count: bodies of requests and replies without what frames them.
  */
 export interface Traffic {
+  payload_received?: Bytes;
+  payload_sent?: Bytes;
   received: Bytes;
   /**
    * Segments retransmitted by the generator's side.
@@ -1826,6 +1849,11 @@ export const QUANTITIES: Readonly<
     "unit": "ns"
   },
   "bytes_per_operation": {
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "bytes"
+  },
+  "payload_bytes_per_operation": {
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "bytes"

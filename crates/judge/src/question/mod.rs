@@ -220,6 +220,14 @@ impl Question {
     }
 
     /// The baseline first.
+    /// Whether variants differ in their protocol.
+    pub fn has_protocols(&self) -> bool {
+        let mut protocols =
+            self.variants.iter().filter_map(|variant| Some(variant.stack.family.as_ref()?.protocol));
+        let first = protocols.next();
+        protocols.any(|other| Some(other) != first)
+    }
+
     pub fn variants(&self) -> impl Iterator<Item = (VariantId, &Variant)> {
         (0..).map(VariantId).zip(&self.variants)
     }

@@ -172,10 +172,16 @@ impl<'a> Cell<'a> {
         self.windows.iter().map(|window| window.figures.answered()).sum()
     }
 
-    /// Payload bytes both ways per answered request; `None` if none were counted.
+    /// Bytes on the connections both ways per answered request; `None` if none were counted.
     fn bytes_per_request(&self) -> Option<f64> {
         let traffic = self.traffic();
         per(traffic.sent.get() + traffic.received.get(), self.answered())
+    }
+
+    /// Payload both ways per answered request; `None` if none was counted.
+    fn payload_per_request(&self) -> Option<f64> {
+        let traffic = self.traffic();
+        per(traffic.payload_sent.get() + traffic.payload_received.get(), self.answered())
     }
 
     /// Segments both ways per answered request; `None` if none were counted.
@@ -270,6 +276,7 @@ impl<'a> Cell<'a> {
             }
             Quantity::CpuPerOperation if scope.has(quantity) => self.cpu_per_request(),
             Quantity::BytesPerOperation if scope.has(quantity) => self.bytes_per_request(),
+            Quantity::PayloadBytesPerOperation if scope.has(quantity) => self.payload_per_request(),
             Quantity::WireBytesPerOperation if scope.has(quantity) => self.wire_bytes_per_request(),
             Quantity::SegmentsPerOperation if scope.has(quantity) => self.segments_per_request(),
             Quantity::MemoryPeak if scope.has(quantity) => self.memory_peak(),

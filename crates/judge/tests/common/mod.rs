@@ -103,6 +103,8 @@ pub fn add_window(trial: &mut TrialRecord, place: Place, requests: &[Request]) {
                 segments_out: count,
                 segments_in: count,
                 retransmits: 0,
+                payload_sent: Bytes::new(0),
+                payload_received: Bytes::new(120 * count),
             },
             health: LoopHealth {
                 busy: Nanoseconds::from_nanos(time / 10),

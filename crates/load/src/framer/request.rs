@@ -181,6 +181,12 @@ impl Rendered {
         Self { opening, ..self }
     }
 
+    /// Bytes of its body, or of its messages without what frames them.
+    pub fn payload(&self) -> u64 {
+        let frames = self.messages.as_ref().map_or(0, |messages| messages.ends.len() * message::PREFIX);
+        (self.body.len() - frames) as u64
+    }
+
     /// The same request at a place of a session, or in none.
     pub fn in_session(self, session: Option<SessionPlace>) -> Self {
         Self { session, ..self }

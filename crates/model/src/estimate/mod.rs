@@ -32,8 +32,10 @@ pub enum Quantity {
     Throughput,
     /// CPU time of all the variant's processes per request answered.
     CpuPerOperation,
-    /// Payload bytes both ways per request answered.
+    /// Bytes both ways on the generator's connections per request answered.
     BytesPerOperation,
+    /// Bytes of the bodies of requests and replies, without what frames them, per request answered.
+    PayloadBytesPerOperation,
     /// Bytes of packets both ways on the link of the variant's client, Ethernet headers included, per request answered.
     WireBytesPerOperation,
     /// TCP segments both ways on the generator's connections per request answered.

@@ -110,7 +110,7 @@ const fn usage(quantity: Quantity, name: &'static str, unit: Unit, phrase: Phras
 }
 
 /// Every quantity, in the order of tables.
-pub(super) const TABLE: [QuantityRow; 14] = [
+pub(super) const TABLE: [QuantityRow; 15] = [
     time(Quantity::ResponseP50, "response_p50", Interval::Response, Statistic::Quantile(0.5), P50),
     time(Quantity::ResponseP90, "response_p90", Interval::Response, Statistic::Quantile(0.9), P90),
     time(Quantity::ResponseP99, "response_p99", Interval::Response, Statistic::Quantile(0.99), P99),
@@ -157,6 +157,18 @@ pub(super) const TABLE: [QuantityRow; 14] = [
             more: "more bytes",
             less: "fewer bytes",
             thing: "the bytes that a request moves",
+        },
+    ),
+    usage(
+        Quantity::PayloadBytesPerOperation,
+        "payload_bytes_per_operation",
+        Unit::Bytes,
+        Phrase {
+            subject: "A request",
+            verb: "carries",
+            more: "more payload",
+            less: "less payload",
+            thing: "the payload of a request and its reply",
         },
     ),
     usage(

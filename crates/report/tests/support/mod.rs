@@ -151,6 +151,8 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
             segments_out: 1_204_390,
             segments_in: 1_204_402,
             retransmits: if name == "rust" { 0 } else { 3 },
+            payload_sent: Bytes::new(0),
+            payload_received: Bytes::new(77_069_312),
         },
         kernel_timestamps: None,
     }

@@ -281,6 +281,7 @@ fn base_of(quantity: Quantity) -> f64 {
         Quantity::Throughput => 18_400.0,
         Quantity::CpuPerOperation => 171_000.0,
         Quantity::BytesPerOperation => 1_482.0,
+        Quantity::PayloadBytesPerOperation => 1_204.0,
         Quantity::WireBytesPerOperation => 1_620.0,
         Quantity::SegmentsPerOperation => 2.0,
         Quantity::MemoryPeak => 41_000_000.0,

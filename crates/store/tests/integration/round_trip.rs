@@ -186,6 +186,8 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
                 segments_out: c[14],
                 segments_in: c[15],
                 retransmits: c[16],
+                payload_sent: Bytes::new(c[12] / 2),
+                payload_received: Bytes::new(c[13] / 3),
             },
             health: LoopHealth {
                 busy: Nanoseconds::from_nanos(c[17]),

@@ -181,6 +181,8 @@ fn figures(random: &mut ChaCha8Rng, index: u32) -> WindowFigures {
             segments_out: random.random_range(0..1000),
             segments_in: random.random_range(0..1000),
             retransmits: random.random_range(0..2),
+            payload_sent: Bytes::new(random.random_range(0..1 << 20)),
+            payload_received: Bytes::new(random.random_range(0..1 << 20)),
         },
         health: LoopHealth {
             busy: nanos(random),

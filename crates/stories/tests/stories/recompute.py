@@ -393,7 +393,11 @@ class Cell:
             return self.cpu_per_request()
         if quantity == "bytes_per_operation":
             answered = self.sum("requests") - self.sum(*UNANSWERED)
-            payload = self.sum("sent_bytes", "received_bytes")
+            moved = self.sum("sent_bytes", "received_bytes")
+            return moved / answered if answered > 0 and moved else None
+        if quantity == "payload_bytes_per_operation":
+            answered = self.sum("requests") - self.sum(*UNANSWERED)
+            payload = self.sum("payload_sent_bytes", "payload_received_bytes")
             return payload / answered if answered > 0 and payload else None
         if quantity == "segments_per_operation":
             answered = self.sum("requests") - self.sum(*UNANSWERED)

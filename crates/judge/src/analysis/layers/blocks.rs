@@ -118,7 +118,10 @@ impl VariantLevels {
 const fn is_counted(quantity: Quantity) -> bool {
     matches!(
         quantity,
-        Quantity::BytesPerOperation | Quantity::WireBytesPerOperation | Quantity::SegmentsPerOperation
+        Quantity::BytesPerOperation
+            | Quantity::PayloadBytesPerOperation
+            | Quantity::WireBytesPerOperation
+            | Quantity::SegmentsPerOperation
     )
 }
 

@@ -8,6 +8,7 @@ use weighbridge_model::layering::{Chain, Missing, Stage, StageCost};
 use super::blocks::{VariantLevels, estimates};
 use super::factor::{PairCosts, VariantPair, WHOLE};
 use super::lineup::{self, stage_name};
+use super::sum::is_changed;
 use super::{Exclusion, PointContext};
 use crate::checks::tail;
 use crate::question::Question;
@@ -43,8 +44,8 @@ impl<'l, 's, 'a> ChainEstimates<'l, 's, 'a> {
         chain: &'l lineup::Chain,
     ) -> Self {
         let mut estimates = Self { question, context, chain, measures: Vec::new() };
-        estimates.measures =
-            Quantity::ALL.into_iter().filter_map(|quantity| estimates.measure(quantity)).collect();
+        let all = Quantity::ALL.into_iter().filter(|quantity| is_changed(*quantity));
+        estimates.measures = all.filter_map(|quantity| estimates.measure(quantity)).collect();
         estimates
     }
 

@@ -63,7 +63,9 @@ fn rows(
     ids: &[VariantId],
 ) -> (Vec<SumRow>, Vec<Unchecked>) {
     let is_there = |quantity: &Quantity| {
-        adds_up(*quantity) && ids.iter().any(|id| context.samples.all[id.index()].figure(*quantity).is_ok())
+        is_changed(*quantity)
+            && adds_up(*quantity)
+            && ids.iter().any(|id| context.samples.all[id.index()].figure(*quantity).is_ok())
     };
     let (mut rows, mut unchecked) = (Vec::new(), Vec::new());
     for quantity in Quantity::ALL.into_iter().filter(is_there) {
@@ -73,6 +75,11 @@ fn rows(
         }
     }
     (rows, unchecked)
+}
+
+/// Whether a layer can change a quantity: none changes what bodies hold.
+pub(super) const fn is_changed(quantity: Quantity) -> bool {
+    !matches!(quantity, Quantity::PayloadBytesPerOperation)
 }
 
 /// Whether costs add up in a quantity if layers do not interact: times and resources do. A rate is the
