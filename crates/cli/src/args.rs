@@ -13,6 +13,8 @@ mod init;
 mod plot;
 #[path = "args/revisions.rs"]
 mod revisions;
+#[path = "args/services.rs"]
+mod services;
 #[path = "args/summary.rs"]
 mod summary;
 #[path = "args/waiting.rs"]
@@ -35,6 +37,8 @@ pub use init::{Curl, Init, TakenAs};
 #[allow(unused_imports)] // likewise
 pub use plot::{AxisEnd, EndOf, Over, Plot, PlotFormat, PlotScale, PlotTheme, PlotTime};
 pub use revisions::Revisions;
+#[allow(unused_imports)] // likewise
+pub use services::{Services, ServicesAction};
 #[allow(unused_imports)] // likewise
 pub use summary::{Cite, CiteFormat, Summary};
 pub use waiting::{IdleCores, Wait};
@@ -456,13 +460,17 @@ pub struct Export {
     /// Run folder; the newest in `runs` without one.
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// Format: text, json, detail, csv, parquet, markdown, html, hdr-log, jmh, openmetrics, junit, ppbench-csv.
+    /// Format: text, json, detail, csv, parquet, markdown, html, hdr-log, jmh, jmh-text, openmetrics, junit, ppbench-csv.
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     pub format: weighbridge_report::ExportFormat,
     /// Which table, of csv and parquet: costs, figures, blocks, windows, samples, waterfall, sums, interactions, slopes
     /// [default: costs].
     #[arg(long, value_name = "TABLE")]
     pub table: Option<weighbridge_report::TableName>,
+    /// Of jmh and jmh-text: what a class is; `variant` makes each variant one, as harnesses of several stacks have it
+    /// [default: response times in one, throughput in another].
+    #[arg(long, value_name = "WHAT", value_parser = ["variant"])]
+    pub class: Option<String>,
     /// A gate beside the experiment's own, as a test case of junit: fails when this is shown to hold.
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
@@ -574,50 +582,6 @@ pub struct Calibrate {
     /// Where and how to print (text or json).
     #[command(flatten)]
     pub output: Output,
-}
-
-/// Arguments of `weigh services`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  weigh services list
-  weigh services start rust --port 8080")]
-pub struct Services {
-    /// What to do with them.
-    #[command(subcommand)]
-    pub action: ServicesAction,
-}
-
-/// What to do with services.
-#[derive(Debug, Subcommand)]
-pub enum ServicesAction {
-    /// Name, language, whether it can run here, and its version, asked from the running service: each that is built is
-    /// started for a moment.
-    List {
-        /// Format: text or json.
-        #[arg(long, default_value = "text", value_name = "FORMAT")]
-        format: weighbridge_report::Format,
-        /// Start none: ask their programs by `--version`.
-        #[arg(long)]
-        no_start: bool,
-    },
-    /// Build services; all available ones without a name.
-    Build {
-        /// Names of services.
-        names: Vec<String>,
-    },
-    /// Start one service in the foreground until Ctrl-C.
-    Start {
-        /// Its name.
-        name: String,
-        /// Port; 0 for any free one.
-        #[arg(long, default_value_t = 8080)]
-        port: u16,
-        /// Serve `https://` with a certificate made for this one life; its authority's file is named.
-        #[arg(long)]
-        tls: bool,
-    },
-    /// End services that dead runs left behind (the same as `doctor --clean`).
-    Stop,
 }
 
 /// Arguments of `weigh probe`.

@@ -1,20 +1,27 @@
 //! `weigh services`: the reference services.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use weighbridge_conductor::inquiry::Inquiry;
 use weighbridge_conductor::tls::Certificates;
-use weighbridge_conductor::{Control, find_catalog};
+use weighbridge_conductor::{Control, Options, find_catalog};
 use weighbridge_lab::cleanup::guardian::Guardian;
 use weighbridge_lab::process::GRACE;
-use weighbridge_lab::process::launch::{Lab, Ready};
+use weighbridge_lab::process::Running;
+use weighbridge_lab::process::launch::{Lab, Launch, Ready};
 use weighbridge_lab::service::catalog::{Asked, Catalog, Listing, Status, by_program};
 use weighbridge_lab::service::state::StateFolder;
 use weighbridge_lab::service::{Service, WorkloadOffer};
+use weighbridge_model::experiment::Experiment;
 use weighbridge_report::table::{Align, Cell, Table};
 use weighbridge_report::text::{clean, hanging};
 use weighbridge_report::{Format, Style, Tone};
+use weighbridge_workload::service_data;
+
+mod demo;
 
 use super::support::options;
 use crate::args::{Doctor, Services, ServicesAction};
@@ -26,7 +33,16 @@ pub fn run(arguments: &Services, printer: &Printer) -> anyhow::Result<Exit> {
     match &arguments.action {
         ServicesAction::List { format, no_start } => list(*format, *no_start, printer),
         ServicesAction::Build { names } => build(names, printer),
-        ServicesAction::Start { name, port, tls } => start(name, *port, *tls, printer),
+        ServicesAction::Start { name, workload, protocol, host, allow_remote, port, tls } => {
+            if !(host.is_loopback() || *allow_remote) {
+                bail!(
+                    "`--host {host}` is not loopback: others could use the service; `--allow-remote` allows it"
+                );
+            }
+            let asked = Offer { name, workload: workload.as_deref(), protocol: protocol.as_deref() };
+            start(&asked, SocketAddr::new(*host, *port), *tls, printer)
+        }
+        ServicesAction::Demo { target, protocol } => demo::run(target, protocol.as_deref(), printer),
         ServicesAction::Stop => {
             let arguments = Doctor { clean: true, dry_run: false, format: Format::Text };
             super::doctor::run(&arguments, printer)
@@ -173,50 +189,136 @@ fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow:
     Ok(())
 }
 
-fn start(name: &str, port: u16, tls: bool, printer: &Printer) -> anyhow::Result<Exit> {
+/// What is asked for of a service's offer.
+struct Offer<'a> {
+    name: &'a str,
+    workload: Option<&'a str>,
+    protocol: Option<&'a str>,
+}
+
+impl<'a> Offer<'a> {
+    /// The workload and the protocol: what is asked for, or else the first that the service offers.
+    fn chosen(&self, service: &'a Service) -> anyhow::Result<[&'a str; 2]> {
+        let offers = service.workloads();
+        let names = |all: &mut dyn Iterator<Item = &String>| {
+            all.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        let offer = match self.workload {
+            None => &offers[0],
+            Some(asked) => offers.iter().find(|offer| offer.name == asked).ok_or_else(|| {
+                let has = names(&mut offers.iter().map(|offer| &offer.name));
+                anyhow!("`{}` does not offer the workload `{asked}`; it has {has}", self.name)
+            })?,
+        };
+        let WorkloadOffer { name: workload, protocols } = offer;
+        let protocol = match self.protocol {
+            None => &protocols[0],
+            Some(asked) => protocols.iter().find(|protocol| *protocol == asked).ok_or_else(|| {
+                let (name, has) = (self.name, names(&mut protocols.iter()));
+                anyhow!("`{name}` does not offer the protocol `{asked}` for the workload `{workload}`; it has {has}")
+            })?,
+        };
+        Ok([workload, protocol])
+    }
+}
+
+/// The files that a service loads for this workload where an experiment says no more, in a folder that is removed with it.
+fn standard_data(lab: &Lab, name: &str, workload: &str) -> anyhow::Result<Option<StateFolder>> {
+    let text = format!("[workload]\nname = \"{workload}\"\n[[variant]]\nurl = \"http://127.0.0.1/\"\n");
+    let Ok(experiment) = Experiment::parse("services start", &text) else { return Ok(None) };
+    let files = service_data(&experiment.points[0].workload);
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let folder = StateFolder::make(lab, &std::env::temp_dir(), &format!("{name}-data"))?;
+    for file in files {
+        std::fs::write(folder.path().join(file.name), file.contents)?;
+    }
+    Ok(Some(folder))
+}
+
+/// Services that are started by hand.
+struct ByHand {
+    lab: Lab,
+    log: PathBuf,
+}
+
+/// One of them, with the folders that end with it.
+struct Started {
+    running: Running,
+    _folders: (StateFolder, Option<StateFolder>),
+}
+
+impl ByHand {
+    fn new(name: &str, options: &Options) -> anyhow::Result<Self> {
+        let (program, verb) = &options.guardian;
+        let number = std::process::id();
+        let lab = Lab::new(&format!("service-{name}-{number}"), Some(Guardian::start(program, verb)?), None);
+        let lab = lab.cancelled_by(options.control.window.clone());
+        Ok(Self { lab, log: std::env::temp_dir().join(format!("weigh-service-{name}-{number}.log")) })
+    }
+
+    /// Starts a service with the files of its workload; `change` says what else.
+    fn start(
+        &self,
+        service: &Service,
+        [workload, protocol]: [&str; 2],
+        change: impl FnOnce(&mut Launch),
+    ) -> anyhow::Result<Started> {
+        let mut launch = service.launch(workload, protocol, &self.log, &self.log);
+        let data = standard_data(&self.lab, service.name(), workload)?;
+        let path = data.iter().map(|data| ("DATA".to_owned(), data.path().display().to_string()));
+        launch.environment.extend(path);
+        let state = StateFolder::make(&self.lab, &std::env::temp_dir(), service.name())?;
+        launch.environment.push(state.variable());
+        change(&mut launch);
+        Ok(Started { running: self.lab.launch(&launch)?, _folders: (state, data) })
+    }
+
+    /// Ends what was started, and what it wrote.
+    fn end(self, started: impl IntoIterator<Item = Started>) -> anyhow::Result<()> {
+        for Started { running, _folders } in started {
+            running.stop(GRACE);
+        }
+        self.lab.close()?;
+        let _ = std::fs::remove_file(&self.log);
+        Ok(())
+    }
+}
+
+fn start(asked: &Offer<'_>, place: SocketAddr, tls: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    let name = asked.name;
     let service = find_catalog(None)?.get(name)?;
+    let chosen = asked.chosen(&service)?;
     service.probe()?;
     let options = options("runs".into())?;
     build_one(&service, &options.control, printer)?;
-    let (program, verb) = &options.guardian;
-    let lab = Lab::new(
-        &format!("service-{name}-{}", std::process::id()),
-        Some(Guardian::start(program, verb)?),
-        None,
-    )
-    .cancelled_by(options.control.window.clone());
-    let log = std::env::temp_dir().join(format!("weigh-service-{name}-{}.log", std::process::id()));
-    // A service has a workload, and each has a protocol.
-    let WorkloadOffer { name: workload, protocols } = &service.workloads()[0];
-    let mut launch = service.launch(workload, &protocols[0], &log, &log);
-    // Removed with the service.
-    let state = StateFolder::make(&lab, &std::env::temp_dir(), service.name())?;
-    launch.environment.push(state.variable());
-    if port != 0 {
-        launch.ready = Ready::Port(port);
-    }
-    // Removed with it too.
+    let by_hand = ByHand::new(name, &options)?;
+    // Removed with it.
     let certificates = tls.then(Certificates::make).transpose()?;
-    launch.environment.extend(certificates.iter().flat_map(Certificates::environment));
-    let mut running = lab.launch(&launch)?;
+    let mut started = by_hand.start(&service, chosen, |launch| {
+        if place.port() != 0 {
+            launch.ready = Ready::Port(place.port());
+        }
+        launch.host = place.ip();
+        launch.environment.push(("HOST".to_owned(), place.ip().to_string()));
+        launch.environment.extend(certificates.iter().flat_map(Certificates::environment));
+    })?;
     let scheme = if tls { "https" } else { "http" };
-    printer.data(&format!("{scheme}://127.0.0.1:{}", running.port()))?;
+    let place = SocketAddr::new(place.ip(), started.running.port());
+    printer.data(&format!("{scheme}://{place}"))?;
     if let Some(certificates) = &certificates {
         printer.note(format_args!("trust it with `--cacert {}`", certificates.authority().display()));
     }
     printer.note(format_args!("`{name}` runs until Ctrl-C"));
     let stopped = || options.control.is_interrupted();
-    while !stopped() && running.is_alive() {
+    while !stopped() && started.running.is_alive() {
         std::thread::sleep(Duration::from_millis(50));
     }
-    let died = !stopped();
-    running.stop(GRACE);
-    drop(state);
-    lab.close()?;
-    if died {
-        bail!("`{name}` ended by itself; its output is in `{}`", log.display());
+    if !stopped() {
+        bail!("`{name}` ended by itself; its output is in `{}`", by_hand.log.display());
     }
-    let _ = std::fs::remove_file(&log);
+    by_hand.end([started])?;
     Ok(Exit::Fine)
 }
 

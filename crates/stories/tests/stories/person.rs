@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use crate::support::server::{Server, read_head};
-use crate::support::{World, measuring, service};
+use crate::support::server::{Server, get, read_head};
+use crate::support::{World, eventually, measuring, service};
 
 /// A person as the people file has it, but for the city, where the street stands again.
 const STREET_IN_CITY: &str = r#"{"id":"1","name":{"title":"mr","first":"walter","last":"brinkman"},"gender":"male","location":{"street":"4093 admiraal kortenaer dijkweg","city":"4093 admiraal kortenaer dijkweg","state":"drenthe","postCode":70318},"email":"walter.brinkman@example.com","picture":null}"#;
@@ -143,6 +143,28 @@ fn what_framing_and_codec_cost_is_told_with_intervals() {
         let codec = bytes["codecs"][0]["difference"]["point"].as_f64().expect("a difference");
         assert!((-145.0..=-130.0).contains(&codec), "{bytes}");
     });
+}
+
+#[test]
+fn a_service_is_started_by_hand_with_a_workload_a_protocol_and_its_people() {
+    service::build("rust");
+    let world = World::idle();
+    let folder = service::folder();
+    let services = |words: &[&str]| {
+        let home = std::env::var("HOME").expect("a home");
+        let weigh = world.weigh(&[&["services", "start", "rust", "--port", "0"], words].concat());
+        weigh.env("HOME", &home).env("WEIGH_SERVICES", folder.to_str().expect("a plain path"))
+    };
+    let weigh = services(&["--workload", "person", "--protocol", "http1-json"]).start();
+    eventually("its URL", || weigh.stdout().starts_with("http://127.0.0.1:"));
+    let address = weigh.stdout().trim().trim_start_matches("http://").to_owned();
+    assert!(get(&address, "/person/1").contains("oudendijk"));
+    weigh.end_by("INT").assert_code(0);
+    world.assert_nothing_left();
+    let ended = services(&["--workload", "persons"]).end();
+    ended.assert_error(&["does not offer the workload `persons`", "`pingpong`", "`person`"]);
+    let ended = services(&["--workload", "person", "--protocol", "thrift-binary"]).end();
+    ended.assert_error(&["does not offer the protocol `thrift-binary`", "`grpc-avro`"]);
 }
 
 #[test]
