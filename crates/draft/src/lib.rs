@@ -7,6 +7,7 @@
 
 pub mod curl;
 pub mod har;
+pub mod jmh;
 pub mod openapi;
 mod parameters;
 mod requests;

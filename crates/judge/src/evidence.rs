@@ -55,6 +55,7 @@ fn operation(point: &Point, variant: &str, scope: Scope, samples: &VariantSample
         percentiles: percentiles(&cells, scope),
         blocks,
         measured: cells.iter().map(|cell| cell.time()).sum(),
+        slots: point.slots,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct OperationEvidence {
     pub blocks: Vec<BlockValue>,
     /// Measured time of all blocks.
     pub measured: Nanoseconds,
+    /// Requests in flight at most: connections × in flight.
+    pub slots: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use weighbridge_model::evidence::Evidence;
 use weighbridge_model::ppbench::{self, Row};
 
 use crate::columns::TableName;
+use crate::jmh::JmhClass;
 use crate::junit::GateCase;
 use crate::{Report, TextOptions, csv, hdr_log, html, jmh, json, junit, markdown, open_metrics, terminal};
 
@@ -27,6 +28,8 @@ pub enum ExportFormat {
     HdrLog,
     /// The JSON of the Java microbenchmark harness, for its visualisers.
     Jmh,
+    /// The table that the Java harness prints.
+    JmhText,
     /// For Prometheus and compatible systems.
     OpenMetrics,
     /// Verdicts and gates as test cases, for CI systems.
@@ -37,7 +40,7 @@ pub enum ExportFormat {
 
 impl ExportFormat {
     /// In the order of help texts.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Text,
         Self::Json,
         Self::Detail,
@@ -47,6 +50,7 @@ impl ExportFormat {
         Self::Html,
         Self::HdrLog,
         Self::Jmh,
+        Self::JmhText,
         Self::OpenMetrics,
         Self::Junit,
         Self::PpbenchCsv,
@@ -63,6 +67,7 @@ impl ExportFormat {
             Self::Html => "html",
             Self::HdrLog => "hdr-log",
             Self::Jmh => "jmh",
+            Self::JmhText => "jmh-text",
             Self::OpenMetrics => "openmetrics",
             Self::Junit => "junit",
             Self::PpbenchCsv => "ppbench-csv",
@@ -72,7 +77,7 @@ impl ExportFormat {
     /// File name extension without the dot.
     pub const fn ending(self) -> &'static str {
         match self {
-            Self::Text | Self::OpenMetrics => "txt",
+            Self::Text | Self::JmhText | Self::OpenMetrics => "txt",
             Self::Json | Self::Detail | Self::Jmh => "json",
             Self::Csv | Self::PpbenchCsv => "csv",
             Self::Parquet => "parquet",
@@ -85,7 +90,7 @@ impl ExportFormat {
 
     pub const fn media_type(self) -> &'static str {
         match self {
-            Self::Text | Self::HdrLog => "text/plain; charset=utf-8",
+            Self::Text | Self::HdrLog | Self::JmhText => "text/plain; charset=utf-8",
             Self::Json | Self::Detail | Self::Jmh => "application/json",
             Self::Csv | Self::PpbenchCsv => "text/csv; charset=utf-8",
             Self::Parquet => "application/vnd.apache.parquet",
@@ -103,7 +108,8 @@ impl ExportFormat {
 
     /// Whether it needs the records beside the summary.
     pub const fn needs_evidence(self, table: TableName) -> bool {
-        matches!(self, Self::HdrLog | Self::Jmh) || (self.has_tables() && table.needs_evidence())
+        matches!(self, Self::HdrLog | Self::Jmh | Self::JmhText)
+            || (self.has_tables() && table.needs_evidence())
     }
 
     /// Whether every run can be written in it: single requests are kept only if sizes vary.
@@ -163,6 +169,8 @@ pub struct Exported<'a> {
     pub gates: &'a [GateCase],
     /// Single requests, for [`ExportFormat::PpbenchCsv`].
     pub rows: &'a [Row],
+    /// For [`ExportFormat::Jmh`] and [`ExportFormat::JmhText`].
+    pub jmh_class: JmhClass,
 }
 
 /// Writes a run; `table` chooses among the tables of formats that have several.
@@ -187,7 +195,8 @@ pub fn export(
             return hdr_log::log(summary, evidence)
                 .map_err(|problem| ExportError::Encoding { format, problem });
         }
-        ExportFormat::Jmh => jmh::results(summary, evidence),
+        ExportFormat::Jmh => jmh::results(summary, evidence, run.jmh_class),
+        ExportFormat::JmhText => jmh::table(summary, evidence, run.jmh_class),
         ExportFormat::OpenMetrics => open_metrics::exposition(summary),
         ExportFormat::Junit => junit::cases(summary, run.gates),
         ExportFormat::PpbenchCsv => ppbench::write(run.rows),

@@ -7,7 +7,7 @@
 //! The format cannot express doubt: what is invalid or withheld is left out, and what is suspect is marked in
 //! the member `weighbridge`, which readers of the format ignore.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::iterators::IterationValue;
 use serde::Serialize;
@@ -18,13 +18,14 @@ use weighbridge_model::histogram::TimeHistogram;
 use weighbridge_model::summary::{Figure, Summary, VariantSummary};
 
 use crate::json;
+use crate::text::clean;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Benchmark<'a> {
     benchmark: String,
     mode: &'static str,
-    threads: u32,
+    threads: u64,
     forks: u32,
     warmup_iterations: u32,
     warmup_time: &'static str,
@@ -51,6 +52,19 @@ struct Metric {
     raw_data_histogram: Option<Value>,
 }
 
+impl Benchmark<'_> {
+    /// With the variant as its class and no more a parameter, if that is wanted.
+    fn named(mut self, class: JmhClass) -> Self {
+        if class == JmhClass::Variant
+            && let Some(variant) = self.params.remove("variant")
+            && let Some((package, method)) = self.benchmark.rsplit_once('.')
+        {
+            self.benchmark = format!("{package}.{}.{method}", java_name(variant));
+        }
+        self
+    }
+}
+
 /// Facts that the format has no field for.
 #[derive(Serialize)]
 struct Remarks<'a> {
@@ -62,9 +76,68 @@ struct Remarks<'a> {
     errors: u64,
 }
 
-pub(crate) fn results(summary: &Summary, evidence: &Evidence) -> String {
+/// What a class is in the names of benchmarks: charts mix whatever is in one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum JmhClass {
+    /// Response times in one, throughput in the other; variants are parameters.
+    #[default]
+    Measure,
+    /// A variant, as harnesses of several stacks are written.
+    Variant,
+}
+
+/// JSON, as the harness writes with `-rf json`.
+pub(crate) fn results(summary: &Summary, evidence: &Evidence, class: JmhClass) -> String {
+    json::pretty(&benchmarks(summary, evidence, class))
+}
+
+/// The table that the harness prints at its end.
+pub(crate) fn table(summary: &Summary, evidence: &Evidence, class: JmhClass) -> String {
+    let all = benchmarks(summary, evidence, class);
+    let keys: BTreeSet<&str> = all.iter().flat_map(|one| one.params.keys().copied()).collect();
+    let mut heads = vec!["Benchmark".to_owned()];
+    heads.extend(keys.iter().map(|key| format!("({})", clean(key))));
+    heads.extend(["Mode", "Cnt", "Score", "", "Error", "Units"].map(str::to_owned));
+    let mut rows = vec![heads];
+    for one in &all {
+        let params = keys.iter().map(|key| clean(one.params.get(key).copied().unwrap_or("N/A")));
+        let metric = &one.primary_metric;
+        let error = metric.score_error.as_f64();
+        let mut row = vec![one.benchmark.clone()];
+        row.extend(params);
+        row.extend([one.mode.to_owned(), one.forks.to_string(), rounded(&metric.score)]);
+        row.extend(
+            error.map_or(["", ""].map(str::to_owned), |_| ["±".to_owned(), rounded(&metric.score_error)]),
+        );
+        row.push(metric.score_unit.to_owned());
+        rows.push(row);
+    }
+    aligned(&rows)
+}
+
+/// Three decimals, as the harness rounds.
+fn rounded(value: &Value) -> String {
+    value.as_f64().map_or_else(|| "NaN".to_owned(), |value| format!("{value:.3}"))
+}
+
+/// Columns of equal width with a blank between; the first to the left, the others to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        text.extend([cells.collect::<Vec<_>>().join("  ").trim_end(), "\n"]);
+    }
+    text
+}
+
+fn benchmarks<'a>(summary: &'a Summary, evidence: &'a Evidence, class: JmhClass) -> Vec<Benchmark<'a>> {
     let usable = summary.variants.iter().filter(|variant| variant.validity != Validity::Invalid);
-    let all: Vec<Benchmark<'_>> = usable
+    usable
         .flat_map(|variant| {
             let is_own = |operation: &&OperationEvidence| {
                 operation.variant == variant.name && operation.point == variant.point
@@ -75,8 +148,8 @@ pub(crate) fn results(summary: &Summary, evidence: &Evidence) -> String {
             [sample(summary, variant, operation), throughput(summary, variant, operation)]
         })
         .flatten()
-        .collect();
-    json::pretty(&all)
+        .map(|benchmark| benchmark.named(class))
+        .collect()
 }
 
 /// Response times, with the other quantities as secondary metrics.
@@ -136,7 +209,7 @@ fn benchmark<'a>(
     Benchmark {
         benchmark: format!("{}.{class}.{}", java_name(&summary.title), java_name(&operation.operation)),
         mode,
-        threads: 1,
+        threads: operation.slots,
         forks: variant.blocks,
         warmup_iterations: 0,
         warmup_time: "0 ms",

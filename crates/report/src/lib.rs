@@ -47,6 +47,7 @@ use weighbridge_model::summary::{Detail, Summary};
 pub use columns::TableName;
 pub use export::{ExportError, ExportFormat, Exported, export};
 pub use html::{Comparison, HowToRepeat, page, suite_page};
+pub use jmh::JmhClass;
 pub use junit::GateCase;
 pub use schema::Schema;
 pub use style::{Style, Tone};

@@ -15,12 +15,13 @@ use clap::{Args, Subcommand, ValueEnum};
   weigh init --command './server --port {port}' /items
   weigh init curl -X POST -H 'Content-Type: application/json' -d '{\"id\": 1}' http://127.0.0.1:8080/items
   weigh init session.har --origin https://shop.example.org --skip-assets
-  weigh init openapi.yaml --url http://127.0.0.1:8080 --methods get,post"
+  weigh init openapi.yaml --url http://127.0.0.1:8080 --methods get,post
+  weigh init person --jmh '-i 20 -wi 20 -f 2 -t 4 -r 1 -w 1'"
 )]
 pub struct Init {
     /// URL of your service, a command line of curl in quotes (or without: `weigh init curl …`), a recording (`.har`) or a
     /// description of an API (OpenAPI, `.yaml` or `.json`); `-` reads one of these from stdin. With --command the path
-    /// that is asked for. Without anything: an experiment with two of our services.
+    /// that is asked for. `person`: one API over three stacks. Without anything: an experiment with two of our services.
     #[arg(value_name = "URL|CURL|FILE")]
     pub source: Option<String>,
     /// The request as a command line of curl, not quoted.
@@ -51,6 +52,9 @@ pub struct Init {
     /// Of a description: operations of these methods, comma-separated, or `all` [default: get].
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     pub methods: Vec<String>,
+    /// Of `person`: how the Java harness (JMH) was called, such as '-i 20 -wi 20 -f 2 -t 4 -r 1 -w 1'.
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    pub jmh: Option<String>,
     /// File to write; `-` is stdout.
     #[arg(short, long, default_value = "experiment.toml", value_name = "FILE")]
     pub output: PathBuf,

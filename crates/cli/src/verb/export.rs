@@ -10,7 +10,9 @@ use weighbridge_model::evidence::Evidence;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::gate::{Gate, GateKind};
 use weighbridge_model::summary::Summary;
-use weighbridge_report::{ExportError, ExportFormat, Exported, GateCase, TableName, TextOptions, export};
+use weighbridge_report::{
+    ExportError, ExportFormat, Exported, GateCase, JmhClass, TableName, TextOptions, export,
+};
 use weighbridge_store::RunFolder;
 
 use super::import::{Rows, rows_of};
@@ -27,6 +29,11 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.table.is_some() && !format.has_tables() {
         bail!("`--table` is for `csv` and `parquet`; `{format}` has no tables");
     }
+    let jmh_class = match (&arguments.class, format) {
+        (None, _) => JmhClass::Measure,
+        (Some(_), ExportFormat::Jmh | ExportFormat::JmhText) => JmhClass::Variant,
+        (Some(_), _) => bail!("`--class` is for `jmh` and `jmh-text`; `{format}` has no classes"),
+    };
     let to_stdout = arguments.output.as_deref().is_none_or(|path| path == Path::new("-"));
     if !format.is_text() && to_stdout && std::io::stdout().is_terminal() {
         bail!("`{format}` is not text; name a file with `--output`, or pipe it");
@@ -42,10 +49,19 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
         every_pair: true,
     };
     let table = arguments.table.unwrap_or_default();
-    let (bytes, left_out) = exported(&folder, &stored, format, table, &extra, &options)?;
+    let wanted = Wanted { format, table, jmh_class };
+    let (bytes, left_out) = exported(&folder, &stored, wanted, &extra, &options)?;
     left_out.iter().for_each(|said| printer.note(format_args!("{said}")));
     Destination::at(arguments.output.as_deref())?.write_bytes(&bytes, printer)?;
     Ok(Exit::Fine)
+}
+
+/// What is written of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    pub format: ExportFormat,
+    pub table: TableName,
+    pub jmh_class: JmhClass,
 }
 
 /// A stored run in a format, and what the format leaves out. The records are read only if the format needs
@@ -53,11 +69,11 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
 pub fn exported(
     folder: &RunFolder,
     stored: &Stored,
-    format: ExportFormat,
-    table: TableName,
+    wanted: Wanted,
     extra: &[Gate],
     options: &TextOptions<'_>,
 ) -> anyhow::Result<(Vec<u8>, Vec<String>)> {
+    let Wanted { format, table, jmh_class } = wanted;
     let records: Option<Evidence> = match format.needs_evidence(table) {
         true => Some(evidence(folder)?),
         false => None,
@@ -70,7 +86,8 @@ pub fn exported(
         ExportFormat::PpbenchCsv => rows_of(folder)?,
         _ => Rows::default(),
     };
-    let run = Exported { report: stored.report(), evidence: records.as_ref(), gates: &gates, rows: &rows };
+    let report = stored.report();
+    let run = Exported { report, evidence: records.as_ref(), gates: &gates, rows: &rows, jmh_class };
     Ok((export(format, table, &run, options)?, left_out))
 }
 

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use weighbridge_draft::jmh::JmhOptions;
 use weighbridge_draft::{Draft, curl, har, openapi};
 use weighbridge_model::experiment::{Experiment, Protocol, Url};
 
@@ -13,8 +14,16 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
-    let draft = draft(arguments)?;
-    let text = draft.as_ref().map_or_else(|| SERVICES.to_owned(), Draft::to_file);
+    let is_person = arguments.source.as_deref() == Some("person");
+    if arguments.jmh.is_some() && !is_person {
+        bail!("`--jmh` belongs to `weigh init person`");
+    }
+    let draft = if is_person { None } else { draft(arguments)? };
+    let text = match &draft {
+        Some(draft) => draft.to_file(),
+        None if is_person => JmhOptions::parse(arguments.jmh.as_deref().unwrap_or_default())?.to_file(),
+        None => SERVICES.to_owned(),
+    };
     let name = arguments.output.display();
     Experiment::parse(&name.to_string(), &text)
         .context("what would be written cannot be run; change what it is made from")?;

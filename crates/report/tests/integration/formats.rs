@@ -17,7 +17,9 @@ use weighbridge_model::evidence::Evidence;
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::Nanoseconds;
 use weighbridge_model::summary::Summary;
-use weighbridge_report::{ExportFormat, Exported, GateCase, Report, Schema, TableName, TextOptions, export};
+use weighbridge_report::{
+    ExportFormat, Exported, GateCase, JmhClass, Report, Schema, TableName, TextOptions, export,
+};
 
 use crate::support::golden;
 use crate::{evidence, support};
@@ -36,7 +38,8 @@ fn made(summary: &Summary, evidence: &Evidence, format: ExportFormat, table: Tab
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let report = Report { summary, detail: &detail, environment: &environment, how: &how };
     let gates = gates();
-    let run = Exported { report, evidence: Some(evidence), gates: &gates, rows: &[] };
+    let run =
+        Exported { report, evidence: Some(evidence), gates: &gates, rows: &[], jmh_class: JmhClass::Measure };
     export(format, table, &run, &TextOptions::default()).unwrap()
 }
 
@@ -96,6 +99,7 @@ fn every_format_of_other_programs_is_as_it_was() {
     for (name, summary) in [("valid", support::valid()), ("troubled", support::troubled())] {
         for (format, ending) in [
             (ExportFormat::Jmh, "jmh.json"),
+            (ExportFormat::JmhText, "jmh.txt"),
             (ExportFormat::OpenMetrics, "openmetrics.txt"),
             (ExportFormat::Junit, "junit.xml"),
             (ExportFormat::HdrLog, "hlog"),
@@ -441,7 +445,7 @@ fn a_build_without_parquet_says_so() {
     let summary = support::valid();
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
     let report = Report { summary: &summary, detail: &detail, environment: &environment, how: &how };
-    let run = Exported { report, evidence: None, gates: &[], rows: &[] };
+    let run = Exported { report, evidence: None, gates: &[], rows: &[], jmh_class: JmhClass::Measure };
     let error = export(ExportFormat::Parquet, TableName::Costs, &run, &TextOptions::default()).unwrap_err();
     assert!(error.to_string().contains("--features parquet`, or use `csv`"), "{error}");
 }

@@ -85,6 +85,7 @@ fn operation(variant: &VariantSummary) -> OperationEvidence {
         outcomes: vec![good.clone(), late],
         blocks: blocks.collect(),
         measured: Nanoseconds::from_millis(20_400),
+        slots: 4,
     }
 }
 

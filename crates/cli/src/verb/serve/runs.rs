@@ -13,12 +13,14 @@ use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_conductor::compare::compare_variants;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::browse::{self, Live, RunRow, RunState};
-use weighbridge_report::{ExportFormat, Format, TableName, TextOptions, headline_sentences, render};
+use weighbridge_report::{
+    ExportFormat, Format, JmhClass, TableName, TextOptions, headline_sentences, render,
+};
 use weighbridge_store::{ReadError, RunFolder};
 use weighbridge_view::{Answer, Download, Policy, RequestTarget, Site};
 
 use super::feed::RunFeed;
-use crate::verb::export::exported;
+use crate::verb::export::{Wanted, exported};
 use crate::verb::support::{Stored, calibrations};
 
 /// The file that makes a folder a run.
@@ -195,7 +197,8 @@ impl Runs {
         let folder = self.open(name)?;
         let stored = Stored::read(&folder)?;
         let table_name = table.unwrap_or_default();
-        let (bytes, _) = exported(&folder, &stored, format, table_name, &[], &TextOptions::default())?;
+        let wanted = Wanted { format, table: table_name, jmh_class: JmhClass::default() };
+        let (bytes, _) = exported(&folder, &stored, wanted, &[], &TextOptions::default())?;
         let what = table.map_or(format.name(), TableName::name);
         let name = format!("{name}.{what}.{}", format.ending());
         Ok(Answer::Download(Download { name, media_type: format.media_type(), bytes }))
