@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::limit::Limits;
 use super::load::load;
 use super::node::{ExperimentError, Node, Read, Reader, Value, suggestion};
+use super::template::expand_address;
 use super::{
     Experiment, Hooks, LoadSpec, OwnSlots, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url,
     Variant, WorkloadSpec, layers, matrix, peer, program, protocol, tags,
@@ -340,7 +341,8 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let line = reader.line();
     let service = reader.text("service")?;
     let command = reader.value("command", command_words)?;
-    let url = reader.value("url", |node| Url::parse(&node.show()))?;
+    let environment = |name: &str| std::env::var(name).ok();
+    let url = reader.value("url", |node| Url::parse(&expand_address(&node.show(), &environment)?))?;
     let program = program::read(&reader)?.program(&reader, command)?;
     let name = reader.name("name")?;
     let url_protocol = url.as_ref().map_or_else(Protocol::default, |url| url.scheme.protocol());

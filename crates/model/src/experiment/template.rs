@@ -196,6 +196,34 @@ pub fn expand_environment(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -
     Ok(out)
 }
 
+/// Expands `${env:NAME}` and `${env:NAME:-default}` in an address: where a server is can differ from host to host. A
+/// variable that is empty counts as unset.
+///
+/// Errors: what is wrong, with the next step, where a variable without a default is unset or a placeholder has no end.
+pub(super) fn expand_address(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${env:") {
+        let (inside, behind) = after.split_once('}').ok_or_else(|| {
+            format!("`{text}`: `${{env:` has no end; write `${{env:NAME}}` or `${{env:NAME:-localhost}}`")
+        })?;
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let value = lookup(name).filter(|value| !value.is_empty());
+        let value = value.as_deref().or(default).ok_or_else(|| {
+            format!(
+                "`{text}`: the variable `{name}` is not set; set it, or write `${{env:{name}:-localhost}}`"
+            )
+        })?;
+        out.extend([before, value]);
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
 /// The variables that [`expand_environment`] would look up.
 pub fn environment_names(text: &str) -> Vec<&str> {
     if let Some(name) = whole_environment(text) {
@@ -332,5 +360,30 @@ mod tests {
         assert_eq!(expand_environment("a ${env:B}", &lookup), Err("B".to_owned()));
         assert_eq!(environment_names("a ${env:B} ${c} ${env:D:json}"), ["B", "D"]);
         assert_eq!(environment_names("env:B"), ["B"]);
+    }
+
+    #[test]
+    fn addresses_take_the_environment_and_defaults() {
+        let lookup = |name: &str| match name {
+            "HOST" => Some("10.0.0.7".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        for (written, expanded) in [
+            ("http://a:1/b", "http://a:1/b"),
+            ("http://${env:HOST}/", "http://10.0.0.7/"),
+            ("http://${env:HOST:-localhost}:${env:PORT:-8080}/${x}", "http://10.0.0.7:8080/${x}"),
+            ("${env:EMPTY:-a}${env:EMPTY:-}", "a"),
+        ] {
+            assert_eq!(expand_address(written, &lookup).as_deref(), Ok(expanded), "{written}");
+        }
+        for (written, told) in [
+            ("http://${env:PORT}/", "the variable `PORT` is not set"),
+            ("http://${env:EMPTY}/", "write `${env:EMPTY:-localhost}`"),
+            ("http://${env:PORT:-1", "has no end"),
+        ] {
+            let error = expand_address(written, &lookup).expect_err(written);
+            assert!(error.contains(told), "{error}");
+        }
     }
 }

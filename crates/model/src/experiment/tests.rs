@@ -265,7 +265,7 @@ fn wrong_variants_are_refused() {
         ("[[variant]]\nservice='a'\ncpu=2\ncores=1\n", "x.toml:6: `cpu = \"2\"` beside `cores = 1`"),
         ("[[variant]]\nservice='a'\ncores=1\npeer='b'\n", "`peer` beside `cores`"),
         ("[[variant]]\nurl='http://x:99999'\n", "is not an address"),
-        ("[[variant]]\nservice='a'\nprotocol='soap'\n", "allowed: `http1-json`"),
+        ("[[variant]]\nservice='a'\nprotocol='smtp'\n", "allowed: `http1-json`"),
         ("[[variant]]\nservice='a'\nlayers=['vxlan']\n", "`vxlan` needs two hosts"),
         ("[[variant]]\nservice='a'\nready='port'\n", "`ready` belongs to `command`"),
         (

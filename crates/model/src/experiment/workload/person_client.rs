@@ -17,11 +17,16 @@ impl Spec for PersonClientSpec {
 
     fn read(reader: &Reader<'_>) -> Read<Self> {
         let calls = PersonSpec::read(reader)?;
-        if calls.operations.contains(&PersonOperation::StreamPersons) {
-            let unary = PersonOperation::ALL.map(|one| format!("`{}`", one.name()));
+        let is_a_call = |one: &PersonOperation| {
+            !matches!(one, PersonOperation::StreamPersons | PersonOperation::ProgramComposition)
+        };
+        if let Some(other) = calls.operations.iter().find(|one| !is_a_call(one)) {
+            let allowed = PersonOperation::ALL.into_iter().filter(is_a_call);
+            let allowed: Vec<_> = allowed.map(|one| format!("`{}`", one.name())).collect();
             let message = format!(
-                "`workload.operation`: a relay calls no `streamPersons`; allowed: {}",
-                unary[..unary.len() - 1].join(", ")
+                "`workload.operation`: a relay makes single calls, and `{}` is none; allowed: {}",
+                other.name(),
+                allowed.join(", ")
             );
             return Err(reader.error(reader.line(), message));
         }
