@@ -8,6 +8,8 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weighbridge_model::experiment::Protocol;
+
 use super::Subject;
 use super::client::{ClientError, Connection};
 use super::limits::{self, Limits, START, STOP};
@@ -31,6 +33,13 @@ pub(super) struct RelayAndPeer {
     pub(super) peer: Peer,
 }
 
+/// An instance of the workload `person`.
+#[derive(Debug)]
+struct ServiceOfPersons {
+    protocol: Protocol,
+    service: Service,
+}
+
 /// A process that was sent SIGTERM.
 #[derive(Debug)]
 pub(super) struct Stopping {
@@ -46,13 +55,24 @@ pub(super) struct Harness<'a> {
     limits: Limits,
     shared: Option<Service>,
     relay: Option<RelayAndPeer>,
+    /// Instances with the people file that rows share, one a protocol.
+    persons: Vec<ServiceOfPersons>,
     unstartable: Option<String>,
+    notes: Vec<String>,
 }
 
 impl<'a> Harness<'a> {
     /// A harness without running instances.
     pub(super) fn new(subject: &'a Subject) -> Self {
-        Self { subject, limits: Limits::for_row(), shared: None, relay: None, unstartable: None }
+        Self {
+            subject,
+            limits: Limits::for_row(),
+            shared: None,
+            relay: None,
+            persons: Vec::new(),
+            unstartable: None,
+            notes: Vec::new(),
+        }
     }
 
     /// Begins a row; its time starts now.
@@ -72,6 +92,7 @@ impl<'a> Harness<'a> {
         if death.is_some() || verdict.is_err() {
             self.shared = None;
             self.relay = None;
+            self.persons.clear();
         }
         match (death, verdict) {
             (Some(death), Err(Shortfall::Failed(text))) => {
@@ -84,12 +105,24 @@ impl<'a> Harness<'a> {
 
     /// The instances that run between rows.
     fn instances(&mut self) -> impl Iterator<Item = &mut Service> {
-        self.shared.iter_mut().chain(self.relay.iter_mut().map(|relay| &mut relay.service))
+        let relay = self.relay.iter_mut().map(|relay| &mut relay.service);
+        let persons = self.persons.iter_mut().map(|one| &mut one.service);
+        self.shared.iter_mut().chain(relay).chain(persons)
     }
 
     /// Why the service cannot be started, if that was tried and failed.
     pub(super) fn unstartable(&self) -> Option<&str> {
         self.unstartable.as_deref()
+    }
+
+    /// Says something beside the row's result.
+    pub(super) fn note(&mut self, text: String) {
+        self.notes.push(text);
+    }
+
+    /// What the row said beside its result.
+    pub(super) fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// The limits of the row.
@@ -151,6 +184,28 @@ impl<'a> Harness<'a> {
         };
         relay.peer.behave(manner);
         Ok(self.relay.insert(relay))
+    }
+
+    /// The instance with the people file over this protocol that rows share; `start` starts one.
+    pub(super) fn persons(
+        &mut self,
+        protocol: Protocol,
+        start: impl FnOnce(&Self) -> Result<Service, Shortfall>,
+    ) -> Result<&Service, Shortfall> {
+        let at = match self.persons.iter().position(|one| one.protocol == protocol) {
+            Some(at) => at,
+            None => {
+                let service = start(self)?;
+                self.persons.push(ServiceOfPersons { protocol, service });
+                self.persons.len() - 1
+            }
+        };
+        Ok(&self.persons[at].service)
+    }
+
+    /// Ends the instances with the people file.
+    pub(super) fn end_persons(&mut self) {
+        self.persons.clear();
     }
 
     /// A new connection to the shared instance.

@@ -91,7 +91,7 @@ pub enum Depth {
 
 /// The result of one row of the table. Serialises as `{"id", "stack", "claim", "result", "detail"}`, where
 /// `stack` is null for rows about the program, `result` is `passed`, `failed`, `skipped` or `warned`, and
-/// `detail` a text, or null if the row passed.
+/// `detail` a text, or null if the row passed; with `notes`, what was found beside it, where there are some.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Its name in the table, such as `C1`.
@@ -103,6 +103,8 @@ pub struct Row {
     pub claim: &'static str,
     /// How it went.
     pub result: RowResult,
+    /// What was found beside it, a line each.
+    pub notes: Vec<String>,
 }
 
 /// A row's result.
@@ -151,12 +153,16 @@ impl From<Verdict> for RowResult {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut row = serializer.serialize_struct("Row", 5)?;
+        let mut row = serializer.serialize_struct("Row", 6)?;
         row.serialize_field("id", self.id)?;
         row.serialize_field("stack", &self.stack)?;
         row.serialize_field("claim", self.claim)?;
         row.serialize_field("result", self.result.word())?;
         row.serialize_field("detail", &self.result.detail())?;
+        match self.notes.is_empty() {
+            true => row.skip_field("notes")?,
+            false => row.serialize_field("notes", &self.notes)?,
+        }
         row.end()
     }
 }
@@ -283,7 +289,8 @@ fn within(subject: &Subject, depth: Depth, budget: Duration, on_row: &mut dyn Fn
             if test.needs == Needs::Service && result == RowResult::Passed {
                 sleepers.begin(scope, subject, depth);
             }
-            let row = Row { id: test.id, stack: test.needs.stack(), claim: test.claim, result };
+            let notes = harness.take_notes();
+            let row = Row { id: test.id, stack: test.needs.stack(), claim: test.claim, result, notes };
             on_row(&row);
             rows.push(row);
         }
@@ -361,7 +368,8 @@ mod tests {
     #[test]
     fn a_row_serialises_with_five_fields() {
         let row = |result| {
-            serde_json::to_string(&Row { id: "C1", stack: None, claim: "is", result }).expect("plain text")
+            serde_json::to_string(&Row { id: "C1", stack: None, claim: "is", result, notes: Vec::new() })
+                .expect("plain text")
         };
         assert_eq!(
             row(RowResult::Passed),

@@ -98,7 +98,8 @@ fn subject(service: &Service) -> Subject {
 
 fn line(row: &Row) -> String {
     let detail = row.result.detail().map(|detail| format!("\n      {detail}")).unwrap_or_default();
-    format!("  {:<4} {:<8} {}{detail}", row.id, row.result.word(), row.claim)
+    let notes: String = row.notes.iter().map(|note| format!("\n      {note}")).collect();
+    format!("  {:<4} {:<8} {}{detail}{notes}", row.id, row.result.word(), row.claim)
 }
 
 fn experiment(file: &Path, format: Format, printer: &Printer) -> anyhow::Result<Exit> {
