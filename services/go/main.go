@@ -53,8 +53,8 @@ var offers = []offer{
 	{"person", "http2-avro", overHTTP(personRoutes(plainForms, avroCodec))},
 	{"person", "grpc", overGRPC(registerPeople)},
 	{"person", "grpc-protobuf", overGRPC(registerPeople)}, // another name of the same
-	{"person", "grpc-json", overGRPC(registerPlainPeople(jsonCodec))},
-	{"person", "grpc-avro", overGRPC(registerPlainPeople(avroCodec))},
+	{"person", "grpc-json", overGRPC(registerPlainPeople, inCodec(jsonCodec))},
+	{"person", "grpc-avro", overGRPC(registerPlainPeople, inCodec(avroCodec))},
 	{"person", "thrift-binary", overThrift(peopleProcessor, binaryProtocol)},
 	{"person", "thrift-compact", overThrift(peopleProcessor, compactProtocol)},
 	{"person-client", "http1-json", overHTTP(personClientRoutes)},

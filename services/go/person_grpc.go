@@ -5,7 +5,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
@@ -72,28 +71,25 @@ func known[P any](person *P, ok bool) (*P, error) {
 
 // registerPlainPeople offers the operations with a codec that grpc-go does not
 // bring: the service is described by hand, as the generated code does it.
-func registerPlainPeople(c codec) func(grpc.ServiceRegistrar, configuration) {
-	return func(server grpc.ServiceRegistrar, configuration configuration) {
-		encoding.RegisterCodecV2(grpcCodec{c})
-		people := newPeople(configuration.people, plainForms)
-		server.RegisterService(&grpc.ServiceDesc{
-			ServiceName: personv1.People_ServiceDesc.ServiceName,
-			Methods: []grpc.MethodDesc{
-				unary("ListPersons", func(*listPersonsRequest) (*personList, error) { return people.listPersons(), nil }),
-				unary("GetPerson", func(request *personID) (*person, error) { return known(people.getPerson(request.ID)) }),
-				unary("GetPersonLinks", func(request *personID) (*personLinkList, error) {
-					return people.getPersonLinks(request.ID), nil
-				}),
-				unary("CreatePerson", func(person *person) (*person, error) { return person, nil }),
-				unary("Version", func(*versionRequest) (*versionReply, error) { return &versionReply{versionText()}, nil }),
-			},
-			Streams: []grpc.StreamDesc{{
-				StreamName:    "StreamPersons",
-				ServerStreams: true,
-				Handler:       func(_ any, stream grpc.ServerStream) error { return streamPersons(people.persons, stream) },
-			}},
-		}, nil)
-	}
+func registerPlainPeople(server grpc.ServiceRegistrar, configuration configuration) {
+	people := newPeople(configuration.people, plainForms)
+	server.RegisterService(&grpc.ServiceDesc{
+		ServiceName: personv1.People_ServiceDesc.ServiceName,
+		Methods: []grpc.MethodDesc{
+			unary("ListPersons", func(*listPersonsRequest) (*personList, error) { return people.listPersons(), nil }),
+			unary("GetPerson", func(request *personID) (*person, error) { return known(people.getPerson(request.ID)) }),
+			unary("GetPersonLinks", func(request *personID) (*personLinkList, error) {
+				return people.getPersonLinks(request.ID), nil
+			}),
+			unary("CreatePerson", func(person *person) (*person, error) { return person, nil }),
+			unary("Version", func(*versionRequest) (*versionReply, error) { return &versionReply{versionText()}, nil }),
+		},
+		Streams: []grpc.StreamDesc{{
+			StreamName:    "StreamPersons",
+			ServerStreams: true,
+			Handler:       func(_ any, stream grpc.ServerStream) error { return streamPersons(people.persons, stream) },
+		}},
+	}, nil)
 }
 
 // unary describes an operation that takes one message and answers one.
@@ -123,6 +119,10 @@ func streamPersons(persons []*person, stream grpc.ServerStream) error {
 
 // grpcCodec is a codec as grpc-go takes it.
 type grpcCodec struct{ codec }
+
+// inCodec makes every message be of a codec, whatever subtype a call names: some
+// clients name none.
+func inCodec(c codec) grpc.ServerOption { return grpc.ForceServerCodecV2(grpcCodec{c}) }
 
 // Name is the content-subtype.
 func (c grpcCodec) Name() string { return c.name }

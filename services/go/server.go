@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -127,9 +128,9 @@ func overHTTP(routes func(configuration) []route) func(configuration) server {
 
 // overGRPC is grpc-go's server for the operations of a workload, with reflection
 // where they are described by Protocol Buffers.
-func overGRPC(register func(grpc.ServiceRegistrar, configuration)) func(configuration) server {
+func overGRPC(register func(grpc.ServiceRegistrar, configuration), own ...grpc.ServerOption) func(configuration) server {
 	return func(c configuration) server {
-		var options []grpc.ServerOption
+		options := slices.Clone(own)
 		if c.tls != nil {
 			options = append(options, grpc.Creds(credentials.NewTLS(c.tls)))
 		}
