@@ -162,7 +162,10 @@ impl CallOfPerson {
 
     const fn signature(&self) -> (&'static Record, &'static Record) {
         match self.operation {
-            PersonOperation::ListPersons | PersonOperation::StreamPersons => (&LIST_PERSONS, &LIST_RESULT),
+            // No call is a composition: its first part is a list.
+            PersonOperation::ListPersons
+            | PersonOperation::StreamPersons
+            | PersonOperation::ProgramComposition => (&LIST_PERSONS, &LIST_RESULT),
             PersonOperation::GetPerson | PersonOperation::GetMissing => (&GET_PERSON, &PERSON_RESULT),
             PersonOperation::GetPersonLinks => (&GET_LINKS, &LINKS_RESULT),
             PersonOperation::CreatePerson => (&CREATE_PERSON, &CREATE_RESULT),

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -15,6 +17,29 @@ fn finished_run() -> (World, String) {
     world.run(&[]).end().assert_measured();
     let run = world.run_folder().to_str().expect("UTF-8").to_owned();
     (world, run)
+}
+
+/// The same for stories that only read it: it is measured once, and each of them has a copy.
+fn copy_of_a_run() -> (World, String) {
+    static MEASURED: LazyLock<PathBuf> = LazyLock::new(|| {
+        let (world, _) = finished_run();
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("finished_run");
+        let _ = fs::remove_dir_all(&kept);
+        copy(&world.path(""), &kept);
+        kept
+    });
+    let original = &*MEASURED;
+    let world = World::idle();
+    for name in ["runs", "experiment.toml"] {
+        copy(&original.join(name), &world.path(name));
+    }
+    let run = world.run_folder().to_str().expect("UTF-8").to_owned();
+    (world, run)
+}
+
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-r").args([from, to]).status().expect("`cp` is there");
+    assert!(status.success(), "{} to {}", from.display(), to.display());
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -106,7 +131,7 @@ fn a_suite_prints_its_experiments_and_goes_on_after_one_that_fails() {
 #[test]
 fn gates_of_a_run_decide_the_exit_code() {
     measuring(|| {
-        let (world, run) = finished_run();
+        let (world, run) = copy_of_a_run();
         let compare = |gates: &[&str]| {
             let arguments = [&["compare", &run, "a", "b"], gates].concat();
             world.weigh(&arguments).end()
@@ -129,7 +154,7 @@ fn gates_of_a_run_decide_the_exit_code() {
 #[test]
 fn a_run_is_exported_reported_listed_and_compared() {
     measuring(|| {
-        let (world, run) = finished_run();
+        let (world, run) = copy_of_a_run();
         let weigh = |arguments: &[&str]| world.weigh(arguments).end();
         let json = weigh(&["export", &run, "--format", "json"]);
         assert_eq!(json.assert_code(0).json(), world.json("summary.json"));
@@ -278,7 +303,7 @@ fn verify_compares_answers_and_leaves_nothing() {
 #[test]
 fn colour_is_used_where_asked_for_and_no_color_is_obeyed() {
     measuring(|| {
-        let (world, run) = finished_run();
+        let (world, run) = copy_of_a_run();
         let export = |color: &str| world.weigh(&["export", &run, "--color", color]);
         assert!(!export("auto").end().stdout.contains('\x1b'), "a file is no terminal");
         assert!(export("always").end().stdout.contains("\x1b["));
@@ -294,7 +319,7 @@ fn colour_is_used_where_asked_for_and_no_color_is_obeyed() {
                 .chain(weigh.get_args().filter_map(|word| word.to_str()))
                 .map(str::to_owned)
                 .collect();
-            let mut script = std::process::Command::new("script");
+            let mut script = Command::new("script");
             script.args(["-qec", &words.join(" "), "/dev/null"]).envs(
                 weigh.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))),
             );
@@ -318,7 +343,7 @@ fn colour_is_used_where_asked_for_and_no_color_is_obeyed() {
 #[test]
 fn a_reader_that_goes_after_one_line_is_no_error_and_gates_are_judged_all_the_same() {
     measuring(|| {
-        let (world, run) = finished_run();
+        let (world, run) = copy_of_a_run();
         let mut weigh = world.weigh(&["export", &run, "--format", "json"]).command();
         let mut child = weigh.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut line = String::new();
