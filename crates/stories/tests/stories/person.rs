@@ -155,6 +155,10 @@ fn a_service_is_started_by_hand_with_a_workload_a_protocol_and_its_people() {
         let weigh = world.weigh(&[&["services", "start", "rust", "--port", "0"], words].concat());
         weigh.env("HOME", &home).env("WEIGH_SERVICES", folder.to_str().expect("a plain path"))
     };
+    // What is built by another command may have to be built again for this one, which would be waited for too short.
+    let home = std::env::var("HOME").expect("a home");
+    let built = world.weigh(&["services", "build", "rust"]).env("HOME", &home);
+    built.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end().assert_code(0);
     let weigh = services(&["--workload", "person", "--protocol", "http1-json"]).start();
     eventually("its URL", || weigh.stdout().starts_with("http://127.0.0.1:"));
     let address = weigh.stdout().trim().trim_start_matches("http://").to_owned();

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::WEIGH;
+use crate::support::{WEIGH, World};
 
 /// A run in a folder of its own, removed with it.
 struct Run {
@@ -28,6 +28,8 @@ fn probe(name: &str, law: &str) -> String {
 }
 
 fn measure(experiment: &str) -> Run {
+    // It measures, so it has the machine alone.
+    let _alone = World::new();
     let home = tempfile::tempdir().expect("a folder");
     let file = home.path().join("experiment.toml");
     std::fs::write(&file, experiment).expect("a file");
