@@ -48,11 +48,9 @@ QUANTITIES = {
     "service_p50": ("service", 0.5), "service_p90": ("service", 0.9), "service_p99": ("service", 0.99),
     "service_mean": ("service", None),
     "throughput": None, "cpu_per_operation": None, "bytes_per_operation": None,
-    "payload_bytes_per_operation": None, "segments_per_operation": None, "memory_peak": None,
+    "segments_per_operation": None, "memory_peak": None,
 }
-WHOLE_ONLY = (
-    "cpu_per_operation", "bytes_per_operation", "payload_bytes_per_operation", "segments_per_operation", "memory_peak",
-)
+WHOLE_ONLY = ("cpu_per_operation", "bytes_per_operation", "segments_per_operation", "memory_peak")
 UNANSWERED = ("errors_connect", "errors_reset", "errors_timeout", "errors_protocol")
 ERRORS = UNANSWERED + ("errors_status", "errors_check")
 
