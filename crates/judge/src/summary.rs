@@ -306,16 +306,16 @@ impl<'a> Table<'a> {
         factorials.add(&context);
     }
 
-    /// Bytes on a link are included if some variant has a link, payload if variants differ in their protocol, and either if
-    /// it is the headline.
+    /// Bytes on a link are included if some variant has a link, payload if there are codecs to compare, and either if it is
+    /// the headline.
     fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
         let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
         let has_links = networks.any(|network| !network.crossed.is_empty());
-        let (headline, has_protocols) = (self.question.headline, self.question.has_protocols());
+        let (headline, has_codecs) = (self.question.headline, self.question.has_codecs_to_compare());
         let is_told = move |quantity: Quantity| match quantity {
             Quantity::WireBytesPerOperation => has_links,
-            Quantity::PayloadBytesPerOperation => has_protocols,
+            Quantity::PayloadBytesPerOperation => has_codecs,
             _ => true,
         };
         let is_there =

@@ -18,6 +18,9 @@ pub fn run(arguments: &Init, printer: &Printer) -> anyhow::Result<Exit> {
     if arguments.jmh.is_some() && !is_person {
         bail!("`--jmh` belongs to `weigh init person`");
     }
+    if is_person && arguments.command.is_some() {
+        bail!("`weigh init person` is about our services and takes no `--command`; leave one of them out");
+    }
     let draft = if is_person { None } else { draft(arguments)? };
     let text = match &draft {
         Some(draft) => draft.to_file(),

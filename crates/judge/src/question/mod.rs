@@ -219,15 +219,15 @@ impl Question {
         (0..).map(PointId).zip(&self.points)
     }
 
-    /// The baseline first.
-    /// Whether variants differ in their protocol.
-    pub fn has_protocols(&self) -> bool {
-        let mut protocols =
-            self.variants.iter().filter_map(|variant| Some(variant.stack.family.as_ref()?.protocol));
-        let first = protocols.next();
-        protocols.any(|other| Some(other) != first)
+    /// Whether variants differ in their protocol, each of which has a codec: what keyed protocols carry has no bodies.
+    pub fn has_codecs_to_compare(&self) -> bool {
+        let protocols: Option<Vec<_>> =
+            self.variants.iter().map(|variant| Some(variant.stack.family.as_ref()?.protocol)).collect();
+        let protocols = protocols.unwrap_or_default();
+        protocols.iter().all(|one| one.codec().is_some()) && protocols.windows(2).any(|two| two[0] != two[1])
     }
 
+    /// The baseline first.
     pub fn variants(&self) -> impl Iterator<Item = (VariantId, &Variant)> {
         (0..).map(VariantId).zip(&self.variants)
     }

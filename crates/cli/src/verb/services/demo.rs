@@ -25,7 +25,7 @@ use crate::verb::support::options;
 const WORKLOAD: &str = "person";
 const RELAY: &str = "person-client";
 
-/// Longest wait for a reply, and its longest body: JVMs that just started are slow.
+/// Longest wait for a reply: JVMs that just started are slow.
 const PATIENCE: Nanoseconds = Nanoseconds::from_secs(10);
 const LONGEST: Bytes = Bytes::new(1 << 20);
 
@@ -63,6 +63,9 @@ fn has_client(service: &Service, protocol: &str) -> bool {
 
 fn of_url(text: &str, protocol: Option<&str>, printer: &Printer) -> anyhow::Result<Exit> {
     let url = Url::parse(text).map_err(anyhow::Error::msg)?;
+    if url.scheme.is_secured() || url.path != "/" {
+        bail!("`{text}`: a demo asks in clear text and at the root; write it as `http://host:port`");
+    }
     let protocol = protocol_named(protocol.unwrap_or(Protocol::HTTP1_JSON.name()))?;
     let place = (url.host.as_str(), url.port).to_socket_addrs().with_context(|| format!("`{text}`"))?.next();
     let place = place.ok_or_else(|| anyhow!("`{text}` has no address"))?;
