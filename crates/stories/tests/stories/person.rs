@@ -53,8 +53,7 @@ fn a_relay_without_a_client_for_the_protocol_is_told_which_it_has() {
     let text = "[workload]\nname = \"person-client\"\n[[variant]]\nservice = \"rust\"\n\
                 peer = { service = \"go\", protocol = \"thrift-binary\" }\n";
     world.write("experiment.toml", text);
-    let folder = service::folder();
-    let run = world.run(&[]).env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+    let run = world.run(&[]).with_services().end();
     run.assert_error(&["`rust` has no client that calls `person` over `thrift-binary`", "`grpc-avro`"]);
 }
 
@@ -75,10 +74,7 @@ fn a_call_is_split_into_server_and_client_over_each_protocol() {
                 "name = \"grpc alone\"\nservice = \"rust\"\nprotocol = \"grpc\"",
             ],
         );
-        let home = std::env::var("HOME").expect("a home");
-        let folder = service::folder();
-        let run = world.run(&[]).env("HOME", &home);
-        let ended = run.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+        let ended = world.run(&[]).with_services().end();
         ended.assert_measured();
         assert!(ended.stdout.contains("where the time went"), "{ended}");
         let summary = world.json("summary.json");
@@ -109,8 +105,7 @@ fn people_that_differ_from_point_to_point_are_refused_before_anything_is_started
     let text = "[workload]\nname = \"person\"\noperation = \"listPersons\"\n[matrix]\nworkload.persons = [4, 5]\n\
                 [[variant]]\nservice = \"rust\"\n[[variant]]\nservice = \"go\"\n";
     world.write("experiment.toml", text);
-    let folder = service::folder();
-    let run = world.run(&[]).env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+    let run = world.run(&[]).with_services().end();
     run.assert_error(&["workload.persons = 4", "workload.persons = 5", "one experiment for each"]);
     assert!(world.run_folders().is_empty());
 }
@@ -125,10 +120,7 @@ fn what_framing_and_codec_cost_is_told_with_intervals() {
                     [matrix]\nservice = [\"rust\"]\nprotocol.framing = [\"http2\", \"grpc\"]\n\
                     protocol.codec = [\"json\", \"avro\"]\n";
         world.write("experiment.toml", text);
-        let home = std::env::var("HOME").expect("a home");
-        let folder = service::folder();
-        let run = world.run(&["--format", "json"]).env("HOME", &home);
-        let ended = run.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+        let ended = world.run(&["--format", "json"]).with_services().end();
         ended.assert_measured();
         let summary = ended.json();
         let factorial = &summary["factorials"][0];
@@ -138,10 +130,22 @@ fn what_framing_and_codec_cost_is_told_with_intervals() {
             "{factorial}"
         );
         let tables = factorial["tables"].as_array().expect("tables");
-        let bytes = tables.iter().find(|table| table["quantity"] == "bytes_per_operation").expect("bytes");
+        let table =
+            |quantity: &str| tables.iter().find(|table| table["quantity"] == quantity).expect(quantity);
+        let (bytes, payload) = (table("bytes_per_operation"), table("payload_bytes_per_operation"));
+        let codec = |table: &serde_json::Value| table["codecs"][0]["difference"]["point"].as_f64();
         // A person is 138 bytes shorter in Avro, and a head does not grow by them.
-        let codec = bytes["codecs"][0]["difference"]["point"].as_f64().expect("a difference");
-        assert!((-145.0..=-130.0).contains(&codec), "{bytes}");
+        assert!(codec(bytes).is_some_and(|bytes| (-145.0..=-130.0).contains(&bytes)), "{bytes}");
+        // Over gRPC the id that is asked for is 8 bytes shorter too.
+        assert!(codec(payload).is_some_and(|payload| (payload + 142.0).abs() < 0.01), "{payload}");
+        // What frames a call is the same whatever it carries: bytes are payload and framing.
+        for framing in 0..2 {
+            let figure = |table: &serde_json::Value, codec: usize| {
+                table["figures"][framing][codec]["point"].as_f64().expect("a figure")
+            };
+            let [json, avro] = [0, 1].map(|codec| figure(bytes, codec) - figure(payload, codec));
+            assert!(json > 0.0 && (json - avro).abs() < 0.01 * figure(bytes, 1), "{bytes} {payload}");
+        }
     });
 }
 
@@ -149,16 +153,11 @@ fn what_framing_and_codec_cost_is_told_with_intervals() {
 fn a_service_is_started_by_hand_with_a_workload_a_protocol_and_its_people() {
     service::build("rust");
     let world = World::idle();
-    let folder = service::folder();
     let services = |words: &[&str]| {
-        let home = std::env::var("HOME").expect("a home");
-        let weigh = world.weigh(&[&["services", "start", "rust", "--port", "0"], words].concat());
-        weigh.env("HOME", &home).env("WEIGH_SERVICES", folder.to_str().expect("a plain path"))
+        world.weigh(&[&["services", "start", "rust", "--port", "0"], words].concat()).with_services()
     };
     // What is built by another command may have to be built again for this one, which would be waited for too short.
-    let home = std::env::var("HOME").expect("a home");
-    let built = world.weigh(&["services", "build", "rust"]).env("HOME", &home);
-    built.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end().assert_code(0);
+    world.weigh(&["services", "build", "rust"]).with_services().end().assert_code(0);
     let weigh = services(&["--workload", "person", "--protocol", "http1-json"]).start();
     eventually("its URL", || weigh.stdout().starts_with("http://127.0.0.1:"));
     let address = weigh.stdout().trim().trim_start_matches("http://").to_owned();
@@ -182,10 +181,7 @@ fn a_session_has_a_time_of_its_own_on_four_connections_and_on_one_channel() {
                     [[variant]]\nname = \"rest\"\nservice = \"rust\"\n\
                     [[variant]]\nname = \"grpc\"\nservice = \"rust\"\nprotocol = \"grpc\"\nconnections = 1\nin_flight = 4\n";
         world.write("experiment.toml", text);
-        let home = std::env::var("HOME").expect("a home");
-        let folder = service::folder();
-        let run = world.run(&["--format", "json"]).env("HOME", &home);
-        let ended = run.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+        let ended = world.run(&["--format", "json"]).with_services().end();
         ended.assert_measured();
         let summary = ended.json();
         let slots = serde_json::json!({ "connections": 1, "in_flight": 4, "pipelined": false });

@@ -54,11 +54,7 @@ fn the_plateau_of_jdk_17_webrick_and_cpp_httplib_is_told_and_no_healthy_service_
         services.for_each(|name| service::build(name));
         let world = World::new();
         world.write("experiment.toml", &experiment());
-        // Toolchains are found by way of the user's home.
-        let home = std::env::var("HOME").expect("a home");
-        let folder = service::folder();
-        let run = world.run(&["--format", "json"]).env("HOME", &home);
-        let ended = run.env("WEIGH_SERVICES", folder.to_str().expect("a plain path")).end();
+        let ended = world.run(&["--format", "json"]).with_services().end();
         ended.assert_measured();
         let summary = ended.json();
         let measured = summary["variants"].as_array().expect("variants");

@@ -373,6 +373,13 @@ impl<'a> Start<'a> {
         self
     }
 
+    /// With the reference services; their toolchains are found by way of the user's home.
+    pub fn with_services(self) -> Self {
+        let folder = service::folder();
+        let services = self.env("WEIGH_SERVICES", folder.to_str().expect("a plain path"));
+        services.env("HOME", &std::env::var("HOME").expect("a home"))
+    }
+
     pub fn folder(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
