@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 
 use weighbridge_model::quantity::Nanoseconds;
 
+const OPTIONS: [&str; 6] = ["-f", "-wi", "-i", "-t", "-w", "-r"];
+
 /// Fewer blocks give no interval.
 const FEWEST: u32 = 4;
 /// The blocks of the file where the forks are fewer.
@@ -52,6 +54,9 @@ impl JmhOptions {
         let mut words = text.split_whitespace();
         while let Some(word) = words.next() {
             let refused = |why| JmhError { word: word.to_owned(), why };
+            if !OPTIONS.contains(&word) {
+                return Err(refused("it has no meaning here"));
+            }
             let value = words.next().ok_or_else(|| refused("it needs a value"))?;
             let number = || value.parse().ok().filter(|number| (1..=1_000).contains(number));
             let number = || number().ok_or_else(|| refused("its value is a whole number from 1 to 1000"));
@@ -61,8 +66,8 @@ impl JmhOptions {
                 "-i" => options.iterations = number()?,
                 "-t" => options.threads = number()?,
                 "-w" => options.warm_up = time(value).ok_or_else(|| refused("its value is a time"))?,
-                "-r" => options.iteration = time(value).ok_or_else(|| refused("its value is a time"))?,
-                _ => return Err(refused("it has no meaning here")),
+                // `-r`, the only one left.
+                _ => options.iteration = time(value).ok_or_else(|| refused("its value is a time"))?,
             }
         }
         Ok(options)
@@ -155,7 +160,7 @@ mod tests {
             ("-f 0", "a whole number"),
             ("-r 0", "its value is a time"),
             ("-w soon", "its value is a time"),
-            ("-bm thrpt", "`-bm`: it has no meaning here; allowed are `-i`"),
+            ("-bm", "`-bm`: it has no meaning here; allowed are `-i`"),
         ] {
             let error = JmhOptions::parse(text).expect_err(text).to_string();
             assert!(error.contains(told), "{error}");

@@ -3,6 +3,7 @@
 //! `services/README.md` fixes the file's format; unknown keys are errors. Nothing here depends on a language:
 //! every question is asked with the commands in the file.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -391,6 +392,9 @@ impl Service {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).current_dir(&self.folder).stdin(Stdio::null());
         command.stdout(output.try_clone().map_err(not_run)?).stderr(output);
+        std::env::vars_os().filter(|(name, _)| is_of_cargo(name)).for_each(|(name, _)| {
+            command.env_remove(name);
+        });
         let start = sys::monotonic();
         let status = match command::run(command, is_cancelled).map_err(not_run)? {
             CommandOutcome::Ended(status) => status,
@@ -486,6 +490,13 @@ fn file_digest(path: &Path) -> io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open(path)?, &mut hash)?;
     Ok(hash.finalize().into())
+}
+
+/// Whether Cargo sets this variable for the programs that it runs. Build scripts look at some of them, so a service would be
+/// built anew whenever we are started now by Cargo and now by a shell.
+fn is_of_cargo(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    ["CARGO_MANIFEST_", "CARGO_PKG_"].iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]
@@ -694,6 +705,22 @@ command = ["bin/weigh-go"]
         assert!(message.contains("exit status: 7") && message.contains(": one | two; "), "{message}");
         assert!(message.ends_with(", install Go from https://go.dev/dl"), "{message}");
         assert_eq!(fs::read_to_string(&log).expect("the log"), "one\ntwo\n");
+    }
+
+    #[test]
+    fn a_build_does_not_see_that_cargo_started_us() {
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "Cargo started this test");
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = GO
+            .replace("[\"go\", \"version\"]", "[\"true\"]")
+            .replace("[\"go\", \"build\", \"-o\", \"bin/weigh-go\", \".\"]", "['sh', '-c', 'env > seen']");
+        let root = folder.path().join("go");
+        fs::create_dir_all(&root).expect("a folder");
+        let service = Service::parse(&root, &text).expect("a right file");
+        service.build(&folder.path().join("build.log"), &|| false).expect("a build");
+        let seen = fs::read_to_string(root.join("seen")).expect("what it saw");
+        assert!(seen.contains("PATH=") && !seen.contains("CARGO_MANIFEST_DIR"), "{seen}");
+        assert!(!seen.contains("CARGO_PKG_NAME"), "{seen}");
     }
 
     #[test]

@@ -156,8 +156,6 @@ fn a_service_is_started_by_hand_with_a_workload_a_protocol_and_its_people() {
     let services = |words: &[&str]| {
         world.weigh(&[&["services", "start", "rust", "--port", "0"], words].concat()).with_services()
     };
-    // What is built by another command may have to be built again for this one, which would be waited for too short.
-    world.weigh(&["services", "build", "rust"]).with_services().end().assert_code(0);
     let weigh = services(&["--workload", "person", "--protocol", "http1-json"]).start();
     eventually("its URL", || weigh.stdout().starts_with("http://127.0.0.1:"));
     let address = weigh.stdout().trim().trim_start_matches("http://").to_owned();

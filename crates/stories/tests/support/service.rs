@@ -16,7 +16,6 @@ pub fn folder() -> PathBuf {
 /// The parts of a `service.toml` needed here.
 #[derive(Deserialize)]
 struct Manifest {
-    build: Step,
     start: Step,
 }
 
@@ -33,28 +32,15 @@ pub struct Service {
     pub certificates: Option<Certificates>,
 }
 
-/// Builds a service unless it is built.
+/// Builds a service.
 pub fn build(name: &str) {
     static BUILDING: Mutex<()> = Mutex::new(());
     let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    let (folder, manifest) = manifest(name);
-    if is_built(&folder, &manifest.start.command) {
-        return;
-    }
-    let command = &manifest.build.command;
-    let mut build = Command::new(&command[0]);
+    let mut build = Command::new(super::WEIGH);
     // Cargo sets it for this test; it would override the toolchain that the service pins.
-    build.env_remove("RUSTUP_TOOLCHAIN");
-    let output = build.args(&command[1..]).current_dir(folder).output().expect("the toolchain is there");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// Whether its program exists: a file in its folder, or what an interpreter or a virtual machine starts.
-fn is_built(folder: &Path, start: &[String]) -> bool {
-    let program = folder.join(&start[0]);
-    let says_version =
-        || Command::new(&start[0]).args(&start[1..]).arg("--version").current_dir(folder).output();
-    program.is_file() || !start[0].contains('/') && says_version().is_ok_and(|output| output.status.success())
+    build.args(["services", "build", name]).env("WEIGH_SERVICES", folder()).env_remove("RUSTUP_TOOLCHAIN");
+    let output = build.output().expect("the built program starts");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn manifest(name: &str) -> (PathBuf, Manifest) {
