@@ -32,7 +32,9 @@ pub mod mping;
 pub mod openapi;
 pub mod person_value;
 pub mod ppbench_csv;
+pub mod probe_http2;
 pub mod probe_request;
+pub mod probe_thrift;
 pub mod proc_parsers;
 pub mod quantity;
 pub mod resp_reply;
@@ -51,7 +53,7 @@ pub mod wireguard_answer;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 32] = [
+pub const TARGETS: [Target; 34] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
@@ -70,7 +72,9 @@ pub const TARGETS: [Target; 32] = [
     ("openapi", openapi::check),
     ("person_value", person_value::check),
     ("ppbench_csv", ppbench_csv::check),
+    ("probe_http2", probe_http2::check),
     ("probe_request", probe_request::check),
+    ("probe_thrift", probe_thrift::check),
     ("proc_parsers", proc_parsers::check),
     ("quantity", quantity::check),
     ("resp_reply", resp_reply::check),

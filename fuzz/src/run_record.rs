@@ -1,7 +1,8 @@
 //! Run folders: one file of a trial, or the log of events, is replaced by the input, hashes put right, and the run read.
 //! What is accepted is written by the store and reads back as the same trials.
 //!
-//! The first byte chooses the file (`6` is `stamps.csv` and `7` is `samples.csv`, which only some trials have), the rest is its content; in a `trial.json` the names of the other files, in capital
+//! The first byte chooses the file (`6` is `stamps.csv`, `7` `samples.csv`, `8` `steps.csv`, `9`
+//! `steps.hlog` and `a` `counts.csv`, which only some trials have), the rest is its content; in a `trial.json` the names of the other files, in capital
 //! letters (`WINDOWS.CSV`), stand for their hashes.
 
 use std::fs;
@@ -11,16 +12,27 @@ use std::sync::OnceLock;
 use sha2::{Digest, Sha256};
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
-use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::samples::{Relayed, Sample};
+use weighbridge_model::record::steps::{Course, Step, StepEnd, StepFigure, StepKind, StepRecord, Tenth};
 use weighbridge_model::record::{
     ErrorKind, LoopHealth, OperationFigures, Outcome, RequestRecord, RoleCpu, ServiceFacts, Tallies, Traffic,
     TrialRecord, WindowEnd, WindowFigures, WindowKind, WindowRecord,
 };
 use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
-const FILES: [&str; 6] =
-    ["windows.csv", "operations.csv", "resources.csv", "total.hlog", "stamps.csv", "samples.csv"];
+const FILES: [&str; 9] = [
+    "windows.csv",
+    "operations.csv",
+    "resources.csv",
+    "total.hlog",
+    "stamps.csv",
+    "samples.csv",
+    "steps.csv",
+    "steps.hlog",
+    "counts.csv",
+];
 
 /// What else the first byte may choose, behind the first four files.
 const EVENTS: usize = 4;
@@ -45,6 +57,9 @@ pub fn accepts(data: &[u8]) -> bool {
     let chosen = match choice {
         b'6' => Some(FILES[4]),
         b'7' => Some(FILES[5]),
+        b'8' => Some(FILES[6]),
+        b'9' => Some(FILES[7]),
+        b'a' => Some(FILES[8]),
         other if usize::from(other) % 6 == EVENTS => return events(&run, content),
         other if usize::from(other) % 6 == TRIAL => None,
         other => Some(FILES[usize::from(other) % 6]),
@@ -154,6 +169,12 @@ fn replace(path: &Path, text: &str, old: &str, new: &str) {
     fs::write(path, text.replace(old, new)).expect("a writable folder");
 }
 
+fn counts() -> Counts {
+    let mut counts = Counts::default();
+    Count::ALL.into_iter().zip(1..).for_each(|(count, n)| counts.add(count, n));
+    counts
+}
+
 fn stamps() -> KernelStamps {
     let leg = |n: u64| {
         let time = Nanoseconds::from_nanos(n);
@@ -232,6 +253,7 @@ pub fn sample() -> TrialRecord {
             traffic: Traffic::default(),
             health: LoopHealth::default(),
             stamps: (round > 0).then(stamps),
+            counts: (round > 0).then(counts),
         },
         core_latency: (round > 0).then(|| Nanoseconds::from_nanos(320)),
         cpu: vec![RoleCpu { role: "service".to_owned(), cpu: Nanoseconds::from_nanos(7), requests: 2 }],
@@ -252,6 +274,7 @@ pub fn sample() -> TrialRecord {
         variant: VariantId(0),
         service: ServiceFacts::default(),
         windows: vec![window(WindowKind::WarmUp, 0), window(WindowKind::Measured, 1)],
+        steps: vec![vec![step(0, tallies.clone()), step(1, Tallies::default())]],
         tallies: vec![tallies],
         samples: samples(),
         pairings: Vec::new(),
@@ -260,5 +283,35 @@ pub fn sample() -> TrialRecord {
         steal: 0.0,
         machine: None,
         void: None,
+    }
+}
+
+/// A step of a search for capacity.
+fn step(number: u32, tallies: Tallies) -> StepRecord {
+    let nanos = Nanoseconds::from_nanos;
+    let tenth = |due: u64| Tenth {
+        due,
+        good: due - 1,
+        errors: 1,
+        response_sum: nanos(due * 1_000),
+        replies: due,
+        smallest_backlog: number.into(),
+    };
+    StepRecord {
+        step: Step {
+            number,
+            kind: if number == 0 { StepKind::Bracket } else { StepKind::Grid },
+            course: Course::Falling,
+            rate: PerSecond::new(1234.5).expect("a rate"),
+            start: Timestamp::from_nanos(5),
+            length: nanos(500_000_000),
+            end: StepEnd::Complete,
+            health: LoopHealth { busy: nanos(1), wall: nanos(2), cpu: nanos(3), ..LoopHealth::default() },
+        },
+        lead_in: tenth(9),
+        tenths: std::array::from_fn(|at| tenth(10 + at as u64)),
+        tallies,
+        figures: vec![StepFigure { value: 0.1 + 0.2, error: 1e-9 }, StepFigure { value: 2e6, error: 0.0 }],
+        achieved: StepFigure { value: 0.995, error: 0.001 },
     }
 }

@@ -17,6 +17,8 @@
 //! | `trend:from=100us,to=200us,over=10s` | the same by the time since the first request began |
 //! | `cold:idle=5ms,requests=100,cold=300us[,warm=50us]` | `cold` for so many requests at first and after each pause of `idle`, else `warm` |
 //! | `cliff:above=64KiB[,step=200us][,base=1ms][,slope=0.1ns/B][,corner=250kB][,slope_above=0.2ns/B]` | by the size of the reply's body |
+//! | `crowded:time=100us,above=8,factor=4[,below=9]` | `time`, and `factor` times that while more than `above` requests wait |
+//! | `crowded:mean=100us,above=8,factor=4[,below=9][,seed=1]` | the same of exponential times |
 
 mod text;
 
@@ -48,6 +50,8 @@ pub enum Law {
     Trend(Trend),
     /// A busy-wait that is longer after a pause: a server whose caches go cold while it is idle.
     Cold(Cold),
+    /// A busy-wait that is longer while many wait: a server that collapses under load.
+    Crowded(Crowded),
 }
 
 /// A distribution of delays.
@@ -181,6 +185,21 @@ pub struct Cold {
     pub warm: Nanoseconds,
 }
 
+/// `factor` times as long for requests whose service begins while more than `above` others wait; once that is so, until
+/// fewer than `below` wait.
+///
+/// With arrivals at a rate between μ / factor and μ it has two states: a queue that once exceeds `above` grows on, and
+/// the rate must fall below μ / factor before it recovers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Crowded {
+    /// Times of a probe that is not crowded.
+    base: Distribution,
+    seed: u64,
+    above: u64,
+    below: u64,
+    factor: f64,
+}
+
 /// Time per byte: finite and never negative.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct NanosecondsPerByte(f64);
@@ -196,7 +215,16 @@ impl Law {
             Self::Cliff(_) => "cliff",
             Self::Trend(_) => "trend",
             Self::Cold(_) => "cold",
+            Self::Crowded(_) => "crowded",
         }
+    }
+    /// Whether several requests can be under the law at once: the null law takes no time, and a stall stops all.
+    pub const fn takes_servers(&self) -> bool {
+        !matches!(self, Self::Null | Self::Stall(_) | Self::PeriodicStall(_))
+    }
+    /// Whether it depends on how many requests wait.
+    pub const fn sees_waiting(&self) -> bool {
+        matches!(self, Self::Crowded(_))
     }
 }
 
@@ -302,6 +330,41 @@ impl Trend {
     pub fn delay(&self, share: f64) -> Nanoseconds {
         let (from, to) = (self.from.as_nanos() as f64, self.to.as_nanos() as f64);
         Nanoseconds::from_nanos((from + (to - from) * share.clamp(0.0, 1.0)).round() as u64)
+    }
+}
+
+impl Crowded {
+    /// Times by `base`, drawn with `seed`, `factor` times as long while more than `above` wait; [`LawError::Factor`]
+    /// unless `factor` is finite and at least 1.
+    pub fn try_new(base: Distribution, seed: u64, above: u64, factor: f64) -> Result<Self, LawError> {
+        if !(factor.is_finite() && factor >= 1.0) {
+            return Err(LawError::Factor { factor });
+        }
+        Ok(Self { base, seed, above, below: above.saturating_add(1), factor })
+    }
+    /// The same, but crowded until fewer than `below` wait; [`LawError::Below`] unless that is from 1 to `above` + 1.
+    pub fn with_below(self, below: u64) -> Result<Self, LawError> {
+        let most = self.above.saturating_add(1);
+        if !(1..=most).contains(&below) {
+            return Err(LawError::Below { below, most });
+        }
+        Ok(Self { below, ..self })
+    }
+    /// The distribution of times while it is not crowded.
+    pub const fn base(self) -> Distribution {
+        self.base
+    }
+    /// Seed of the draws.
+    pub const fn seed(self) -> u64 {
+        self.seed
+    }
+    /// Whether it is crowded while so many wait, if it `was`.
+    pub const fn is_crowded(self, was: bool, waiting: u64) -> bool {
+        waiting > self.above || was && waiting >= self.below
+    }
+    /// `time` while it is crowded, to the nearest nanosecond.
+    pub fn lengthened(self, time: Nanoseconds) -> Nanoseconds {
+        Nanoseconds::from_nanos((time.as_nanos() as f64 * self.factor).round() as u64)
     }
 }
 

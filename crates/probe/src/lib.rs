@@ -1,6 +1,6 @@
 //! Servers whose real behaviour is known; loopback only.
 //!
-//! A probe is our own HTTP/1.1 server that follows a [`Law`](law::Law): no delay at all, a delay drawn from a known
+//! A probe is our own server that follows a [`Law`](law::Law): no delay at all, a delay drawn from a known
 //! distribution, one stall, periodic stalls, a cliff in the size of the reply. It records what it really did with each
 //! request, on a clock that a client on the same host also reads, so that a load generator's results can be compared
 //! with the truth. The module [`hostile`] has servers that misbehave instead. The crate listens on loopback only,
@@ -13,6 +13,10 @@
 //! | `/probe/summary` | counts and sums so far, JSON |
 //! | `/probe/record` | all records so far, CSV |
 //! | anything else | `ok`, a line |
+//!
+//! With [`Canned`] replies it answers the requests of a workload, over any protocol that carries that. Over HTTP/1.1 this
+//! table holds for all other requests; other protocols have nothing but those replies and the protocol's own word for an
+//! unknown request, and the law applies to each.
 //!
 //! Any method will do; a reply to HEAD has no body. A query is ignored, a request's body is dropped. The law applies to
 //! `/pong/{n}` and anything else; the probe's own paths and errors are neither delayed nor recorded. Invalid requests
@@ -41,8 +45,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod canned;
 mod connection;
+mod frames;
 pub mod hostile;
+pub mod http2;
 pub mod law;
 mod options;
 pub mod record;
@@ -50,10 +57,13 @@ mod reply;
 pub mod request;
 pub mod runner;
 mod server;
+mod station;
 mod stop;
 mod sys;
+pub mod thrift;
 
-pub use options::{KeepAlive, LoopbackHost, NotLoopback, Options, Recording};
+pub use canned::Canned;
+pub use options::{KeepAlive, LoopbackHost, NoServers, NotLoopback, Options, Recording};
 pub use reply::PONG_SIZES;
 pub use server::{CONNECTION_LIMIT, Finished, ServeError, serve};
 pub use stop::Stop;

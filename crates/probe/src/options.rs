@@ -4,9 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use weighbridge_model::quantity::Nanoseconds;
 
+use crate::canned::Canned;
 use crate::law::Law;
 
 /// What to serve, and where.
@@ -17,8 +19,12 @@ pub struct Options {
     /// The port; 0 picks a free one.
     pub port: u16,
     pub law: Law,
+    /// How many requests are in service at once, each asleep for its time; without it one, and busy.
+    pub servers: Option<NonZeroUsize>,
     /// Whether single requests are kept.
     pub recording: Recording,
+    /// What is answered, and over which protocol; other requests as the crate's documentation says.
+    pub canned: Arc<Canned>,
     /// How long connections are kept.
     pub keep_alive: KeepAlive,
     /// A folder in which `<pid>.csv` is written at the end; created if it does not exist.
@@ -53,6 +59,15 @@ pub struct NotLoopback {
     host: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a probe under the law `{kind}` has no servers: its requests take no time, or a stop is one of the whole probe; leave \
+     `servers` out, or choose `delay`, `cliff`, `trend`, `cold` or `crowded`"
+)]
+pub struct NoServers {
+    kind: &'static str,
+}
+
 impl Recording {
     /// Two million requests, 112 MB when full.
     pub const DEFAULT: Self = Self::Keep(NonZeroUsize::new(2_000_000).expect("not zero"));
@@ -66,10 +81,20 @@ impl Options {
             host: LoopbackHost::default(),
             port: 0,
             law,
+            servers: None,
             recording,
+            canned: Arc::default(),
             keep_alive: KeepAlive::default(),
             record_folder: None,
         }
+    }
+
+    /// The same with so many servers; [`NoServers`] under a law without service times.
+    pub fn with_servers(self, servers: NonZeroUsize) -> Result<Self, NoServers> {
+        if !self.law.takes_servers() {
+            return Err(NoServers { kind: self.law.kind() });
+        }
+        Ok(Self { servers: Some(servers), ..self })
     }
 }
 

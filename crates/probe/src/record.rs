@@ -9,11 +9,12 @@ use std::num::NonZeroUsize;
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
-/// One request as the probe served it. `turned ≤ read ≤ written` and `begin ≤ end ≤ written`; requests are served
-/// strictly one after the other, so `turned` is never before the previous request's `written`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One request as the probe served it: `turned ≤ begin`, `read ≤ begin` and `begin ≤ end ≤ written`. Records are in the
+/// order of `written`. Without `servers` requests are served strictly one after the other, so `turned` is never before
+/// the previous request's `written`; with c servers at most c are between `begin` and `end` at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
-    /// When the probe became free for it: it woke from idleness for it, or finished the request before.
+    /// When the probe became free for it: it woke from idleness for it, or finished the request whose server it got.
     pub turned: Timestamp,
     /// After the read that delivered its last byte. Requests delivered by one read share this time, and `turned` of all
     /// but the first of them is later.
@@ -146,7 +147,7 @@ fn group_json(sum: Nanoseconds, longest: Option<Nanoseconds>, requests: u64) -> 
 pub const CSV_HEADER: &str =
     "request,turned_ns,read_ns,begin_ns,end_ns,written_ns,drawn_ns,bytes,spent_ns,occupied_ns";
 
-/// Records as CSV: the header, then one line each, numbered from 0 in the order of service.
+/// Records as CSV: the header, then one line each, numbered from 0 in the order of their replies.
 pub fn to_csv(records: &[Served]) -> String {
     let mut csv = String::with_capacity(CSV_HEADER.len() + 1 + records.len() * 112);
     csv.push_str(CSV_HEADER);

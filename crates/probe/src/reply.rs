@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 
 use weighbridge_model::quantity::Bytes;
 
+use crate::canned::Canned;
 use crate::request::{Persistence, Refusal, decimal};
 
 /// The sizes that `GET /pong/{n}` answers, in bytes: at least the length of the word `pong`, and at most a limit.
@@ -29,6 +30,8 @@ pub enum Route {
     Summary,
     /// `GET /probe/record`.
     Record,
+    /// The canned reply at this place.
+    Canned(u32),
     /// Anything else.
     Ok,
 }
@@ -36,8 +39,7 @@ pub enum Route {
 impl Route {
     /// The route of a path, its query included.
     pub fn of(target: &[u8]) -> Self {
-        let end = target.iter().position(|&byte| byte == b'?').unwrap_or(target.len());
-        let path = &target[..end];
+        let path = path(target);
         if let Some(size) = path.strip_prefix(b"/pong/") {
             return match decimal(size) {
                 Some(size) if PONG_SIZES.contains(&size) => Self::Pong(Bytes::new(size)),
@@ -53,13 +55,20 @@ impl Route {
     }
 
     /// The size of the body if the law applies to this route, else `None`.
-    pub fn size_under_law(self) -> Option<Bytes> {
+    pub fn size_under_law(self, canned: &Canned) -> Option<Bytes> {
         match self {
             Self::Pong(size) => Some(size),
+            Self::Canned(place) => Some(Bytes::new(canned.reply(place).content.len() as u64)),
             Self::Ok => Some(Bytes::new(OK_BODY.len() as u64)),
             Self::WrongPong | Self::Version | Self::Summary | Self::Record => None,
         }
     }
+}
+
+/// A target without its query.
+pub fn path(target: &[u8]) -> &[u8] {
+    let end = target.iter().position(|&byte| byte == b'?').unwrap_or(target.len());
+    &target[..end]
 }
 
 /// Status line and type of a reply, up to the value of its `Content-Length`.
@@ -102,6 +111,11 @@ pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub fn push_head(output: &mut Vec<u8>, start: Start, length: u64, persistence: Persistence) {
     output.extend_from_slice(start.0);
     push_decimal(output, length);
+    push_head_end(output, persistence);
+}
+
+/// Appends what follows the `Content-Length` of a reply's head.
+pub fn push_head_end(output: &mut Vec<u8>, persistence: Persistence) {
     output.extend_from_slice(match persistence {
         Persistence::Keep => b"\r\n\r\n".as_slice(),
         Persistence::KeepAnnounced => b"\r\nConnection: keep-alive\r\n\r\n",

@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
-use crate::law::{Cliff, Cold, Distribution, Law, PeriodicStall, Span, Stall, StallPoint, Trend};
+use crate::law::{Cliff, Cold, Crowded, Distribution, Law, PeriodicStall, Span, Stall, StallPoint, Trend};
 
 /// What the probe must do for a request before it replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,7 @@ enum LawState {
     Cliff(Cliff),
     Trend(Trending),
     Cold(Cooling),
+    Crowded(Box<Crowding>),
 }
 
 impl Runner {
@@ -56,6 +57,7 @@ impl Runner {
             Law::Cliff(cliff) => LawState::Cliff(cliff),
             Law::Trend(trend) => LawState::Trend(Trending { trend, first: None, seen: 0 }),
             Law::Cold(cold) => LawState::Cold(Cooling { cold, over: None, left: cold.requests }),
+            Law::Crowded(crowded) => LawState::Crowded(Box::new(Crowding::new(crowded))),
         })
     }
 
@@ -69,6 +71,14 @@ impl Runner {
             LawState::Cliff(cliff) => Work::Spin(cliff.delay(size)),
             LawState::Trend(trending) => Work::Spin(trending.next(begin)),
             LawState::Cold(cooling) => Work::Spin(cooling.next(begin)),
+            LawState::Crowded(crowding) => Work::Spin(crowding.next()),
+        }
+    }
+
+    /// Reports how many requests wait besides the next.
+    pub fn crowd(&mut self, waiting: usize) {
+        if let LawState::Crowded(crowding) = &mut self.0 {
+            crowding.is_crowded = crowding.crowded.is_crowded(crowding.is_crowded, waiting as u64);
         }
     }
 
@@ -217,8 +227,28 @@ impl Cooling {
         }
         let delay = if self.left > 0 { self.cold.cold } else { self.cold.warm };
         self.left = self.left.saturating_sub(1);
-        self.over = Some(begin + delay);
+        // Of several servers another may end later.
+        self.over = self.over.max(Some(begin + delay));
         delay
+    }
+}
+
+/// Whether a probe under [`Crowded`] is crowded.
+#[derive(Debug, Clone)]
+struct Crowding {
+    crowded: Crowded,
+    sampler: Sampler,
+    is_crowded: bool,
+}
+
+impl Crowding {
+    fn new(crowded: Crowded) -> Self {
+        Self { crowded, sampler: Sampler::new(crowded.base(), crowded.seed()), is_crowded: false }
+    }
+
+    fn next(&mut self) -> Nanoseconds {
+        let time = self.sampler.draw();
+        if self.is_crowded { self.crowded.lengthened(time) } else { time }
     }
 }
 
@@ -449,6 +479,24 @@ mod tests {
         // more.
         let begins = [0, 300, 600, 700, 5_750, 10_801, 11_101, 11_401];
         assert_eq!(asked(law, &begins), [300, 300, 50, 50, 50, 300, 300, 50]);
+    }
+
+    #[test]
+    fn a_crowded_probe_is_slow_until_fewer_wait() {
+        let times = |law: &str| {
+            let mut runner = Runner::new(&law.parse().unwrap());
+            [0, 8, 9, 8, 5, 4, 3, 8, 9].map(|waiting| {
+                runner.crowd(waiting);
+                runner.next(Timestamp::from_nanos(1), Bytes::new(4)).time().as_nanos()
+            })
+        };
+        assert_eq!(times("crowded:time=10ns,above=8,factor=4.5"), [10, 10, 45, 10, 10, 10, 10, 10, 45]);
+        let lasting = times("crowded:time=10ns,above=8,factor=4.5,below=4");
+        assert_eq!(lasting, [10, 10, 45, 45, 45, 45, 10, 10, 45]);
+        // The times of a crowd are those drawn without one.
+        let (calm, slow) = ("crowded:mean=1us,above=9,factor=2", "crowded:mean=1us,above=0,factor=2,below=1");
+        let doubled = times(calm).map(|time| 2 * time);
+        assert_eq!(times(slow)[1..], doubled[1..]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The probe itself: one thread, one epoll instance, one request at a time in the order they became readable.
+//! The probe itself: one thread, one epoll instance, one request at a time in the order they became readable; several
+//! at once in [`queued`].
 //!
 //! Connections are watched edge-triggered, so the kernel's list of ready ones is in the order of arrival: a
 //! first-come-first-served queue with one server. (Requests pipelined on one connection that arrive in one read are
@@ -6,22 +7,29 @@
 //! read; otherwise each reply is written when its service ends. No request allocates. It listens on loopback only and
 //! prints nothing: the port is passed to a callback.
 
+mod queued;
+
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
 
-use crate::connection::{Asked, Buffers, Connection, Flushed, ParsedRequest, Received, ReplyBody};
+use crate::canned::Canned;
+use crate::connection::{Asked, Buffers, Connection, Flushed, ParsedInput, ParsedRequest, Place, Received};
 use crate::law::Law;
 use crate::options::{KeepAlive, LoopbackHost, Options, Recording};
 use crate::record::{Recorder, Served, Totals, to_csv};
 use crate::reply::{self, OK_BODY, Route, Start};
-use crate::request::{Persistence, Refusal};
+use crate::request::Persistence;
 use crate::runner::{Runner, Work};
 use crate::stop::Stop;
 use crate::sys::{self, End, Epoll, Event, Events, Trigger, Wait};
+
+use self::queued::Queue;
 
 /// Most connections at once; further ones wait to be accepted. A little more than the local ports of one client address
 /// by Linux's default. Each reserves about 50 KiB, of which the kernel allocates what is used.
@@ -33,6 +41,7 @@ const GRACE: Nanoseconds = Nanoseconds::from_secs(3);
 
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
+const TIMER: u64 = u64::MAX - 2;
 
 /// Why a probe could not serve.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +74,7 @@ pub enum ServeError {
 /// The results of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
-    /// The single requests kept, in the order in which they were served.
+    /// The single requests kept, in the order of their replies.
     pub records: Vec<Served>,
     /// Sums over all requests; only `requests` under the null law without recording.
     pub totals: Totals,
@@ -77,7 +86,7 @@ pub struct Finished {
 /// gets the port once connections are accepted.
 ///
 /// Peers have 3 s to read their replies. The law applies to the end: a stall in progress, and the delays of requests
-/// that were read before the stop, are not shortened.
+/// that were read before the stop, are not shortened. Requests that still wait for a server after the 3 s are cut off.
 pub fn serve(options: Options, stop: &Stop, ready: impl FnOnce(u16)) -> Result<Finished, ServeError> {
     let listener = listen(options.host, options.port)?;
     let port = listener.local_addr().map_err(ServeError::EventLoop)?.port();
@@ -135,7 +144,7 @@ enum Standing {
 enum Progress {
     /// All were; more must be read.
     Served,
-    /// The socket takes no more for now; the buffer may still contain requests.
+    /// The socket takes no more for now, or requests must be replied to first; the buffer may still contain requests.
     Blocked,
     /// The last reply is written, so the connection must be closed.
     Over,
@@ -175,11 +184,17 @@ struct Server {
     spare: Vec<Buffers>,
     timing: Timing,
     keep_alive: KeepAlive,
+    canned: Arc<Canned>,
     /// When idle connections are checked next.
     next_look: Timestamp,
     runner: Runner,
+    /// Where requests wait, if not in their sockets.
+    queue: Option<Queue>,
     recorder: Recorder,
     law: String,
+    servers: Option<NonZeroUsize>,
+    /// Connections accepted so far.
+    accepted: u64,
     /// Requests under the law that were answered without a clock.
     untimed: u64,
     /// When the probe became free for the current request: it woke, or finished the request before.
@@ -194,10 +209,13 @@ impl Server {
         for descriptor in &stop {
             epoll.add(*descriptor, Trigger::ReadableLevel, STOP)?;
         }
+        let queue = Queue::new(options, &epoll)?;
         let (timing, capacity) = match options.recording {
             Recording::Keep(count) => (Timing::EachRequest, Some(count)),
             // Idle connections are found by the time of their last request.
-            Recording::Off if options.law == Law::Null && options.keep_alive.idle.is_none() => {
+            Recording::Off
+                if options.law == Law::Null && options.keep_alive.idle.is_none() && queue.is_none() =>
+            {
                 (Timing::None, None)
             }
             Recording::Off => (Timing::EachRequest, None),
@@ -213,10 +231,14 @@ impl Server {
             spare: Vec::new(),
             timing,
             keep_alive: options.keep_alive,
+            canned: Arc::clone(&options.canned),
             next_look: sys::now(),
             runner: Runner::new(&options.law),
+            queue,
             recorder: Recorder::new(capacity),
             law: options.law.to_string(),
+            servers: options.servers,
+            accepted: 0,
             untimed: 0,
             turned: sys::now(),
         })
@@ -237,8 +259,14 @@ impl Server {
                 match event.token {
                     LISTENER => self.accept()?,
                     STOP => self.begin_draining()?,
+                    TIMER => {}
                     _ => self.advance(event),
                 }
+                self.finish_services();
+            }
+            self.finish_services();
+            if let Some(queue) = &mut self.queue {
+                queue.arm()?;
             }
         }
     }
@@ -254,7 +282,7 @@ impl Server {
             return self.epoll.wait(events, wait);
         }
         let ready = self.epoll.wait(events, Wait::Poll)?;
-        if ready > 0 {
+        if ready > 0 || self.queue.as_ref().is_some_and(Queue::is_busy) {
             return Ok(ready);
         }
         let count = self.epoll.wait(events, wait)?;
@@ -312,12 +340,14 @@ impl Server {
 
     fn admit(&mut self, stream: std::net::TcpStream) {
         let buffers = self.spare.pop().unwrap_or_else(Buffers::new);
-        let mut connection = Box::new(Connection::new(stream, buffers));
+        let mut connection = Box::new(Connection::new(stream, buffers, Arc::clone(&self.canned)));
         connection.read_at = sys::now();
         let slot = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() - 1
         });
+        self.accepted += 1;
+        connection.place = Place { slot, number: self.accepted };
         if self.epoll.add(connection.descriptor(), Trigger::AnyEdge, slot as u64).is_ok() {
             self.connections[slot] = Some(connection);
         } else {
@@ -378,6 +408,9 @@ impl Server {
 
     /// Writes the rest of the output, serves the buffered requests, then reads and serves more.
     fn exchange(&mut self, connection: &mut Connection, event: Event) -> io::Result<Standing> {
+        if event.end == End::Seen {
+            connection.peer_end = End::Seen;
+        }
         let left_over = match settle(connection)? {
             Progress::Served => self.serve_buffered(connection)?,
             unsettled => unsettled,
@@ -390,6 +423,8 @@ impl Server {
         let received = connection.receive()?;
         match received {
             Received::Nothing => return Ok(Standing::Open),
+            // What it has asked for is still replied to.
+            Received::End if connection.under_way > 0 => return Ok(Standing::Open),
             Received::End => return Ok(Standing::Over),
             Received::All | Received::Full => {}
         }
@@ -399,7 +434,7 @@ impl Server {
         if self.serve_buffered(connection)? == Progress::Over {
             return Ok(Standing::Over);
         }
-        if received == Received::All && event.end == End::NotSeen {
+        if received == Received::All && connection.peer_end == End::NotSeen {
             return Ok(Standing::Open);
         }
         // Edge-triggered: data or an end that is still in the socket would not be reported again. Others come first.
@@ -410,16 +445,22 @@ impl Server {
     /// Serves every whole request in the connection's buffer.
     fn serve_buffered(&mut self, connection: &mut Connection) -> io::Result<Progress> {
         loop {
+            if connection.is_occupied() {
+                settle(connection)?;
+                return Ok(Progress::Blocked);
+            }
             match connection.next_request() {
-                Ok(Some(request)) => {
+                Ok(ParsedInput::Request(request)) => {
                     let request = self.with_last_reply_marked(connection, request);
                     if self.serve(connection, request)? == Flushed::Blocked {
                         return Ok(Progress::Blocked);
                     }
                 }
-                Ok(None) => return settle(connection),
+                // What is said to it is never much more than what was read.
+                Ok(ParsedInput::Other) => {}
+                Ok(ParsedInput::Nothing) => return settle(connection),
                 Err(refusal) => {
-                    push_refusal(connection, refusal);
+                    connection.push_refusal(refusal);
                     return settle(connection);
                 }
             }
@@ -437,7 +478,7 @@ impl Server {
     }
 
     fn serve(&mut self, connection: &mut Connection, request: ParsedRequest) -> io::Result<Flushed> {
-        let Some(size) = request.route.size_under_law() else {
+        let Some(size) = request.route.size_under_law(&self.canned) else {
             self.push_own_reply(connection, request);
             let flushed = connection.flush();
             self.turned = sys::now();
@@ -448,6 +489,10 @@ impl Server {
             self.recorder.connection();
         }
         connection.requests += 1;
+        if self.queue.is_some() {
+            self.enqueue(connection, request, size);
+            return Ok(Flushed::Done);
+        }
         push_reply_under_law(connection, request);
         if self.timing == Timing::EachRequest {
             return self.serve_timed(connection, size);
@@ -482,11 +527,14 @@ impl Server {
     /// Replies on the probe's own paths, and to pongs of invalid size: rare, so they may allocate.
     fn push_own_reply(&self, connection: &mut Connection, request: ParsedRequest) {
         let untimed = (self.timing == Timing::None).then_some(self.untimed);
+        let servers = self.servers.map_or(String::new(), |servers| format!(" servers={servers}"));
         let (start, content) = match request.route {
-            Route::Version => (Start::TEXT, format!("probe {} {}\n", self.law, env!("CARGO_PKG_VERSION"))),
+            Route::Version => {
+                (Start::TEXT, format!("probe {}{servers} {}\n", self.law, env!("CARGO_PKG_VERSION")))
+            }
             Route::Summary => (Start::JSON, self.recorder.summary(&self.law, untimed)),
             Route::Record => (Start::CSV, self.recorder.csv()),
-            Route::WrongPong | Route::Pong(_) | Route::Ok => {
+            Route::WrongPong | Route::Pong(_) | Route::Canned(_) | Route::Ok => {
                 (Start::BAD_REQUEST, reply::error_json(&reply::wrong_pong_message()))
             }
         };
@@ -495,25 +543,19 @@ impl Server {
 }
 
 fn push_reply_under_law(connection: &mut Connection, request: ParsedRequest) {
-    let ParsedRequest { route, body, persistence } = request;
+    let ParsedRequest { route, body, persistence, .. } = request;
     match route {
+        Route::Canned(place) => connection.push_canned(place, request),
         Route::Pong(size) => connection.push_pong(size, body, persistence),
         _ => connection.push_reply(Start::TEXT, OK_BODY, body, persistence),
     }
-}
-
-/// Answers invalid bytes; the connection ends, because the start of the next request is unknown.
-fn push_refusal(connection: &mut Connection, refusal: Refusal) {
-    let message = reply::error_json(&refusal);
-    let start = Start::of_refusal(refusal);
-    connection.push_reply(start, message.as_bytes(), ReplyBody::Sent, Persistence::Close);
 }
 
 /// Writes the output and returns what that means for the connection.
 fn settle(connection: &mut Connection) -> io::Result<Progress> {
     Ok(match connection.flush()? {
         Flushed::Blocked => Progress::Blocked,
-        Flushed::Done if connection.is_ending() => Progress::Over,
+        Flushed::Done if connection.is_over() => Progress::Over,
         Flushed::Done => Progress::Served,
     })
 }

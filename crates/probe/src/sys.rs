@@ -10,6 +10,9 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 
 /// The monotonic clock, the same that every process of this host reads.
@@ -146,6 +149,33 @@ impl Epoll {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// A descriptor that becomes readable at a moment, to the microsecond: unlike the timeouts of waits it has no slack.
+#[derive(Debug)]
+pub struct Timer(OwnedFd);
+
+impl Timer {
+    /// One that is not set.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?))
+    }
+
+    /// Makes it readable from `end` on, or never. It is not readable until then, though it may have been before.
+    pub fn set(&self, end: Option<Timestamp>) -> io::Result<()> {
+        let nanos = end.map_or(0, Timestamp::as_nanos);
+        let it_value =
+            Timespec { tv_sec: (nanos / 1_000_000_000) as _, tv_nsec: (nanos % 1_000_000_000) as _ };
+        let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
+        timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &once)?;
+        Ok(())
+    }
+}
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
 }
 

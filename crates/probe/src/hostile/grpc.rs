@@ -3,9 +3,9 @@
 use weighbridge_model::record::ErrorKind::{Check, Protocol as Unreadable, Reset, Status, Timeout};
 
 use super::Expected::{Every, OneOf};
-use super::frames::{Frame, block, flag, kind, trailers};
 use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Protocol, case};
+use crate::frames::{Frame, block, flag, kind, trailers};
 
 const fn grpc(name: &'static str, expected: Expected, does: &'static str, script: fn() -> Script) -> Case {
     case(name, Protocol::Grpc, expected, does, script)

@@ -6,10 +6,10 @@
 use weighbridge_model::record::ErrorKind::{Protocol as Unreadable, Reset, Timeout};
 
 use super::Expected::{Every, OneOf, Some};
-use super::frames::{Frame, On, STATUS_200, block, flag, goaway, kind, literal, setting, trailers};
 use super::oddities;
 use super::script::{Script, ScriptStep};
 use super::{Case, Expected, Needs, Protocol, case};
+use crate::frames::{Frame, On, STATUS_200, block, flag, goaway, kind, literal, setting, trailers};
 
 /// Error codes of RFC 9113, section 7.
 const NO_ERROR: u32 = 0;

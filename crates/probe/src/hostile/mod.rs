@@ -6,7 +6,6 @@
 //! uses no CPU while nobody reads.
 
 mod certificates;
-mod frames;
 mod grpc;
 mod http1;
 mod http2;

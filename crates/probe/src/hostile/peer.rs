@@ -11,8 +11,8 @@ use std::time::Duration;
 use rustls::{ServerConfig, ServerConnection};
 
 use super::Protocol;
-use super::frames::{self, Frame, On, flag, kind};
 use super::script::{Certificate, Script, ScriptStep};
+use crate::frames::{self, Frame, On, flag, kind};
 use crate::sys;
 
 /// Pause after each byte that is written slowly.

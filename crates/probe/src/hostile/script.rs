@@ -2,7 +2,7 @@
 //!
 //! Plain data: it neither reads nor writes; [`peer`](super::peer) runs it.
 
-use super::frames::Frame;
+use crate::frames::Frame;
 
 /// The steps of one connection.
 pub struct Script {

@@ -9,11 +9,11 @@ use std::str::FromStr;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, QuantityError, Ratio};
 
 use super::{
-    Bimodal, Cliff, Cold, Distribution, Law, NanosecondsPerByte, PeriodicStall, Span, Stall, StallPoint,
-    Trend, Uniform,
+    Bimodal, Cliff, Cold, Crowded, Distribution, Law, NanosecondsPerByte, PeriodicStall, Span, Stall,
+    StallPoint, Trend, Uniform,
 };
 
-const KINDS: &str = "`null`, `constant`, `exponential`, `uniform`, `bimodal`, `stall`, `periodic-stall`, `cliff`, `trend` or `cold`";
+const KINDS: &str = "`null`, `constant`, `exponential`, `uniform`, `bimodal`, `stall`, `periodic-stall`, `cliff`, `trend`, `cold` or `crowded`";
 
 /// The default seed of a law's draws.
 const DEFAULT_SEED: u64 = 1;
@@ -89,6 +89,17 @@ pub enum LawError {
     },
     #[error("a trend cannot be over in no time; `over` must be above zero")]
     NoSpan,
+    #[error("`factor` is {factor}; a crowded probe is slower, so it must be a number from 1 on")]
+    Factor {
+        /// As given.
+        factor: f64,
+    },
+    #[error("`below` is {below}; it must be from 1 to {most}, which is `above` and one more")]
+    Below {
+        /// As given.
+        below: u64,
+        most: u64,
+    },
 }
 
 impl FromStr for Law {
@@ -105,6 +116,7 @@ impl FromStr for Law {
             "cliff" => Self::Cliff(read_cliff(text)?),
             "trend" => Self::Trend(read_trend(text)?),
             "cold" => Self::Cold(read_cold(text)?),
+            "crowded" => Self::Crowded(read_crowded(text)?),
             _ => {
                 let (distribution, seed) = read_distribution(text, Seeded::Optional)?;
                 Self::Delay { distribution, seed: seed.unwrap_or(DEFAULT_SEED) }
@@ -208,17 +220,30 @@ fn read_trend(text: &str) -> Result<Trend, LawError> {
 }
 
 fn read_cold(text: &str) -> Result<Cold, LawError> {
-    let allowed = "`idle`, `requests`, `cold`, `warm`";
-    let mut keys = Keys::read(text, allowed)?;
-    let missing = LawError::MissingKey { kind: keys.kind.to_owned(), key: "requests", allowed };
+    let mut keys = Keys::read(text, "`idle`, `requests`, `cold`, `warm`")?;
     let cold = Cold {
         idle: keys.time("idle")?,
-        requests: keys.whole("requests")?.ok_or(missing)?,
+        requests: keys.required_whole("requests")?,
         cold: keys.time("cold")?,
         warm: keys.optional("warm")?.unwrap_or_default(),
     };
     keys.finish()?;
     Ok(cold)
+}
+
+fn read_crowded(text: &str) -> Result<Crowded, LawError> {
+    let mut keys = Keys::read(text, "`time` or `mean` and `seed`, `above`, `factor`, `below`")?;
+    let (base, seed) = match keys.optional("mean")? {
+        Some(mean) => (Distribution::Exponential { mean }, keys.whole("seed")?),
+        None => (Distribution::Constant(keys.time("time")?), None),
+    };
+    let above = keys.required_whole("above")?;
+    let factor = keys.take("factor").ok_or_else(|| keys.missing("factor"))?;
+    let factor = factor.parse().map_err(|_| keys.wrong_number("factor", factor, "a number from 1 on"))?;
+    let below = keys.whole("below")?;
+    keys.finish()?;
+    let crowded = Crowded::try_new(base, seed.unwrap_or(DEFAULT_SEED), above, factor)?;
+    below.map_or(Ok(crowded), |below| crowded.with_below(below))
 }
 
 /// Splits `kind:rest`.
@@ -265,8 +290,11 @@ impl<'a> Keys<'a> {
     }
 
     fn required<T: FromStr<Err = QuantityError>>(&mut self, key: &'static str) -> Result<T, LawError> {
-        let missing = LawError::MissingKey { kind: self.kind.to_owned(), key, allowed: self.allowed };
-        self.optional(key)?.ok_or(missing)
+        self.optional(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    fn missing(&self, key: &'static str) -> LawError {
+        LawError::MissingKey { kind: self.kind.to_owned(), key, allowed: self.allowed }
     }
 
     fn time(&mut self, key: &'static str) -> Result<Nanoseconds, LawError> {
@@ -276,6 +304,10 @@ impl<'a> Keys<'a> {
     fn whole(&mut self, key: &'static str) -> Result<Option<u64>, LawError> {
         let Some(value) = self.take(key) else { return Ok(None) };
         value.parse().map(Some).map_err(|_| self.wrong_number(key, value, "a whole number"))
+    }
+
+    fn required_whole(&mut self, key: &'static str) -> Result<u64, LawError> {
+        self.whole(key)?.ok_or_else(|| self.missing(key))
     }
 
     fn slope(&mut self, key: &'static str) -> Result<Option<NanosecondsPerByte>, LawError> {
@@ -331,7 +363,20 @@ impl fmt::Display for Law {
                 write!(f, "cold:idle={},requests={requests}", Exact(*idle))?;
                 write!(f, ",cold={},warm={}", Exact(*cold), Exact(*warm))
             }
+            Self::Crowded(crowded) => crowded.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for Crowded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { base, seed, above, below, factor } = self;
+        // The base's text without its kind.
+        write!(f, "crowded:{},above={above},factor={factor}", split(&base.to_string()).1)?;
+        if *below != above.saturating_add(1) {
+            write!(f, ",below={below}")?;
+        }
+        if let Distribution::Constant(_) = base { Ok(()) } else { write!(f, ",seed={seed}") }
     }
 }
 
@@ -384,6 +429,9 @@ mod tests {
             "trend:from=400us,to=100us,requests=1000",
             "trend:from=100us,to=200us,over=10s",
             "cold:idle=5ms,requests=100,cold=300us,warm=50us",
+            "crowded:time=100us,above=8,factor=4",
+            "crowded:time=100us,above=0,factor=1.5",
+            "crowded:mean=100us,above=8,factor=2.5,below=4,seed=9",
         ] {
             let law: Law = text.parse().unwrap();
             assert_eq!(law.to_string(), text);
@@ -401,6 +449,8 @@ mod tests {
             ("bimodal:high=2ms,low=1ms,share=50 %", "bimodal:low=1ms,high=2ms,share=0.5,seed=1"),
             ("periodic-stall:every=2s,length=100ms,gap=10ms", "periodic-stall:every=2s,length=100ms"),
             ("cold:requests=1,cold=1us,idle=1ms", "cold:idle=1ms,requests=1,cold=1us,warm=0ns"),
+            ("crowded:above=8,factor=4.0,below=9,time=1us", "crowded:time=1us,above=8,factor=4"),
+            ("crowded:above=8,factor=4,mean=1us", "crowded:mean=1us,above=8,factor=4,seed=1"),
         ] {
             assert_eq!(short.parse::<Law>().unwrap().to_string(), long);
         }
@@ -428,6 +478,16 @@ mod tests {
             ("trend:from=1us,to=2us", ["lacks `over`", "`requests`"]),
             ("trend:from=1us,to=2us,requests=3,over=1s", ["`over`", "at most once"]),
             ("cold:idle=1ms,cold=1us", ["lacks `requests`", "`warm`"]),
+            ("crowded:above=8,factor=4", ["lacks `time`", "`mean`"]),
+            ("crowded:time=1us,factor=4", ["lacks `above`", "`below`"]),
+            ("crowded:time=1us,above=8", ["lacks `factor`", "`above`"]),
+            ("crowded:time=1us,above=8,factor=x", ["`factor=x`", "from 1 on"]),
+            ("crowded:time=1us,above=8,factor=0.5", ["`factor` is 0.5", "from 1 on"]),
+            ("crowded:time=1us,above=8,factor=inf", ["`factor` is inf", "from 1 on"]),
+            ("crowded:time=1us,above=8,factor=4,below=10", ["`below` is 10", "from 1 to 9"]),
+            ("crowded:time=1us,above=8,factor=4,below=0", ["`below` is 0", "from 1 to 9"]),
+            ("crowded:time=1us,above=8,factor=4,seed=2", ["`seed`", "at most once"]),
+            ("crowded:time=1us,mean=1us,above=8,factor=4", ["`time`", "at most once"]),
             ("bimodal:low=1ms,high=2ms,share=150%", ["150 %", "`100 %`"]),
         ] {
             let message = text.parse::<Law>().unwrap_err().to_string();

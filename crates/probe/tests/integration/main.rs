@@ -4,4 +4,6 @@
 mod common;
 
 mod http;
+mod servers;
 mod truth;
+mod wire;
