@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::CapacityFound;
 use crate::estimate::{Estimate, Quantity, Unit};
 use crate::id::PointLabel;
 use crate::quantity::Nanoseconds;
@@ -149,24 +150,23 @@ pub struct RoleUse {
 /// How a variant handles rising rates, and the highest that meets an objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
-    pub variant: String,
-    pub point: PointLabel,
-    /// The time that the objective limits.
-    pub quantity: Quantity,
-    /// Its limit, in the quantity's unit.
+    pub found: CapacityFound,
+    /// What is drawn over the rate, the condition that breaks first: `p99`, `errors`.
+    pub measure: String,
+    /// Nanoseconds; a count is of parts of 1, for shares.
+    pub unit: Unit,
+    /// Its limit, in this unit.
     pub limit: f64,
-    /// The highest rate per second that meets the objective; absent if none was found.
-    pub highest: Option<Estimate>,
     /// Tried rates, ascending.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CapacityStep>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+pub struct CapacityStep {
     pub offered_per_s: f64,
     /// Good replies per second.
     pub answered_per_s: f64,
-    /// The objective's quantity; absent if the step was cut short.
+    /// What is drawn, over blocks; absent if the steps were cut short.
     pub figure: Option<Estimate>,
     pub kept: Kept,
 }
@@ -179,6 +179,16 @@ pub enum Kept {
     No,
     /// The interval contains the limit.
     Undecided,
+}
+
+impl Kept {
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Yes => "kept",
+            Self::No => "exceeded",
+            Self::Undecided => "undecided",
+        }
+    }
 }
 
 /// The cost of each of several layers, from a variant without them to one with all.

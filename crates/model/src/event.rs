@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::detail::Kept;
 use crate::estimate::Quantity;
 use crate::id::PointLabel;
-use crate::quantity::Nanoseconds;
+use crate::quantity::{Nanoseconds, PerSecond};
+use crate::record::steps::StepKind;
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +42,8 @@ pub enum Phase {
     Starting,
     Verifying,
     Warming,
+    /// The rates of a capacity.
+    Searching,
     Measuring,
 }
 
@@ -49,6 +53,7 @@ impl Phase {
             Self::Starting => "starting",
             Self::Verifying => "verifying",
             Self::Warming => "warming",
+            Self::Searching => "searching",
             Self::Measuring => "measuring",
         }
     }
@@ -167,6 +172,20 @@ pub enum Event {
         /// What each variant did since the last such event; absent in older records.
         #[serde(default)]
         recent: Vec<Recent>,
+    },
+    /// One rate was tried in search of a capacity.
+    Step {
+        /// Block, from 0.
+        block: u32,
+        variant: String,
+        point: PointLabel,
+        kind: StepKind,
+        #[serde(rename = "rate_per_s")]
+        rate: PerSecond,
+        /// Whether this step alone kept the headline's objective.
+        kept: Kept,
+        /// What it showed of the objective's first condition: `mean 812 µs`.
+        shown: String,
     },
     BlockEnded {
         /// From 0.

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::{Quantity, Unit, UnknownQuantity};
-use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
+use crate::estimate::{ContrastKind, Quantity, Unit, UnknownQuantity};
+use crate::quantity::{Bytes, Nanoseconds, PerSecond, Ratio, percentage_points};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,7 +37,7 @@ pub enum Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Change relative to the baseline: 0.02 for `+2 %`.
+    /// Change relative to the baseline: 0.02 for `+2 %`. Of a share, the difference: -0.01 for `-1 pp`.
     Change(f64),
     /// An absolute figure in the quantity's unit.
     Absolute(f64),
@@ -59,20 +59,22 @@ pub enum GateError {
     Shape(String),
     #[error("{0}, errors")]
     Quantity(#[from] UnknownQuantity),
-    #[error("`{bound}` cannot bound {subject}; write a change such as `+2 %`{also}")]
+    #[error("`{bound}` cannot bound {subject}; write a change such as {change}{also}")]
     Bound {
         /// As written in the file.
         bound: String,
         /// What it should bound.
         subject: String,
+        /// How a change of it is written.
+        change: &'static str,
         /// What else is allowed, to end the message.
         also: &'static str,
     },
 }
 
 impl Gate {
-    /// Parses `<quantity> <comparison> <bound>`; the bound is a change (`+2 %`, `-10%`) or an absolute figure
-    /// (`5 ms`).
+    /// Parses `<quantity> <comparison> <bound>`; the bound is a change (`+2 %`, `-10%`, of a share `-1 pp`) or an
+    /// absolute figure (`5 ms`, of a share `90 %`).
     pub fn parse(kind: GateKind, text: &str) -> Result<Self, GateError> {
         let shape = || GateError::Shape(text.to_owned());
         let at = text.find(['<', '>']).ok_or_else(shape)?;
@@ -88,6 +90,14 @@ impl Gate {
         };
         let bound = parse_bound(subject, right)?;
         Ok(Self { kind, text: text.to_owned(), subject, comparison, bound })
+    }
+
+    /// `None` for errors.
+    pub fn quantity(&self) -> Option<Quantity> {
+        match self.subject {
+            Subject::Quantity(quantity) => Some(quantity),
+            Subject::Errors => None,
+        }
     }
 
     /// Whether the whole interval satisfies the condition.
@@ -113,6 +123,11 @@ fn parse_bound(subject: Subject, text: &str) -> Result<Bound, GateError> {
         };
         Some(sign * Ratio::from_str(rest).ok()?.get())
     };
+    if let Subject::Quantity(quantity) = subject
+        && quantity.contrast() == ContrastKind::Plain
+    {
+        return share_bound(quantity, text);
+    }
     if text.ends_with('%')
         && let Some(change) = signed(text)
     {
@@ -136,6 +151,8 @@ fn parse_bound(subject: Subject, text: &str) -> Result<Bound, GateError> {
                     let count = text.parse::<f64>().ok().filter(|count| count.is_finite() && *count >= 0.0);
                     (count, ", or a count such as `4`")
                 }
+                // A change in percent, which it has in common with all others, was read above.
+                Unit::Share => (None, ""),
             };
             (value, quantity.label(), also)
         }
@@ -143,8 +160,24 @@ fn parse_bound(subject: Subject, text: &str) -> Result<Bound, GateError> {
     absolute.map(Bound::Absolute).ok_or_else(|| GateError::Bound {
         bound: text.to_owned(),
         subject: name,
+        change: "`+2 %`",
         also,
     })
+}
+
+/// A share is changed by percentage points: `+2 %` of 90 % would read as 92 % and as 91.8 %.
+fn share_bound(quantity: Quantity, text: &str) -> Result<Bound, GateError> {
+    let change = text.ends_with("pp").then(|| percentage_points(text)).flatten();
+    let share = || text.parse::<Ratio>().ok().filter(|share| share.get() <= 1.0);
+    match change {
+        Some(change) => Ok(Bound::Change(change.get())),
+        None => share().map(|share| Bound::Absolute(share.get())).ok_or_else(|| GateError::Bound {
+            bound: text.to_owned(),
+            subject: quantity.label(),
+            change: "`-1 pp`",
+            also: ", or a share such as `90 %`",
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +196,23 @@ mod tests {
         let gate = Gate::parse(GateKind::FailIf, "p99 > 5 ms").unwrap();
         assert_eq!(gate.bound, Bound::Absolute(5e6));
         assert_eq!(Gate::parse(GateKind::FailIf, "errors > 0").unwrap().bound, Bound::Absolute(0.0));
+    }
+
+    #[test]
+    fn a_share_is_bounded_in_percent_and_its_change_in_percentage_points() {
+        let bound = |text| Gate::parse(GateKind::Require, text).map(|gate| gate.bound);
+        assert_eq!(bound("hit rate >= 90 %"), Ok(Bound::Absolute(0.9)));
+        assert_eq!(
+            bound("availability >= 99.9%"),
+            Ok(Bound::Absolute("99.9%".parse::<Ratio>().unwrap().get()))
+        );
+        assert_eq!(bound("hit_rate < -1 pp"), Ok(Bound::Change(-0.01)));
+        assert_eq!(bound("reliability > +0.5pp"), Ok(Bound::Change(0.005)));
+        for wrong in ["hit rate < -1 %", "hit rate < +2 %", "hit rate > 120 %", "hit rate > 5 ms"] {
+            let error = bound(wrong).unwrap_err().to_string();
+            assert!(error.contains("`-1 pp`, or a share such as `90 %`"), "{wrong}: {error}");
+        }
+        assert!(bound("p50 > 1 pp").is_err());
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! print.
 
 pub mod calibration;
+pub mod capacity;
 pub mod detail;
+pub mod distribution;
 pub mod environment;
 pub mod estimate;
 pub mod event;
@@ -21,6 +23,7 @@ pub mod layering;
 pub mod legs;
 pub mod machine;
 pub mod network;
+pub mod objective;
 pub mod overview;
 pub mod pairing;
 pub mod parts;

@@ -129,6 +129,8 @@ impl BitsPerSecond {
 }
 
 impl PerSecond {
+    pub const ONE: Self = Self(1.0);
+
     pub fn new(rate: f64) -> Option<Self> {
         (rate.is_finite() && rate >= 0.0).then_some(Self(rate))
     }
@@ -259,6 +261,18 @@ pub fn display_count(count: f64) -> String {
     three_digits(count)
 }
 
+/// A share of 1 in percent, with three digits of what it lacks to 0 or 1: `81.2 %`, `99.987 %`.
+pub fn display_share(share: f64) -> String {
+    let percent = 100.0 * share;
+    let decimals = match percent.abs().min((100.0 - percent).abs()) {
+        0.0 => 0,
+        d if d >= 9.95 => 1,
+        d if d >= 0.995 => 2,
+        _ => 3,
+    };
+    format!("{percent:.decimals$} %")
+}
+
 /// A bit rate, in a unit of its size (powers of 1000): `100 Mbit/s`, `2.50 Gbit/s`.
 fn display_bits(bits: f64) -> String {
     let (scaled, unit) = match bits {
@@ -333,6 +347,16 @@ impl FromStr for Nanoseconds {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let wanted = "a time such as `250 us`, `20 ms`, `1.5 s`, `10 min` or `1 h`";
+        // `1m30s` has a number behind a unit.
+        let second = text.trim().find(char::is_alphabetic).and_then(|unit| {
+            let behind = text.trim()[unit..].find(|c: char| c.is_ascii_digit())?;
+            Some(unit + behind)
+        });
+        if let Some(at) = second {
+            let [first, rest] = [&text.trim()[..at], &text.trim()[at..]].map(str::parse::<Self>);
+            let whole = first.ok().zip(rest.ok()).and_then(|(first, rest)| first.0.checked_add(rest.0));
+            return whole.map(Self).ok_or_else(|| QuantityError { text: text.to_owned(), wanted });
+        }
         parse_scaled(text, wanted, |unit| {
             Some(match unit {
                 "ns" => 1.0,
@@ -415,6 +439,22 @@ impl FromStr for Ratio {
     }
 }
 
+/// A difference of shares: `1 pp`, `-0.5 pp`, or in parts of 1.
+pub fn percentage_points(text: &str) -> Option<Ratio> {
+    let text = text.trim();
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (number, unit) = number_and_unit(rest)?;
+    let factor = match unit {
+        "pp" => 0.01,
+        "" => 1.0,
+        _ => return None,
+    };
+    number.is_finite().then_some(Ratio(sign * number * factor))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -435,12 +475,22 @@ mod tests {
         assert_eq!(Bytes::new(1500).to_string(), "1.46 KiB");
         assert_eq!(PerSecond::new(62_345.0).unwrap().to_string(), "62.3k/s");
         assert_eq!(Ratio::new(0.02).to_string(), "2 %");
+        for (share, text) in
+            [(0.0, "0 %"), (0.812, "81.2 %"), (0.0123, "1.23 %"), (0.99987, "99.987 %"), (1.0, "100 %")]
+        {
+            assert_eq!(display_share(share), text);
+        }
     }
 
     #[test]
     fn text_becomes_quantities() {
         assert_eq!("1.5 ms".parse(), Ok(Nanoseconds::from_micros(1500)));
         assert_eq!("10 min".parse(), Ok(Nanoseconds::from_secs(600)));
+        assert_eq!("1m30s".parse(), Ok(Nanoseconds::from_secs(90)));
+        assert_eq!("1 h 2 min 3.5 s".parse(), Ok(Nanoseconds::from_millis(3_723_500)));
+        for wrong in ["1m30", "1m 30x", "s30", "1m-30s"] {
+            assert!(wrong.parse::<Nanoseconds>().is_err(), "{wrong}");
+        }
         assert_eq!("64 KiB".parse(), Ok(Bytes::new(65536)));
         assert_eq!("5000/s".parse(), Ok(PerSecond(5000.0)));
         assert_eq!("100 Mbit/s".parse(), Ok(BitsPerSecond(100_000_000)));
@@ -475,6 +525,17 @@ mod tests {
         for step in 0..200_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             reads_back(state >> (step % 64));
+        }
+    }
+
+    #[test]
+    fn differences_of_shares_are_in_percentage_points() {
+        for (text, points) in [("1 pp", 0.01), ("-0.5pp", -0.005), ("+2 pp", 0.02), ("0.003", 0.003)] {
+            let found = percentage_points(text).expect(text);
+            assert!((found.get() - points).abs() < 1e-15, "{text}: {found:?}");
+        }
+        for text in ["1 %", "pp", "one pp", "1 pps", "--1 pp"] {
+            assert_eq!(percentage_points(text), None, "{text}");
         }
     }
 

@@ -2,7 +2,9 @@
 //!
 //! Records hold facts, never estimates. They are serialised by `store` and read by `judge`.
 
+pub mod counts;
 pub mod samples;
+pub mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -17,7 +19,9 @@ use crate::machine::MachineCpu;
 use crate::network::NetworkFacts;
 use crate::pairing::{Pairing, Preparation};
 use crate::quantity::{Bytes, Nanoseconds, Ratio, Timestamp};
+use crate::record::counts::Counts;
 use crate::record::samples::Sample;
+use crate::record::steps::StepRecord;
 
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -211,6 +215,8 @@ pub enum WindowKind {
     Check,
     /// One in which idle cores wait the other way, which asks whether costs depend on that.
     IdleCheck,
+    /// One rate tried in search of a capacity.
+    Step,
 }
 
 /// How a window ended.
@@ -294,12 +300,15 @@ pub struct WindowFigures {
     pub health: LoopHealth,
     /// Where service times went, by the kernel's time stamps; absent where they were not asked for.
     pub stamps: Option<KernelStamps>,
+    /// What the workload counted; absent where it counts nothing.
+    pub counts: Option<Counts>,
 }
 
 impl WindowFigures {
     /// Requests that got an answer, well or not: bytes and packets are shared out among these.
     pub fn answered(&self) -> u64 {
-        let unanswered = [ErrorKind::Connect, ErrorKind::Reset, ErrorKind::Timeout, ErrorKind::Protocol];
+        let unanswered =
+            [ErrorKind::Connect, ErrorKind::Tls, ErrorKind::Reset, ErrorKind::Timeout, ErrorKind::Protocol];
         let unanswered: u64 = unanswered.into_iter().map(|kind| self.errors.get(kind)).sum();
         self.requests.saturating_sub(unanswered)
     }
@@ -719,6 +728,8 @@ pub struct TrialRecord {
     pub windows: Vec<WindowRecord>,
     /// Histograms of the measured windows, one per point.
     pub tallies: Vec<Tallies>,
+    /// Steps of a search for capacity in the order they ran, one list per point; empty where none is searched for.
+    pub steps: Vec<Vec<StepRecord>>,
     /// Requests of the measured windows one by one, in the order in which they ended, of workloads whose sizes vary;
     /// empty for others.
     pub samples: Vec<Sample>,

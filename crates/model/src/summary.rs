@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::capacity::CapacityFound;
 use crate::estimate::{Effect, Estimate, Quantity, Unit, Validity, Verdict};
 use crate::factorial::Factorial;
 use crate::id::PointLabel;
@@ -41,7 +42,7 @@ pub struct Cost {
     pub unit: Unit,
     /// Variant minus baseline; absent if withheld or not measured.
     pub difference: Option<Estimate>,
-    /// Variant over baseline; absent if withheld or not measured.
+    /// Variant over baseline; absent if withheld or not measured, and where differences of shares are compared.
     pub ratio: Option<Estimate>,
     /// The conclusion.
     pub verdict: Verdict,
@@ -217,7 +218,7 @@ pub struct Spread {
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub point: PointLabel,
     pub variant: String,
-    /// The headline, or `response_mean` if single windows do not give the headline.
+    /// The headline, or `response_mean` if the headline is a share or single windows do not give it.
     pub quantity: Quantity,
     /// Rounds of a block, on average.
     pub rounds: f64,
@@ -282,7 +283,7 @@ pub struct BlockCounts {
 /// Whether the precision goal was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Goal {
-    /// Wanted half-width of the headline's ratio.
+    /// Wanted half-width of the headline's ratio, or of its difference where shares are compared.
     pub until: Ratio,
     /// Half-width of the widest headline interval over variants; absent below 4 blocks.
     pub half_width: Option<Ratio>,
@@ -330,6 +331,9 @@ pub struct Summary {
     pub validity: Validity,
     pub headline: Quantity,
     pub margin: Ratio,
+    /// Differences of shares within this, in parts of 1, are not relevant; left out if no cost is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_margin: Option<Ratio>,
     pub blocks: BlockCounts,
     /// The precision goal, if one was set.
     pub goal: Option<Goal>,
@@ -371,6 +375,9 @@ pub struct Summary {
     /// What framing and codec cost; left out unless variants have each framing with each codec.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factorials: Vec<Factorial>,
+    /// The capacity of each variant at each point by each objective; left out where none is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacities: Vec<CapacityFound>,
     /// Variants that could not be measured: name, and reason with remedy.
     pub unavailable: Vec<(String, String)>,
     /// How idle cores waited; absent if unknown.

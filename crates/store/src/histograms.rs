@@ -7,6 +7,8 @@
 //! `point=0;time=client_send`, `point=0;time=outside` and `point=0;time=client_receive`; last
 //! `point=0;time=lag` and `point=0;time=loop_delay`.
 //!
+//! `steps.hlog` is the same of the steps of a search for capacity: `step=0;…` instead of `point=0;…`.
+//!
 //! All lines have the trial's measured time as their interval, because readers skip lines that begin before
 //! the first one.
 
@@ -51,18 +53,31 @@ enum Time {
     LoopDelay,
 }
 
+/// What the tallies of a log are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Series {
+    Points,
+    Steps,
+}
+
 /// What a line counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Label {
-    point: usize,
+    series: Series,
+    /// The number of the point or step.
+    at: usize,
     request: Option<(OperationId, Outcome)>,
     time: Time,
 }
 
-/// Writes the log of a trial; the windows give the interval.
+/// Writes a log of a trial; the windows give the interval.
 ///
 /// Errors: which histogram cannot be stored, and why.
-pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) -> Result<Vec<u8>, String> {
+pub(crate) fn write_histograms<'a>(
+    series: Series,
+    tallies: impl IntoIterator<Item = &'a Tallies>,
+    windows: &[WindowRecord],
+) -> Result<Vec<u8>, String> {
     let (start, length) = measured_interval(windows);
     let mut bytes = Vec::new();
     IntervalLogWriterBuilder::new()
@@ -74,8 +89,8 @@ pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) ->
     let mut log = IntervalLogWriterBuilder::new()
         .begin_log_with(&mut bytes, &mut serializer)
         .map_err(|error| error.to_string())?;
-    for (tallies, point) in tallies.iter().zip(0..) {
-        for (label, histogram) in labelled(point, tallies) {
+    for (tallies, at) in tallies.into_iter().zip(0..) {
+        for (label, histogram) in labelled(series, at, tallies) {
             write_line(&mut log, label, histogram, start, length)
                 .map_err(|problem| format!("{}: {problem}", label.text()))?;
         }
@@ -84,21 +99,23 @@ pub(crate) fn write_histograms(tallies: &[Tallies], windows: &[WindowRecord]) ->
     Ok(bytes)
 }
 
-/// Reads the log, one element per point.
-pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
-    let mut points = Vec::new();
+/// Reads the log, one element per point or step.
+pub(crate) fn read_histograms(series: Series, bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
+    let mut all = Vec::new();
     let mut open = Tallies::default();
     let mut waiting: Option<(Label, TimeHistogram)> = None;
     let mut last = 0;
     for (line, number) in bytes.split_inclusive(|byte| *byte == b'\n').zip(1..) {
         last = number;
-        let Some((label, histogram)) = read_line(line).map_err(|what| Problem::on_line(number, what))? else {
+        let Some((label, histogram)) =
+            read_line(series, line).map_err(|what| Problem::on_line(number, what))?
+        else {
             continue;
         };
         let expected =
             |what: &str| Problem::on_line(number, format!("`{}` where {what} is next", label.text()));
-        if label.point != points.len() {
-            return Err(expected(&format!("point {}", points.len())));
+        if label.at != all.len() {
+            return Err(expected(&format!("{} {}", series.unit(), all.len())));
         }
         waiting = match (waiting.take(), label.request, label.time) {
             (None, Some(_), Time::Response) => Some((label, histogram)),
@@ -122,7 +139,7 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
             }
             (None, None, Time::Lag) => Some((label, histogram)),
             (Some((first, lag)), None, Time::LoopDelay) if first.time == Time::Lag => {
-                points.push(Tallies { lag, loop_delay: histogram, ..std::mem::take(&mut open) });
+                all.push(Tallies { lag, loop_delay: histogram, ..std::mem::take(&mut open) });
                 None
             }
             (Some((first, _)), ..) => return Err(expected(&format!("the partner of `{}`", first.text()))),
@@ -134,35 +151,33 @@ pub(crate) fn read_histograms(bytes: &[u8]) -> Result<Vec<Tallies>, Problem> {
         || open.handshakes != Handshakes::default()
         || open.legs != Legs::default();
     if waiting.is_some() || unfinished {
-        return Err(Problem::on_line(last, format!("the log ends within point {}", points.len())));
+        return Err(Problem::on_line(last, format!("the log ends within {} {}", series.unit(), all.len())));
     }
-    Ok(points)
+    Ok(all)
 }
 
-/// The histograms of a point in the order of the file.
-fn labelled(point: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &TimeHistogram)> {
+/// The histograms of a point or step in the order of the file.
+fn labelled(series: Series, at: usize, tallies: &Tallies) -> impl Iterator<Item = (Label, &TimeHistogram)> {
+    let label = move |request, time| Label { series, at, request, time };
     let requests = tallies.entries.iter().flat_map(move |tally| {
         let request = Some((tally.operation, tally.outcome));
-        [
-            (Label { point, request, time: Time::Response }, &tally.response),
-            (Label { point, request, time: Time::Service }, &tally.service),
-        ]
+        [(label(request, Time::Response), &tally.response), (label(request, Time::Service), &tally.service)]
     });
     let handshakes = HandshakeKind::ALL.into_iter().filter_map(move |kind| {
-        let label = Label { point, request: None, time: Time::Handshake(kind) };
-        tallies.handshakes.get(kind).map(|times| (label, times))
+        tallies.handshakes.get(kind).map(|times| (label(None, Time::Handshake(kind)), times))
     });
-    let messages = tallies.messages.iter().map(move |tally| {
-        (Label { point, request: Some((tally.operation, tally.outcome)), time: Time::Message }, &tally.times)
-    });
-    let legs = Leg::ALL.into_iter().filter_map(move |leg| {
-        let label = Label { point, request: None, time: Time::Leg(leg) };
-        tallies.legs.get(leg).map(|times| (label, times))
-    });
-    requests.chain(messages).chain(handshakes).chain(legs).chain([
-        (Label { point, request: None, time: Time::Lag }, &tallies.lag),
-        (Label { point, request: None, time: Time::LoopDelay }, &tallies.loop_delay),
-    ])
+    let messages = tallies
+        .messages
+        .iter()
+        .map(move |tally| (label(Some((tally.operation, tally.outcome)), Time::Message), &tally.times));
+    let legs = Leg::ALL
+        .into_iter()
+        .filter_map(move |leg| tallies.legs.get(leg).map(|times| (label(None, Time::Leg(leg)), times)));
+    requests
+        .chain(messages)
+        .chain(handshakes)
+        .chain(legs)
+        .chain([(label(None, Time::Lag), &tallies.lag), (label(None, Time::LoopDelay), &tallies.loop_delay)])
 }
 
 fn write_line(
@@ -178,14 +193,15 @@ fn write_line(
 }
 
 /// The label and histogram of a line; `None` for a comment or the legend.
-fn read_line(line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
+fn read_line(series: Series, line: &[u8]) -> Result<Option<(Label, TimeHistogram)>, String> {
     let interval = match IntervalLogIterator::new(line).next() {
         None | Some(Ok(LogEntry::StartTime(_) | LogEntry::BaseTime(_))) => return Ok(None),
         Some(Ok(LogEntry::Interval(interval))) => interval,
         Some(Err(_)) => return Err("neither a comment nor a whole histogram line".to_owned()),
     };
     let tag = interval.tag().ok_or("a histogram without a tag")?;
-    let label = Label::parse(tag.as_str()).ok_or_else(|| format!("`{}` is not a known tag", tag.as_str()))?;
+    let label =
+        Label::parse(series, tag.as_str()).ok_or_else(|| format!("`{}` is not a known tag", tag.as_str()))?;
     let encoded =
         STANDARD.decode(interval.encoded_histogram()).map_err(|error| format!("base64: {error}"))?;
     let histogram = inflate(&encoded)
@@ -286,22 +302,31 @@ impl Time {
     }
 }
 
+impl Series {
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Points => "point",
+            Self::Steps => "step",
+        }
+    }
+}
+
 impl Label {
     /// The tag. The format forbids commas and spaces.
     fn text(self) -> String {
-        let (point, time) = (self.point, self.time.name());
+        let (unit, at, time) = (self.series.unit(), self.at, self.time.name());
         match self.request {
             Some((operation, outcome)) => {
-                format!("point={point};operation={};outcome={};time={time}", operation.0, outcome.name())
+                format!("{unit}={at};operation={};outcome={};time={time}", operation.0, outcome.name())
             }
-            None => format!("point={point};time={time}"),
+            None => format!("{unit}={at};time={time}"),
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(series: Series, text: &str) -> Option<Self> {
         let mut fields = text.split(';');
         let mut field = |key: &str| fields.next()?.strip_prefix(key)?.strip_prefix('=');
-        let point = field("point")?.parse().ok()?;
+        let at = field(series.unit())?.parse().ok()?;
         let request = if text.contains(";operation=") {
             let operation = OperationId(field("operation")?.parse().ok()?);
             Some((operation, outcome(field("outcome")?)?))
@@ -310,7 +335,7 @@ impl Label {
         };
         let name = field("time")?;
         let time = Time::ALL.into_iter().find(|time| time.name() == name)?;
-        Some(Self { point, request, time })
+        Some(Self { series, at, request, time })
     }
 }
 
@@ -330,7 +355,7 @@ mod tests {
             tally.response.record(*value).unwrap();
             tally.service.record(*value).unwrap();
         }
-        String::from_utf8(write_histograms(&[tallies], &[]).unwrap()).unwrap()
+        String::from_utf8(write_histograms(Series::Points, &[tallies], &[]).unwrap()).unwrap()
     }
 
     #[test]
@@ -348,13 +373,22 @@ mod tests {
             [None, Some((OperationId(7), Outcome::Ok)), Some((OperationId(0), outcome("check").unwrap()))]
         {
             for time in Time::ALL {
-                let label = Label { point: 12, request, time };
-                assert_eq!(Label::parse(&label.text()), Some(label));
-                assert!(Tag::new(&label.text()).is_some());
+                for series in [Series::Points, Series::Steps] {
+                    let label = Label { series, at: 12, request, time };
+                    assert_eq!(Label::parse(series, &label.text()), Some(label));
+                    assert!(Tag::new(&label.text()).is_some());
+                }
             }
         }
-        for text in ["", "point=0", "point=0;time=late", "point=x;time=lag", "point=0;operation=1;time=lag"] {
-            assert_eq!(Label::parse(text), None, "{text}");
+        for text in [
+            "",
+            "point=0",
+            "step=0;time=lag",
+            "point=0;time=late",
+            "point=x;time=lag",
+            "point=0;operation=1;time=lag",
+        ] {
+            assert_eq!(Label::parse(Series::Points, text), None, "{text}");
         }
     }
 
@@ -386,7 +420,8 @@ mod tests {
             (log.replacen("Tag=", "", 1), 3),
             (log[..log.len() - 10].to_owned(), 6),
         ] {
-            let problem = read_histograms(text.as_bytes()).map(|points| points.len()).unwrap_err();
+            let problem =
+                read_histograms(Series::Points, text.as_bytes()).map(|points| points.len()).unwrap_err();
             assert_eq!(problem.line, Some(line), "{problem:?}\n{text}");
         }
     }
@@ -395,7 +430,7 @@ mod tests {
     fn a_histogram_of_other_bounds_is_refused_both_ways() {
         let tallies =
             Tallies { lag: TimeHistogram::new_with_bounds(1, 1_000_000, 3).unwrap(), ..Tallies::default() };
-        let problem = write_histograms(&[tallies], &[]).unwrap_err();
+        let problem = write_histograms(Series::Points, &[tallies], &[]).unwrap_err();
         assert!(problem.contains("point=0;time=lag") && problem.contains("1000000"), "{problem}");
     }
 }

@@ -39,6 +39,7 @@
 //!     service: ServiceFacts::default(),
 //!     windows: Vec::new(),
 //!     tallies: Vec::new(),
+//!     steps: Vec::new(),
 //!     samples: Vec::new(),
 //!     pairings: Vec::new(),
 //!     preparations: Vec::new(),
@@ -61,6 +62,7 @@ pub mod redact;
 pub mod scrub;
 
 mod calibrations;
+mod counts;
 mod digest;
 mod durable;
 mod events;
@@ -70,6 +72,7 @@ mod lock;
 mod samples;
 mod schema;
 mod stamps;
+mod steps;
 mod table;
 mod trial;
 mod utc;

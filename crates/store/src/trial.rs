@@ -11,12 +11,14 @@ use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, Void};
 
+use crate::counts::{read_counts, write_counts};
 use crate::durable::read_file;
 use crate::error::{Problem, ReadError};
-use crate::histograms::{read_histograms, write_histograms};
+use crate::histograms::{Series, read_histograms, write_histograms};
 use crate::samples::{read_samples, write_samples};
 use crate::schema::parse_versioned;
 use crate::stamps::{read_stamps, write_stamps};
+use crate::steps::{read_steps, write_steps};
 use crate::windows::{
     read_operations, read_resources, read_windows, write_operations, write_resources, write_windows,
 };
@@ -26,8 +28,11 @@ const WINDOWS: &str = "windows.csv";
 const OPERATIONS: &str = "operations.csv";
 const RESOURCES: &str = "resources.csv";
 const STAMPS: &str = "stamps.csv";
+const COUNTS: &str = "counts.csv";
 const SAMPLES: &str = "samples.csv";
 const HISTOGRAMS: &str = "total.hlog";
+const STEPS: &str = "steps.csv";
+const STEP_HISTOGRAMS: &str = "steps.hlog";
 
 /// `trial.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,11 +74,19 @@ struct WireHashes {
     /// Absent if no window has stamps.
     #[serde(rename = "stamps.csv", default, skip_serializing_if = "Option::is_none")]
     stamps: Option<String>,
+    /// Absent if the workload counts nothing.
+    #[serde(rename = "counts.csv", default, skip_serializing_if = "Option::is_none")]
+    counts: Option<String>,
     /// Absent if the workload keeps no samples.
     #[serde(rename = "samples.csv", default, skip_serializing_if = "Option::is_none")]
     samples: Option<String>,
     #[serde(rename = "total.hlog")]
     histograms: String,
+    /// Absent, with the next, if no capacity was searched for.
+    #[serde(rename = "steps.csv", default, skip_serializing_if = "Option::is_none")]
+    steps: Option<String>,
+    #[serde(rename = "steps.hlog", default, skip_serializing_if = "Option::is_none")]
+    step_histograms: Option<String>,
 }
 
 /// A trial as files, `trial.json` last.
@@ -90,10 +103,19 @@ pub(crate) fn encode(
         (WINDOWS, write_windows(&trial.windows, trial.batch)),
         (OPERATIONS, write_operations(&trial.windows)),
         (RESOURCES, write_resources(&trial.windows, &trial.memory)),
-        (HISTOGRAMS, write_histograms(&trial.tallies, &trial.windows)?),
+        (HISTOGRAMS, write_histograms(Series::Points, &trial.tallies, &trial.windows)?),
     ];
     let stamps = write_stamps(&trial.windows);
+    let counts = write_counts(&trial.windows);
     let samples = write_samples(&trial.samples);
+    let steps = write_steps(&trial.steps);
+    let step_histograms = match &steps {
+        Some(_) => {
+            let tallies = trial.steps.iter().flatten().map(|step| &step.tallies);
+            Some(write_histograms(Series::Steps, tallies, &trial.windows)?)
+        }
+        None => None,
+    };
     let wire = WireTrial {
         schema: RECORD_SCHEMA_VERSION,
         block: trial.block,
@@ -113,14 +135,20 @@ pub(crate) fn encode(
             operations: sha256_hex(&files[1].1),
             resources: sha256_hex(&files[2].1),
             stamps: stamps.as_deref().map(sha256_hex),
+            counts: counts.as_deref().map(sha256_hex),
             samples: samples.as_deref().map(sha256_hex),
             histograms: sha256_hex(&files[3].1),
+            steps: steps.as_deref().map(sha256_hex),
+            step_histograms: step_histograms.as_deref().map(sha256_hex),
         },
     };
     let mut json = serde_json::to_vec_pretty(&wire).map_err(|error| error.to_string())?;
     json.push(b'\n');
     files.extend(stamps.map(|stamps| (STAMPS, stamps)));
+    files.extend(counts.map(|counts| (COUNTS, counts)));
     files.extend(samples.map(|samples| (SAMPLES, samples)));
+    files.extend(steps.map(|steps| (STEPS, steps)));
+    files.extend(step_histograms.map(|histograms| (STEP_HISTOGRAMS, histograms)));
     files.push((TRIAL_FILE, json));
     Ok(files)
 }
@@ -146,6 +174,9 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     if let Some(hash) = &hashes.stamps {
         Stored::load(folder, STAMPS, hash)?.parse(|bytes| read_stamps(bytes, &mut windows))?;
     }
+    if let Some(hash) = &hashes.counts {
+        Stored::load(folder, COUNTS, hash)?.parse(|bytes| read_counts(bytes, &mut windows))?;
+    }
     let samples = match &hashes.samples {
         Some(hash) => {
             Stored::load(folder, SAMPLES, hash)?.parse(|bytes| read_samples(bytes, &windows, &removed))?
@@ -157,7 +188,16 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     let histograms = Stored::load(folder, HISTOGRAMS, &hashes.histograms)?;
     // Altered bytes are never decompressed: they could ask for any amount of memory.
     histograms.check_unaltered()?;
-    let tallies = histograms.parse(read_histograms)?;
+    let tallies = histograms.parse(|bytes| read_histograms(Series::Points, bytes))?;
+    let steps = match (&hashes.steps, &hashes.step_histograms) {
+        (Some(table), Some(log)) => {
+            let log = Stored::load(folder, STEP_HISTOGRAMS, log)?;
+            log.check_unaltered()?;
+            let histograms = log.parse(|bytes| read_histograms(Series::Steps, bytes))?;
+            Stored::load(folder, STEPS, table)?.parse(|bytes| read_steps(bytes, histograms, tallies.len()))?
+        }
+        _ => Vec::new(),
+    };
 
     Ok(TrialRecord {
         block: wire.block,
@@ -166,6 +206,7 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
         service: wire.service,
         windows,
         tallies,
+        steps,
         samples,
         pairings: wire.pairings,
         preparations: wire.preparations,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use table::Phrase;
 use table::{Interval, QuantityRow, TABLE};
 
-use crate::quantity::{display_bytes, display_count, display_nanos, display_rate};
+use crate::quantity::{display_bytes, display_count, display_nanos, display_rate, display_share};
 
 /// A figure that can be estimated for a variant and compared between variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,7 @@ use crate::quantity::{display_bytes, display_count, display_nanos, display_rate}
 pub enum Quantity {
     ResponseP50,
     ResponseP90,
+    ResponseP95,
     ResponseP99,
     ResponseMean,
     ServiceP50,
@@ -42,6 +43,28 @@ pub enum Quantity {
     SegmentsPerOperation,
     /// Largest resident memory of the variant's processes over a trial.
     MemoryPeak,
+    /// The highest rate that keeps the objective, in requests (or sessions) due per second.
+    Capacity,
+    /// Requests that got an answer, of those due.
+    Availability,
+    /// Requests that were answered rightly, of those due.
+    Reliability,
+    /// Lookups that found their key, of all; so are the following shares.
+    HitRate,
+    /// Bytes of values found, of those looked up.
+    ByteHitRate,
+    /// Of a key that was never written.
+    CompulsoryMisses,
+    /// Of a key that was written, and is gone for none of the other reasons.
+    CapacityMisses,
+    /// Of a key whose last write deleted it.
+    InvalidatedMisses,
+    /// Of a key whose time to live was over.
+    ExpiredMisses,
+    /// Of a key whose refill was under way.
+    UnderWayMisses,
+    /// Lookups that missed and led to a refill.
+    RefillRate,
 }
 
 /// The unit of a quantity's figures, as in JSON.
@@ -52,6 +75,18 @@ pub enum Unit {
     Bytes,
     PerSecond,
     Count,
+    /// In parts of 1; differences are in percentage points.
+    Share,
+}
+
+/// How a quantity of two variants is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ContrastKind {
+    /// By the ratio, on the log scale.
+    Log,
+    /// By the difference, in the quantity's own unit.
+    Plain,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -125,6 +160,10 @@ impl Quantity {
         self.row().is_by_operation
     }
 
+    pub const fn contrast(self) -> ContrastKind {
+        self.row().contrast
+    }
+
     pub const fn phrase(self) -> Phrase {
         self.row().phrase
     }
@@ -160,6 +199,7 @@ impl Unit {
             Self::Bytes => display_bytes(value),
             Self::PerSecond => display_rate(value),
             Self::Count => display_count(value),
+            Self::Share => display_share(value),
         }
     }
 }

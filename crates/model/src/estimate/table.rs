@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Effect, Quantity, Statistic, Unit};
+use super::{ContrastKind, Effect, Quantity, Statistic, Unit};
 
 /// Words for sentences about a quantity: `A typical request` `takes` `longer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,7 @@ pub(super) struct QuantityRow {
     /// `None` if it is not a statistic of request times.
     pub interval: Option<Interval>,
     pub higher_is: Effect,
+    pub contrast: ContrastKind,
     /// Whether each of several operations has a figure of its own.
     pub is_by_operation: bool,
     pub phrase: Phrase,
@@ -42,6 +43,7 @@ pub(super) struct PublishedQuantity {
     name: &'static str,
     unit: Unit,
     higher_is: Effect,
+    contrast: ContrastKind,
     is_by_operation: bool,
 }
 
@@ -50,6 +52,7 @@ pub(super) fn published() -> [PublishedQuantity; TABLE.len()] {
         name: row.name,
         unit: row.unit,
         higher_is: row.higher_is,
+        contrast: row.contrast,
         is_by_operation: row.is_by_operation,
     })
 }
@@ -58,7 +61,7 @@ const P50: Phrase = Phrase {
     subject: "A typical request",
     verb: "takes",
     more: "longer",
-    less: "shorter",
+    less: "less time",
     thing: "the time of a typical request (p50)",
 };
 const P90: Phrase = Phrase {
@@ -67,6 +70,11 @@ const P90: Phrase = Phrase {
     more: "longer",
     less: "shorter",
     thing: "the time that 90 % of requests keep to",
+};
+const P95: Phrase = Phrase {
+    subject: "The time that 95 % of requests keep to",
+    thing: "the time that 95 % of requests keep to",
+    ..P90
 };
 const P99: Phrase = Phrase {
     subject: "The time that 99 % of requests keep to",
@@ -90,6 +98,7 @@ const fn time(
         statistic,
         interval: Some(interval),
         higher_is: Effect::Worse,
+        contrast: ContrastKind::Log,
         is_by_operation: true,
         phrase,
     }
@@ -104,15 +113,44 @@ const fn usage(quantity: Quantity, name: &'static str, unit: Unit, phrase: Phras
         statistic: Statistic::Other,
         interval: None,
         higher_is: Effect::Worse,
+        contrast: ContrastKind::Log,
         is_by_operation: false,
         phrase,
     }
 }
 
+/// A share of requests or lookups, all operations together.
+const fn share(quantity: Quantity, name: &'static str, higher_is: Effect, phrase: Phrase) -> QuantityRow {
+    QuantityRow {
+        quantity,
+        name,
+        unit: Unit::Share,
+        statistic: Statistic::Other,
+        interval: None,
+        higher_is,
+        contrast: ContrastKind::Plain,
+        is_by_operation: false,
+        phrase,
+    }
+}
+
+const OFTEN: Phrase = Phrase {
+    subject: "A request",
+    verb: "is answered",
+    more: "more often",
+    less: "less often",
+    thing: "availability",
+};
+
+const fn miss(verb: &'static str, thing: &'static str) -> Phrase {
+    Phrase { subject: "A lookup", verb, thing, ..OFTEN }
+}
+
 /// Every quantity, in the order of tables.
-pub(super) const TABLE: [QuantityRow; 15] = [
+pub(super) const TABLE: [QuantityRow; 27] = [
     time(Quantity::ResponseP50, "response_p50", Interval::Response, Statistic::Quantile(0.5), P50),
     time(Quantity::ResponseP90, "response_p90", Interval::Response, Statistic::Quantile(0.9), P90),
+    time(Quantity::ResponseP95, "response_p95", Interval::Response, Statistic::Quantile(0.95), P95),
     time(Quantity::ResponseP99, "response_p99", Interval::Response, Statistic::Quantile(0.99), P99),
     time(Quantity::ResponseMean, "response_mean", Interval::Response, Statistic::Mean, MEAN),
     time(Quantity::ServiceP50, "service_p50", Interval::Service, Statistic::Quantile(0.5), P50),
@@ -126,6 +164,7 @@ pub(super) const TABLE: [QuantityRow; 15] = [
         statistic: Statistic::Other,
         interval: None,
         higher_is: Effect::Better,
+        contrast: ContrastKind::Log,
         is_by_operation: true,
         phrase: Phrase {
             subject: "The service",
@@ -207,6 +246,68 @@ pub(super) const TABLE: [QuantityRow; 15] = [
             thing: "the peak of memory",
         },
     ),
+    QuantityRow {
+        quantity: Quantity::Capacity,
+        name: "capacity",
+        unit: Unit::PerSecond,
+        statistic: Statistic::Other,
+        interval: None,
+        higher_is: Effect::Better,
+        contrast: ContrastKind::Log,
+        is_by_operation: false,
+        phrase: Phrase {
+            subject: "The service",
+            verb: "keeps its objective up to",
+            more: "a higher rate",
+            less: "a lower rate",
+            thing: "capacity",
+        },
+    },
+    share(Quantity::Availability, "availability", Effect::Better, OFTEN),
+    share(
+        Quantity::Reliability,
+        "reliability",
+        Effect::Better,
+        Phrase { verb: "is answered rightly", thing: "reliability", ..OFTEN },
+    ),
+    share(Quantity::HitRate, "hit_rate", Effect::Better, miss("hits", "the hit rate")),
+    share(
+        Quantity::ByteHitRate,
+        "byte_hit_rate",
+        Effect::Better,
+        Phrase { subject: "A byte of a value", verb: "is found", thing: "the byte hit rate", ..OFTEN },
+    ),
+    share(
+        Quantity::CompulsoryMisses,
+        "compulsory_misses",
+        Effect::Worse,
+        miss("misses a key never written", "compulsory misses"),
+    ),
+    share(
+        Quantity::CapacityMisses,
+        "capacity_misses",
+        Effect::Worse,
+        miss("misses a key that had no room", "capacity misses"),
+    ),
+    share(
+        Quantity::InvalidatedMisses,
+        "invalidated_misses",
+        Effect::Worse,
+        miss("misses a deleted key", "invalidated misses"),
+    ),
+    share(
+        Quantity::ExpiredMisses,
+        "expired_misses",
+        Effect::Worse,
+        miss("misses an expired key", "expired misses"),
+    ),
+    share(
+        Quantity::UnderWayMisses,
+        "under_way_misses",
+        Effect::Worse,
+        miss("misses a key whose refill is under way", "misses while a refill is under way"),
+    ),
+    share(Quantity::RefillRate, "refill_rate", Effect::Worse, miss("leads to a refill", "the refill rate")),
 ];
 
 #[cfg(test)]

@@ -43,11 +43,39 @@ impl Default for LoadSpec {
     }
 }
 
-pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
+/// What the load is where the file does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoadDefault {
+    Closed,
+    /// Open load whose rate is varied.
+    AnyRate,
+}
+
+/// Stands for the rate that is varied: one arrival per second, so that a factor is a rate.
+const UNIT_RATE: Profile = Profile::Constant { rate: PerSecond::ONE };
+
+pub(super) fn load(file: &str, tree: Option<&Node>, default: LoadDefault) -> Read<LoadSpec> {
+    let Some(tree) = tree else {
+        return Ok(match default {
+            LoadDefault::Closed => LoadSpec::default(),
+            LoadDefault::AnyRate => LoadSpec {
+                model: LoadModel::Open {
+                    flow: Flow::Law { profile: UNIT_RATE, arrivals: Arrivals::default() },
+                },
+                connections: default::CONNECTIONS_OPEN,
+                ..LoadSpec::default()
+            },
+        });
+    };
+    read(Reader::new(file, "load", tree)?, default)
+}
+
+fn read(reader: Reader<'_>, default: LoadDefault) -> Read<LoadSpec> {
     let kinds =
         [("closed", LoadKind::Closed), ("open", LoadKind::Open), ("partly-open", LoadKind::PartlyOpen)];
-    let kind = reader.choice("model", &kinds)?.unwrap_or(LoadKind::Closed);
-    let model = model(&reader, kind)?;
+    let unnamed = if default == LoadDefault::AnyRate { LoadKind::Open } else { LoadKind::Closed };
+    let kind = reader.choice("model", &kinds)?.unwrap_or(unnamed);
+    let model = model(&reader, kind, default)?;
     let think = reader.value("think", think)?.unwrap_or_default();
     if kind == LoadKind::Open && think != Think::None {
         let message = "`load.think` has no use in open load, where requests are due by the schedule; use `model = \"partly-open\"`, or leave it out";
@@ -74,11 +102,22 @@ pub(super) fn load(reader: Reader<'_>) -> Read<LoadSpec> {
     Ok(spec)
 }
 
-fn model(reader: &Reader<'_>, kind: LoadKind) -> Read<LoadModel> {
+fn model(reader: &Reader<'_>, kind: LoadKind, default: LoadDefault) -> Read<LoadModel> {
     let rate: Option<PerSecond> = reader.quantity("rate")?;
     let sessions: Option<PerSecond> = reader.quantity("sessions")?;
-    let profile = reader.value("profile", profile)?;
+    let mut profile = reader.value("profile", profile)?;
     let arrivals = reader.value("arrivals", arrivals)?;
+    if default == LoadDefault::AnyRate {
+        if rate.is_some() || sessions.is_some() {
+            let key = if rate.is_some() { "rate" } else { "sessions" };
+            let message = format!(
+                "`[capacity]` varies `load.{key}`; leave it out, or bound it by `from` and `to` in `[capacity]`"
+            );
+            return Err(reader.error(reader.line(), message));
+        }
+        let is_trace = matches!(arrivals, Some(Law::Trace(_)));
+        profile = profile.or((!is_trace && kind != LoadKind::Closed).then_some(UNIT_RATE));
+    }
     let length = reader.value("length", length)?;
     let wrong = |message: &str| Err(reader.error(reader.line(), message));
     match kind {
@@ -295,7 +334,8 @@ fn header_table(reader: &Reader<'_>) -> Read<HeaderTable> {
 }
 
 /// The table of the first point's load, without the keys that the matrix sets and those that exclude them.
-pub(super) fn write(point: &Point) -> Table {
+/// `varied` leaves the rate out.
+pub(super) fn write(point: &Point, varied: bool) -> Table {
     let spec = &point.load;
     let mut table = Table::new();
     match &spec.model {
@@ -311,6 +351,10 @@ pub(super) fn write(point: &Point) -> Table {
             write_flow(&mut table, flow, "sessions");
             table.insert("length".into(), length.to_string().into());
         }
+    }
+    if varied {
+        table.remove("rate");
+        table.remove("sessions");
     }
     table.insert("connections".into(), i64::from(spec.connections).into());
     table.insert("in_flight".into(), i64::from(spec.in_flight).into());

@@ -21,7 +21,21 @@ const TABLE_KEYS: [(&str, &[&str]); 2] = [
             "warmup",
         ],
     ),
-    ("plan", &["blocks", "budget", "headline", "margin", "pairing", "seed", "together", "until", "window"]),
+    (
+        "plan",
+        &[
+            "blocks",
+            "budget",
+            "headline",
+            "margin",
+            "pairing",
+            "seed",
+            "share_margin",
+            "together",
+            "until",
+            "window",
+        ],
+    ),
 ];
 
 /// Names that other programs use: their name, our table, our key.

@@ -4,6 +4,8 @@
 //! and each key is read (`read`) into [`Experiment`], whose values are consistent. Nothing here touches a
 //! disk or a network; whoever has the catalogue checks names of services.
 
+mod cache;
+mod capacity;
 mod direct;
 mod layers;
 mod limit;
@@ -41,6 +43,8 @@ use crate::pairing::PairingChoice;
 use crate::quantity::{Nanoseconds, Ratio};
 use crate::tags::Tags;
 
+pub use cache::{CacheSettings, EvictionPolicy};
+pub use capacity::{AskedRates, CapacitySpec, TriedRates};
 pub use layers::{
     Bursts, CongestionControl, Container, ContainerEngine, ContainerNetwork, ContainerRuntime, Delay, Layer,
     Layers, Loss, Mtu, Ovs, OvsTunnel, Publisher, Rate, Relay, Seccomp, Sidecar, SidecarMode, SidecarProgram,
@@ -75,6 +79,9 @@ pub struct Experiment {
     /// At least one; two or more give costs.
     pub variants: Vec<Variant>,
     pub plan: PlanRules,
+    /// Asks for the highest rate instead of for times at a rate.
+    #[serde(default)]
+    pub capacity: Option<CapacitySpec>,
     pub gates: Vec<Gate>,
     pub hooks: Hooks,
     #[serde(default)]
@@ -152,12 +159,15 @@ pub struct PlanRules {
     pub headline: Quantity,
     pub blocks_min: u32,
     pub blocks_max: u32,
-    /// Wanted half-width of the headline's ratio.
+    /// Wanted half-width of the headline's ratio, or of its difference where shares are compared.
     pub until: Option<Ratio>,
     /// Time allowed from the first start on; builds are excluded.
     pub budget: Nanoseconds,
     /// Differences within this share are not relevant.
     pub margin: Ratio,
+    /// Differences of shares within this, in parts of 1, are not relevant; left out if it is the default.
+    #[serde(default = "share_margin", skip_serializing_if = "is_default_share_margin")]
+    pub share_margin: Ratio,
     pub seed: u64,
     /// Length of a window; `null` lets the tool choose.
     pub window: Option<Nanoseconds>,
@@ -175,6 +185,14 @@ pub struct PlanRules {
     pub quick: Vec<String>,
 }
 
+const fn share_margin() -> Ratio {
+    read::default::SHARE_MARGIN
+}
+
+fn is_default_share_margin(margin: &Ratio) -> bool {
+    *margin == share_margin()
+}
+
 /// The rules of an experiment without `[plan]`.
 impl Default for PlanRules {
     fn default() -> Self {
@@ -185,6 +203,7 @@ impl Default for PlanRules {
             until: None,
             budget: read::default::BUDGET,
             margin: read::default::MARGIN,
+            share_margin: read::default::SHARE_MARGIN,
             seed: read::default::SEED,
             window: None,
             together: read::default::TOGETHER,
@@ -221,6 +240,8 @@ pub struct Variant {
     /// The service to which it passes requests on. It is then a relay, and both services are one variant.
     #[serde(default)]
     pub peer: Option<Peer>,
+    #[serde(default)]
+    pub cache: Option<CacheSettings>,
     #[serde(default)]
     pub layers: Layers,
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::limit::Limits;
-use super::load::load;
+use super::load::{LoadDefault, load};
 use super::node::{ExperimentError, Node, Read, Reader, Value, suggestion};
 use super::template::expand_address;
 use super::{
-    Experiment, Hooks, LoadSpec, OwnSlots, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url,
-    Variant, WorkloadSpec, layers, matrix, peer, program, protocol, tags,
+    Experiment, Hooks, OwnSlots, PlanRules, Point, Program, Protocol, Scheme, Target, TlsSpec, Url, Variant,
+    WorkloadSpec, cache, capacity, layers, matrix, peer, program, protocol, tags,
 };
-use crate::estimate::Quantity;
+use crate::estimate::{ContrastKind, Quantity};
 use crate::gate::{Gate, GateKind};
 use crate::idle::Idle;
 use crate::pairing::PairingChoice;
-use crate::quantity::{Nanoseconds, Ratio};
+use crate::quantity::{Nanoseconds, Ratio, percentage_points};
 use crate::secret::shown_path;
 
 /// Defaults of the experiment file, with reasons.
@@ -42,6 +42,8 @@ pub(super) mod default {
     pub const BUDGET: Nanoseconds = Nanoseconds::from_secs(300);
     /// Smaller differences rarely decide a design.
     pub const MARGIN: Ratio = Ratio::new(0.02);
+    /// As many failures more as make a variant suspect.
+    pub const SHARE_MARGIN: Ratio = Ratio::new(0.01);
     /// Runs are repeatable unless another seed is asked for.
     pub const SEED: u64 = 1;
     /// More processes than this disturb each other even when frozen.
@@ -57,7 +59,12 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         reader.node(key);
     }
     let title = reader.name("title")?.unwrap_or_else(|| "untitled experiment".to_owned());
-    let (plan, asked) = (plan(reader.table("plan")?)?, reader.table("plan")?);
+    let capacity = reader.table("capacity")?.map(capacity::read).transpose()?;
+    let (mut plan, asked) = (plan(reader.table("plan")?)?, reader.table("plan")?);
+    let names_headline = asked.as_ref().is_some_and(|asked| asked.node("headline").is_some());
+    if capacity.is_some() && !names_headline {
+        plan.headline = Quantity::Capacity;
+    }
     let gates = gates(reader.table("gates")?)?;
     let hooks = hooks(reader.table("hooks")?)?;
     let run_tags = tags::read(&reader)?;
@@ -74,10 +81,8 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
         let mut workload = WorkloadSpec::read(Reader::new(file, "workload", tree)?)?;
         workload.set_seed(plan.seed);
         workload.check_label(&point.label).map_err(refused)?;
-        let load = match &point.load {
-            Some(tree) => load(Reader::new(file, "load", tree)?)?,
-            None => LoadSpec::default(),
-        };
+        let default = if capacity.is_some() { LoadDefault::AnyRate } else { LoadDefault::Closed };
+        let load = load(file, point.load.as_ref(), default)?;
         workload.check_arrivals(&load).map_err(refused)?;
         points.push(Point { label: point.label, workload, load });
     }
@@ -97,8 +102,16 @@ pub(super) fn experiment(file: &str, text: &str) -> Read<Experiment> {
             variant.check_slots(&point.load).map_err(refused)?;
         }
     }
+    match &capacity {
+        Some(spec) => spec.check(&points, &plan).map_err(refused)?,
+        None if plan.headline == Quantity::Capacity => {
+            let message = "the headline `capacity` needs a table `[capacity]` with an `objective`, such as `objective = \"p99 < 10 ms\"`";
+            return Err(refused(message.to_owned()));
+        }
+        None => {}
+    }
     let tags = tags::read_variants(file, run_tags, &variants, &expanded.variants)?;
-    Ok(Experiment { title, points, variants, plan, gates, hooks, tags })
+    Ok(Experiment { title, points, variants, plan, capacity, gates, hooks, tags })
 }
 
 pub(super) fn positive_time(reader: &Reader<'_>, key: &'static str) -> Read<Option<Nanoseconds>> {
@@ -128,9 +141,13 @@ fn plan(reader: Option<Reader<'_>>) -> Read<PlanRules> {
         }
         blocks.finish()?;
     }
-    rules.until = share(&reader, "until")?;
+    rules.until = match rules.headline.contrast() {
+        ContrastKind::Log => share(&reader, "until")?,
+        ContrastKind::Plain => points(&reader, "until")?,
+    };
     rules.budget = positive_time(&reader, "budget")?.unwrap_or(rules.budget);
     rules.margin = share(&reader, "margin")?.unwrap_or(rules.margin);
+    rules.share_margin = points(&reader, "share_margin")?.unwrap_or(rules.share_margin);
     rules.seed = reader.integer("seed", 0, i64::MAX as u64)?.unwrap_or(rules.seed);
     rules.window = positive_time(&reader, "window")?;
     rules.together = reader.integer("together", 2, 64)?.map_or(rules.together, |n| n as u32);
@@ -218,6 +235,18 @@ fn share(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {
         Ok(share) if share.get() > 0.0 && share.get() < 10.0 => Ok(share),
         Ok(share) => Err(format!("`{share}` must be above 0 % and below 1000 %")),
         Err(error) => Err(error.to_string()),
+    })
+}
+
+/// A difference of shares, such as `1 pp`.
+fn points(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {
+    reader.value(key, |node| match percentage_points(&node.show()) {
+        Some(points) if points.get() > 0.0 && points.get() < 1.0 => Ok(points),
+        Some(_) => Err(format!("`{}` must be above 0 pp and below 100 pp", node.show())),
+        None => Err(format!(
+            "`{}` is not a difference of shares in percentage points, such as `1 pp`",
+            node.show()
+        )),
     })
 }
 
@@ -353,6 +382,7 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
     let slots = OwnSlots::read(&reader)?;
     let idle = idle(&reader)?;
     let peer = peer::read(&reader)?;
+    let cache = cache::read(&reader)?;
     // The values are read later, by `tags::read_variants`; this marks the key as known.
     tags::read(&reader)?;
     let tls_line = reader.node("tls").map_or(line, |node| node.line);
@@ -398,8 +428,10 @@ fn variant(reader: Reader<'_>) -> Read<Variant> {
         Target::Command(program) => program_name(program),
         Target::Url(url) => shown_path(&url.to_string()),
     });
-    let variant = Variant { name, target, protocol, tls, unix, env, limits, slots, idle, peer, layers };
+    let variant =
+        Variant { name, target, protocol, tls, unix, env, limits, slots, idle, peer, cache, layers };
     peer::check(&variant).map_err(|message| reader.error(line, message))?;
+    cache::check(&variant).map_err(|message| reader.error(line, message))?;
     layers::check(&variant).map_err(|message| reader.error(layers_line, message))?;
     reader.finish()?;
     Ok(variant)

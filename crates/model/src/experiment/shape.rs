@@ -47,11 +47,17 @@ pub enum Arrivals {
     Jitter(Ratio),
     #[default]
     Poisson,
+    /// Independent gaps by the generalized Pareto law of this shape `k`, scaled to the rate. From 0, where it
+    /// is the exponential law, to below one half, so that gaps have a variance.
+    Gpd(f64),
 }
 
 impl Arrivals {
     /// The default jitter: a tenth of a gap in either direction.
     pub const JITTER: Ratio = Ratio::new(0.1);
+
+    /// The shape of the gaps at Facebook's servers of pool ETC (mutilate's `fb_ia`).
+    pub const FB_IA: f64 = 0.154971;
 }
 
 /// A file of arrival times.
@@ -216,6 +222,25 @@ impl Profile {
             }
         };
         PerSecond::new(mean).unwrap_or_else(|| self.peak())
+    }
+
+    /// The same profile with every rate multiplied by `factor`.
+    pub fn scaled(&self, factor: f64) -> Self {
+        let scaled = |rate: PerSecond| PerSecond::new(rate.get() * factor).unwrap_or(rate);
+        match self.clone() {
+            Self::Constant { rate } => Self::Constant { rate: scaled(rate) },
+            Self::Steps { steps } => {
+                let step = |step: RateStep| RateStep { rate: scaled(step.rate), ..step };
+                Self::Steps { steps: steps.into_iter().map(step).collect() }
+            }
+            Self::Ramp { from, to, over } => Self::Ramp { from: scaled(from), to: scaled(to), over },
+            Self::Sine { mean, amplitude, period } => {
+                Self::Sine { mean: scaled(mean), amplitude: scaled(amplitude), period }
+            }
+            Self::Burst { base, peak, every, length } => {
+                Self::Burst { base: scaled(base), peak: scaled(peak), every, length }
+            }
+        }
     }
 
     pub fn peak(&self) -> PerSecond {

@@ -17,7 +17,8 @@ pub struct ShapeError(String);
 const PROFILES: &str = "`steps:1000/s for 10s, 2000/s for 10s`, `ramp:1000/s..5000/s over 30s`, \
     `sine:3000/s +- 1000/s every 10s` or `burst:1000/s..5000/s for 200ms every 2s`";
 
-const ARRIVALS: &str = "`poisson`, `constant`, `jitter` or `jitter:20%`";
+const ARRIVALS: &str =
+    "`poisson`, `constant`, `jitter`, `jitter:20%`, `gpd:k=0.154971` or `fb_ia`, which is the same";
 
 const THINKS: &str = "`10ms`, `exponential:mean=10ms` or `uniform:low=5ms,high=15ms`";
 
@@ -167,9 +168,11 @@ impl FromStr for Arrivals {
             "poisson" => Ok(Self::Poisson),
             "constant" => Ok(Self::Constant),
             "jitter" => Ok(Self::Jitter(Self::JITTER)),
-            other => match other.strip_prefix("jitter:") {
-                Some(share) => Self::jitter(quantity(text, share)?).map_err(ShapeError),
-                None => wrong(text, "a law of arrivals", ARRIVALS),
+            "fb_ia" => Ok(Self::Gpd(Self::FB_IA)),
+            other => match (other.strip_prefix("jitter:"), other.strip_prefix("gpd:k=")) {
+                (Some(share), _) => Self::jitter(quantity(text, share)?).map_err(ShapeError),
+                (None, Some(shape)) => Self::gpd(shape).map_err(ShapeError),
+                (None, None) => wrong(text, "a law of arrivals", ARRIVALS),
             },
         }
     }
@@ -189,11 +192,22 @@ impl Arrivals {
         }
     }
 
+    /// Gaps by the generalized Pareto law of this shape.
+    fn gpd(shape: &str) -> Result<Self, String> {
+        match shape.trim().parse() {
+            Ok(shape) if (0.0..0.5).contains(&shape) => Ok(Self::Gpd(shape)),
+            _ => Err(format!(
+                "the shape `k={shape}` must be from 0, the exponential law, to below 0.5: beyond it gaps have no variance"
+            )),
+        }
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",
             Self::Jitter(_) => "jitter",
             Self::Poisson => "poisson",
+            Self::Gpd(_) => "gpd",
         }
     }
 }
@@ -202,6 +216,7 @@ impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Jitter(share) => write!(f, "jitter:{}", share.get()),
+            Self::Gpd(shape) => write!(f, "gpd:k={shape}"),
             other => f.write_str(other.name()),
         }
     }

@@ -363,7 +363,7 @@ fn shapes_in_a_matrix_read_back_the_same() {
         ("", "load.keep_alive=[false, true]"),
         ("", "load.think=['0 ms', '1 ms', 'exponential:mean=2ms']"),
         ("model='open'", "load.profile=['ramp:1/s..2/s over 1s', 'burst:1/s..2/s for 1ms every 2ms']"),
-        ("model='open'\nrate=9", "load.arrivals=['poisson', 'constant', 'jitter:5%']"),
+        ("model='open'\nrate=9", "load.arrivals=['poisson', 'constant', 'jitter:5%', 'gpd:k=0.2', 'fb_ia']"),
         ("model='partly-open'\nsessions=9", "load.length=[3, 'geometric:mean=3']"),
     ] {
         let text = load(base) + "[matrix]\n" + factor;
@@ -392,6 +392,8 @@ fn shapes_that_mean_nothing_are_refused() {
         ("model='open'\nrate=5\nthink='1ms'", "has no use in open load"),
         ("model='open'\nrate=5\narrivals='poison'", "`poison` is not a law of arrivals; write `poisson`"),
         ("model='open'\nrate=5\narrivals='jitter:60%'", "at most 50 %"),
+        ("model='open'\nrate=5\narrivals='gpd:k=0.5'", "to below 0.5"),
+        ("model='open'\nrate=5\narrivals='gpd:k=-0.1'", "must be from 0"),
         ("model='open'\narrivals={ speed=2 }", "names no file"),
         ("model='open'\narrivals={ trace='x', sped=2 }", "`sped = 2` is not known here"),
         ("model='open'\narrivals={ trace='x', speed=0 }", "must be a number from 0.001"),

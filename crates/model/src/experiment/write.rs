@@ -1,6 +1,6 @@
 //! Writes a checked experiment as a file, with every default.
 
-use super::{Experiment, Point, Target, load, tags};
+use super::{Experiment, Point, Target, capacity, load, tags};
 use crate::gate::GateKind;
 use crate::quantity::{Nanoseconds, Ratio};
 use toml::{Table, Value};
@@ -10,7 +10,10 @@ pub(super) fn experiment(experiment: &Experiment) -> String {
     root.insert("title".into(), experiment.title.clone().into());
     let first = &experiment.points[0];
     root.insert("workload".into(), common_workload(&experiment.points).into());
-    root.insert("load".into(), load::write(first).into());
+    root.insert("load".into(), load::write(first, experiment.capacity.is_some()).into());
+    if let Some(spec) = &experiment.capacity {
+        root.insert("capacity".into(), capacity::write(spec).into());
+    }
     root.insert("plan".into(), plan(experiment).into());
     if let Some(table) = gates(experiment) {
         root.insert("gates".into(), table.into());
@@ -77,6 +80,9 @@ fn plan(experiment: &Experiment) -> Table {
     }
     table.insert("budget".into(), time(rules.budget));
     table.insert("margin".into(), share(rules.margin));
+    if rules.share_margin != super::PlanRules::default().share_margin {
+        table.insert("share_margin".into(), share(rules.share_margin));
+    }
     table.insert("seed".into(), i64::try_from(rules.seed).unwrap_or(i64::MAX).into());
     if let Some(window) = rules.window {
         table.insert("window".into(), time(window));
@@ -156,6 +162,9 @@ fn variant(variant: &super::Variant) -> Table {
     }
     if let Some(peer) = &variant.peer {
         table.insert("peer".into(), super::peer::write(peer));
+    }
+    if let Some(cache) = &variant.cache {
+        table.insert("cache".into(), super::cache::write(cache).into());
     }
     if !variant.layers.is_empty() {
         table.insert("layers".into(), super::layers::write(&variant.layers));

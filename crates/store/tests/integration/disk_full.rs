@@ -16,7 +16,7 @@ use weighbridge_store::{RunFolder, RunWriter, WriteError};
 use crate::support::*;
 
 /// Pages that a block of two trials may need, and some more.
-const PAGES: usize = 24;
+const PAGES: usize = 26;
 const PAGE: usize = 4096;
 
 /// Starting `mount` and `umount` copies this process's open files for a moment, and a removed file takes

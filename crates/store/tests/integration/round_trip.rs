@@ -16,6 +16,7 @@ use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::network::{LayerFacts, LinkCounters, NetworkFacts};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::samples::Sample;
 use weighbridge_model::record::*;
 use weighbridge_store::{Participant, RunFolder, RunWriter, WriteError};
@@ -95,8 +96,16 @@ fn files_look_as_documented() {
     for name in ["run.json", "blocks/003.json"] {
         compare_with_golden(&folder.join(name), name);
     }
-    for name in ["trial.json", "windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"]
-    {
+    for name in [
+        "trial.json",
+        "windows.csv",
+        "operations.csv",
+        "resources.csv",
+        "stamps.csv",
+        "counts.csv",
+        "samples.csv",
+        "steps.csv",
+    ] {
         compare_with_golden(&folder.join("trials/000").join(name), name);
     }
 }
@@ -197,8 +206,15 @@ fn any_figures() -> impl Strategy<Value = WindowFigures> {
                 lag_p99: Nanoseconds::from_nanos(c[21]),
             },
             stamps: any_stamps(c),
+            counts: any_counts(c),
         }
     })
+}
+
+fn any_counts(c: [u64; 32]) -> Option<Counts> {
+    let mut counts = Counts::default();
+    Count::ALL.into_iter().zip(c).for_each(|(count, n)| counts.add(count, n));
+    c[31].is_multiple_of(2).then_some(counts)
 }
 
 fn any_stamps(c: [u64; 32]) -> Option<KernelStamps> {

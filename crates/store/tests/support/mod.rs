@@ -10,8 +10,10 @@ use weighbridge_model::id::*;
 use weighbridge_model::legs::{KernelStamps, LegFigures, StampFigures};
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::{Pairing, Preparation, TurnEffect, WarmEnd, WarmUp};
-use weighbridge_model::quantity::{Bytes, Nanoseconds, Timestamp};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Timestamp};
+use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::samples::{Relayed, Sample};
+use weighbridge_model::record::steps::{Course, Step, StepEnd, StepFigure, StepKind, StepRecord, Tenth};
 use weighbridge_model::record::*;
 use weighbridge_store::{Participant, UtcTime};
 
@@ -95,6 +97,37 @@ pub fn trial(block: u32, variant: VariantId) -> TrialRecord {
             service: nanos(&mut random),
         }),
         void: None,
+        steps: vec![Vec::new(), vec![step(0, tallies(&mut random, 2)), step(1, Tallies::default())]],
+    }
+}
+
+/// A step of a search for capacity.
+fn step(number: u32, tallies: Tallies) -> StepRecord {
+    let nanos = Nanoseconds::from_nanos;
+    let tenth = |due: u64| Tenth {
+        due,
+        good: due - 1,
+        errors: 1,
+        response_sum: nanos(due * 1_000),
+        replies: due,
+        smallest_backlog: number.into(),
+    };
+    StepRecord {
+        step: Step {
+            number,
+            kind: if number == 0 { StepKind::Bracket } else { StepKind::Grid },
+            course: Course::Falling,
+            rate: PerSecond::new(1234.5).expect("a rate"),
+            start: Timestamp::from_nanos(5),
+            length: nanos(500_000_000),
+            end: StepEnd::Complete,
+            health: LoopHealth { busy: nanos(1), wall: nanos(2), cpu: nanos(3), ..LoopHealth::default() },
+        },
+        lead_in: tenth(9),
+        tenths: std::array::from_fn(|at| tenth(10 + at as u64)),
+        tallies,
+        figures: vec![StepFigure { value: 0.1 + 0.2, error: 1e-9 }, StepFigure { value: 2e6, error: 0.0 }],
+        achieved: StepFigure { value: 0.995, error: 0.001 },
     }
 }
 
@@ -196,7 +229,17 @@ fn figures(random: &mut ChaCha8Rng, index: u32) -> WindowFigures {
             3 => Some(KernelStamps::Unavailable("no, \"never\"".to_owned())),
             _ => Some(KernelStamps::Taken(stamp_figures(index))),
         },
+        counts: (index > 1).then(|| counts(index)),
     }
+}
+
+/// Another number for each count.
+fn counts(index: u32) -> Counts {
+    let mut counts = Counts::default();
+    for (count, n) in Count::ALL.into_iter().zip(1..) {
+        counts.add(count, n * 100 + u64::from(index));
+    }
+    counts
 }
 
 fn stamp_figures(index: u32) -> StampFigures {

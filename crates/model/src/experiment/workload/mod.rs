@@ -4,6 +4,7 @@
 //! [`WorkloadSpec`]. A new one is a file with a [`Spec`] and a row of `workloads!`. The crate `workload`
 //! binds it to a protocol and knows what a good reply is.
 
+pub(super) mod cache;
 pub(super) mod commands;
 pub(super) mod grpc;
 pub(super) mod http;
@@ -23,6 +24,10 @@ use super::{LoadModel, LoadSpec, Target, Variant};
 use crate::id::{OperationId, PointLabel};
 use crate::quantity::Bytes;
 
+pub use cache::{
+    CacheMix, CacheOperation, CacheSpec, CacheStart, FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity,
+    VALUE_MOST, WeightedLength,
+};
 pub use commands::{
     CommandCheck, CommandSpec, CommandsSpec, Presence, RespSetup, RespVersion, ValueSpec, split_words,
 };
@@ -77,6 +82,8 @@ workloads! {
     /// `GET /pong/{n}`: fetch n bytes, directly or through a relay.
     Pingpong(PingpongSpec),
     Http(HttpSpec),
+    /// Values under keys, over HTTP and the protocols of memcached and Redis.
+    Cache(CacheSpec),
     Commands(CommandsSpec),
     /// The user's own calls over gRPC.
     Grpc(GrpcSpec),

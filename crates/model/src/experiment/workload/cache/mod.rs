@@ -1,0 +1,371 @@
+//! The workload `cache`: values under keys, asked for by their popularity. Its keys, read and written.
+
+mod laws;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use super::{Spec, refuse_peers};
+use crate::experiment::node::{Read, Reader};
+use crate::experiment::{Protocol, Variant};
+use crate::id::OperationId;
+use crate::quantity::Ratio;
+
+pub use laws::{FbTail, KEY_MOST, LengthLaw, PopularShare, Popularity, VALUE_MOST, WeightedLength};
+
+/// The most keys: 12 bytes are kept for each.
+const KEYS_MOST: u64 = 100_000_000;
+
+/// Values under keys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheSpec {
+    pub keys: u32,
+    pub mix: CacheMix,
+    /// Law of the lengths of keys; each key has always the same.
+    pub key: LengthLaw,
+    /// Law of the lengths of values; each key has always the same.
+    pub value: LengthLaw,
+    /// Of all operations but deletes.
+    pub popularity: Popularity,
+    pub delete_popularity: Popularity,
+    /// Share of deletes for keys that are never stored.
+    pub delete_absent: Ratio,
+    /// Share of gets for a key that was never used before.
+    pub fresh: Ratio,
+    /// Share of gets and heads for keys that are never stored.
+    pub absent: Ratio,
+    pub start: CacheStart,
+    /// The run's seed, from which the order of popularity and the lengths follow.
+    pub seed: u64,
+}
+
+/// Weights of the operations; at least one is above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CacheMix {
+    pub get: f64,
+    pub set: f64,
+    pub delete: f64,
+    pub head: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheOperation {
+    Get,
+    Set,
+    Delete,
+    /// Whether there is a value.
+    Head,
+}
+
+/// What a cache holds when the load begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheStart {
+    /// Every key is set once, the most popular last, before the warm-up.
+    #[default]
+    Warm,
+    /// Nothing.
+    Cold,
+}
+
+impl CacheOperation {
+    pub const ALL: [Self; 4] = [Self::Get, Self::Set, Self::Delete, Self::Head];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Set => "set",
+            Self::Delete => "delete",
+            Self::Head => "head",
+        }
+    }
+}
+
+impl CacheMix {
+    pub const fn weight(&self, operation: CacheOperation) -> f64 {
+        match operation {
+            CacheOperation::Get => self.get,
+            CacheOperation::Set => self.set,
+            CacheOperation::Delete => self.delete,
+            CacheOperation::Head => self.head,
+        }
+    }
+}
+
+impl Default for CacheSpec {
+    fn default() -> Self {
+        Self {
+            keys: 10_000,
+            mix: CacheMix { get: 30.0, set: 1.0, delete: 0.0, head: 0.0 },
+            key: LengthLaw::Fixed(16),
+            value: LengthLaw::Fixed(100),
+            popularity: Popularity::Zipf(0.99),
+            delete_popularity: Popularity::Uniform,
+            delete_absent: Ratio::new(0.0),
+            fresh: Ratio::new(0.0),
+            absent: Ratio::new(0.0),
+            start: CacheStart::Warm,
+            seed: 1,
+        }
+    }
+}
+
+impl CacheSpec {
+    /// Pool ETC at Facebook (Atikoglu et al., SIGMETRICS 2012). 18.6 % of its gets miss, of these 70 % for keys never
+    /// stored and 8 % for deleted ones, so that nearly all of its many deletes name keys that are not there.
+    fn etc() -> Self {
+        Self {
+            keys: 1_000_000,
+            mix: CacheMix { get: 67.0, set: 3.0, delete: 30.0, head: 0.0 },
+            key: LengthLaw::FB_KEY,
+            value: LengthLaw::FbValue(FbTail::Shifted),
+            popularity: Popularity::etc(),
+            delete_absent: Ratio::new(0.97),
+            fresh: Ratio::new(0.13),
+            ..Self::default()
+        }
+    }
+
+    /// The operations that the mix has, in the order of their [`OperationId`]. After them come the kinds of gets, hits
+    /// before misses.
+    pub fn mixed(&self) -> Vec<CacheOperation> {
+        CacheOperation::ALL.into_iter().filter(|operation| self.mix.weight(*operation) > 0.0).collect()
+    }
+
+    /// Letters of the shortest key: one that says whether it is ever stored, and a number. Fresh keys have numbers
+    /// beyond those of the keys.
+    pub fn shortest_key(&self) -> u32 {
+        if self.fresh.get() > 0.0 { 12 } else { (self.keys - 1).checked_ilog10().unwrap_or(0) + 2 }
+    }
+
+    /// Errors: key and reason.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.mixed().is_empty() {
+            return Err(("mix", "needs an operation with a weight above zero".to_owned()));
+        }
+        let shortest = self.shortest_key();
+        if let Some(length) =
+            self.key.given().into_iter().find(|length| !(shortest..=KEY_MOST).contains(length))
+        {
+            let fresh = if self.fresh.get() > 0.0 { " and fresh ones" } else { "" };
+            let most = KEY_MOST;
+            return Err((
+                "key",
+                format!(
+                    "keys of {length} B are not possible here: {} keys{fresh} need {shortest} to {most} B",
+                    self.keys
+                ),
+            ));
+        }
+        if let Some(length) = self.value.given().into_iter().find(|length| *length > VALUE_MOST) {
+            return Err((
+                "value",
+                format!("values of {length} B are too long; at most {VALUE_MOST} B are allowed"),
+            ));
+        }
+        self.popularity.check(self.keys).map_err(|why| ("popularity", why))?;
+        self.delete_popularity.check(self.keys).map_err(|why| ("delete_popularity", why))?;
+        if self.fresh.get() + self.absent.get() > 1.0 {
+            return Err(("absent", "together with `fresh` it must be at most 100 % of the gets".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl Spec for CacheSpec {
+    const NAME: &'static str = "cache";
+
+    fn read(reader: &Reader<'_>) -> Read<Self> {
+        let preset = reader.choice("preset", &[("etc", ())])?;
+        let standard = if preset.is_some() { Self::etc() } else { Self::default() };
+        let keys = reader.integer("keys", 1, KEYS_MOST)?;
+        let words = [("warm", CacheStart::Warm), ("cold", CacheStart::Cold)];
+        let spec = Self {
+            keys: keys.map_or(standard.keys, |keys| keys as u32),
+            mix: reader.table("mix")?.map_or(Ok(standard.mix), mix)?,
+            key: law(reader, "key")?.unwrap_or(standard.key),
+            value: law(reader, "value")?.unwrap_or(standard.value),
+            popularity: law(reader, "popularity")?.unwrap_or(standard.popularity),
+            delete_popularity: law(reader, "delete_popularity")?.unwrap_or(standard.delete_popularity),
+            delete_absent: share(reader, "delete_absent")?.unwrap_or(standard.delete_absent),
+            fresh: share(reader, "fresh")?.unwrap_or(standard.fresh),
+            absent: share(reader, "absent")?.unwrap_or(standard.absent),
+            start: reader.choice("start", &words)?.unwrap_or_default(),
+            seed: standard.seed,
+        };
+        spec.check().map_err(|(key, why)| {
+            let line = reader.node(key).map_or(reader.line(), |node| node.line);
+            reader.error(line, format!("`{}`: {why}", reader.full_key(key)))
+        })?;
+        Ok(spec)
+    }
+
+    fn write(&self, table: &mut Table) {
+        let mut mix = Table::new();
+        for operation in self.mixed() {
+            mix.insert(operation.name().into(), self.mix.weight(operation).into());
+        }
+        let start = match self.start {
+            CacheStart::Warm => "warm",
+            CacheStart::Cold => "cold",
+        };
+        table.insert("keys".into(), i64::from(self.keys).into());
+        table.insert("mix".into(), mix.into());
+        for (key, text) in [
+            ("key", self.key.to_string()),
+            ("value", self.value.to_string()),
+            ("popularity", self.popularity.to_string()),
+            ("delete_popularity", self.delete_popularity.to_string()),
+        ] {
+            table.insert(key.into(), text.into());
+        }
+        for (key, share) in
+            [("delete_absent", self.delete_absent), ("fresh", self.fresh), ("absent", self.absent)]
+        {
+            table.insert(key.into(), share.get().into());
+        }
+        table.insert("start".into(), start.into());
+    }
+
+    /// The operations of the mix, then the kinds of gets, whose times are recorded apart too.
+    fn operations(&self) -> Vec<String> {
+        let kinds = ["get hit", "get miss"].into_iter().filter(|_| self.mix.get > 0.0);
+        let mixed = self.mixed().into_iter().map(CacheOperation::name);
+        mixed.chain(kinds).map(str::to_owned).collect()
+    }
+
+    fn first_operations(&self) -> Vec<(OperationId, String)> {
+        (0..).map(OperationId).zip(self.operations()).take(self.mixed().len()).collect()
+    }
+
+    fn words(&self) -> String {
+        let names: Vec<&str> = self.mixed().into_iter().map(CacheOperation::name).collect();
+        let operations = names.join(", ");
+        format!("cache {operations} of {} keys, {}, values {}", self.keys, self.popularity, self.value)
+    }
+
+    fn offered_as(&self, _variant: &Variant) -> Option<&'static str> {
+        Some(Self::NAME)
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn check_variants(&self, variants: &[Variant]) -> Result<(), String> {
+        refuse_peers(variants, Self::NAME)?;
+        let carries = |protocol: Protocol| {
+            protocol.is_rest() || matches!(protocol, Protocol::MEMCACHED | Protocol::RESP)
+        };
+        match variants.iter().find(|variant| !carries(variant.protocol)) {
+            None => Ok(()),
+            Some(variant) => Err(format!(
+                "variant `{}`: `{}` cannot carry the workload `cache`; allowed: `protocol = \"http1-json\"`, `\"http2-json\"`, `\"memcached\"`, `\"resp\"`",
+                variant.name,
+                variant.protocol.name()
+            )),
+        }
+    }
+}
+
+fn mix(reader: Reader<'_>) -> Read<CacheMix> {
+    let weight = |key: &'static str| {
+        let weight = reader.value(key, |node| match node.show().parse::<f64>() {
+            Ok(weight) if weight >= 0.0 && weight.is_finite() => Ok(weight),
+            _ => Err(format!("`{}` must be a number from 0 on", node.show())),
+        })?;
+        Ok(weight.unwrap_or(0.0))
+    };
+    let mix = CacheMix {
+        get: weight("get")?,
+        set: weight("set")?,
+        delete: weight("delete")?,
+        head: weight("head")?,
+    };
+    reader.finish()?;
+    Ok(mix)
+}
+
+/// A law as text, or a length as a number.
+fn law<T: FromStr<Err: fmt::Display>>(reader: &Reader<'_>, key: &'static str) -> Read<Option<T>> {
+    reader.quantity(key)
+}
+
+/// A share from 0 % to 100 %.
+fn share(reader: &Reader<'_>, key: &'static str) -> Read<Option<Ratio>> {
+    reader.value(key, |node| match node.show().parse::<Ratio>() {
+        Ok(share) if share.get() <= 1.0 => Ok(share),
+        Ok(share) => Err(format!("`{share}` must be a share from 0 % to 100 %")),
+        Err(error) => Err(error.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Experiment, WorkloadSpec};
+
+    fn experiment(workload: &str) -> Result<Experiment, String> {
+        let text =
+            format!("[workload]\nname = 'cache'\n{workload}\n[[variant]]\nurl = 'redis://localhost'\n");
+        Experiment::parse("x.toml", &text).map_err(|error| error.to_string())
+    }
+
+    fn spec(workload: &str) -> CacheSpec {
+        let experiment = experiment(workload).unwrap_or_else(|error| panic!("{error}"));
+        let again = Experiment::parse("x.toml", &experiment.to_toml()).expect("what was written");
+        assert_eq!(again, experiment, "{}", experiment.to_toml());
+        match &experiment.points[0].workload {
+            WorkloadSpec::Cache(spec) => spec.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_key_is_read_and_written_back() {
+        assert_eq!(spec(""), CacheSpec::default());
+        assert_eq!(spec("preset = 'etc'"), CacheSpec::etc());
+        let all = spec(
+            "preset = 'etc'\nkeys = 5000\nmix = { get = 2, head = 1.5 }\nkey = 20\nvalue = 'list:1=2,3=4'\n\
+             popularity = 'zipf:1.2'\ndelete_popularity = 'hotspot:20%=80%'\ndelete_absent = '50 %'\n\
+             fresh = 0\nabsent = '1 %'\nstart = 'cold'",
+        );
+        assert_eq!(all.mixed(), [CacheOperation::Get, CacheOperation::Head]);
+        assert_eq!(all.operations(), ["get", "head", "get hit", "get miss"]);
+        assert_eq!(all.first_operations().len(), 2);
+        assert_eq!((all.key, all.keys, all.start), (LengthLaw::Fixed(20), 5000, CacheStart::Cold));
+        assert_eq!((all.fresh.get(), all.absent.get(), all.delete_absent.get()), (0.0, 0.01, 0.5));
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        for (workload, part) in [
+            ("preset = 'usr'", "allowed: `etc`"),
+            ("keys = 0", "from 1 to 100000000"),
+            ("mix = {}", "`workload.mix`: needs an operation"),
+            ("mix = { get = -1 }", "number from 0 on"),
+            ("mix = { gets = 1 }", "did you mean `get`?"),
+            ("key = 'fixed'", "is not a law of lengths"),
+            ("key = 5\nkeys = 100_000", "100000 keys need 6 to 250 B"),
+            ("key = 11\nfresh = 0.1", "10000 keys and fresh ones need 12 to 250 B"),
+            ("key = 'list:16=1,300=1'", "keys of 300 B are not possible"),
+            ("value = 2_000_000", "at most 1000000 B"),
+            ("popularity = 'zipf:x'", "from 0 to 20"),
+            ("popularity = 'etc'\nkeys = 3", "give more `keys`"),
+            ("fresh = '130 %'", "from 0 % to 100 %"),
+            ("fresh = 0.6\nabsent = 0.6", "at most 100 % of the gets"),
+            ("start = 'hot'", "allowed: `warm`, `cold`"),
+            ("ttl = 5", "unknown key `ttl`"),
+        ] {
+            let error = experiment(workload).expect_err(workload);
+            assert!(error.contains(part) && !error.contains('\n'), "{workload}: {error}");
+        }
+        let text = "[workload]\nname = 'cache'\n[[variant]]\nservice = 'go'\nprotocol = 'grpc'\n";
+        let error = Experiment::parse("x.toml", text).expect_err("no commands").to_string();
+        assert!(error.contains("cannot carry the workload `cache`; allowed: `protocol ="), "{error}");
+    }
+}
