@@ -4,7 +4,7 @@
 //! No block of one run is ever paired with a block of the other. The caller must know, and say, whether
 //! either way applies (same program, same host, same load).
 
-use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::finding::reason;
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::record::TrialRecord;
@@ -54,7 +54,7 @@ pub fn through_baseline(first: ComparedRun<'_>, second: ComparedRun<'_>) -> Vec<
             let contrast = samples(VariantId(1)).against(&samples(VariantId(0)), quantity);
             let contrast = contrast.map_err(|absence: Absence| absence.to_string())?;
             let blocks = contrast.blocks().len() as u32;
-            let mean = contrast.log_mean().ok_or_else(|| few(blocks))?;
+            let mean = contrast.mean().ok_or_else(|| few(blocks))?;
             Ok::<_, String>(Logs { mean, blocks })
         };
         Ok(BothLogs { first: logs(first, &records[0])?, second: logs(second, &records[1])? })
@@ -104,7 +104,13 @@ fn table(
     for (id, point) in first.question.points() {
         let mut rows = Vec::new();
         for scope in point.scopes() {
-            for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
+            // Shares are told where the first run told them.
+            let has_figure = |quantity: Quantity| {
+                let mut figures = first.summary.variants.iter().flat_map(|variant| &variant.figures);
+                quantity.contrast() == ContrastKind::Log || figures.any(|figure| figure.quantity == quantity)
+            };
+            let is_told = |quantity: &Quantity| scope.has(*quantity) && has_figure(*quantity);
+            for quantity in Quantity::ALL.into_iter().filter(is_told) {
                 let name = &second.question.variants[compared.index()].name;
                 let mut row = cost_without_verdict(point, scope, name, quantity, first.question.headline);
                 match logs(id, scope, quantity) {
@@ -137,7 +143,10 @@ fn figure(first: ComparedRun<'_>, row: &Cost, compared: VariantId) -> Option<f64
 fn fill(row: &mut Cost, logs: BothLogs, question: &Question, figure: Option<f64>) {
     let BothLogs { first, second } = logs;
     let mean = second.mean.minus(first.mean);
-    let interval = mean.interval(LEVEL).exp();
+    let interval = match row.quantity.contrast() {
+        ContrastKind::Log => mean.interval(LEVEL).exp(),
+        ContrastKind::Plain => mean.interval(LEVEL),
+    };
     let estimate = |scaled: &dyn Fn(f64) -> f64| Estimate {
         point: scaled(interval.point),
         lower: Some(scaled(interval.lower)),
@@ -146,10 +155,13 @@ fn fill(row: &mut Cost, logs: BothLogs, question: &Question, figure: Option<f64>
         blocks: first.blocks + second.blocks,
         bootstrap: None,
     };
-    row.ratio = Some(estimate(&|ratio| ratio));
-    // No block holds both variants, so the difference follows from the ratio, at the first run's level.
-    row.difference = figure.map(|figure| estimate(&|ratio| figure * (ratio - 1.0)));
-    let conclusion = conclude_from_mean(mean, row.quantity, question.margin);
+    let interval = estimate(&|value| value);
+    (row.ratio, row.difference) = match row.quantity.contrast() {
+        // No block holds both variants, so the difference follows from the ratio, at the first run's level.
+        ContrastKind::Log => (Some(interval), figure.map(|figure| estimate(&|ratio| figure * (ratio - 1.0)))),
+        ContrastKind::Plain => (None, Some(interval)),
+    };
+    let conclusion = conclude_from_mean(mean, row.quantity, question.margin_of(row.quantity));
     (row.verdict, row.effect, row.reason, row.p) =
         (conclusion.verdict, conclusion.effect, conclusion.reason, conclusion.p);
 }

@@ -28,7 +28,7 @@ pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
             for scope in facts.scopes() {
                 let estimand = Estimand { point, variant, scope };
                 let samples = VariantSamples::new(question, &records, estimand, WindowSelection::Measured);
-                operations.push(operation(facts, &variant_facts.name, scope, &samples));
+                operations.push(operation(question, facts, &variant_facts.name, scope, &samples));
             }
         }
     }
@@ -39,10 +39,18 @@ pub fn evidence(question: &Question, trials: &[TrialRecord]) -> Evidence {
     }
 }
 
-fn operation(point: &Point, variant: &str, scope: Scope, samples: &VariantSamples<'_>) -> OperationEvidence {
+fn operation(
+    question: &Question,
+    point: &Point,
+    variant: &str,
+    scope: Scope,
+    samples: &VariantSamples<'_>,
+) -> OperationEvidence {
     let cells: Vec<&Cell<'_>> = samples.cells().iter().map(|one| &one.cell).collect();
     let mut blocks = Vec::new();
-    for quantity in Quantity::ALL.into_iter().filter(|quantity| scope.has(*quantity)) {
+    let counts = samples.counts();
+    let is_told = |quantity: &Quantity| scope.has(*quantity) && question.tells(*quantity, counts);
+    for quantity in Quantity::ALL.into_iter().filter(is_told) {
         let values = samples.values(quantity).unwrap_or_default().into_iter();
         blocks.extend(values.map(|(block, value)| BlockValue { quantity, block, value }));
     }

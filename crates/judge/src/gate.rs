@@ -1,7 +1,7 @@
 //! Whether a gate passes. `fail_if` fails only if the condition is shown; `require` passes only if it is
 //! shown.
 
-use weighbridge_model::estimate::{Estimate, Quantity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Estimate, Quantity, Verdict};
 use weighbridge_model::gate::{Bound, Gate, GateKind, Subject};
 use weighbridge_model::summary::{Cost, Summary};
 
@@ -78,6 +78,9 @@ fn decide(gate: &Gate, figures: &[Figure], bound: f64) -> GateOutcome {
 fn range(gate: &Gate, lower: f64, upper: f64) -> String {
     let show = |value: f64| match (gate.subject, gate.bound) {
         (Subject::Errors, Bound::Absolute(_)) => format!("{value:.0}"),
+        (Subject::Quantity(quantity), Bound::Change(_)) if quantity.contrast() == ContrastKind::Plain => {
+            format!("{:+.2} pp", value * 100.0)
+        }
         (_, Bound::Change(_)) => format!("{:+.2} %", value * 100.0),
         (Subject::Quantity(quantity), Bound::Absolute(_)) => quantity.unit().display(value),
     };
@@ -93,13 +96,13 @@ fn is_whole(summary: &Summary, cost: &Cost) -> bool {
 fn costs(summary: &Summary, quantity: Quantity) -> Vec<Figure> {
     let rows = summary.costs.iter().filter(|cost| cost.quantity == quantity && is_whole(summary, cost));
     let usable = |cost: &Cost| !matches!(cost.verdict, Verdict::Invalid | Verdict::Withheld);
+    let change = |cost: &Cost| match quantity.contrast() {
+        ContrastKind::Log => cost.ratio?.interval().map(|(lower, upper)| (lower - 1.0, upper - 1.0)),
+        ContrastKind::Plain => cost.difference?.interval(),
+    };
     rows.map(|cost| Figure {
         name: named(&cost.variant, &cost.point, &quantity.label()),
-        interval: cost
-            .ratio
-            .filter(|_| usable(cost))
-            .and_then(|r| r.interval())
-            .map(|(l, u)| (l - 1.0, u - 1.0)),
+        interval: change(cost).filter(|_| usable(cost)),
     })
     .collect()
 }
@@ -149,6 +152,8 @@ fn single_value(single: &Single, quantity: Quantity) -> Option<f64> {
         }
         Statistic::Mean => times.mean.map(|mean| mean.as_nanos() as f64),
         Statistic::Other if quantity == Quantity::Throughput => Some(single.throughput.get()),
+        Statistic::Other if quantity == Quantity::Availability => single.availability,
+        Statistic::Other if quantity == Quantity::Reliability => single.reliability,
         Statistic::Other => None,
     }
 }

@@ -11,6 +11,7 @@
 pub mod across;
 pub mod analysis;
 pub mod calibration;
+pub mod capacity;
 pub mod checks;
 pub mod detail;
 pub mod estimate;

@@ -4,7 +4,7 @@
 //! Each run was made and judged like any other; this module sums up over runs. The conductor chooses the
 //! variant, the number of runs, and how a copy is slowed down.
 
-use weighbridge_model::estimate::{Effect, Estimate, Quantity, Validity};
+use weighbridge_model::estimate::{ContrastKind, Effect, Estimate, Quantity, Validity};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio, Timestamp};
 use weighbridge_model::record::{TrialRecord, WindowKind};
@@ -63,15 +63,17 @@ impl CalibrationRun {
             VariantSamples::new(question, &records, estimand, WindowSelection::Measured)
         };
         let (variant, copy) = (samples(VariantId(0)), samples(VariantId(1)));
-        let usable =
-            |contrast: &Contrast| contrast.ratio_interval().is_some() && validity != Validity::Invalid;
+        let usable = |contrast: &Contrast| contrast.half_width().is_some() && validity != Validity::Invalid;
         let pairs = records.pairs(point, VariantId(1), WindowSelection::Measured);
         let run_quantity = |quantity: Quantity| {
+            if quantity.contrast() == ContrastKind::Plain {
+                return None;
+            }
             let contrast = copy.against(&variant, quantity).ok()?;
             let parts = CostParts::for_quantity(&pairs, scope, variant.load(), quantity);
             Some(RunQuantity {
                 quantity,
-                logs: contrast.log_ratios(),
+                logs: contrast.compared(),
                 parts: parts.map(|parts| parts.costs).unwrap_or_default(),
                 levels: variant.log_values(quantity),
             })
@@ -95,9 +97,9 @@ impl CalibrationRun {
         }
     }
 
-    /// The headline's ratio and difference; `None` if the run has no interval or must not be used.
+    /// The headline's ratio and difference; `None` if the run has no interval or must not be used, or of a share.
     pub fn headline(&self) -> Option<(Estimate, Estimate)> {
-        self.headline.as_ref().map(|contrast| (contrast.ratio(), contrast.difference()))
+        self.headline.as_ref().and_then(|contrast| Some((contrast.ratio()?, contrast.difference())))
     }
 
     /// The variant's own figure: exp of the mean logarithm over blocks.

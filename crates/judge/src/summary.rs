@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weighbridge_model::estimate::{Quantity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Quantity, Statistic, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::legs::{Legs, StampSummary};
 use weighbridge_model::quantity::Ratio;
@@ -15,6 +15,7 @@ use weighbridge_model::summary::{
     Spread, Summary, VariantSummary,
 };
 
+use crate::analysis::capacity;
 use crate::analysis::factorial::Factorials;
 use crate::analysis::goodput;
 use crate::analysis::latency_parts;
@@ -29,9 +30,12 @@ use crate::checks::tail::{NamedSamples, thin_tail_remark};
 use crate::checks::{
     CheckContext, Diagnosis, Impact, RunContext, VariantTotals, diagnose, not_paired, run_findings, subject,
 };
-use crate::estimate::{Absence, Estimand, VariantSamples, contrast_between, headlines};
-use crate::question::{Point, Question, Scope, Transport, Variant};
+use crate::estimate::{
+    Absence, Estimand, VariantSamples, contrast_between, headlines, lone_log_capacities, mean_with_error,
+};
+use crate::question::{Point, Question, Run, Scope, Transport, Variant};
 use crate::records::{Cell, Records, WindowSelection};
+use crate::thresholds::{BEYOND_IN_ALL, BEYOND_PER_BLOCK, LEVEL};
 use crate::verdict::{append_reason, bootstrap_differs, conclude, correct, cost_without_verdict};
 
 /// A variant beside which all others lived, though these did not live beside each other.
@@ -73,9 +77,10 @@ pub(crate) fn summary_of_records(
     bridge: Option<&Bridge>,
     sizes: &SizeAnalysis<'_>,
 ) -> Summary {
-    let bridge_name = bridge.map(|bridge| &bridge.name[..]);
-    let mut findings = run_findings(&RunContext { question, records, bridge: bridge_name });
-    let (mut costs, mut variants, mut spreads) = (Vec::new(), Vec::new(), Vec::new());
+    let through = bridge.map(|bridge| &bridge.name[..]);
+    let mut findings = run_findings(&RunContext { question, records, bridge: through });
+    let (mut costs, mut variants, mut spreads, mut capacities) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut layers, mut factorials) = (Layers::new(question, records), Factorials::new(question));
     for (id, point) in question.points() {
         let mut table = Table::new(question, records, id, point);
@@ -85,30 +90,28 @@ pub(crate) fn summary_of_records(
         variants.extend(table.variants());
         findings.extend(table.findings());
         spreads.extend(table.spreads());
-        // A bridged question has not all variants of the experiment's chains.
-        if bridge.is_none() {
-            table.analyse(&mut layers, &mut factorials);
-        }
+        capacities.extend(capacity::found(question, records, id, point));
+        table.analyse(&mut layers, &mut factorials);
         findings.extend(not_paired(question, records, id));
     }
     let (layering, interacting) = layers.end();
-    findings.extend(interacting);
     let over_size = sizes.over_size();
+    findings.extend(interacting);
     findings.extend(sizes::findings(&over_size, &|cliff| sizes.measured(cliff)));
     findings.extend(spreads.iter().map(variance_components::finding).chain(cores_moved(question, records)));
-    let relays = latency_parts::relays(question, records, &variants);
     findings.sort_by_key(|finding: &Finding| std::cmp::Reverse(finding.severity));
-    let run = question.run.clone();
+    let Run { title, name, started, took, quick, conditions, tags, unavailable } = question.run.clone();
     Summary {
         schema: SCHEMA_VERSION,
-        title: run.title,
-        run: run.name,
-        started: run.started,
-        took: run.took,
-        quick: run.quick,
+        title,
+        run: name,
+        started,
+        took,
+        quick,
         validity: variants.iter().map(|variant| variant.validity).max().unwrap_or_default(),
         headline: question.headline,
         margin: question.margin,
+        share_margin: has_plain(&costs).then_some(question.share_margin),
         blocks: BlockCounts {
             used: records.used.len() as u32,
             void: records.void.len() as u32,
@@ -116,24 +119,29 @@ pub(crate) fn summary_of_records(
             max: question.blocks.max,
         },
         goal: goal(question, records),
-        conditions: run.conditions,
+        conditions,
         pairings: pairings(question, records),
         costs,
+        relays: latency_parts::relays(question, records, &variants),
         variants,
         findings,
         cpu_roles: machine::roles(question, records),
         spread: spreads,
         over_size,
-        tags: run.tags,
-        relays,
+        tags,
         carried: goodput::goodput(question, records),
         roles: roles_where_several(question, records),
         layering,
         factorials: factorials.end(),
-        unavailable: run.unavailable,
+        capacities,
+        unavailable,
         idle: question.idle.clone(),
         calibration: None,
     }
+}
+
+fn has_plain(costs: &[Cost]) -> bool {
+    costs.iter().any(|cost| cost.quantity.contrast() == ContrastKind::Plain)
 }
 
 /// How variants were paired at each point; empty if no block counts.
@@ -150,6 +158,10 @@ fn goal(question: &Question, records: &Records<'_>) -> Option<Goal> {
     let until = question.until?;
     let widths: Option<Vec<f64>> =
         headlines(question, records).iter().map(|h| h.contrast.as_ref().ok()?.half_width()).collect();
+    let lone = lone_log_capacities(question, records);
+    let lone = lone.iter().map(|logs| mean_with_error(logs, question.blocks.min as usize));
+    let lone = lone.map(|mean| mean.map(|mean| mean.interval(LEVEL).half_width().exp_m1()));
+    let widths = widths.zip(lone.collect::<Option<Vec<f64>>>()).map(|(both, lone)| [both, lone].concat());
     let widest = widths.and_then(|widths| widths.into_iter().reduce(f64::max));
     // Stein's n meets the goal exactly; rounding must not undo that.
     let reached = widest.is_some_and(|width| width <= until.get() * (1.0 + 1e-9));
@@ -230,15 +242,15 @@ impl<'a> Table<'a> {
         match contrast {
             Err(absence) => cost.reason = Some(self.why_absent(absence, quantity)),
             Ok(contrast) => {
-                let conclusion = conclude(&contrast, quantity, self.question.margin);
+                let conclusion = conclude(&contrast, quantity, self.question.margin_of(quantity));
                 cost.difference = Some(contrast.difference());
-                let ratio = contrast.ratio();
-                cost.ratio = Some(ratio);
+                cost.ratio = contrast.ratio();
                 cost.verdict = conclusion.verdict;
                 cost.effect = conclusion.effect;
                 cost.reason = conclusion.reason;
                 cost.p = conclusion.p;
-                if let Some(remark) = bootstrap_differs(&ratio, self.question.margin, cost.verdict) {
+                let differs = |ratio| bootstrap_differs(&ratio, self.question.margin, cost.verdict);
+                if let Some(remark) = cost.ratio.and_then(differs) {
                     append_reason(&mut cost.reason, remark);
                 }
                 self.few_events(&mut cost, variant, at);
@@ -259,11 +271,16 @@ impl<'a> Table<'a> {
             let estimand = Estimand { point: self.id, variant, scope: self.scopes[0] };
             variance_components(self.question, self.records, estimand)
         };
-        self.question.variants().skip(1).filter_map(components).collect()
+        // Where rates are tried, windows differ by their rate.
+        let at_one_rate = self.question.objectives(self.id).is_none();
+        self.question.variants().skip(1).filter(|_| at_one_rate).filter_map(components).collect()
     }
 
     fn why_absent(&self, absence: Absence, quantity: Quantity) -> String {
         let why = match (absence, quantity) {
+            (Absence::NotMeasured, Quantity::Capacity) => {
+                "there is only a limit, since no rate was found that breaks the objective, or none that keeps it"
+            }
             (Absence::NotMeasured, Quantity::MemoryPeak) if self.question.points.len() > 1 => {
                 "a trial that visits several points has one peak for all"
             }
@@ -279,16 +296,24 @@ impl<'a> Table<'a> {
             (Absence::NotMeasured, Quantity::SegmentsPerOperation) => {
                 "the kernel counts segments of TCP connections alone"
             }
-            (Absence::NotMeasured, Quantity::CpuPerOperation | Quantity::MemoryPeak) => {
-                "only processes that are started here, as `service` or `command`, are accounted"
+            (Absence::NotMeasured, _) if quantity.contrast() == ContrastKind::Plain => {
+                "the workload does not count what it is made of"
             }
+            (Absence::NotMeasured, Quantity::CpuPerOperation | Quantity::MemoryPeak) => {
+                return "not started by weigh; use `service` or `command` instead of a URL".to_owned();
+            }
+            (Absence::FewPerBlock { found }, _) => {
+                return too_few(quantity, BEYOND_PER_BLOCK, found, "in each block");
+            }
+            (Absence::FewInAll { found }, _) => return too_few(quantity, BEYOND_IN_ALL, found, "in all"),
             _ => return absence.to_string(),
         };
         format!("{absence}: {why}")
     }
 
     fn analyse(&self, layers: &mut Layers<'_>, factorials: &mut Factorials<'_>) {
-        if !(layers.is_asked() || factorials.is_asked()) {
+        // A bridged question has not all variants of the experiment's chains.
+        if self.bridge.is_some() || !(layers.is_asked() || factorials.is_asked()) {
             return;
         }
         let why = |absence, quantity| self.why_absent(absence, quantity);
@@ -306,17 +331,21 @@ impl<'a> Table<'a> {
         factorials.add(&context);
     }
 
-    /// Bytes on a link are included if some variant has a link, payload if there are codecs to compare, and either if it is
-    /// the headline.
-    fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<> {
+    /// Bytes on a link are included if some variant has a link, payload if there are codecs to compare, shares if the
+    /// workload counts, and each if it is the headline; shares also if a gate asks for them.
+    fn quantities(&self, scope: Scope) -> impl Iterator<Item = Quantity> + use<'_, 'a> {
         let trials = self.records.used.iter().flat_map(|block| &block.trials);
         let mut networks = trials.filter_map(|trial| trial.service.network.as_ref());
         let has_links = networks.any(|network| !network.crossed.is_empty());
         let (headline, has_codecs) = (self.question.headline, self.question.has_codecs_to_compare());
+        let asks_capacity = self.question.objectives(self.id).is_some();
+        let counts = self.samples.iter().any(|scopes| scopes[0].counts());
         let is_told = move |quantity: Quantity| match quantity {
+            Quantity::Capacity => asks_capacity,
+            _ if asks_capacity => false,
             Quantity::WireBytesPerOperation => has_links,
             Quantity::PayloadBytesPerOperation => has_codecs,
-            _ => true,
+            _ => self.question.tells(quantity, counts),
         };
         let is_there =
             move |quantity: &Quantity| scope.has(*quantity) && (is_told(*quantity) || *quantity == headline);
@@ -450,6 +479,20 @@ impl<'a> Table<'a> {
         };
         self.question.variants.iter().zip(&self.diagnoses).flat_map(findings).collect()
     }
+}
+
+/// `needs about 10000 requests in all, fewer than 400 were answered; allow a larger budget`
+fn too_few(quantity: Quantity, needed: u64, found: u64, place: &str) -> String {
+    let beyond = match quantity.statistic() {
+        Statistic::Quantile(q) => 1.0 - q,
+        Statistic::Mean | Statistic::Other => 1.0,
+    };
+    let requests = |beyond_it: u64| (beyond_it as f64 / beyond).round() as u64;
+    format!(
+        "needs about {} requests {place}, fewer than {} were answered; allow a larger budget",
+        requests(needed),
+        requests(found + 1)
+    )
 }
 
 fn other_windows(cells: &[Cell<'_>]) -> OtherWindows {

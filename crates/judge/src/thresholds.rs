@@ -29,6 +29,12 @@ pub const LAG_SHARE: f64 = 0.10;
 /// Share of a block's CPU time taken by the hypervisor that voids the block.
 pub const STEAL_SHARE: f64 = 0.10;
 
+/// Time after the last request was due until the last reply, as a share of the time in which they became due, from which
+/// an open load on one URL left a queue that grew …
+pub const QUEUE_DRAIN: f64 = 0.10;
+/// … and at least this long.
+pub const QUEUE_DRAIN_LEAST: Nanoseconds = Nanoseconds::from_millis(50);
+
 // --- Self-check: suspect -----------------------------------------------------------------------------------------
 
 /// Loop delay p50, as a share of the service p50.
@@ -53,6 +59,8 @@ pub const DRIFT_CHANGE: f64 = 0.05;
 pub const DRIFT_P: f64 = 0.01;
 /// p of "the order of the windows does not matter" below which carry-over is reported.
 pub const CARRY_OVER_P: f64 = 0.01;
+/// Carry-over below this share of the margin does not matter: orders are balanced, so that at most half of it is left.
+pub const CARRY_OVER_LEAST: f64 = 0.1;
 /// p of "the cost is the same however idle cores wait" below which both costs are reported, if the other lies
 /// outside the cost's interval.
 pub const IDLE_CHECK_P: f64 = 0.01;
@@ -195,3 +203,56 @@ pub const TURN_LONGER: Nanoseconds = Nanoseconds::from_millis(100);
 pub const TURN_LONG: Nanoseconds = Nanoseconds::from_millis(500);
 /// … and this one.
 pub const TURN_LONGEST: Nanoseconds = Nanoseconds::from_secs(2);
+
+// --- Capacity ----------------------------------------------------------------------------------------------------
+
+/// A step is overloaded if its smallest backlog grew in each of this many tenths …
+pub const OVERLOAD_TENTHS: usize = 5;
+/// … and to this multiple over them.
+pub const OVERLOAD_GROWTH: f64 = 1.5;
+/// A step is also overloaded if the smallest backlog makes everybody wait for this multiple of the limit.
+pub const OVERLOAD_WAIT: f64 = 10.0;
+/// Share of the warm-up's pace at which the search for a capacity begins.
+pub const SEARCH_BEGIN: f64 = 0.125;
+/// Length of the steps that bracket and narrow, …
+pub const SEARCH_STEP: Nanoseconds = Nanoseconds::from_millis(500);
+/// … but long enough for this many requests, …
+pub const STEP_REQUESTS: u64 = 1_000;
+/// … and not longer than this.
+pub const STEP_LONGEST: Nanoseconds = Nanoseconds::from_secs(60);
+/// The generator's ceiling is not approached further than to this factor.
+pub const CEILING_NEAR: f64 = 1.25;
+/// Steps of a search after which it takes what it has.
+pub const SEARCH_STEPS: usize = 24;
+/// After so many steps at a rate that a busy generator spoiled, the rate counts as its ceiling.
+pub const BUSY_STEPS: usize = 2;
+/// The same where it was late though it had time left: a host that holds it up does so at any rate.
+pub const LATE_STEPS: usize = 6;
+/// A quantile needs this many requests beyond it in a step.
+pub const BEYOND_PER_STEP: u64 = 20;
+/// Halvings below the first rate after which a service is not asked for less.
+pub const SEARCH_HALVINGS: i32 = 10;
+/// A bracket is narrowed to this width.
+pub const BRACKET_WIDTH: f64 = 0.10;
+/// Rates count the less for the line, the further their statistic is from the limit: a normal weight with this
+/// deviation on the log scale.
+pub const LINE_REACH: f64 = 0.4;
+/// How near to each other the rates of a block come.
+pub const CAPACITY_WIDTH: f64 = 0.01;
+/// A capacity is steep where the statistic changes by this multiple of the rate's change: starts that differ by
+/// 0.5 % then differ by 30 % in the statistic.
+pub const STEEP_ELASTICITY: f64 = 60.0;
+/// Further rates that one block may need.
+pub const EXTRA_STEPS: usize = 8;
+/// p of "the line fits" below which the rates are joined by a monotone curve.
+pub const LACK_OF_FIT_P: f64 = 0.01;
+/// Level of intervals that show an end which is not an estimate: not monotone, hysteresis.
+pub const SURE_LEVEL: f64 = 0.999;
+/// A step has collapsed if its statistic is this multiple of that of a higher rate in the same life …
+pub const COLLAPSE: f64 = 10.0;
+/// … which is at most this multiple of the limit.
+pub const KEPT_NEARLY: f64 = 1.5;
+/// Effect of what came before on the statistic, on the log scale, that counts as hysteresis.
+pub const COURSE_EFFECT: f64 = 0.25;
+/// Change of a capacity over the blocks, on the log scale, that counts as drift, where [`DRIFT_P`] holds.
+pub const CAPACITY_DRIFT: f64 = 0.02;

@@ -1,16 +1,16 @@
 //! From an interval and a margin to a verdict, and Holm's correction over a table of verdicts.
 //!
-//! With [l, u] the interval of ratio − 1 and m the margin: *no relevant difference* if −m ≤ l and u ≤ m (even
+//! With [l, u] the interval of ratio − 1, or of a difference of shares, and m its margin: *no relevant difference* if −m ≤ l and u ≤ m (even
 //! if 0 is outside, then "measurable"); else *higher* if l > 0; *lower* if u < 0; else *undecided*. Nothing
 //! here changes a figure.
 
-use weighbridge_model::estimate::{Effect, Estimate, Quantity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Effect, Estimate, Quantity, Verdict};
 use weighbridge_model::quantity::Ratio;
 use weighbridge_model::summary::Cost;
 
 use crate::estimate::Contrast;
 use crate::question::{Point, Scope};
-use crate::stats::interval::Mean;
+use crate::stats::interval::{Interval, Mean};
 use crate::stats::multiple::{holm, p_against_zero, p_equivalence};
 use crate::thresholds::{BLOCKS_FOR_INTERVAL, FAMILY_ERROR, LEVEL};
 
@@ -48,7 +48,7 @@ pub struct Conclusion {
     pub p: Option<f64>,
 }
 
-/// The verdict on [`lower`, `upper`], bounds of ratio − 1.
+/// The verdict on [`lower`, `upper`], bounds of ratio − 1 or of a plain difference.
 pub fn verdict_from_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
     if -margin <= lower && upper <= margin {
         Verdict::NoRelevantDifference
@@ -61,14 +61,17 @@ pub fn verdict_from_interval(lower: f64, upper: f64, margin: f64) -> Verdict {
     }
 }
 
-/// min(two-sided p against 0, 2 × TOST p against ±m), both on the log scale: the margins are ln(1−m) and
-/// ln(1+m).
+/// min(two-sided p against 0, 2 × TOST p against the margins), on the scale of the contrast: ln(1−m) and ln(1+m) where
+/// logarithms are compared, −m and m where differences are.
 ///
 /// It is at most 0.05 exactly if the 95 % interval gives a verdict other than `undecided`.
-pub fn p_value(log_mean: Mean, margin: Ratio) -> f64 {
-    let below = (1.0 - margin.get()).max(0.0).ln();
-    let equivalent = 2.0 * p_equivalence(log_mean, below, margin.get().ln_1p());
-    p_against_zero(log_mean).min(equivalent).min(1.0)
+pub fn p_value(mean: Mean, kind: ContrastKind, margin: Ratio) -> f64 {
+    let margin = margin.get();
+    let (below, above) = match kind {
+        ContrastKind::Log => ((1.0 - margin).max(0.0).ln(), margin.ln_1p()),
+        ContrastKind::Plain => (-margin, margin),
+    };
+    p_against_zero(mean).min(2.0 * p_equivalence(mean, below, above)).min(1.0)
 }
 
 pub fn effect(quantity: Quantity, verdict: Verdict) -> Option<Effect> {
@@ -85,7 +88,7 @@ pub fn effect(quantity: Quantity, verdict: Verdict) -> Option<Effect> {
 
 /// The conclusion before any correction.
 pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Conclusion {
-    let Some(mean) = contrast.log_mean() else {
+    let Some(mean) = contrast.mean() else {
         let blocks = contrast.blocks().len();
         let reason = format!("{blocks} blocks; an interval needs {BLOCKS_FOR_INTERVAL}");
         return Conclusion { verdict: Verdict::Undecided, effect: None, reason: Some(reason), p: None };
@@ -94,15 +97,22 @@ pub fn conclude(contrast: &Contrast, quantity: Quantity, margin: Ratio) -> Concl
 }
 
 pub fn conclude_from_mean(mean: Mean, quantity: Quantity, margin: Ratio) -> Conclusion {
-    let interval = mean.interval(LEVEL).exp();
-    let (lower, upper) = (interval.lower - 1.0, interval.upper - 1.0);
+    let (kind, interval) = (quantity.contrast(), mean.interval(LEVEL));
+    let Interval { point, lower, upper } = match kind {
+        ContrastKind::Log => interval.exp().minus_one(),
+        ContrastKind::Plain => interval,
+    };
     let verdict = verdict_from_interval(lower, upper, margin.get());
     let measurable = verdict == Verdict::NoRelevantDifference && (lower > 0.0 || upper < 0.0);
+    let change = match kind {
+        ContrastKind::Log => signed_percent(point),
+        ContrastKind::Plain => signed_points(point),
+    };
     Conclusion {
         verdict,
         effect: effect(quantity, verdict),
-        reason: measurable.then(|| format!("measurable: {}", signed_percent(interval.point - 1.0))),
-        p: Some(p_value(mean, margin)),
+        reason: measurable.then(|| format!("measurable: {change}")),
+        p: Some(p_value(mean, kind, margin)),
     }
 }
 
@@ -131,6 +141,16 @@ pub(crate) fn signed_percent(change: f64) -> String {
     if percent.abs() < 0.1 { format!("{percent:+.2} %") } else { format!("{percent:+.1} %") }
 }
 
+/// Why a conclusion does not stand: `significant alone, not after correcting for 36 comparisons`.
+pub(crate) fn only_alone(what: &str, tests: usize) -> String {
+    format!("{what} alone, not after correcting for {tests} comparisons")
+}
+
+/// A difference of shares in percentage points: `+1.0 pp`; two decimals below 0.1.
+pub(crate) fn signed_points(difference: f64) -> String {
+    signed_percent(difference).replace('%', "pp")
+}
+
 /// Holm's correction at 5 % over one table (the costs of one point): rows with an adjusted p above 5 % become
 /// `undecided`, except headlines. Invalid and withheld rows test nothing and are left out.
 pub fn correct(table: &mut [Cost]) {
@@ -142,8 +162,9 @@ pub fn correct(table: &mut [Cost]) {
     for (&at, adjusted) in tested.iter().zip(holm(&p_values)) {
         let row = &mut table[at];
         if adjusted > FAMILY_ERROR && row.verdict != Verdict::Undecided {
-            let alone = row.verdict.name();
-            row.reason = Some(format!("`{alone}` alone, not among {} rows (Holm at 5 %)", tested.len()));
+            let is_within = row.verdict == Verdict::NoRelevantDifference;
+            let alone = if is_within { "within the margin" } else { "significant" };
+            row.reason = Some(only_alone(alone, tested.len()));
             row.verdict = Verdict::Undecided;
             row.effect = None;
         }
@@ -167,7 +188,7 @@ mod tests {
         let d = half * 5.0_f64.sqrt() / crate::stats::student::two_sided_quantile(0.95, 5.0);
         let block = |block: u32| BlockEstimate {
             block,
-            log_ratio: middle + if block.is_multiple_of(2) { d } else { -d },
+            compared: middle + if block.is_multiple_of(2) { d } else { -d },
             difference: 0.0,
         };
         Contrast::new((0..6).map(block).collect(), 6)
@@ -220,12 +241,12 @@ mod tests {
     fn a_bootstrap_with_another_verdict_is_reported() {
         let ratio = |lower: f64, upper: f64| Estimate {
             bootstrap: Some(weighbridge_model::estimate::Bounds { lower: 1.0 + lower, upper: 1.0 + upper }),
-            ..contrast(0.03, 0.10).ratio()
+            ..contrast(0.03, 0.10).ratio().unwrap()
         };
         assert_eq!(bootstrap_differs(&ratio(0.02, 0.11), MARGIN, Verdict::Higher), None);
         let remark = bootstrap_differs(&ratio(-0.001, 0.09), MARGIN, Verdict::Higher).unwrap();
         assert_eq!(remark, "bootstrap-t [-0.1 %, +9.0 %] alone would say `undecided`");
-        assert_eq!(contrast(0.03, 0.10).ratio().bootstrap, None, "six blocks are too few");
+        assert_eq!(contrast(0.03, 0.10).ratio().unwrap().bootstrap, None, "six blocks are too few");
     }
 
     #[test]
@@ -235,7 +256,7 @@ mod tests {
         let conclusion = conclude(&few, Quantity::ResponseP50, MARGIN);
         assert_eq!((conclusion.verdict, conclusion.p), (Verdict::Undecided, None));
         assert_eq!(conclusion.reason.as_deref(), Some("3 blocks; an interval needs 4"));
-        assert_eq!(few.ratio().interval(), None);
+        assert_eq!(few.ratio().unwrap().interval(), None);
     }
 
     #[test]
@@ -292,6 +313,9 @@ mod tests {
         let verdicts: Vec<_> = table.iter().map(|row| row.verdict).collect();
         assert_eq!(verdicts, [Higher, Higher, Undecided, Undecided, Lower, Invalid, Withheld, Undecided]);
         assert_eq!(table[2].effect, None);
-        assert_eq!(table[2].reason.as_deref(), Some("`lower` alone, not among 4 rows (Holm at 5 %)"));
+        assert_eq!(
+            table[2].reason.as_deref(),
+            Some("significant alone, not after correcting for 4 comparisons")
+        );
     }
 }

@@ -20,7 +20,7 @@ use crate::question::{Question, Stack};
 use crate::stats::multiple::{holm, p_against_zero};
 use crate::stats::sample::mean;
 use crate::thresholds::FAMILY_ERROR;
-use crate::verdict::{append_reason, effect, verdict_from_interval};
+use crate::verdict::{append_reason, effect, only_alone, verdict_from_interval};
 
 /// Variants that differ in framing and codec alone: each framing with each codec.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -324,18 +324,18 @@ fn correct(table: &mut FactorialTable) {
         .iter()
         .map(|p| p.is_some() && adjusted.next().is_some_and(|adjusted| adjusted > FAMILY_ERROR))
         .collect();
-    let remark = |name: &str| format!("`{name}` alone, not among {} rows (Holm at 5 %)", p_values.len());
+    let remark = || only_alone("significant", p_values.len());
     let mut is_weak = is_weak.into_iter();
     for effect in table.framings.iter_mut().chain(&mut table.codecs) {
         let is_found = matches!(effect.verdict, Verdict::Higher | Verdict::Lower);
         if is_weak.next() == Some(true) && is_found {
-            append_reason(&mut effect.reason, remark(effect.verdict.name()));
+            append_reason(&mut effect.reason, remark());
             (effect.verdict, effect.effect) = (Verdict::Undecided, None);
         }
     }
     for one in &mut table.interactions {
         if is_weak.next() == Some(true) && one.verdict == Additivity::Interaction {
-            append_reason(&mut one.reason, remark(one.verdict.name()));
+            append_reason(&mut one.reason, remark());
             one.verdict = Additivity::Undecided;
         }
     }

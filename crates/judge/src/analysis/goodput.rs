@@ -16,10 +16,10 @@ use crate::estimate::estimate_if_all;
 use crate::question::{AskedSizes, Question, Scope};
 use crate::records::{Cell, Records, WindowSelection};
 
-/// Leaves out variants of which neither bytes nor sizes are known.
+/// Leaves out variants of which neither bytes nor sizes are known, and points at which rates are tried.
 pub fn goodput(question: &Question, records: &Records<'_>) -> Vec<Carried> {
     let mut all = Vec::new();
-    for (id, point) in question.points() {
+    for (id, point) in question.points().filter(|(id, _)| question.objectives(*id).is_none()) {
         for (variant, variant_facts) in question.variants() {
             let cells = records.cells(id, variant, WindowSelection::Measured);
             let kept: Vec<Kept<'_>> = cells.iter().map(|cell| Kept::new(cell, id)).collect();

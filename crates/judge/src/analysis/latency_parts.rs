@@ -243,26 +243,26 @@ impl<'a> Relay<'a> {
                 );
                 (mine > 0.0 && theirs > 0.0).then(|| BlockEstimate {
                     block: block.block,
-                    log_ratio: (mine / theirs).ln(),
+                    compared: (mine / theirs).ln(),
                     difference: mine - theirs,
                 })
             };
             let Some(blocks) = self.blocks.iter().map(block).collect::<Option<Vec<_>>>() else { continue };
-            part.cost = Some(cost(Contrast::new(blocks, question.blocks.min as usize), question.margin));
+            part.cost = cost(Contrast::new(blocks, question.blocks.min as usize), question.margin);
         }
     }
 }
 
-fn cost(contrast: Contrast, margin: Ratio) -> PartCost {
+fn cost(contrast: Contrast, margin: Ratio) -> Option<PartCost> {
     let conclusion = conclude(&contrast, Quantity::ServiceMean, margin);
-    PartCost {
+    Some(PartCost {
         difference: contrast.difference(),
-        ratio: contrast.ratio(),
+        ratio: contrast.ratio()?,
         verdict: conclusion.verdict,
         effect: conclusion.effect,
         reason: conclusion.reason,
         p: conclusion.p,
-    }
+    })
 }
 
 impl BlockRequests<'_> {

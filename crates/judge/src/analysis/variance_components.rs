@@ -128,9 +128,9 @@ fn in_words(spread: &Spread) -> (String, String) {
     let share = &spread.share_of_starts;
     let (lower, upper) = share.interval().unwrap_or((0.0, 1.0));
     let dominates = match spread.dominates {
-        Source::Starts => "starts dominate",
-        Source::Rounds => "rounds dominate",
-        Source::Neither => "neither starts nor rounds certainly dominate",
+        Source::Starts => "most of it is between starts",
+        Source::Rounds => "most of it is between rounds",
+        Source::Neither => "neither starts nor rounds certainly cause most of it",
     };
     let evidence = format!(
         "{dominates}: starts have {} [{}, {}] of the variance of a block's {}; standard deviations: {} from start to \
@@ -148,7 +148,11 @@ fn in_words(spread: &Spread) -> (String, String) {
             "{} blocks of {} rounds would take as long and give ±{} instead of ±{}",
             advice.blocks, advice.rounds, advice.then, advice.now
         ),
-        None => "the time is divided well between blocks and rounds".to_owned(),
+        None if spread.dominates == Source::Starts => {
+            "more blocks would narrow the interval; more rounds in each would not".to_owned()
+        }
+        None => "none is needed: another division into blocks and rounds would hardly narrow the interval"
+            .to_owned(),
     };
     (evidence, remedy)
 }

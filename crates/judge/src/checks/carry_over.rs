@@ -11,7 +11,7 @@ use crate::question::Scope;
 use crate::records::{CellPair, Records, WindowSelection, response_p50, scope_figures};
 use crate::stats::sample::median;
 use crate::stats::steady::{CarryOver, carry_over};
-use crate::thresholds::CARRY_OVER_P;
+use crate::thresholds::{CARRY_OVER_LEAST, CARRY_OVER_P};
 
 /// A block's orders are compared only if each has this many rounds.
 const ROUNDS_PER_ORDER: usize = 3;
@@ -19,11 +19,13 @@ const ROUNDS_PER_ORDER: usize = 3;
 /// Whether a variant's cost depends on whether it ran before or after the baseline in a round; in a duet, on
 /// its cores.
 pub(super) fn carried_over(context: &CheckContext<'_>) -> Option<Alarm> {
-    let &CheckContext { records, point, variant, .. } = context;
+    let &CheckContext { question, records, point, variant, .. } = context;
     if context.is_baseline() {
         return None;
     }
-    let found = order_effect(records, point, variant).filter(|found| found.p < CARRY_OVER_P)?;
+    let least = CARRY_OVER_LEAST * question.margin.get();
+    let matters = |found: &CarryOver| found.p < CARRY_OVER_P && found.difference.point.abs() >= least;
+    let found = order_effect(records, point, variant).filter(matters)?;
     if context.pairing() == Pairing::Duet {
         return Some(Alarm {
             impact: Impact::Note,

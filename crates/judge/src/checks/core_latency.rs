@@ -101,7 +101,9 @@ pub fn explained_by_places(records: &Records<'_>, point: PointId) -> f64 {
 
 /// A finding for the point at which the baseline's p50 differs most between the places.
 pub fn cores_moved(question: &Question, records: &Records<'_>) -> Option<Finding> {
-    let found = question.points().filter_map(|(id, point)| {
+    // Where rates are tried, windows differ by their rate.
+    let at_one_rate = question.points().filter(|(id, _)| question.objectives(*id).is_none());
+    let found = at_one_rate.filter_map(|(id, point)| {
         let (places, p50s) = distinct_places(records, id)?;
         Some((places, p50s, subject(&question.variants.first()?.name, &point.label)))
     });
@@ -167,7 +169,7 @@ fn difference(one: Mean, other: Mean) -> Mean {
     let variance: f64 = squares.iter().map(|(square, _)| square).sum();
     let share: f64 = squares.iter().map(|(square, degrees)| square.powi(2) / degrees).sum();
     let degrees = if share > 0.0 { variance.powi(2) / share } else { one.degrees + other.degrees };
-    Mean { point: other.point - one.point, error: variance.sqrt(), degrees }
+    Mean { point: other.point - one.point, error: variance.sqrt(), degrees, allowance: 0.0, least: 0.0 }
 }
 
 #[cfg(test)]

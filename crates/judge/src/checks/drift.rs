@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weighbridge_model::quantity::Ratio;
 
+use super::window_length::is_log;
 use super::{Alarm, CheckContext, Impact};
 use crate::estimate::contrast;
 use crate::question::Scope;
@@ -86,12 +87,12 @@ fn log_ratios(pair: &CellPair<'_>) -> Vec<f64> {
 /// is their interval.
 pub(super) fn through_the_run(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, .. } = context;
-    if context.is_baseline() {
+    if context.is_baseline() || !is_log(question.headline) {
         return None;
     }
     let logs = contrast(question, records, context.estimand(), WindowSelection::Measured, question.headline)
         .ok()?
-        .log_ratios();
+        .compared();
     let found = drift(&logs).filter(|found| logs.len() >= RUN_DRIFT_BLOCKS && found.p < DRIFT_P)?;
     Some(Alarm {
         impact: Impact::Suspect,

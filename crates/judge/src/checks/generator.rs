@@ -1,9 +1,10 @@
 //! Do the figures show the generator instead of the variant: was it late, at its limit, or in the variant's
 //! way?
 
+use weighbridge_model::objective::Objectives;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
-use weighbridge_model::record::WindowEnd;
+use weighbridge_model::record::{LoopHealth, WindowEnd};
 
 use super::{Alarm, CheckContext, Impact, VariantTotals, nanos};
 use crate::question::Placement;
@@ -14,6 +15,17 @@ use crate::thresholds::{
 
 /// Withholds verdicts on throughput.
 pub const GENERATOR_BOUND: &str = "generator-bound";
+
+/// Whether a step of a search for capacity shows the generator instead of the service: lag p99 > max(100 µs, 10 % of the
+/// smallest limit of a time), or busy > 85 % while the service's cores are < 90 % busy (unknown counts as idle).
+pub fn spoils_step(health: &LoopHealth, objectives: &Objectives, service: Option<Ratio>) -> bool {
+    let times = objectives.conditions().iter().filter(|one| one.measure.statistic().is_some());
+    let smallest = times.map(|one| one.limit.value()).fold(f64::INFINITY, f64::min);
+    let smallest = if smallest.is_finite() { smallest } else { 0.0 };
+    let late = health.lag_p99.as_nanos() as f64 > (LAG_SHARE * smallest).max(LAG_FLOOR.as_nanos() as f64);
+    let busy = health.busy.share_of(health.wall).get() > BUSY_SHARE;
+    late || (busy && service.is_none_or(|share| share.get() < SERVICE_BUSY_SHARE))
+}
 
 /// Invalid: lag p99 > max(100 µs, 10 % of response p50).
 pub(super) fn late(context: &CheckContext<'_>) -> Option<Alarm> {

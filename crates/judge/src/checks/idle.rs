@@ -9,7 +9,7 @@ use weighbridge_model::id::VariantId;
 use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::summary::{Finding, Severity};
 
-use super::window_length::moved;
+use super::window_length::{is_log, moved};
 use super::{Alarm, CheckContext, Impact, RunContext};
 use crate::estimate::{Estimand, VariantSamples, contrast, contrast_between};
 use crate::records::WindowSelection;
@@ -25,7 +25,7 @@ pub const DEPENDS_ON_IDLE: &str = "depends on idle cores";
 /// the same block, and the differences must be significant.
 pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
     let &CheckContext { question, records, variant, .. } = context;
-    if context.is_baseline() {
+    if context.is_baseline() || !is_log(question.headline) {
         return None;
     }
     let waited = question.idle.as_ref()?.was;
@@ -40,7 +40,7 @@ pub(super) fn depends_on_idle(context: &CheckContext<'_>) -> Option<Alarm> {
         moved(&cost_in(WindowSelection::Measured)?, &cost_in(WindowSelection::IdleCheck)?, IDLE_CHECK_P)?;
     let headline =
         contrast(question, records, context.estimand(), WindowSelection::Measured, question.headline).ok()?;
-    let log = headline.log_mean()?.point;
+    let log = headline.mean()?.point;
     let cost = |idle: Idle| {
         let log = if idle == waited { log } else { log + change };
         signed_percent(log.exp_m1())

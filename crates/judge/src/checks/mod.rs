@@ -5,6 +5,7 @@
 //! that means for figures and verdicts. Nothing is repaired and nothing is left out.
 
 mod batches;
+mod capacity;
 pub(crate) mod carry_over;
 mod composition;
 mod context;
@@ -74,6 +75,17 @@ const CHECKS: &[Check] = &[
     two_levels::start_levels,
 ];
 
+/// The checks of a point at which a capacity is searched for: its steps have rates of their own on purpose, so what
+/// compares windows with one another has no say.
+const CAPACITY_CHECKS: &[Check] = &[
+    capacity::ends,
+    generator::shared_core,
+    network::wrong_transport,
+    network::another_way,
+    limits::quota,
+    limits::memory,
+];
+
 type RunCheck = fn(&RunContext<'_>) -> Vec<Finding>;
 
 /// Findings are reported in this order.
@@ -93,9 +105,16 @@ pub(crate) fn run_findings(context: &RunContext<'_>) -> Vec<Finding> {
 pub(crate) fn diagnose(context: &CheckContext<'_>) -> Diagnosis {
     let alarms = match context.totals.cells.is_empty() {
         true => vec![errors::not_measured()],
-        false => CHECKS.iter().filter_map(|check| check(context)).collect(),
+        false => checks_of(context).iter().filter_map(|check| check(context)).collect(),
     };
     Diagnosis { alarms }
+}
+
+fn checks_of(context: &CheckContext<'_>) -> &'static [Check] {
+    match context.question.objectives(context.point) {
+        Some(_) => CAPACITY_CHECKS,
+        None => CHECKS,
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

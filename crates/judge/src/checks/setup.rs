@@ -15,8 +15,8 @@ pub(super) fn one_instance(context: &RunContext<'_>) -> Vec<Finding> {
         severity: Severity::Note,
         name: "one instance".to_owned(),
         subject: variant.name.clone(),
-        evidence: "this instance: restart variance not included".to_owned(),
-        remedy: "let it be started here, as `service` or `command`".to_owned(),
+        evidence: "it ran already, so how much restarts differ is not in the interval".to_owned(),
+        remedy: "let `weigh` start it, as `service` or `command`".to_owned(),
     };
     instances.map(note).collect()
 }

@@ -33,9 +33,9 @@ pub struct ThinTail {
 
 impl ThinTail {
     pub fn evidence(&self) -> String {
-        let events = format!("{:.1} windows a block", self.events);
+        let events = format!("{:.1} of a block's windows", self.events);
         match self.weight {
-            Some(weight) => format!("{events} make {weight} of it and much of its spread"),
+            Some(weight) => format!("{events} cause much of the spread and {weight} of the total"),
             None => format!("{events} hold all requests beyond it"),
         }
     }

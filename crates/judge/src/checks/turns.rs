@@ -42,7 +42,7 @@ pub(super) fn needs_longer_turns(context: &CheckContext<'_>) -> Option<Alarm> {
         impact: Impact::Note,
         name: "longer turns",
         evidence: format!(
-            "after standing still response p50 was {:+.1} % from that without a break, in windows of {}: {what}",
+            "after idling response p50 was {:+.1} % from that without a break, in windows of {}: {what}",
             100.0 * nominal.change.exp_m1(),
             nominal.window
         ),
@@ -95,10 +95,11 @@ pub(super) fn depends_on_turns(context: &CheckContext<'_>) -> Option<Alarm> {
         },
         name: "depends on turns",
         evidence: format!(
-            "{name} against the baseline is {} from what it is without a break, in the warm-up",
-            Ratio::new(change.exp_m1())
+            "{name} against the baseline is {} {} after idling than without a break, in the warm-up",
+            Ratio::new(change.exp_m1().abs()),
+            if change > 0.0 { "slower" } else { "faster" }
         ),
-        remedy: "set `window` to a longer time, or `freeze = false`: a service is slower or faster after standing still",
+        remedy: "set `window` to a longer time, or `freeze = false`: variants idle while others are measured",
     })
 }
 

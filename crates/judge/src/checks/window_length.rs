@@ -1,6 +1,6 @@
 //! The window check: is a cost the same in longer windows?
 
-use weighbridge_model::estimate::Quantity;
+use weighbridge_model::estimate::{ContrastKind, Quantity};
 use weighbridge_model::quantity::Ratio;
 
 use super::{Alarm, CheckContext, Impact};
@@ -35,7 +35,8 @@ pub(super) fn depends_on_window(context: &CheckContext<'_>) -> Option<Alarm> {
             .map(|change| (longer, quantity, change))
     };
     let lengths = [Longer::Tenfold, Longer::Hundredfold];
-    let both = [question.headline, Quantity::ResponseMean].into_iter().flat_map(|q| lengths.map(|l| (l, q)));
+    let both = [question.headline, Quantity::ResponseMean].into_iter().filter(|quantity| is_log(*quantity));
+    let both = both.flat_map(|quantity| lengths.map(|length| (length, quantity)));
     let (longer, quantity, change) = both.into_iter().find_map(check)?;
     let times = if longer == Longer::Tenfold { "ten" } else { "a hundred" };
     Some(Alarm {
@@ -49,14 +50,19 @@ pub(super) fn depends_on_window(context: &CheckContext<'_>) -> Option<Alarm> {
     })
 }
 
+/// A share's difference is no logarithm, and its few tries in a check window say little.
+pub(super) fn is_log(quantity: Quantity) -> bool {
+    quantity.contrast() == ContrastKind::Log
+}
+
 /// By how much the log-ratio moved, if that is beyond the interval and beyond the check's own noise (p below
 /// `level`). Each block's check is compared with the same block, because blocks differ by their starts, and
 /// only some may have a check.
 pub(super) fn moved(measured: &Contrast, check: &Contrast, level: f64) -> Option<f64> {
-    let interval = measured.log_mean()?.interval(LEVEL);
+    let interval = measured.mean()?.interval(LEVEL);
     let measured_in = |block: u32| measured.blocks().iter().find(|b| b.block == block);
     let differences: Vec<f64> =
-        check.blocks().iter().filter_map(|b| Some(b.log_ratio - measured_in(b.block)?.log_ratio)).collect();
+        check.blocks().iter().filter_map(|b| Some(b.compared - measured_in(b.block)?.compared)).collect();
     let change = sample::mean(&differences)?;
     let differences = Mean::new(&differences).filter(|_| differences.len() >= CHECKED_BLOCKS)?;
     let beyond_noise = p_against_zero(differences) < level;
@@ -73,7 +79,7 @@ mod tests {
     }
 
     fn contrast(logs: &[f64]) -> Contrast {
-        let block = |(block, log): (u32, &f64)| BlockEstimate { block, log_ratio: *log, difference: 0.0 };
+        let block = |(block, log): (u32, &f64)| BlockEstimate { block, compared: *log, difference: 0.0 };
         Contrast::new((0..).zip(logs).map(block).collect(), 6)
     }
 

@@ -12,6 +12,7 @@ mod waterfall;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
+use crate::analysis::capacity;
 use crate::analysis::layers::is_asked;
 use crate::analysis::roles;
 use crate::analysis::sizes::{self, SizeAnalysis};
@@ -52,7 +53,7 @@ fn chart_data(question: &Question, records: &Records<'_>, sizes_analysis: &SizeA
         size_curves,
         size_ratios,
         size_samples: sizes::samples(question, records),
-        capacities: Vec::new(),
+        capacities: capacity::charted(question, records),
         waterfalls: Vec::new(),
     }
 }

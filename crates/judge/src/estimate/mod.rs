@@ -10,17 +10,21 @@
 //! in one batch are compared through a third that lived beside both: log-ratios and differences are
 //! subtracted block by block.
 
+mod capacity;
 pub mod parts;
 
-use weighbridge_model::estimate::{Bounds, Estimate, Quantity, Statistic};
+pub(crate) use capacity::BlockSteps;
+
+use weighbridge_model::estimate::{Bounds, ContrastKind, Estimate, Quantity, Statistic};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::pairing::Pairing;
 
-use crate::question::{Load, Question, Scope};
-use crate::records::{Cell, CellTotals, Records, RoundValue, WindowSelection, means_of_swapped};
+use crate::question::{Load, Point, Question, Scope};
+use crate::records::{Cell, CellTotals, Records, RoundValue, Totals, WindowSelection, means_of_swapped};
 use crate::stats::bootstrap::studentised;
 use crate::stats::interval::{Interval, Mean};
 use crate::stats::sample::median;
+use crate::stats::share::{self, Tried};
 use crate::thresholds::{BEYOND_IN_ALL, BEYOND_PER_BLOCK, BLOCKS_FOR_BOOTSTRAP, BLOCKS_FOR_INTERVAL, LEVEL};
 
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -52,8 +56,8 @@ pub enum Absence {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockEstimate {
     pub block: u32,
-    /// ln(variant / baseline).
-    pub log_ratio: f64,
+    /// On the scale of the contrast: ln(variant / baseline), or the difference where that is plain.
+    pub compared: f64,
     /// Variant minus baseline, in the quantity's unit.
     pub difference: f64,
 }
@@ -62,6 +66,20 @@ pub struct BlockEstimate {
 pub struct Contrast {
     blocks: Vec<BlockEstimate>,
     first_stage: usize,
+    kind: ContrastKind,
+    allowance: Allowance,
+    /// See [`Mean::least`].
+    least: f64,
+}
+
+/// What a contrast may be off, either way, without showing in the spread of blocks: where capacities lie between two
+/// rates that all blocks have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Allowance {
+    /// On the scale of the contrast.
+    compared: f64,
+    /// In the quantity's unit.
+    difference: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,71 +98,92 @@ pub struct VariantSamples<'a> {
     /// One for each trial; empty if no block has several trials of the variant.
     trials: Vec<CellTotals<'a>>,
     throughput: Result<(), Absence>,
+    /// Of the capacity, on the log scale.
+    allowance: f64,
 }
 
 impl Contrast {
     /// `blocks` ascend by block; `first_stage` is the number of blocks whose spread counts (see
     /// [`Mean::with_first_stage`]).
     pub fn new(blocks: Vec<BlockEstimate>, first_stage: usize) -> Self {
-        Self { blocks, first_stage }
+        let (kind, allowance) = (ContrastKind::Log, Allowance::default());
+        Self { blocks, first_stage, kind, allowance, least: 0.0 }
     }
 
-    /// This contrast over another against the same third variant: the differences of log-ratios, and of
-    /// differences, in every block that both have.
+    /// Of differences of shares; for `least` see [`Mean::least`].
+    pub fn plain(blocks: Vec<BlockEstimate>, first_stage: usize, least: f64) -> Self {
+        Self { kind: ContrastKind::Plain, least, ..Self::new(blocks, first_stage) }
+    }
+
+    /// This contrast over another against the same third variant: the differences of what is compared in every
+    /// block that both have.
     pub fn over(&self, other: &Self) -> Result<Self, Absence> {
         let block = |mine: &BlockEstimate| {
             let theirs = other.blocks.iter().find(|block| block.block == mine.block)?;
             Some(BlockEstimate {
                 block: mine.block,
-                log_ratio: mine.log_ratio - theirs.log_ratio,
+                compared: mine.compared - theirs.compared,
                 difference: mine.difference - theirs.difference,
             })
         };
         let blocks: Vec<_> = self.blocks.iter().filter_map(block).collect();
-        if blocks.is_empty() { Err(Absence::NotMeasured) } else { Ok(Self::new(blocks, self.first_stage)) }
+        let allowance = Allowance {
+            compared: self.allowance.compared + other.allowance.compared,
+            difference: self.allowance.difference + other.allowance.difference,
+        };
+        let least = self.least.hypot(other.least);
+        let over = Self { blocks, allowance, least, ..*self };
+        if over.blocks.is_empty() { Err(Absence::NotMeasured) } else { Ok(over) }
     }
 
     pub fn blocks(&self) -> &[BlockEstimate] {
         &self.blocks
     }
 
-    pub fn log_ratios(&self) -> Vec<f64> {
-        self.blocks.iter().map(|block| block.log_ratio).collect()
+    /// Block by block, on the scale of the contrast.
+    pub fn compared(&self) -> Vec<f64> {
+        self.blocks.iter().map(|block| block.compared).collect()
     }
 
-    /// Mean log-ratio with its error; `None` below 4 blocks, where there is no interval.
-    pub fn log_mean(&self) -> Option<Mean> {
-        mean_with_error(&self.log_ratios(), self.first_stage)
+    /// The mean on the scale of the contrast, with its error; `None` below 4 blocks, where there is no interval.
+    pub fn mean(&self) -> Option<Mean> {
+        let mean = mean_with_error(&self.compared(), self.first_stage)?;
+        Some(mean.with_allowance(self.allowance.compared).with_least(self.least))
     }
 
-    /// Variant over baseline: exp of the mean of block log-ratios, with exponentiated bounds.
-    pub fn ratio(&self) -> Estimate {
-        let logs = estimate(&self.log_ratios(), self.first_stage);
-        Estimate {
+    /// Variant over baseline: exp of the mean of block log-ratios, with exponentiated bounds; `None` of a plain contrast.
+    pub fn ratio(&self) -> Option<Estimate> {
+        let logs = widened(estimate(&self.compared(), self.first_stage), self.allowance.compared);
+        let ratio = Estimate {
             point: logs.point.exp(),
             lower: logs.lower.map(f64::exp),
             upper: logs.upper.map(f64::exp),
-            bootstrap: bootstrap(&self.log_ratios())
+            bootstrap: bootstrap(&self.compared())
                 .map(|Bounds { lower, upper }| Bounds { lower: lower.exp(), upper: upper.exp() }),
             ..logs
-        }
+        };
+        (self.kind == ContrastKind::Log).then_some(ratio)
     }
 
     /// Variant minus baseline: the mean of block differences.
     pub fn difference(&self) -> Estimate {
         let differences: Vec<f64> = self.blocks.iter().map(|block| block.difference).collect();
-        Estimate { bootstrap: bootstrap(&differences), ..estimate(&differences, self.first_stage) }
+        let difference = widened(estimate(&differences, self.first_stage), self.allowance.difference);
+        match self.kind {
+            ContrastKind::Log => Estimate { bootstrap: bootstrap(&differences), ..difference },
+            ContrastKind::Plain => {
+                let interval = self.mean().map(|mean| mean.interval(LEVEL));
+                let bound = |of: fn(&Interval) -> f64| Some(of(interval.as_ref()?).clamp(-1.0, 1.0));
+                Estimate { lower: bound(|i| i.lower), upper: bound(|i| i.upper), ..difference }
+            }
+        }
     }
 
-    /// `None` below 4 blocks.
-    pub fn ratio_interval(&self) -> Option<Interval> {
-        self.log_mean().map(|mean| mean.interval(LEVEL).exp())
-    }
-
-    /// Half-width of the ratio's interval, relative to the ratio (0.01: known within a factor of 1.01 either
-    /// way); `None` below 4 blocks.
+    /// Half-width of the interval that the contrast is judged by: of a ratio relative to it (0.01: known within a
+    /// factor of 1.01 either way), of a plain difference in its unit; `None` below 4 blocks.
     pub fn half_width(&self) -> Option<f64> {
-        self.log_mean().map(|mean| mean.interval(LEVEL).half_width().exp_m1())
+        let half = self.mean()?.interval(LEVEL).half_width();
+        Some(if self.kind == ContrastKind::Log { half.exp_m1() } else { half })
     }
 }
 
@@ -172,6 +211,11 @@ pub(crate) fn estimate(values: &[f64], first_stage: usize) -> Estimate {
         blocks: values.len() as u32,
         bootstrap: None,
     }
+}
+
+fn widened(estimate: Estimate, by: f64) -> Estimate {
+    let (lower, upper) = (estimate.lower.map(|lower| lower - by), estimate.upper.map(|upper| upper + by));
+    Estimate { lower, upper, ..estimate }
 }
 
 /// The estimate over blocks; `None` if there are none, or if any has no value.
@@ -211,13 +255,22 @@ impl<'a> VariantSamples<'a> {
             (Pairing::Requests, Load::Closed) => Err(Absence::SharedTime),
             _ => Ok(()),
         };
-        let with_totals = |cell: Cell<'a>| cell.with_totals(scope);
+        let blocks = question.objectives(point).map(|_| BlockSteps::new(records, point, variant));
+        let capacities = blocks.as_ref().map(|blocks| blocks.estimates(question, point)).unwrap_or_default();
+        let with_totals = |cell: Cell<'a>| match &blocks {
+            None => cell.with_totals(scope),
+            Some(blocks) => {
+                let value = blocks.value(&capacities, cell.block);
+                CellTotals { totals: Totals::of_capacity(value), cell }
+            }
+        };
         let cells: Vec<_> = records.cells(point, variant, selection).into_iter().map(with_totals).collect();
         let trials = match cells.iter().any(|one| one.cell.trials.len() > 1) {
             true => records.trial_cells(point, variant, selection).into_iter().map(with_totals).collect(),
             false => Vec::new(),
         };
-        Self { scope, load, first_stage: question.blocks.min as usize, cells, trials, throughput }
+        let allowance = capacities.first().map_or(0.0, |capacity| capacity.allowance);
+        Self { scope, load, first_stage: question.blocks.min as usize, cells, trials, throughput, allowance }
     }
 
     /// The same samples with p50 estimated from single windows, as if paired by round in closed load: for
@@ -229,7 +282,18 @@ impl<'a> VariantSamples<'a> {
     /// The variant's own figure: the mean of block values.
     pub fn figure(&self, quantity: Quantity) -> Result<Estimate, Absence> {
         let values: Vec<f64> = self.values(quantity)?.into_iter().map(|(_, value)| value).collect();
-        Ok(estimate(&values, self.first_stage))
+        let figure = widened(estimate(&values, self.first_stage), self.allowance_in_unit(&values));
+        if quantity.contrast() == ContrastKind::Log {
+            return Ok(figure);
+        }
+        let tries = self.cells.iter().map(|one| one.totals.tries(quantity)).sum();
+        let interval =
+            mean_with_error(&values, self.first_stage).map(|mean| share::interval(mean, tries, LEVEL));
+        Ok(Estimate { lower: interval.map(|i| i.lower), upper: interval.map(|i| i.upper), ..figure })
+    }
+
+    fn allowance_in_unit(&self, values: &[f64]) -> f64 {
+        self.allowance * values.iter().sum::<f64>() / values.len().max(1) as f64
     }
 
     /// The value of a quantity in each block; never empty. A block's typical is the median of its windows'
@@ -257,10 +321,23 @@ impl<'a> VariantSamples<'a> {
             block_estimate(mine, theirs, self.scope, self.load, quantity)
         };
         let blocks: Vec<_> = pairs.iter().filter_map(estimate).collect();
-        match blocks.is_empty() {
-            true => Err(Absence::NotMeasured),
-            false => Ok(Contrast::new(blocks, self.first_stage)),
+        if blocks.is_empty() {
+            return Err(Absence::NotMeasured);
         }
+        if quantity.contrast() == ContrastKind::Plain {
+            let mine = tried(pairs.iter().map(|(mine, _)| *mine), quantity);
+            let theirs = tried(pairs.iter().map(|(_, theirs)| *theirs), quantity);
+            return Ok(Contrast::plain(blocks, self.first_stage, mine.least(theirs, LEVEL)));
+        }
+        let in_unit = |samples: &VariantSamples<'_>| {
+            let values: Vec<f64> = samples.values(quantity)?.into_iter().map(|(_, value)| value).collect();
+            Ok(samples.allowance_in_unit(&values))
+        };
+        let allowance = Allowance {
+            compared: self.allowance + baseline.allowance,
+            difference: in_unit(self)? + in_unit(baseline)?,
+        };
+        Ok(Contrast { allowance, ..Contrast::new(blocks, self.first_stage) })
     }
 
     /// The part of this variant in the same block and the same batches as another's cell.
@@ -273,6 +350,11 @@ impl<'a> VariantSamples<'a> {
     pub(crate) fn log_values(&self, quantity: Quantity) -> Vec<f64> {
         let log = |one: &CellTotals<'_>| one.log_figure(self.scope, self.load, quantity);
         self.cells.iter().filter_map(log).collect()
+    }
+
+    /// Whether the workload counted anything.
+    pub(crate) fn counts(&self) -> bool {
+        self.cells.iter().any(|one| one.cell.counts().is_some())
     }
 
     pub(crate) fn cells(&self) -> &[CellTotals<'a>] {
@@ -369,9 +451,16 @@ pub(crate) fn block_estimate(
     load: Load,
     quantity: Quantity,
 ) -> Option<BlockEstimate> {
-    match is_typical(quantity, load) {
-        true => typical(&mine.cell, &theirs.cell, scope, quantity),
-        false => total(mine.cell.block, mine.totals.get(quantity)?, theirs.totals.get(quantity)?),
+    if is_typical(quantity, load) {
+        return typical(&mine.cell, &theirs.cell, scope, quantity);
+    }
+    let (block, mine, theirs) = (mine.cell.block, mine.totals.get(quantity)?, theirs.totals.get(quantity)?);
+    match quantity.contrast() {
+        ContrastKind::Log => total(block, mine, theirs),
+        ContrastKind::Plain => {
+            let difference = mine - theirs;
+            Some(BlockEstimate { block, compared: difference, difference })
+        }
     }
 }
 
@@ -391,8 +480,8 @@ fn typical(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quantity)
             _ => median(&values.iter().map(|one| one.value).collect::<Vec<_>>()),
         }
     };
-    let (log_ratio, difference) = (middle(|a, b| (a / b).ln())?, middle(|a, b| a - b)?);
-    Some(BlockEstimate { block: mine.block, log_ratio, difference })
+    let (compared, difference) = (middle(|a, b| (a / b).ln())?, middle(|a, b| a - b)?);
+    Some(BlockEstimate { block: mine.block, compared, difference })
 }
 
 /// The p50s of variant and baseline in every round in which both had a good reply, ascending by round.
@@ -406,7 +495,15 @@ fn round_pairs(mine: &Cell<'_>, theirs: &Cell<'_>, scope: Scope, quantity: Quant
 
 fn total(block: u32, mine: f64, theirs: f64) -> Option<BlockEstimate> {
     let positive = mine > 0.0 && theirs > 0.0;
-    positive.then(|| BlockEstimate { block, log_ratio: (mine / theirs).ln(), difference: mine - theirs })
+    positive.then(|| BlockEstimate { block, compared: (mine / theirs).ln(), difference: mine - theirs })
+}
+
+/// The share that a side has over blocks, and of how many tries. Only blocks with a share have tries.
+fn tried<'s, 'a: 's>(cells: impl Iterator<Item = &'s CellTotals<'a>>, quantity: Quantity) -> Tried {
+    let shares: Vec<(f64, u64)> =
+        cells.filter_map(|one| Some((one.totals.get(quantity)?, one.totals.tries(quantity)))).collect();
+    let sum: f64 = shares.iter().map(|(share, _)| share).sum();
+    Tried { share: sum / shares.len().max(1) as f64, tries: shares.iter().map(|(_, tries)| tries).sum() }
 }
 
 /// `mine` against `baseline`; through `bridge`, which lived beside both, if they never lived together.
@@ -442,6 +539,21 @@ pub struct Headline {
     pub variant: VariantId,
     /// Over the blocks so far.
     pub contrast: Result<Contrast, Absence>,
+}
+
+/// The log capacities of a variant without another to compare it with, one list a point: what the goal of such a run is
+/// about. Empty for any other run.
+pub fn lone_log_capacities(question: &Question, records: &Records<'_>) -> Vec<Vec<f64>> {
+    if question.variants.len() > 1 || question.headline != Quantity::Capacity {
+        return Vec::new();
+    }
+    let logs = |(point, facts): (PointId, &Point)| {
+        let scope = *facts.scopes().first()?;
+        let estimand = Estimand { point, variant: VariantId(0), scope };
+        let samples = VariantSamples::new(question, records, estimand, WindowSelection::Measured);
+        Some(samples.log_values(Quantity::Capacity)).filter(|logs| !logs.is_empty())
+    };
+    question.points().filter_map(logs).collect()
 }
 
 /// The headline of every variant at every point, over the blocks so far, for stopping and for progress.

@@ -2,7 +2,7 @@
 //! is estimated like that of a block. Differences of parts within a block do not come from its start;
 //! differences of blocks beyond these do.
 
-use weighbridge_model::estimate::Quantity;
+use weighbridge_model::estimate::{ContrastKind, Quantity};
 
 use super::{Estimand, block_estimate, pooling};
 use crate::question::{Load, Question, Scope};
@@ -21,7 +21,7 @@ const LEVEL_STARTS_MANY: usize = 18;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostParts {
-    /// The headline, or the mean response time if the headline needs histograms.
+    /// The headline, or the mean response time if the headline needs histograms or is a share.
     pub quantity: Quantity,
     /// Log-ratios, block by block.
     pub costs: Vec<Vec<f64>>,
@@ -58,7 +58,9 @@ impl CostParts {
         let load = pooling(question, records, estimand.point);
         let pairs = records.pairs(estimand.point, estimand.variant, WindowSelection::Measured);
         let parts = |quantity| Self::for_quantity(&pairs, estimand.scope, load, quantity);
-        parts(question.headline).or_else(|| parts(Quantity::ResponseMean))
+        // A level of shares has no logarithm.
+        let headline = Some(question.headline).filter(|headline| headline.contrast() == ContrastKind::Log);
+        headline.and_then(parts).or_else(|| parts(Quantity::ResponseMean))
     }
 
     pub(crate) fn for_quantity(
@@ -76,7 +78,7 @@ impl CostParts {
                     [variant, baseline].map(|cell| cell.part(ends[0]..ends[1]).with_totals(scope));
                 let cost = block_estimate(&variant, &baseline, scope, load, quantity)?;
                 let level = baseline.log_figure(scope, load, quantity)?;
-                Some((cost.log_ratio, level + 0.5 * cost.log_ratio))
+                Some((cost.compared, level + 0.5 * cost.compared))
             });
             let (costs, levels): (Vec<f64>, Vec<f64>) = each.unzip();
             parts.costs.push(costs);

@@ -8,12 +8,13 @@ mod stack;
 pub use stack::{Family, Identity, Stack, StackElement};
 pub(crate) use stack::{RELAYED, names};
 
-use weighbridge_model::estimate::Quantity;
-use weighbridge_model::experiment::{self, Experiment, LoadModel, Part, WorkloadSpec};
+use weighbridge_model::estimate::{ContrastKind, Quantity};
+use weighbridge_model::experiment::{self, Experiment, LoadModel, Part, TriedRates, WorkloadSpec};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::id::{OperationId, PointId, VariantId};
 use weighbridge_model::idle::IdleWait;
-use weighbridge_model::quantity::{Bytes, Nanoseconds, Ratio};
+use weighbridge_model::objective::Objectives;
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, Ratio};
 use weighbridge_model::sizes::SizeGuide;
 use weighbridge_model::summary::{Relay, Slots};
 use weighbridge_model::tags::Tags;
@@ -24,7 +25,12 @@ pub struct Question {
     pub headline: Quantity,
     /// The margin of relevance, of ratio − 1.
     pub margin: Ratio,
-    /// Wanted half-width of the headline's ratio, relative to the ratio; `None` if the plan has no such goal.
+    /// The margin of relevance of differences of shares.
+    pub share_margin: Ratio,
+    /// Quantities that gates ask for, and that are told for no other reason.
+    pub gated: Vec<Quantity>,
+    /// Wanted half-width of the headline's ratio, relative to the ratio, or of its difference where shares are compared;
+    /// `None` if the plan has no such goal.
     pub until: Option<Ratio>,
     pub blocks: Blocks,
     /// In the order of [`VariantId`]; the first is the baseline.
@@ -41,6 +47,10 @@ pub struct Question {
     pub directs: Vec<(VariantId, VariantId)>,
     pub absent: Vec<Absent>,
     pub compositions: Vec<Composition>,
+    /// By point; empty where no capacity is asked for.
+    pub objectives: Vec<Objectives>,
+    /// The highest rate that the experiment allows in a search for capacity.
+    pub highest_rate: Option<PerSecond>,
 }
 
 /// An operation that is a session of others, each of which is measured alone at a point of its own.
@@ -197,6 +207,8 @@ impl Question {
             run,
             headline: plan.headline,
             margin: plan.margin,
+            share_margin: plan.share_margin,
+            gated: experiment.gates.iter().filter_map(|gate| gate.quantity()).collect(),
             until: plan.until,
             blocks: Blocks { min: plan.blocks_min, max: plan.blocks_max },
             variants: experiment.variants.iter().map(variant).collect(),
@@ -208,11 +220,32 @@ impl Question {
             directs: directs(&experiment.variants),
             absent: Vec::new(),
             compositions: compositions(&experiment.points),
+            objectives: objectives(experiment),
+            highest_rate: highest_rate(experiment),
+        }
+    }
+
+    /// Whether a quantity is told of a workload that counts, or not: shares are, or where somebody asks for them.
+    pub fn tells(&self, quantity: Quantity, counts: bool) -> bool {
+        let is_share = quantity.contrast() == ContrastKind::Plain;
+        !is_share || counts || quantity == self.headline || self.gated.contains(&quantity)
+    }
+
+    /// The margin of relevance, on the scale on which a quantity is compared.
+    pub fn margin_of(&self, quantity: Quantity) -> Ratio {
+        match quantity.contrast() {
+            ContrastKind::Log => self.margin,
+            ContrastKind::Plain => self.share_margin,
         }
     }
 
     pub fn asked(&self, point: PointId) -> AskedSizes {
         self.sizes.get(point.index()).copied().unwrap_or_default()
+    }
+
+    /// What the point's capacity must keep; `None` where no capacity is asked for.
+    pub fn objectives(&self, point: PointId) -> Option<&Objectives> {
+        self.objectives.get(point.index())
     }
 
     pub fn points(&self) -> impl Iterator<Item = (PointId, &Point)> {
@@ -263,6 +296,19 @@ fn compositions(points: &[experiment::Point]) -> Vec<Composition> {
         Some(Composition { point: id, operation, parts })
     };
     (0..).map(PointId).zip(points).filter_map(composition).collect()
+}
+
+/// By point; a checked experiment names only operations that its workload has.
+fn objectives(experiment: &Experiment) -> Vec<Objectives> {
+    let Some(spec) = &experiment.capacity else { return Vec::new() };
+    experiment.points.iter().filter_map(|point| spec.objectives_for(&point.workload).ok()).collect()
+}
+
+fn highest_rate(experiment: &Experiment) -> Option<PerSecond> {
+    match &experiment.capacity.as_ref()?.rates {
+        TriedRates::Searched { to, .. } => *to,
+        TriedRates::Listed(rates) => rates.last().copied(),
+    }
 }
 
 /// For each relay, the first variant that equals its peer, asked directly.

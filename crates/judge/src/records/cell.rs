@@ -8,6 +8,7 @@ use weighbridge_model::id::PointId;
 use weighbridge_model::network::Crossed;
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::record::counts::{Count, Counts};
 use weighbridge_model::record::{
     ErrorCounts, ErrorKind, OperationFigures, Outcome, Traffic, TrialRecord, WindowKind, WindowRecord,
 };
@@ -172,6 +173,42 @@ impl<'a> Cell<'a> {
         self.windows.iter().map(|window| window.figures.answered()).sum()
     }
 
+    /// Requests that were due in the windows.
+    fn due(&self) -> u64 {
+        self.windows.iter().map(|window| window.figures.offered).sum()
+    }
+
+    /// What the workload counted in the windows; `None` where it counts nothing.
+    pub(crate) fn counts(&self) -> Option<Counts> {
+        let counted = self.windows.iter().filter_map(|window| window.figures.counts);
+        counted.reduce(|mut all, counts| {
+            all.merge(&counts);
+            all
+        })
+    }
+
+    /// A total over a total, in parts of 1; `None` for what is no share, and where there is nothing to share.
+    fn share(&self, quantity: Quantity) -> Option<f64> {
+        let of_lookups = |count| Some((self.counts()?.get(count), self.counts()?.lookups()));
+        let (part, whole) = match quantity {
+            Quantity::Availability => (self.answered(), self.due()),
+            Quantity::Reliability => (self.good(Scope::All), self.due()),
+            Quantity::HitRate => of_lookups(Count::Hits)?,
+            Quantity::ByteHitRate => {
+                let counts = self.counts()?;
+                (counts.get(Count::HitBytes), counts.get(Count::AskedBytes))
+            }
+            Quantity::CompulsoryMisses => of_lookups(Count::CompulsoryMisses)?,
+            Quantity::CapacityMisses => of_lookups(Count::CapacityMisses)?,
+            Quantity::InvalidatedMisses => of_lookups(Count::InvalidatedMisses)?,
+            Quantity::ExpiredMisses => of_lookups(Count::ExpiredMisses)?,
+            Quantity::UnderWayMisses => of_lookups(Count::UnderWayMisses)?,
+            Quantity::RefillRate => of_lookups(Count::Refills)?,
+            _ => return None,
+        };
+        (whole > 0).then(|| part as f64 / whole as f64)
+    }
+
     /// Bytes on the connections both ways per answered request; `None` if none were counted.
     fn bytes_per_request(&self) -> Option<f64> {
         let traffic = self.traffic();
@@ -234,7 +271,9 @@ impl<'a> Cell<'a> {
         let timeouts = (recorded && self.errors().timeout > 0)
             .then(|| self.times_with_outcome(scope, Outcome::Error(ErrorKind::Timeout)));
         let count = times.as_ref().map_or(0, |times| times.response.len());
-        let mut totals = Totals { values: [None; Quantity::ALL.len()], recorded: count };
+        let lookups = self.counts().map_or(0, |counts| counts.lookups());
+        let values = [None; Quantity::ALL.len()];
+        let mut totals = Totals { values, recorded: count, due: self.due(), lookups };
         for quantity in Quantity::ALL {
             let histogram = times.as_ref().map(|times| times.histogram(quantity));
             totals.values[quantity as usize] = match quantity.statistic() {
@@ -280,6 +319,7 @@ impl<'a> Cell<'a> {
             Quantity::WireBytesPerOperation if scope.has(quantity) => self.wire_bytes_per_request(),
             Quantity::SegmentsPerOperation if scope.has(quantity) => self.segments_per_request(),
             Quantity::MemoryPeak if scope.has(quantity) => self.memory_peak(),
+            _ if scope.has(quantity) => self.share(quantity),
             _ => None,
         }
     }
@@ -328,12 +368,31 @@ pub struct Totals {
     values: [Option<f64>; Quantity::ALL.len()],
     /// Replies in the merged histogram.
     pub recorded: u64,
+    due: u64,
+    lookups: u64,
 }
 
 impl Totals {
     /// In the quantity's unit; `None` if it was not measured.
     pub fn get(&self, quantity: Quantity) -> Option<f64> {
         self.values[quantity as usize]
+    }
+
+    /// How many tries a share is of. A byte hit rate has as many as there were lookups, not bytes: the bytes of one
+    /// value are found together.
+    pub fn tries(&self, quantity: Quantity) -> u64 {
+        if matches!(quantity, Quantity::Availability | Quantity::Reliability) {
+            self.due
+        } else {
+            self.lookups
+        }
+    }
+
+    /// Only a capacity, which no block has by itself.
+    pub(crate) fn of_capacity(value: Option<f64>) -> Self {
+        let mut totals = Self { values: [None; Quantity::ALL.len()], recorded: 0, due: 0, lookups: 0 };
+        totals.values[Quantity::Capacity as usize] = value;
+        totals
     }
 }
 

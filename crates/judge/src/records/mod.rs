@@ -185,7 +185,10 @@ impl<'a> Block<'a> {
             trials.iter().flat_map(|t| &t.windows).filter(here).filter(move |w| w.kind == kind)
         };
         let windows: Vec<_> = match selection {
-            WindowSelection::Measured => windows_of_kind(WindowKind::Measured).collect(),
+            // A point has windows of one of these kinds.
+            WindowSelection::Measured => {
+                windows_of_kind(WindowKind::Measured).chain(windows_of_kind(WindowKind::Step)).collect()
+            }
             WindowSelection::IdleCheck => windows_of_kind(WindowKind::IdleCheck).collect(),
             WindowSelection::Check(longer) => {
                 let mut sizes: Vec<u64> =

@@ -111,7 +111,7 @@ fn resample(values: &[f64], mut see: impl FnMut(&[f64])) {
 
 /// A random index below `count`: the high half of a product with a random number, which is uniform except for
 /// a bias of 2⁻⁶⁴ (Lemire 2019).
-pub(super) fn draw_index(state: &mut u64, count: usize) -> usize {
+pub(crate) fn draw_index(state: &mut u64, count: usize) -> usize {
     ((u128::from(draw(state)) * count as u128) >> 64) as usize
 }
 

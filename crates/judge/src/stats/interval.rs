@@ -13,6 +13,11 @@ pub struct Mean {
     /// s/√n.
     pub error: f64,
     pub degrees: f64,
+    /// What the point may be off, either way, without showing in the spread of estimates; mostly 0.
+    pub allowance: f64,
+    /// The least half-width: what counts of tries leave open however little estimates differ. 0 for all but shares (see
+    /// [`super::share`]).
+    pub least: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,14 +67,26 @@ impl Mean {
             point: mean(estimates)?,
             error: deviation / (estimates.len() as f64).sqrt(),
             degrees: (first_stage.len() - 1) as f64,
+            allowance: 0.0,
+            least: 0.0,
         })
+    }
+
+    pub fn with_allowance(self, allowance: f64) -> Self {
+        Self { allowance, ..self }
+    }
+
+    pub fn with_least(self, least: f64) -> Self {
+        Self { least, ..self }
     }
 
     /// This mean minus an independent one: variances add, with Welch's and Satterthwaite's degrees of freedom
     /// v²/Σ(vᵢ²/νᵢ) for the sum v of variances vᵢ (Satterthwaite 1946, Welch 1947). The coverage is
     /// approximate; it is exact only if one part dominates or the parts are alike.
     pub fn minus(self, other: Self) -> Self {
-        self.widened(other.error, other.degrees).shifted(-other.point)
+        let allowance = self.allowance + other.allowance;
+        let minus = self.widened(other.error, other.degrees).shifted(-other.point);
+        minus.with_allowance(allowance).with_least(self.least.hypot(other.least))
     }
 
     /// The mean with another, independent source of error: its standard error and the degrees of freedom of
@@ -79,16 +96,17 @@ impl Mean {
         let sum = mine + more;
         let weight = mine * mine / self.degrees + more * more / degrees;
         let degrees = if weight > 0.0 { sum * sum / weight } else { self.degrees.min(degrees) };
-        Self { point: self.point, error: sum.sqrt(), degrees }
+        Self { error: sum.sqrt(), degrees, ..self }
     }
 
     fn shifted(self, by: f64) -> Self {
         Self { point: self.point + by, ..self }
     }
 
-    /// mean ± t(ν)·s/√n.
+    /// mean ± (max(t(ν)·s/√n, least) + allowance).
     pub fn interval(self, level: f64) -> Interval {
-        let half = two_sided_quantile(level, self.degrees) * self.error;
+        let spread = two_sided_quantile(level, self.degrees) * self.error;
+        let half = spread.max(self.least) + self.allowance;
         Interval { point: self.point, lower: self.point - half, upper: self.point + half }
     }
 }
@@ -97,6 +115,11 @@ impl Interval {
     /// The interval of a ratio from the interval of its logarithm.
     pub fn exp(self) -> Self {
         Self { point: self.point.exp(), lower: self.lower.exp(), upper: self.upper.exp() }
+    }
+
+    /// The interval of ratio − 1 from that of the ratio.
+    pub fn minus_one(self) -> Self {
+        Self { point: self.point - 1.0, lower: self.lower - 1.0, upper: self.upper - 1.0 }
     }
 
     pub fn half_width(self) -> f64 {
@@ -141,8 +164,14 @@ mod tests {
         // NIST/SEMATECH e-Handbook §1.3.5.2: N = 195, mean 9.261460, s = 0.022789, 95 % limits 9.258242 and
         // 9.264679.
         let (n, s, middle) = (195_u32, 0.022_789, 9.261_460);
-        let mean =
-            Mean { point: middle, error: s / f64::from(n).sqrt(), degrees: f64::from(n - 1) }.interval(0.95);
+        let mean = Mean {
+            point: middle,
+            error: s / f64::from(n).sqrt(),
+            degrees: f64::from(n - 1),
+            allowance: 0.0,
+            least: 0.0,
+        }
+        .interval(0.95);
         assert!((mean.lower - 9.258_242).abs() < 2e-6 && (mean.upper - 9.264_679).abs() < 2e-6, "{mean:?}");
     }
 
@@ -158,8 +187,10 @@ mod tests {
     fn two_means_are_subtracted_as_welch_has_it() {
         // By hand: variances of the means 0.04 with 5 and 0.01 with 9 degrees: 0.05²/(0.04²/5 + 0.01²/9) =
         // 7.5503.
-        let (a, b) =
-            (Mean { point: 1.0, error: 0.2, degrees: 5.0 }, Mean { point: 0.4, error: 0.1, degrees: 9.0 });
+        let (a, b) = (
+            Mean { point: 1.0, error: 0.2, degrees: 5.0, allowance: 0.0, least: 0.0 },
+            Mean { point: 0.4, error: 0.1, degrees: 9.0, allowance: 0.0, least: 0.0 },
+        );
         let found = a.minus(b);
         assert!((found.point - 0.6).abs() < 1e-15 && (found.error - 0.05_f64.sqrt()).abs() < 1e-15);
         assert!((found.degrees - 7.550_336).abs() < 1e-6, "{found:?}");

@@ -16,6 +16,7 @@ pub mod power;
 pub mod ranks;
 pub mod sample;
 pub mod scatter;
+pub mod share;
 pub mod smooth;
 pub mod special;
 pub mod steady;

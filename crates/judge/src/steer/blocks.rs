@@ -1,5 +1,6 @@
 //! When to stop, and how long a block measures.
 
+use weighbridge_model::estimate::ContrastKind;
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 
 use crate::question::Blocks;
@@ -10,9 +11,11 @@ use crate::thresholds::{LEVEL, MEASURED_LEAST, ROUNDS_LEAST};
 pub struct BlockRule {
     /// Fewest (the first stage) and most blocks.
     pub blocks: Blocks,
-    /// Wanted half-width of the headline's ratio, relative to the ratio. With `None` the fewest blocks run,
-    /// and rounds fill the budget.
+    /// Wanted half-width of the headline's ratio, relative to the ratio, or of its difference where shares are compared.
+    /// With `None` the fewest blocks run, and rounds fill the budget.
     pub until: Option<Ratio>,
+    /// How the headline is compared.
+    pub contrast: ContrastKind,
     pub budget: Budget,
 }
 
@@ -29,8 +32,8 @@ pub struct BlockHistory<'a> {
     /// Blocks that count.
     pub used: u32,
     pub void: u32,
-    /// The headline's block log-ratios, one list for each variant and point, ascending by block.
-    pub log_ratios: &'a [Vec<f64>],
+    /// What is compared of the headline in each block (log-ratios, or differences of shares), one list for each variant and point, ascending by block.
+    pub compared: &'a [Vec<f64>],
     /// Starts, checks and warm-ups of all blocks begun so far.
     pub overhead: Nanoseconds,
     /// Blocks begun so far, including void ones and one that has just warmed up.
@@ -72,7 +75,7 @@ impl BlockRule {
     /// The next step, asked before each block.
     ///
     /// The fewest blocks are run whatever the budget. After that, with a goal, the first stage alone fixes n
-    /// = ⌈(t(min−1)·s/ln(1+until))²⌉ of the widest headline, clipped to [min, max]; without one, n is the
+    /// = ⌈(t(min−1)·s/ln(1+until))²⌉ (of shares: /until) of the widest headline, clipped to [min, max]; without one, n is the
     /// fewest.
     pub fn next(&self, history: &BlockHistory<'_>) -> BlockStep {
         let planned = self.planned(history);
@@ -132,8 +135,12 @@ impl BlockRule {
     fn wanted(&self, history: &BlockHistory<'_>) -> Wanted {
         let Blocks { min, max } = self.blocks;
         let Some(until) = self.until else { return Wanted { run: min, needed: min } };
-        let rule = Stein { first: min as usize, most: max as usize, goal: until.get().ln_1p(), level: LEVEL };
-        let asked = history.log_ratios.iter().filter_map(|logs| rule.blocks(logs));
+        let goal = match self.contrast {
+            ContrastKind::Log => until.get().ln_1p(),
+            ContrastKind::Plain => until.get(),
+        };
+        let rule = Stein { first: min as usize, most: max as usize, goal, level: LEVEL };
+        let asked = history.compared.iter().filter_map(|logs| rule.blocks(logs));
         asked.fold(Wanted { run: min, needed: min }, |widest, blocks| Wanted {
             run: widest.run.max(blocks.run as u32),
             needed: widest.needed.max(u32::try_from(blocks.needed).unwrap_or(u32::MAX)),
@@ -163,6 +170,7 @@ mod tests {
     const RULE: BlockRule = BlockRule {
         blocks: Blocks { min: 6, max: 30 },
         until: Some(Ratio::new(0.01)),
+        contrast: ContrastKind::Log,
         budget: Budget::Whole(Nanoseconds::from_secs(600)),
     };
 
@@ -172,11 +180,11 @@ mod tests {
         vec![d, -d, d, -d, d, -d]
     }
 
-    fn history(used: u32, log_ratios: &[Vec<f64>]) -> BlockHistory<'_> {
+    fn history(used: u32, compared: &[Vec<f64>]) -> BlockHistory<'_> {
         BlockHistory {
             used,
             void: 0,
-            log_ratios,
+            compared,
             overhead: Nanoseconds::from_secs(2) * u64::from(used),
             begun: used,
             measured: Nanoseconds::from_secs(10) * u64::from(used),

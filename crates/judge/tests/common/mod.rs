@@ -168,6 +168,8 @@ pub fn question(variants: &[&str]) -> Question {
         run: Run { title: "a test".to_owned(), ..Default::default() },
         headline: Quantity::ResponseP50,
         margin: Ratio::new(0.02),
+        share_margin: Ratio::new(0.01),
+        gated: Vec::new(),
         until: None,
         blocks: Blocks { min: 6, max: 30 },
         variants: variants
@@ -193,6 +195,8 @@ pub fn question(variants: &[&str]) -> Question {
         sizes: vec![AskedSizes::Range],
         directs: Vec::new(),
         compositions: Vec::new(),
+        objectives: Vec::new(),
+        highest_rate: None,
         absent: Vec::new(),
     }
 }

@@ -131,7 +131,7 @@ fn variants_of_different_batches_are_compared_through_the_baseline() {
     let whole = question(&["a", "b", "c"]);
     let trials = drifting();
     let each = headlines(&whole, &Records::new(&trials));
-    let [b, c] = [0, 1].map(|at| each[at].contrast.as_ref().expect("measured").log_ratios());
+    let [b, c] = [0, 1].map(|at| each[at].contrast.as_ref().expect("measured").compared());
     let mean = b.iter().zip(&c).map(|(b, c)| c - b).sum::<f64>() / 6.0;
     assert!((headline.ratio.expect("measured").point.ln() - mean).abs() < 1e-12);
 }
@@ -181,7 +181,7 @@ fn intervals_cover_as_they_say_whatever_the_host_does_between_batches() {
         for headline in headlines(&asked, &Records::new(&trials)) {
             let at = headline.variant.index();
             let contrast = headline.contrast.expect("measured");
-            let interval: Interval = contrast.log_mean().expect("six blocks").interval(LEVEL);
+            let interval: Interval = contrast.mean().expect("six blocks").interval(LEVEL);
             covered[at - 1] += u32::from(interval.contains(FACTORS[at].ln()));
         }
     }

@@ -1,14 +1,19 @@
 //! The method against its oracles, one file for each subject. It is one program, since linking the crate
 //! takes time.
 
+#[path = "../capacity_laws/mod.rs"]
+mod capacity_laws;
 #[path = "../cliff_laws/mod.rs"]
 mod cliff_laws;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../share_laws/mod.rs"]
+mod share_laws;
 #[path = "../simulation/mod.rs"]
 mod simulation;
 
 mod batches;
+mod capacity;
 mod cliffs;
 mod compositions;
 mod core_latency;
@@ -23,6 +28,7 @@ mod method;
 mod network;
 mod pairing;
 mod reliability;
+mod shares;
 mod sizes;
 mod steadiness;
 mod table;

@@ -263,10 +263,10 @@ fn a_run_that_chose_its_windows_withholds_what_depends_on_turns_all_the_same() {
         ..Preparation::default()
     }));
     assert_eq!(given, Verdict::Withheld);
-    assert!(reason.contains("depends on turns"), "{reason}");
+    assert!(reason.contains("slower or faster after idling"), "{reason}");
     let (given, reason) = verdict(&prepared(slower, |_| Preparation::default()));
     assert_eq!(given, Verdict::Higher, "the experiment named the length");
-    assert!(reason.contains("depends on turns"), "{reason}");
+    assert!(reason.contains("slower or faster after idling"), "{reason}");
 }
 
 #[test]

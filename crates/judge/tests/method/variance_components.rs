@@ -99,7 +99,7 @@ fn the_summary_says_which_level_dominates_and_how_to_divide_the_time() {
     let advice = spread.advice.expect("more blocks of fewer rounds are better");
     assert!(advice.blocks > 8 && advice.rounds < 40 && advice.then < advice.now, "{advice:?}");
     let evidence = finding(&summary, "spread").unwrap();
-    assert!(evidence.starts_with("starts dominate: starts have"), "{evidence}");
+    assert!(evidence.starts_with("most of it is between starts: starts have"), "{evidence}");
 
     let summary = summarise(&asked, &with_components(2, 8, (0.0, 0.05, 0.1)));
     assert_ne!(summary.spread[0].dominates, Source::Starts, "{:?}", summary.spread[0]);
@@ -203,9 +203,9 @@ fn a_mean_that_hangs_on_few_events_is_flagged_in_its_row_and_as_a_finding() {
     let asked = question(&["a", "b"]);
     let few = summarise(&asked, &stalling(2));
     let reason = cost(&few, "get", Quantity::ResponseMean).reason.clone().unwrap();
-    assert!(reason.contains("few tail events (`b`): 2.0 windows a block"), "{reason}");
+    assert!(reason.contains("rare slow windows (`b`): 2.0 of a block's windows"), "{reason}");
     let p50 = cost(&few, "get", Quantity::ResponseP50);
-    assert!(!p50.reason.clone().unwrap_or_default().contains("tail"), "{p50:?}");
+    assert!(!p50.reason.clone().unwrap_or_default().contains("windows"), "{p50:?}");
     let evidence = finding(&few, "few tail events").unwrap();
     assert!(evidence.contains("response mean: 2.0") && evidence.contains("throughput: 2.0"), "{evidence}");
     for stalls in [0, 5] {
@@ -240,9 +240,9 @@ fn a_far_quantile_that_lies_in_few_windows_is_flagged() {
     let reason =
         |summary: &Summary| cost(summary, "get", Quantity::ResponseP99).reason.clone().unwrap_or_default();
     let one = reason(&summarise(&asked, &slow(true)));
-    assert!(one.contains("few tail events (`b`): 1.0 windows a block hold"), "{one}");
+    assert!(one.contains("rare slow windows (`b`): 1.0 of a block's windows hold"), "{one}");
     let many = reason(&summarise(&asked, &slow(false)));
-    assert!(!many.contains("tail"), "{many}");
+    assert!(!many.contains("rare slow"), "{many}");
 }
 
 #[test]

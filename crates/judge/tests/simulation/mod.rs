@@ -20,7 +20,7 @@ use weighbridge_judge::steer::{BlockHistory, BlockRule, BlockStep, Budget};
 use weighbridge_judge::thresholds::{BLOCKS_FOR_BOOTSTRAP, LEVEL};
 use weighbridge_judge::verdict::conclude;
 use weighbridge_judge::{Blocks, Cores, Lifetime, Load, Placement, Point, Question, Run, Transport, Variant};
-use weighbridge_model::estimate::Verdict;
+use weighbridge_model::estimate::{ContrastKind, Verdict};
 use weighbridge_model::id::{PointId, VariantId};
 use weighbridge_model::quantity::{Nanoseconds, Ratio};
 use weighbridge_model::record::TrialRecord;
@@ -157,7 +157,7 @@ impl SimulatedRun<'_> {
         let truth = self.law.truth(self.truth);
         for at in AT.into_iter().filter(|at| *at <= self.blocks.len()) {
             let contrast = Contrast::new(self.blocks[..at].to_vec(), at);
-            let interval = contrast.log_mean().expect("six blocks").interval(LEVEL);
+            let interval = contrast.mean().expect("six blocks").interval(LEVEL);
             outcome.covered.entry(at).or_default().count(interval.contains(truth));
             if at == PLAN.min as usize {
                 note(outcome, 0, &contrast);
@@ -165,7 +165,7 @@ impl SimulatedRun<'_> {
             if look.bootstrap == Bootstrap::LeftOut || at < BLOCKS_FOR_BOOTSTRAP {
                 continue;
             }
-            let logs = contrast.log_ratios();
+            let logs = contrast.compared();
             // A missing bootstrap interval is a miss.
             let holds = |found: Option<Interval>| found.is_some_and(|interval| interval.contains(truth));
             let by_t = studentised(&logs, LEVEL);
@@ -179,15 +179,20 @@ impl SimulatedRun<'_> {
     /// Follows the stopping rule through the run, measuring further blocks as required.
     fn stop(&mut self, draws: &mut Draws, outcome: &mut Outcome) {
         let budget = Budget::Whole(Nanoseconds::from_secs(1_000_000));
-        let rule = BlockRule { blocks: PLAN, until: Some(Ratio::new(self.law.until)), budget };
+        let rule = BlockRule {
+            blocks: PLAN,
+            until: Some(Ratio::new(self.law.until)),
+            contrast: ContrastKind::Log,
+            budget,
+        };
         let mut used = 0;
         loop {
-            let log_ratios = [self.blocks[..used].iter().map(|block| block.log_ratio).collect()];
+            let compared = [self.blocks[..used].iter().map(|block| block.compared).collect()];
             let second = Nanoseconds::from_secs(1) * used as u64;
             let history = BlockHistory {
                 used: used as u32,
                 void: 0,
-                log_ratios: &log_ratios,
+                compared: &compared,
                 overhead: second,
                 begun: used as u32,
                 measured: second,
@@ -200,7 +205,7 @@ impl SimulatedRun<'_> {
             self.extend(draws, used, false);
         }
         let contrast = Contrast::new(self.blocks[..used].to_vec(), PLAN.min as usize);
-        let interval = contrast.log_mean().expect("six blocks").interval(LEVEL);
+        let interval = contrast.mean().expect("six blocks").interval(LEVEL);
         outcome.stopped.count(interval.contains(self.law.truth(self.truth)));
         outcome.blocks += used as u64;
         note(outcome, 1, &contrast);
@@ -218,7 +223,7 @@ impl SimulatedRun<'_> {
 }
 
 fn note(outcome: &mut Outcome, at: usize, contrast: &Contrast) {
-    let (lower, upper) = contrast.ratio().interval().expect("six blocks");
+    let (lower, upper) = contrast.ratio().unwrap().interval().expect("six blocks");
     outcome.excludes_zero[at].count(lower > 1.0 || upper < 1.0);
     let verdict = conclude(contrast, laws::HEADLINE, Ratio::new(0.02)).verdict;
     outcome.verdicts[at].count(matches!(verdict, Verdict::Higher | Verdict::Lower));
@@ -246,6 +251,8 @@ pub fn question(law: &Law) -> Question {
         run: Run::default(),
         headline: law.quantity,
         margin: Ratio::new(0.02),
+        share_margin: Ratio::new(0.01),
+        gated: Vec::new(),
         until: Some(Ratio::new(law.until)),
         blocks: PLAN,
         variants: vec![variant("a"), variant("b")],
@@ -262,6 +269,8 @@ pub fn question(law: &Law) -> Question {
         sizes: Vec::new(),
         directs: Vec::new(),
         compositions: Vec::new(),
+        objectives: Vec::new(),
+        highest_rate: None,
         absent: Vec::new(),
     }
 }

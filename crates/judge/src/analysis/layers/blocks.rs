@@ -142,7 +142,7 @@ fn levels(
         Reference::Variant(other) => {
             let contrast: Contrast = variant.against(samples.all[other.index()], quantity)?;
             let level = |block: &crate::estimate::BlockEstimate| {
-                (block.block, Level { log_ratio: block.log_ratio, difference: block.difference })
+                (block.block, Level { log_ratio: block.compared, difference: block.difference })
             };
             Ok(contrast.blocks().iter().map(level).collect())
         }

@@ -27,7 +27,7 @@ use crate::question::Question;
 use crate::records::Records;
 use crate::stats::multiple::holm;
 use crate::thresholds::FAMILY_ERROR;
-use crate::verdict::append_reason;
+use crate::verdict::{append_reason, only_alone};
 use blocks::{Incomparable, VariantLevels};
 pub(crate) use blocks::{Level, PointSamples};
 use factor::PairCosts;
@@ -186,10 +186,7 @@ fn correct(mut family: Vec<&mut impl Row>) {
         let (_, verdict, reason) = family[*at].parts();
         if *verdict == Additivity::Interaction && adjusted > FAMILY_ERROR {
             *verdict = Additivity::Undecided;
-            append_reason(
-                reason,
-                format!("`interaction` alone, not among {} rows (Holm at 5 %)", tested.len()),
-            );
+            append_reason(reason, only_alone("significant", tested.len()));
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use weighbridge_model::estimate::{Estimate, Quantity, Statistic, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Estimate, Quantity, Statistic, Verdict};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::layering::{Additivity, Single, SumCheck, SumRow, Unchecked};
 
@@ -77,16 +77,17 @@ fn rows(
     (rows, unchecked)
 }
 
-/// Whether a layer can change a quantity: none changes what bodies hold.
-pub(super) const fn is_changed(quantity: Quantity) -> bool {
-    !matches!(quantity, Quantity::PayloadBytesPerOperation)
+/// Whether a layer can change a quantity: none changes what bodies hold. What it does to shares is in the table of
+/// costs alone.
+pub(super) fn is_changed(quantity: Quantity) -> bool {
+    quantity != Quantity::PayloadBytesPerOperation && quantity.contrast() == ContrastKind::Log
 }
 
 /// Whether costs add up in a quantity if layers do not interact: times and resources do. A rate is the
 /// inverse of a time, and the tail of a sum is not the sum of tails.
 pub(crate) fn adds_up(quantity: Quantity) -> bool {
     let is_tail = matches!(quantity.statistic(), Statistic::Quantile(q) if q > 0.5);
-    quantity != Quantity::Throughput && !is_tail
+    quantity != Quantity::Throughput && quantity.contrast() == ContrastKind::Log && !is_tail
 }
 
 fn row(

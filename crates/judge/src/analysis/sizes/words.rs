@@ -139,7 +139,7 @@ fn advice(advice: &SizeAdvice) -> Finding {
         subject: subject("", &advice.point).trim().to_owned(),
         evidence: format!("`{}`: {}", advice.operation, ranges.join("; ")),
         remedy:
-            "the lowest median service time; `or` joins those that are not told apart, which more blocks may do"
+            "the lowest median service time at single sizes; `or` joins those that are indistinguishable, which more blocks may separate"
                 .to_owned(),
     }
 }
@@ -149,8 +149,8 @@ fn range(range: &SizeRange) -> String {
     let few: Vec<String> = range.few_blocks.iter().map(|name| format!("`{name}`")).collect();
     let tie = match (range.best.len(), few.is_empty()) {
         (0 | 1, _) => String::new(),
-        (_, true) => " (not told apart)".to_owned(),
-        (_, false) => format!(" (not told apart; too few blocks of {})", few.join(", ")),
+        (_, true) => " (indistinguishable)".to_owned(),
+        (_, false) => format!(" (indistinguishable; too few blocks of {})", few.join(", ")),
     };
     let lead = range.lead.filter(|lead| *lead > 0.0);
     let lead =
@@ -271,8 +271,8 @@ mod tests {
                 "`pong` above 65500 B [65000 B, 66000 B], and again every 65536 B [65300 B, 65800 B], as chunks would: \
                  the median service time steps each time +200 µs [+190 µs, +210 µs]",
                 "`pong`: the median service time changes at more sizes than are looked for; no change of slope is reported",
-                "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust` or `go` (not told apart); \
-                 1 MiB to 2 MiB `rust` or `go` or `dart` (not told apart; too few blocks of `dart`)",
+                "`pong`: 4 B to 64 KiB `go`, the next at least 21 % slower; 64 KiB to 1 MiB `rust` or `go` (indistinguishable); \
+                 1 MiB to 2 MiB `rust` or `go` or `dart` (indistinguishable; too few blocks of `dart`)",
             ]
         );
     }

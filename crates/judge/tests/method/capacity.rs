@@ -1,0 +1,152 @@
+//! Capacities of simulated services against closed forms: the fast form. `examples/capacity.rs` is the long form,
+//! with its table in docs/STUDY.md.
+
+use weighbridge_judge::capacity::{CapacityEnd, LimitedBy, Outside, SearchStep};
+use weighbridge_model::record::steps::{StepFigure, StepKind};
+
+use crate::capacity_laws::server::{Habit, Law, Service};
+use crate::capacity_laws::study::{OBJECTIVES, SERVICES, STARTS, study, truth};
+use crate::capacity_laws::{Case, Searched, oracle, rule, search};
+
+fn case(service: Service, objective: &'static str) -> Case {
+    Case { service, objective, starts: STARTS, blocks: 6 }
+}
+
+fn with_habit(mean: f64, habit: Habit) -> Service {
+    Service { law: Law::Exponential { mean }, servers: 1, habit }
+}
+
+fn find(service: Service, objective: &'static str, seed: u64) -> Searched {
+    search(&case(service, objective), &rule(objective, seed), seed)
+}
+
+#[test]
+fn the_oracle_of_general_services_agrees_with_the_closed_forms_of_exponential_ones() {
+    let (mean, limit, q): (f64, f64, f64) = (100e-6, 5e-3, 0.99);
+    let exponential = truth(&case(SERVICES[0].1, "mean < 1 ms"));
+    assert!((exponential / (1.0 / mean - 1.0 / 1e-3) - 1.0).abs() < 1e-9, "μ − 1/L");
+    let quantile = truth(&case(SERVICES[0].1, "p99 < 5 ms"));
+    assert!((quantile / (1.0 / mean + (1.0 - q).ln() / limit) - 1.0).abs() < 1e-9, "μ + ln(1 − q)/L");
+    let inverted = oracle::beyond_by_transform(&SERVICES[0].1.law, quantile, limit);
+    assert!((inverted / (1.0 - q) - 1.0).abs() < 1e-4, "P(T > 5 ms) = {inverted}");
+    // M/D/1: λ = 2(L − m)/(m² + 2m(L − m)).
+    let constant = truth(&case(SERVICES[1].1, "mean < 1 ms"));
+    let wanted = 2.0 * (1e-3 - mean) / (mean * mean + 2.0 * mean * (1e-3 - mean));
+    assert!((constant / wanted - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn estimates_lie_at_the_closed_forms_and_intervals_hold_them() {
+    let (mut held, mut runs) = (0, 0);
+    for (name, service) in SERVICES {
+        for objective in OBJECTIVES {
+            let case = case(service, objective);
+            let outcome = study(&case, truth(&case), 0..5, &[]);
+            assert!(outcome.bias().abs() < 0.02, "{name}, {objective}: {}", outcome.bias());
+            assert!(outcome.rmse() < 0.03, "{name}, {objective}: {}", outcome.rmse());
+            held += outcome.covered;
+            runs += outcome.runs;
+        }
+    }
+    // P(fewer than 32 of 40 at 95 %) is 0.0003.
+    assert!(runs == 40 && held >= 32, "{held} of {runs} intervals hold the truth");
+}
+
+#[test]
+fn a_limit_far_above_the_service_time_is_met_within_two_percent() {
+    let service = with_habit(20e-6, Habit::None);
+    let case = case(service, "mean < 5 ms");
+    let found = search(&case, &rule(case.objective, 1), 1);
+    let (lower, upper) = found.estimate.interval.expect("six blocks");
+    let truth = truth(&case);
+    assert!(0.5 * (upper.get() - lower.get()) / truth <= 0.02, "{lower:?} to {upper:?}");
+    assert!((lower.get()..=upper.get()).contains(&truth), "{truth} in {lower:?} to {upper:?}");
+}
+
+#[test]
+fn a_crowded_service_is_called_hysteretic_and_a_cold_one_not_monotone() {
+    let crowded = with_habit(100e-6, Habit::Crowded { above: 50, factor: 2.0 });
+    let said = (0..5).filter(|seed| {
+        matches!(find(crowded, "mean < 1 ms", *seed).estimate.end, CapacityEnd::Hysteresis(_))
+    });
+    assert!(said.count() >= 4);
+    let cold = with_habit(100e-6, Habit::Cold { after: 1.2e-3, takes: 8e-3 });
+    for seed in 0..3 {
+        let end = find(cold, "mean < 1 ms", seed).estimate.end;
+        assert!(matches!(end, CapacityEnd::NotMonotone { exceeded, kept } if exceeded < kept), "{end:?}");
+    }
+}
+
+#[test]
+fn what_limits_is_named() {
+    // A service that refuses what would wait long keeps its times and fails by errors.
+    let sheds = with_habit(100e-6, Habit::Sheds { above: 10 });
+    let found = find(sheds, "mean < 5 ms and errors < 0.1 %", 1).estimate;
+    assert_eq!(found.limited_by, Some(LimitedBy::Condition(1)), "{found:?}");
+    // One that stands still beyond a rate fails by its tail, whose limit the mean keeps.
+    let stalls = with_habit(20e-6, Habit::Stalls { beyond: 5_000.0, lasting: 0.02 });
+    let found = find(stalls, "mean < 20 ms and p99 < 10 ms", 1).estimate;
+    assert_eq!(found.limited_by, Some(LimitedBy::Condition(1)), "{found:?}");
+    assert!((4_800.0..5_200.0).contains(&found.value.get()), "{found:?}");
+    // A service without errors is not limited by them, though steps beyond its capacity are cut short.
+    for seed in 1..=4 {
+        let found = find(with_habit(400e-6, Habit::None), "mean < 4 ms and errors < 0.1 %", seed).estimate;
+        assert_eq!(found.limited_by, Some(LimitedBy::Condition(0)), "{found:?}");
+    }
+    // Without a condition on errors, what is not achieved limits.
+    let found = find(sheds, "p50 < 5 ms", 1).estimate;
+    assert_eq!(found.limited_by, Some(LimitedBy::Achieved), "{found:?}");
+}
+
+#[test]
+fn a_grid_to_one_side_of_the_capacity_is_noticed() {
+    let found = find(SERVICES[0].1, "mean < 1 ms", 1);
+    let measured: Vec<Vec<_>> = found.steps[1..].iter().map(|steps| steps.iter().collect()).collect();
+    let outside = |objective| {
+        let rule = rule(objective, 1);
+        assert_eq!(rule.lies_outside(&measured), rule.lies_outside(&measured[..1]), "{objective}");
+        rule.lies_outside(&measured)
+    };
+    assert_eq!(outside("mean < 1 ms"), None, "some kept, some exceeded");
+    assert_eq!(outside("mean < 20 ms"), Some(Outside::Above), "all kept");
+    assert_eq!(outside("mean < 200 us"), Some(Outside::Below), "all exceeded");
+}
+
+#[test]
+fn a_rate_kept_once_by_chance_does_not_lead_the_search_above_a_grid_that_lies_too_high() {
+    let found = find(SERVICES[0].1, "mean < 1 ms", 1);
+    let rule = rule("mean < 200 us", 1);
+    let mut blocks: Vec<Vec<_>> = found.steps[1..].to_vec();
+    let last = blocks.last_mut().expect("blocks");
+    last.retain(|step| step.step.kind == StepKind::Grid);
+    let rates = || last.iter().map(|step| step.step.rate);
+    let lowest = rates().min_by(|a, b| a.get().total_cmp(&b.get())).expect("a grid");
+    let highest = rates().max_by(|a, b| a.get().total_cmp(&b.get())).expect("a grid");
+    let by_chance = last.iter_mut().find(|step| step.step.rate == highest).expect("a grid");
+    by_chance.figures[0] = StepFigure { value: 100_000.0, error: 0.0 };
+    let own = last.clone();
+    let pooled: Vec<Vec<_>> = blocks.iter().map(|steps| steps.iter().collect()).collect();
+    assert_eq!(rule.lies_outside(&pooled[pooled.len() - 1..]), None, "one block alone is not sure");
+    let outside = rule.lies_outside(&pooled);
+    assert_eq!(outside, Some(Outside::Below));
+    let SearchStep::Try(next) = rule.search(&own, outside, highest) else { panic!("it goes on") };
+    assert!(next.rate < lowest, "{next:?}");
+}
+
+#[test]
+fn a_search_stops_at_the_rates_it_may_try() {
+    use weighbridge_model::quantity::PerSecond;
+    let service = with_habit(100e-6, Habit::None);
+    let mut bounded = rule("mean < 1 ms", 1);
+    bounded.to = PerSecond::new(3_000.0);
+    let found = search(&case(service, "mean < 1 ms"), &bounded, 1).estimate;
+    assert_eq!((found.end, found.interval), (CapacityEnd::AtLeast(PerSecond::new(3_000.0).unwrap()), None));
+    let mut bounded = rule("mean < 50 us", 1);
+    bounded.from = PerSecond::new(500.0);
+    let found = search(&case(service, "mean < 50 us"), &bounded, 1).estimate;
+    assert_eq!(found.end, CapacityEnd::Below(PerSecond::new(500.0).unwrap()));
+    // A limit that nothing keeps: low rates are tried, but not for minutes.
+    let found = find(service, "mean < 50 us", 1);
+    assert!(matches!(found.estimate.end, CapacityEnd::Below(_)), "{:?}", found.estimate);
+    assert!(found.seconds < 30.0, "{} s", found.seconds);
+}
