@@ -8,15 +8,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cache_http.hpp"
 #include "ping.hpp"
 #include "pong.hpp"
 #include "server.hpp"
@@ -46,6 +49,8 @@ struct Configuration {
   /// Of no meaning where the workload is no relay.
   Address peer;
   bool nagle_off;
+  /// Of no meaning where the workload is another.
+  CacheSettings cache;
 };
 
 /// All of them, the defaults first.
@@ -53,6 +58,7 @@ const std::vector<Offer> offers{
     {"pingpong", "http1-json", false, [](const auto &) { return pong_routes(); }},
     {"ping", "http1-json", true,
      [](const auto &given) { return ping_routes(given.peer.host, given.peer.port); }},
+    {"cache", "http1-json", false, [](const auto &given) { return cache_routes(given.cache); }},
 };
 
 // Configuration
@@ -127,6 +133,30 @@ Offer read_offer() {
   });
 }
 
+/// The number that a text is; none where it is not one from `smallest` to `largest`.
+template <typename Number>
+std::optional<Number> number_of(const std::string &text, Number smallest, Number largest) {
+  Number number{};
+  const char *const end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || read != end) return {};
+  return number >= smallest && number <= largest ? std::optional(number) : std::nullopt;
+}
+
+/// Reads how large the cache is, what it evicts, and how full its table gets.
+CacheSettings read_cache() {
+  const auto text = variable("CACHE_LIMIT", "67108864");
+  const auto limit = number_of<size_t>(text, 1, 1'000'000'000'000);
+  if (!limit || text.front() == '0') refuse("CACHE_LIMIT", text, "1 to 1000000000000 bytes");
+  const std::map<std::string, Policy> policies{
+      {"fifo", Policy::fifo}, {"lru", Policy::lru}, {"largest", Policy::largest}, {"none", Policy::none}};
+  const auto policy = policies.at(choice("CACHE_POLICY", {"lru", "fifo", "largest", "none"}));
+  const auto factor_text = variable("CACHE_LOAD_FACTOR");
+  const auto factor = number_of<float>(factor_text, 0.1F, 10);
+  if (!factor_text.empty() && !factor) refuse("CACHE_LOAD_FACTOR", factor_text, "0.1 to 10");
+  return {*limit, policy, factor};
+}
+
 /// Reads the environment. The first value that is wrong ends the process.
 Configuration read_configuration() {
   const auto host = variable("HOST", "127.0.0.1");
@@ -144,7 +174,8 @@ Configuration read_configuration() {
       refuse(name, value, "nothing (not supported by this service)");
     }
   }
-  return {{host, *port}, offer, peer.value_or(Address{}), nagle_off};
+  const auto cache = offer.workload == "cache" ? read_cache() : CacheSettings{};
+  return {{host, *port}, offer, peer.value_or(Address{}), nagle_off, cache};
 }
 
 // Main

@@ -116,6 +116,10 @@ class Service final : public httplib::Server {
       listener_ = socket;
     });
     new_task_queue = [] { return new ThreadPerConnection; };
+    // The library gives every reply without a body this header; HTTP forbids it here.
+    set_post_routing_handler([](const httplib::Request &, httplib::Response &response) {
+      if (response.status == 204) response.headers.erase("Content-Length");
+    });
   }
 
   /// Opens the listener; returns its port, or -1 and errno.
@@ -154,6 +158,12 @@ class Service final : public httplib::Server {
   static void prepare(httplib::Request &request) {
     // Without the header there is no compression.
     request.headers.erase("Accept-Encoding");
+    // Without this one a body is taken as it is, not as a form.
+    request.headers.erase("Content-Type");
+    // Where nothing says how long a body is, there is none; the library would read until the connection ends.
+    if (!request.has_header("Content-Length") && !request.has_header("Transfer-Encoding")) {
+      request.set_header("Content-Length", "0");
+    }
     // As it was sent: decoded, an escaped slash would part segments.
     request.path = request.target.substr(0, request.target.find('?'));
   }

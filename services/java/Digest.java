@@ -93,4 +93,34 @@ final class Digest {
         }
         add(list.getCount());
     }
+
+    // JAXB's
+
+    void add(weighbridge.person.soap.Person person) {
+        var name = person.getName();
+        var location = person.getLocation();
+        var picture = person.getPicture();
+        add(person.getId(), name.getTitle(), name.getFirst(), name.getLast(), person.getGender());
+        add(location.getStreet(), location.getCity(), location.getState());
+        add(location.getPostCode());
+        add(person.getEmail());
+        if (picture == null) {
+            addEnd();
+        } else {
+            add(picture.getLarge(), picture.getMedium(), picture.getThumbnail());
+        }
+    }
+
+    void add(weighbridge.person.soap.PersonList list) {
+        list.getPersons().forEach(this::add);
+        add(list.getCount());
+    }
+
+    void add(weighbridge.person.soap.PersonLinkList list) {
+        for (var link : list.getLinks()) {
+            add(link.getP1());
+            add(link.getP2());
+        }
+        add(list.getCount());
+    }
 }

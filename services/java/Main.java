@@ -57,6 +57,7 @@ final class Main {
     /** All of them, the default first. */
     private static final List<Client> CLIENTS = List.of(
             new Client("http1-json", PersonHttpClient::new),
+            new Client("soap", PersonSoapClient::new),
             new Client("thrift-binary", PersonThriftClient::binary),
             new Client("thrift-compact", PersonThriftClient::compact));
 

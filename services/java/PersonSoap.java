@@ -65,7 +65,7 @@ public final class PersonSoap implements People {
     private static final Person.Forms<weighbridge.person.soap.Person, PersonLink, PersonList, PersonLinkList> FORMS =
             new Person.Forms<>(PersonSoap::message, PersonSoap::link, PersonSoap::list, PersonSoap::linkList);
 
-    private static weighbridge.person.soap.Person message(Person person) {
+    static weighbridge.person.soap.Person message(Person person) {
         var message = new weighbridge.person.soap.Person();
         message.setId(person.id());
         message.setName(name(person.name()));

@@ -16,3 +16,5 @@ cmp -s "$pom" build/lib/.pom.xml || {
 rm -rf build/classes
 find "$source"/*.java "$source/personsoap" "$source/personthrift" -name '*.java' \
     -exec "${1:+$1/bin/}javac" --release 17 -cp 'build/lib/*' -d build/classes {} +
+# What the client of SOAP reads.
+cp "$source/../person/person.wsdl" build/classes/

@@ -40,11 +40,13 @@ struct ServiceOfPersons {
     service: Service,
 }
 
-/// A process that was sent SIGTERM.
+/// A process that was told to end.
 #[derive(Debug)]
 pub(super) struct Stopping {
     running: Running,
     address: SocketAddr,
+    /// What told it.
+    cause: &'static str,
     signalled: Instant,
 }
 
@@ -276,7 +278,12 @@ impl Service {
     /// Sends SIGTERM.
     pub(super) fn terminate(self) -> Result<Stopping, Shortfall> {
         let signalled = self.running.terminate()?;
-        Ok(Stopping { running: self.running, address: self.address, signalled })
+        Ok(Stopping { running: self.running, address: self.address, cause: "SIGTERM", signalled })
+    }
+
+    /// A service that a request has just told to end.
+    pub(super) fn told_to_end(self, cause: &'static str) -> Stopping {
+        Stopping { running: self.running, address: self.address, cause, signalled: Instant::now() }
     }
 }
 
@@ -321,7 +328,7 @@ impl Stopping {
 
     /// Waits for exit code 0 within 5 s of the signal; output on stderr about misbehaving clients is allowed.
     pub(super) fn exit_code(self) -> Verdict {
-        let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", "exit code 0 within 5 s", came));
+        let wrong = |came: &dyn fmt::Display| Err(differs(self.cause, "exit code 0 within 5 s", came));
         match self.running.end(self.signalled + STOP, Patience::UntilDeadline) {
             Err(came) => wrong(&came),
             Ok(ended) if ended.code() != Some(0) => wrong(&ended),
@@ -332,7 +339,7 @@ impl Stopping {
     /// Waits for exit code 0 within 5 s of the signal and checks that there was no output.
     pub(super) fn end(self) -> Verdict {
         let expected = "exit code 0 within 5 s, nothing on stdout behind `ready <port>`, nothing on stderr";
-        let wrong = |came: &dyn fmt::Display| Err(differs("SIGTERM", expected, came));
+        let wrong = |came: &dyn fmt::Display| Err(differs(self.cause, expected, came));
         match self.running.end(self.signalled + STOP, Patience::UntilDeadline) {
             Err(came) => wrong(&came),
             Ok(ended) if ended.code() != Some(0) || !ended.stdout.is_empty() || !ended.stderr.is_empty() => {

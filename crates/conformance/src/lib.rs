@@ -5,6 +5,8 @@
 //! sends wrong replies costs limited time: every wait ends, every process is killed, and the row says what
 //! was expected and what came.
 
+mod cache;
+mod cache_model;
 mod calls;
 mod client;
 mod direct;
@@ -207,6 +209,8 @@ enum Needs {
     Persons,
     /// A service that becomes ready and speaks `person-client` over `http1-json`.
     Caller,
+    /// A service that becomes ready and speaks `cache` over this protocol.
+    Cache(Protocol),
     /// A service that speaks `pingpong` over this protocol.
     Speaks(Protocol),
     /// A service that speaks `pingpong` over this protocol with TLS.
@@ -222,7 +226,7 @@ impl Needs {
         match self {
             Self::Program | Self::Persons => None,
             Self::Service | Self::ServiceAndTime | Self::Relay | Self::Caller => Some(Protocol::HTTP1_JSON),
-            Self::Speaks(protocol) | Self::SpeaksTls(protocol) => Some(protocol),
+            Self::Speaks(protocol) | Self::SpeaksTls(protocol) | Self::Cache(protocol) => Some(protocol),
         }
     }
 
@@ -233,6 +237,7 @@ impl Needs {
             Self::Relay => Some("ping over http1-json".to_owned()),
             Self::Persons => Some("person".to_owned()),
             Self::Caller => Some("person-client over http1-json".to_owned()),
+            Self::Cache(protocol) => Some(format!("cache over {}", protocol.name())),
             _ => self.protocol().map(|protocol| protocol.name().to_owned()),
         }
     }
@@ -243,7 +248,15 @@ fn table() -> impl Iterator<Item = &'static Test> {
     let plain = [process::ROWS, http::ROWS, pingpong::ROWS, ping::ROWS, stopping::ROWS];
     plain
         .into_iter()
-        .chain([http2::ROWS, grpc::ROWS, tls::ROWS, direct::ROWS, person::ROWS, person_client::ROWS])
+        .chain([
+            http2::ROWS,
+            grpc::ROWS,
+            tls::ROWS,
+            direct::ROWS,
+            person::ROWS,
+            person_client::ROWS,
+            cache::ROWS,
+        ])
         .flatten()
 }
 
@@ -326,6 +339,7 @@ fn obstacle(harness: &Harness, test: &Test, depth: Depth) -> Option<String> {
     let workload = match test.needs {
         Needs::Relay => "ping",
         Needs::Caller => "person-client",
+        Needs::Cache(_) => "cache",
         _ => "pingpong",
     };
     let Some(protocols) = workloads.get(workload) else {
@@ -361,6 +375,7 @@ mod tests {
             .chain(group('D', 7))
             .chain(group('V', 7))
             .chain(group('W', 5))
+            .chain(group('K', 15))
             .collect();
         assert_eq!(table().map(|test| test.id.to_owned()).collect::<Vec<_>>(), expected);
     }

@@ -15,6 +15,9 @@ use super::outcome::{Shortfall, Verdict, differs, quoted};
 /// No error reply is longer.
 const LONGEST_PROBLEM: usize = 64 << 10;
 
+/// The status whose reply HTTP gives no `Content-Length`.
+const NO_CONTENT: u16 = 204;
+
 /// A request, to be sent in one write.
 #[derive(Debug, Clone)]
 pub(super) struct RawRequest {
@@ -23,14 +26,14 @@ pub(super) struct RawRequest {
     version: &'static str,
     /// Header lines after `Host`, each with its CR LF.
     headers: String,
-    /// Bytes of the body.
-    length: usize,
+    body: Vec<u8>,
 }
 
 impl RawRequest {
     /// `GET path`, HTTP/1.1.
     pub(super) fn get(path: impl Into<String>) -> Self {
-        Self { method: "GET", path: path.into(), version: "HTTP/1.1", headers: String::new(), length: 0 }
+        let (path, body) = (path.into(), Vec::new());
+        Self { method: "GET", path, version: "HTTP/1.1", headers: String::new(), body }
     }
 
     /// `GET /pong/{n}`.
@@ -49,8 +52,17 @@ impl RawRequest {
 
     /// `POST path` with a body of `length` bytes.
     pub(super) fn post(path: impl Into<String>, length: usize) -> Self {
-        let header = format!("Content-Length: {length}");
-        Self { method: "POST", length, ..Self::get(path) }.with(&header)
+        Self::with_body("POST", path, vec![b'x'; length])
+    }
+
+    /// `PUT path` with this body.
+    pub(super) fn put(path: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
+        Self::with_body("PUT", path, body.into())
+    }
+
+    fn with_body(method: &'static str, path: impl Into<String>, body: Vec<u8>) -> Self {
+        let header = format!("Content-Length: {}", body.len());
+        Self { method, body, ..Self::get(path) }.with(&header)
     }
 
     /// Adds a header line.
@@ -74,11 +86,15 @@ impl RawRequest {
         &self.path
     }
 
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// The bytes sent.
     pub(super) fn bytes(&self) -> Vec<u8> {
-        let Self { method, path, version, headers, length } = self;
+        let Self { method, path, version, headers, body } = self;
         let head = format!("{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n");
-        [head.into_bytes(), vec![b'x'; *length]].concat()
+        [head.as_bytes(), body].concat()
     }
 }
 
@@ -87,7 +103,10 @@ impl fmt::Display for RawRequest {
         let path: String = self.path.chars().take(40).collect();
         let more = if path.len() < self.path.len() { "…" } else { "" };
         write!(f, "`{} {path}{more}`", self.method)?;
-        if self.length > 0 { write!(f, " with a body of {} bytes", self.length) } else { Ok(()) }
+        match self.body.len() {
+            0 => Ok(()),
+            length => write!(f, " with a body of {length} bytes"),
+        }
     }
 }
 
@@ -109,6 +128,12 @@ pub(super) enum Expected {
     },
     /// 200 with a relay's report of a call.
     Called,
+    /// 200 with this object in JSON.
+    Object(Value),
+    /// 200 with these bytes as `application/octet-stream`.
+    Bytes(Vec<u8>),
+    /// This status without a body.
+    Done(u16),
     /// This status, and a body that names the error.
     Problem(u16),
 }
@@ -122,6 +147,9 @@ impl fmt::Display for Expected {
                 write!(f, "mping with length {length}, code {code} and retries {}", counts(retries))
             }
             Self::Called => f.write_str("status 200 with `duration_ns`, `calls` and `digest`"),
+            Self::Object(object) => write!(f, "status 200 with `{object}`"),
+            Self::Bytes(bytes) => write!(f, "status 200 with the bytes {}", quoted(bytes)),
+            Self::Done(status) => write!(f, "status {status} without a body"),
             Self::Problem(status) => write!(f, "error({status})"),
         }
     }
@@ -131,14 +159,20 @@ impl Expected {
     fn status(&self) -> u16 {
         match self {
             Self::Pong(_) | Self::Version(_) | Self::Measured { .. } | Self::Called => 200,
-            Self::Problem(status) => *status,
+            Self::Object(_) | Self::Bytes(_) => 200,
+            Self::Done(status) | Self::Problem(status) => *status,
         }
     }
 
-    fn content_type(&self) -> &'static str {
+    /// `None` where there is no body.
+    fn content_type(&self) -> Option<&'static str> {
         match self {
-            Self::Pong(_) | Self::Version(_) => "text/plain",
-            Self::Measured { .. } | Self::Called | Self::Problem(_) => "application/json",
+            Self::Pong(_) | Self::Version(_) => Some("text/plain"),
+            Self::Measured { .. } | Self::Called | Self::Object(_) | Self::Problem(_) => {
+                Some("application/json")
+            }
+            Self::Bytes(_) => Some("application/octet-stream"),
+            Self::Done(_) => None,
         }
     }
 
@@ -147,7 +181,9 @@ impl Expected {
         match self {
             Self::Pong(n) => Some(*n),
             Self::Version(text) => Some(text.len()),
-            Self::Measured { .. } | Self::Called | Self::Problem(_) => None,
+            Self::Bytes(bytes) => Some(bytes.len()),
+            Self::Done(_) => Some(0),
+            Self::Measured { .. } | Self::Called | Self::Object(_) | Self::Problem(_) => None,
         }
     }
 
@@ -176,8 +212,11 @@ impl Expected {
         if head.values("transfer-encoding").next().is_some() {
             return Err("a head with `Transfer-Encoding`".to_owned());
         }
+        if *self == Self::Done(NO_CONTENT) {
+            return check_header(head, "content-length", None).map(|()| 0);
+        }
         if let Some(length) = self.length() {
-            check_header(head, "content-length", &length.to_string())?;
+            check_header(head, "content-length", Some(&length.to_string()))?;
             return Ok(length);
         }
         let length = head.only("content-length").ok_or("a head without exactly one `Content-Length`")?;
@@ -194,18 +233,34 @@ impl Expected {
             Self::Version(_) => Err(format!("the body {}", quoted(body))),
             Self::Measured { length, code, retries } => check_measured(body, *length, *code, retries),
             Self::Called => check_called(body),
+            Self::Object(object) => check_object(body, object),
+            Self::Bytes(bytes) if body == bytes => Ok(()),
+            Self::Bytes(_) => Err(format!("the bytes {}", quoted(body))),
+            Self::Done(_) => Ok(()),
             Self::Problem(_) => check_problem(body),
         }
     }
 }
 
-fn check_header(head: &Head, name: &str, expected: &str) -> Result<(), String> {
-    if head.only(name) == Some(expected) {
+fn check_header(head: &Head, name: &str, expected: Option<&str>) -> Result<(), String> {
+    let values: Vec<_> = head.values(name).collect();
+    if values == Vec::from_iter(expected) {
         return Ok(());
     }
-    let values: Vec<_> = head.values(name).map(|value| quoted(value.as_bytes())).collect();
-    let came = if values.is_empty() { "nothing".to_owned() } else { values.join(" and ") };
-    Err(format!("{came} as `{name}` instead of `{expected}`"))
+    let shown = |values: &[&str]| match values {
+        [] => "nothing".to_owned(),
+        values => values.iter().map(|value| quoted(value.as_bytes())).collect::<Vec<_>>().join(" and "),
+    };
+    let expected = expected.map_or("nothing".to_owned(), |expected| format!("`{expected}`"));
+    Err(format!("{} as `{name}` instead of {expected}", shown(&values)))
+}
+
+/// Checks for an object of the same value, however it is written.
+fn check_object(body: &[u8], expected: &Value) -> Result<(), String> {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(value) if value == *expected => Ok(()),
+        _ => Err(format!("the body {}", quoted(body))),
+    }
 }
 
 /// Checks the law of the body: byte 0 is `p`, the last two are `ng`, all between are `o`.
@@ -280,14 +335,15 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// Checks that `Allow` names GET and HEAD and nothing else.
-    pub(super) fn allows_get_and_head(&self, request: &RawRequest) -> Verdict {
+    /// Checks that `Allow` names these methods and nothing else.
+    pub(super) fn allows(&self, request: &RawRequest, methods: &[&str]) -> Verdict {
         let values = self.head.values("allow").flat_map(|value| value.split(','));
         let allowed: BTreeSet<_> = values.map(str::trim).collect();
-        if allowed == BTreeSet::from(["GET", "HEAD"]) {
+        if allowed == methods.iter().copied().collect() {
             return Ok(());
         }
-        Err(differs(request, "`Allow` with GET and HEAD", format_args!("{allowed:?}")))
+        let expected = format!("`Allow` with {}", methods.join(" and "));
+        Err(differs(request, expected, format_args!("{allowed:?}")))
     }
 }
 

@@ -237,10 +237,15 @@ impl Http2 {
         Ok(Self { sender, driver: tokio::spawn(connection), scheme, limits })
     }
 
-    /// Begins a request that has no body.
+    /// Begins a request, with a body of at most the first window.
     pub(super) async fn begin(&mut self, request: &RawRequest) -> Result<ResponseFuture, String> {
         let method = Method::from_bytes(request.method().as_bytes()).map_err(|error| error.to_string())?;
-        self.stream(method, request.path(), &[], true).await.map(|(response, _)| response)
+        let body = request.body().to_vec();
+        let (response, mut sending) = self.stream(method, request.path(), &[], body.is_empty()).await?;
+        if !body.is_empty() {
+            sending.send_data(body.into(), true).map_err(|error| error.to_string())?;
+        }
+        Ok(response)
     }
 
     /// Begins a gRPC call, whose messages are still to be sent.

@@ -558,15 +558,21 @@ impl Connection {
             }
             Event::Trailers(id, fields) => sessions.check(slot_of(id)).trailers(&fields),
             Event::Done(id, outcome) => {
-                let judged = match outcome {
+                let (judged, kind) = match outcome {
                     Outcome::Ok => {
                         *failures = 0;
-                        sessions.check(slot_of(id)).done()
+                        let check = sessions.check(slot_of(id));
+                        (check.done(), check.recorded_as())
                     }
-                    error => error,
+                    error => (error, None),
                 };
                 *busy -= 1;
-                finished.push(lanes[id as usize].finish(judged, now));
+                let ended = lanes[id as usize].finish(judged, now);
+                if let (Outcome::Ok, Some(operation)) = (judged, kind) {
+                    let time = now.since(ended.record.due);
+                    messages.push(MessageTime { operation, time, outcome: judged });
+                }
+                finished.push(ended);
             }
             Event::Drain => *life = Life::Draining,
             Event::Broken(kind) => broken = Some(kind),

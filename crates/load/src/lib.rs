@@ -2,7 +2,7 @@
 //!
 //! One event loop per thread runs one window of load after another. Four parts know nothing of each other: *when to
 //! send and when to stop* ([`window`], [`pace`], [`think`], [`interleave`]: state machines with time as an argument),
-//! *how to talk* ([`framer`], one file per framing, and [`template`]: bytes in, events out), *what to send and what to
+//! *how to talk* ([`framer`], one file per framing, [`template`] and [`keyed`]: bytes in, events out), *what to send and what to
 //! expect* ([`session`]: traits that workloads implement) and *what to record*; [`stamps`] adds the kernel's view if
 //! asked for. [`generator`] connects them to sockets that a [`dial`] opens.
 //!
@@ -16,10 +16,12 @@ pub mod failures;
 pub mod framer;
 pub mod generator;
 pub mod interleave;
+pub mod keyed;
 pub mod live;
 pub mod pace;
 mod pool;
 pub mod profile;
+pub mod reach;
 mod recorder;
 pub mod session;
 mod stack;

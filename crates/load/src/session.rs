@@ -131,4 +131,10 @@ pub trait Check {
     /// workload expects that status; wrong content is `Error(Check)`. Not called for a reply that was cut short, timed
     /// out or broke the protocol.
     fn done(&mut self) -> Outcome;
+
+    /// The operation under which the response time of the reply just found right is recorded too, as that of a message
+    /// is: what kind of reply it was. Most workloads have none.
+    fn recorded_as(&self) -> Option<OperationId> {
+        None
+    }
 }

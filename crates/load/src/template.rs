@@ -5,11 +5,14 @@
 //! the text around the gaps decides it. Values must be valid where they go: the caller keeps line breaks out of targets
 //! and fields.
 
+use std::sync::Arc;
+
 use weighbridge_model::id::OperationId;
 
 use crate::framer::Framing;
 use crate::framer::h2::{Http2Settings, hpack, render};
 use crate::framer::request::{RenderError, Rendered, ReplyShape, Request, check, reply_to};
+use crate::framer::resp::Opening;
 
 /// A part of a text with gaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +55,18 @@ impl RequestBuffer {
         Self { rendered: Rendered::empty(), body: Vec::new(), field: Vec::new() }
     }
 
+    /// An empty buffer for requests of connections that begin with `opening`.
+    pub(crate) fn with_opening(opening: Option<Arc<Opening>>) -> Self {
+        Self { rendered: Rendered::empty().with_opening(opening), ..Self::new() }
+    }
+
     /// The request last filled in.
     pub fn rendered(&self) -> &Rendered {
         &self.rendered
+    }
+
+    pub(crate) fn rendered_mut(&mut self) -> &mut Rendered {
+        &mut self.rendered
     }
 }
 
@@ -155,7 +167,7 @@ fn fill(segments: &[Segment], gaps: &dyn Gaps, into: &mut Vec<u8>) {
 }
 
 /// Writes a number in digits, without allocating.
-fn digits(number: usize, write: impl FnOnce(&[u8])) {
+pub(crate) fn digits(number: usize, write: impl FnOnce(&[u8])) {
     let mut text = [0; 20];
     let (mut at, mut rest) = (text.len(), number);
     loop {

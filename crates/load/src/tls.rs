@@ -174,21 +174,30 @@ impl From<Error> for TlsFailure {
 
 /// What is wrong with a certificate, and the next step.
 fn certificate_text(error: &CertificateError) -> String {
-    match error {
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "it has expired; renew it, or go without verification".to_owned()
-        }
+    let said = match error {
+        // The verifier's own error has no words, and its type is not public here.
+        CertificateError::Other(other) => format!("{:?}", other.0),
+        other => other.to_string(),
+    };
+    let (wrong, remedy) = match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => ("it has expired", "renew it"),
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "it is not valid yet; check both clocks, or go without verification".to_owned()
+            ("it is not valid yet", "check both clocks")
         }
-        CertificateError::UnknownIssuer => {
-            "its issuer is not trusted; name the issuer's certificate, or go without verification".to_owned()
-        }
+        CertificateError::UnknownIssuer => (
+            "its issuer is not trusted",
+            "name the issuer's certificate with `--cacert` (`ca` in an experiment)",
+        ),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            format!("{error}; set the server name, or go without verification")
+            (&*said, "set the server name with `--server-name` (`server_name` in an experiment)")
         }
-        other => format!("{other}; go without verification if that is meant"),
-    }
+        CertificateError::Other(_) if said == "CaUsedAsEndEntity" => (
+            "it is an authority's own certificate (`CA:TRUE`, as self-signed ones often are) and may not be a server's",
+            "make the server one with `CA:FALSE` and trust that with `--cacert` (`ca` in an experiment)",
+        ),
+        _ => (&*said, "check it with `openssl x509 -text`"),
+    };
+    format!("{wrong}; {remedy}, or accept any certificate with `-k` (`insecure = true` in an experiment)")
 }
 
 /// How a variant's connections shake hands. Cheap to clone.

@@ -19,6 +19,9 @@ pub const QUEUE: u32 = 1_000_000;
 /// Due requests for which memory is reserved in advance; more of them waiting means an overloaded server.
 const QUEUE_START: u32 = 4_096;
 
+/// Least time for what waits when a schedule by time stops, unless its limit is shorter.
+const DRAIN_LEAST: Nanoseconds = Nanoseconds::from_secs(1);
+
 /// How much is issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
@@ -38,7 +41,8 @@ pub enum OpenEnd {
     Drain {
         /// Where the schedule stops.
         stop: Stop,
-        /// How long after the schedule's end waiting requests may still be sent; the rest are counted as not sent.
+        /// How long after the schedule's end waiting requests may still be sent, but no longer than the schedule was
+        /// (but 1 s at least); the rest are counted as not sent.
         limit: Nanoseconds,
     },
 }
@@ -489,11 +493,10 @@ impl Open {
         if self.next.is_some() {
             return None;
         }
-        let stopped = match stop {
-            Stop::Time(time) => start + time,
-            Stop::Count(_) => self.last_due,
-        };
-        Some(stopped + limit)
+        Some(match stop {
+            Stop::Time(time) => start + time + limit.min(time.max(DRAIN_LEAST)),
+            Stop::Count(_) => self.last_due + limit,
+        })
     }
 
     fn discard(&mut self) {
@@ -614,6 +617,19 @@ mod tests {
         assert_eq!(window.end(at(7)), None);
         assert_eq!(window.end(at(8)), Some(WindowEnd::Saturated), "two were given up");
         assert_eq!(window.not_sent(), 2);
+    }
+
+    #[test]
+    fn a_queue_is_drained_for_no_longer_than_it_grew() {
+        for (seconds, drained) in [(2, 2_000), (20, 10_000)] {
+            let stop = Stop::Time(Nanoseconds::from_secs(seconds));
+            let mut window =
+                open(1000.0, 100_000, OpenEnd::Drain { stop, limit: Nanoseconds::from_secs(10) });
+            let deadline = seconds * 1_000 + drained;
+            assert_eq!(window.end(at(deadline - 1)), None);
+            assert_eq!(window.end(at(deadline)), Some(WindowEnd::Saturated));
+            assert_eq!((window.offered(), window.not_sent()), (seconds * 1_000, seconds * 1_000));
+        }
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl Binding<'_> {
             ignored: Vec::new(),
             scene: None,
             spread: None,
+            cache: None,
         }
     }
 

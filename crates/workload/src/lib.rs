@@ -5,6 +5,7 @@
 //! ([`proto`]), and requests descriptors from a server only through its caller ([`reflection`]).
 
 mod bind;
+mod cache;
 mod canonical;
 mod checks;
 mod codec;
@@ -37,13 +38,15 @@ use weighbridge_model::quantity::Bytes;
 
 pub use bind::DataFile;
 use bind::{Bind, Binding};
+pub use cache::CacheCounts;
+use cache::{Cache, CacheSessions};
 pub use canonical::{Canonical, Received};
 use expect::Expect;
 use grpc::PongMessageCheck;
 pub use grpc::{GrpcError, proto, reflection};
 use json::Pointer;
 pub use mping::read_mping;
-pub use person::{PersonTrial, person_trial};
+pub use person::{ExchangesError, PersonExchange, PersonTrial, person_exchanges, person_trial};
 pub use scenario::rows::{Rows, RowsError};
 pub use scenario::{Conversation, Question};
 use scenario::{Scene, Scenes};
@@ -188,6 +191,8 @@ pub struct Workload {
     scene: Option<Arc<Scene>>,
     /// Sizes over a range, of which `entries` has only those that are compared; `None` if sizes are a list.
     spread: Option<Arc<Spread>>,
+    /// Keys and values, of which `entries` has only what is asked before timing; `None` for other workloads.
+    cache: Option<Arc<Cache>>,
 }
 
 impl Workload {
@@ -264,6 +269,16 @@ impl Workload {
         expect::canonical(self.equality, &self.ignored, &*entry.expect, received, hide)
     }
 
+    /// How many requests its sessions make before all others, so that the server holds what the load expects.
+    pub fn fill(&self) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.fill())
+    }
+
+    /// Hits and misses by cause since this was last called, over all its sessions; `None` if it is no cache.
+    pub fn take_cache_counts(&self) -> Option<CacheCounts> {
+        self.cache.as_ref().map(|cache| cache.take_counts())
+    }
+
     /// Its sessions, for the generator.
     pub fn sessions(&self) -> Box<dyn Sessions> {
         if let Some(scene) = &self.scene {
@@ -271,6 +286,9 @@ impl Workload {
         }
         if let Some(spread) = &self.spread {
             return Box::new(SpreadSessions::new(Arc::clone(spread)));
+        }
+        if let Some(cache) = &self.cache {
+            return Box::new(CacheSessions::new(Arc::clone(cache)));
         }
         let checks = self.entries.iter().map(|entry| entry.expect.clone()).collect();
         let rendered = self.entries.iter().map(|entry| entry.rendered.clone()).collect();

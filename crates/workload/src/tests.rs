@@ -257,6 +257,7 @@ fn mutants(workload: &WorkloadSpec) -> Vec<Mutants<'static>> {
         WorkloadSpec::Grpc(_) => Vec::new(),
         WorkloadSpec::Person(_) => person_mutants(),
         WorkloadSpec::PersonClient(_) => person_client_mutants(),
+        WorkloadSpec::Cache(_) => cache_mutants(),
     }
 }
 
@@ -376,6 +377,16 @@ fn person_client_mutants() -> Vec<Mutants<'static>> {
             ("a key", changed("\"duration_ns\": 7, ", "")),
             ("a key more", changed("}", ", \"code\": 200}")),
         ],
+    }]
+}
+
+/// Only of what is asked first; the tests of `cache` have those of values.
+fn cache_mutants() -> Vec<Mutants<'static>> {
+    vec![Mutants {
+        of: "a set",
+        workload: bind(&spec("name='cache'")),
+        good: plain(201, b""),
+        broken: vec![("its status", plain(404, b"")), ("an error", plain(507, b"full"))],
     }]
 }
 

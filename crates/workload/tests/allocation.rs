@@ -1,6 +1,8 @@
 //! Sessions that take values from replies and put them into requests allocate nothing in the steady state: a window of
 //! ten thousand requests takes as many allocations as one of a thousand.
 
+#[path = "support/servers.rs"]
+mod servers;
 #[path = "support/shop.rs"]
 #[allow(dead_code)] // used by other tests
 mod shop;
@@ -167,6 +169,51 @@ fn sizes_over_a_range_and_their_samples_allocate_nothing_in_the_steady_state() {
     let (short, long) = (window(300), window(3_000));
     // The list of figures, and what was seen; buffers may still grow once for a read that ended inside a reply.
     assert!(long <= short + 2, "{short} of 300, {long} of 3,000");
+}
+
+/// Keys and values of many lengths, against memcached and Redis themselves, which are right in every reply.
+#[test]
+fn caches_are_asked_and_checked_without_allocating_in_the_steady_state() {
+    let (memcached, redis) = (servers::memcached(), servers::redis(&[]));
+    for (protocol, server) in [(Protocol::MEMCACHED, memcached.address), (Protocol::RESP, redis.address)] {
+        let text = "[[variant]]\nurl = 'redis://h'\n[workload]\nname = 'cache'\nkeys = 500\nkey = 'fb_key'\n\
+                    value = 'list:300=9,9000=1'\nmix = { get = 5, set = 3, delete = 1, head = 1 }\n\
+                    fresh = 0.01\nabsent = 0.01\n";
+        let spec = Experiment::parse("x", text).expect("an experiment").points[0].workload.clone();
+        let address =
+            Address { authority: server.to_string(), base: "/".to_owned(), scheme: UrlScheme::default() };
+        let workload =
+            Workload::new(&spec, &LoadSpec::default(), protocol, &address, &|_| None).expect("binds");
+        let dial = Box::new(SocketDial::to(VariantId(0), [server]));
+        let mut generator = Generator::new(dial, LoopOptions::default()).expect("a generator");
+        let settings = Settings {
+            connections: 2,
+            in_flight: 4,
+            timeout: Nanoseconds::from_secs(30),
+            ..Settings::default()
+        };
+        generator.attach(VariantId(0), settings, workload.framing(), workload.sessions());
+        generator.connect(VariantId(0)).expect("connects");
+        let mut tallies = Tallies::default();
+        let mut window = |count| {
+            let load = Load::Closed(Stop::Count(count));
+            let spec = WindowSpec { substream: 1, load, recording: Recording::Exact };
+            let before = ALLOCATIONS.get();
+            let report = generator.run(VariantId(0), &spec, &mut tallies, None, None).expect("runs");
+            let after = ALLOCATIONS.get();
+            assert_eq!(report.figures.errors.total(), 0, "{protocol:?}: {:?}", report.failures);
+            after - before
+        };
+        window(workload.fill());
+        assert_eq!(workload.fill(), 0);
+        window(6_000);
+        let (short, long) = (window(600), window(6_000));
+        assert!(long <= short + 2, "{protocol:?}: {short} of 600, {long} of 6,000");
+        let counts = workload.take_cache_counts().expect("a cache");
+        assert!(counts.hits > 1_000 && counts.compulsory > 0 && counts.invalidated > 0, "{counts:?}");
+        // Nothing is dropped; where a delete and a set overlap, the cause is not known.
+        assert!(counts.capacity * 50 < counts.invalidated, "{counts:?}");
+    }
 }
 
 /// Answers `GET /pong/{n}` on one connection until it ends.

@@ -4,6 +4,8 @@
 //! It keeps the contract of `services/README.md` and holds nothing that the contract does not ask for: no
 //! cache of bodies, no log line per request, no tuning. What was decided and why is in `README.md`.
 
+mod cache;
+mod cache_http;
 mod codec;
 mod direct;
 mod grpc;
@@ -15,24 +17,22 @@ mod person_http;
 mod ping;
 mod pong;
 mod server;
+mod tls;
 
 use std::env;
 use std::fmt::Display;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
-use rustls::ServerConfig;
-use rustls::crypto::ring::Ticketer;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
 
+use crate::cache::Cache;
 use crate::codec::{Avro, Codec, Json, Protobuf};
 use crate::person::People;
 use crate::person_client::PeerProtocol;
@@ -65,7 +65,7 @@ enum Http {
 }
 
 /// All of them, the defaults first.
-static OFFERS: [Offer; 15] = [
+static OFFERS: [Offer; 17] = [
     offer("pingpong", "http1-json", Http::One, |_| server::router(pong::routes())),
     offer("pingpong", "http2-json", Http::Two, |_| server::router(pong::routes())),
     offer("pingpong", "grpc", Http::Two, |_| grpc::routes()),
@@ -83,6 +83,8 @@ static OFFERS: [Offer; 15] = [
     offer(CALLER, "http1-json", Http::One, |configuration| {
         server::router(person_client::routes(configuration))
     }),
+    offer(CACHE, "http1-json", Http::One, |configuration| server::router(cache_http::routes(configuration))),
+    offer(CACHE, "http2-json", Http::Two, |configuration| server::router(cache_http::routes(configuration))),
 ];
 
 const fn offer(
@@ -108,6 +110,9 @@ const CALLER: &str = "person-client";
 /// The workload that reads `DATA`. It listens.
 const READER: &str = "person";
 
+/// The workload that reads `CACHE_LIMIT` and what goes with it. It listens.
+const CACHE: &str = "cache";
+
 // Configuration
 
 /// Where to listen, and what to speak there.
@@ -124,6 +129,8 @@ struct Configuration {
     direct: bool,
     /// `None` where the workload reads no people file.
     people: Option<Arc<People>>,
+    /// `None` where the workload is another.
+    cache: Option<Arc<Mutex<Cache>>>,
 }
 
 /// Nagle's algorithm on accepted connections.
@@ -155,11 +162,13 @@ fn read_configuration() -> Result<Configuration, String> {
         relay if RELAYS.contains(&relay) => {
             refuse(offer, &["TLS_CERT", "TLS_KEY", "DIRECT"]).map(|()| (None, false))?
         }
-        READER => (read_tls(offer.http)?, refuse(offer, &["DIRECT"]).map(|()| false)?),
-        _ => (read_tls(offer.http)?, direct::asked()?),
+        READER | CACHE => (tls::read(offer.http)?, refuse(offer, &["DIRECT"]).map(|()| false)?),
+        _ => (tls::read(offer.http)?, direct::asked()?),
     };
     let people = (offer.workload == READER).then(People::read).transpose()?.map(Arc::new);
-    Ok(Configuration { host, port, offer, peer, peer_protocol, nagle, tls, direct, people })
+    let cache = (offer.workload == CACHE).then(Cache::read).transpose()?;
+    let cache = cache.map(|cache| Arc::new(Mutex::new(cache)));
+    Ok(Configuration { host, port, offer, peer, peer_protocol, nagle, tls, direct, people, cache })
 }
 
 /// Which workload is asked for, and over which protocol.
@@ -194,34 +203,6 @@ fn refuse(offer: &Offer, names: &[&str]) -> Result<(), String> {
     set.map_or(Ok(()), |(name, value)| {
         Err(refusal(name, &value, &format!("nothing, since `WORKLOAD` is `{}`", offer.workload)))
     })
-}
-
-/// TLS 1.3 and 1.2 with the certificate and key that the environment names, or `None` where it names none.
-fn read_tls(http: Http) -> Result<Option<TlsAcceptor>, String> {
-    let (certificate, key) = match (variable("TLS_CERT"), variable("TLS_KEY")) {
-        (None, None) => return Ok(None),
-        (Some(certificate), Some(key)) => (certificate, key),
-        (Some(_), None) => return Err(refusal("TLS_KEY", "", "a PEM file, since `TLS_CERT` is set")),
-        (None, Some(_)) => return Err(refusal("TLS_CERT", "", "a PEM file, since `TLS_KEY` is set")),
-    };
-    let chain: Vec<_> = CertificateDer::pem_file_iter(&certificate)
-        .and_then(Iterator::collect)
-        .map_err(|error| refusal("TLS_CERT", &certificate, &format!("a PEM file ({error})")))?;
-    if chain.is_empty() {
-        return Err(refusal("TLS_CERT", &certificate, "a PEM file with a certificate"));
-    }
-    let private = PrivateKeyDer::from_pem_file(&key)
-        .map_err(|error| refusal("TLS_KEY", &key, &format!("a PEM file with a private key ({error})")))?;
-    let mut config = ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .map_err(|error| refusal("TLS_KEY", &key, &format!("the key of `TLS_CERT` ({error})")))?;
-    config.ticketer = Ticketer::new().map_err(|error| format!("no key for session tickets: {error}"))?;
-    config.alpn_protocols = vec![match http {
-        Http::One => b"http/1.1".to_vec(),
-        Http::Two => b"h2".to_vec(),
-    }];
-    Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
 /// The value of an environment variable; an empty one counts as unset.

@@ -15,7 +15,7 @@ use crate::Configuration;
 use crate::codec::{Codec, Message};
 use crate::person::proto::Person;
 use crate::person::{People, not_found, people};
-use crate::server::problem;
+use crate::server::{escapes_are_whole, problem};
 
 /// The longest body that is taken, in bytes: that of gRPC's libraries.
 const LONGEST_BODY: usize = 4 * 1024 * 1024;
@@ -97,11 +97,4 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
             _ => Err(problem(StatusCode::BAD_REQUEST, "the path has a broken escape")),
         }
     }
-}
-
-/// Whether each `%` has its two hexadecimal digits.
-fn escapes_are_whole(path: &str) -> bool {
-    path.split('%')
-        .skip(1)
-        .all(|escape| escape.len() >= 2 && escape.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()))
 }

@@ -46,6 +46,15 @@ pub fn problem(status: StatusCode, text: &str) -> Response {
     (status, Json(json!({ "error": text }))).into_response()
 }
 
+// Paths
+
+/// Whether each `%` has its two hexadecimal digits.
+pub fn escapes_are_whole(path: &str) -> bool {
+    path.split('%')
+        .skip(1)
+        .all(|escape| escape.len() >= 2 && escape.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()))
+}
+
 // Router
 
 /// The paths of a workload, and what every workload answers. `get` answers HEAD too.

@@ -61,9 +61,18 @@ pub fn last_lines(path: &Path, most: usize) -> Vec<String> {
 pub fn excerpt(lines: &[String]) -> String {
     match lines {
         [] => String::new(),
-        [first, _, .., before, last] => format!("; it said: {first} | … | {before} | {last}"),
+        [first, middle @ .., before, last] if !middle.is_empty() => {
+            let cause = middle.iter().find(|line| tells_a_cause(line));
+            let cause = cause.map_or(String::new(), |line| format!(" | {}", line.trim()));
+            format!("; it said: {first}{cause} | … | {before} | {last}")
+        }
         few => format!("; it said: {}", few.join(" | ")),
     }
+}
+
+/// Whether a line of a trace of calls is the one that says what went wrong.
+fn tells_a_cause(line: &str) -> bool {
+    ["Error", "error:", "Exception", "annot ", "panicked"].iter().any(|word| line.contains(word))
 }
 
 #[cfg(test)]
@@ -92,6 +101,21 @@ mod tests {
         assert_eq!(excerpt(&lines), "; it said: 1 | … | 4 | 5");
         assert_eq!(excerpt(&lines[..3]), "; it said: 1 | 2 | 3");
         assert_eq!(excerpt(&[]), "");
+        let node = [
+            "node:internal:1210",
+            "  throw err;",
+            "  ^",
+            "Error: Cannot find module 'x'",
+            "    at a",
+            "}",
+            "v20",
+        ];
+        let node = node.map(str::to_owned);
+        assert_eq!(
+            excerpt(&node),
+            "; it said: node:internal:1210 | Error: Cannot find module 'x' | … | } | v20",
+            "and the cause"
+        );
     }
 
     #[test]

@@ -9,20 +9,23 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use weighbridge_model::experiment::CacheSettings;
 use weighbridge_model::hex;
 use weighbridge_model::quantity::Nanoseconds;
 
-use crate::host::ask::{self, AskError};
+use crate::host::ask;
 use crate::host::sys;
 use crate::process::command::{self, CommandOutcome};
 use crate::process::launch::{Launch, Ready, Wrapping};
 use crate::process::logs::last_lines;
+use crate::service::error::ServiceError;
 use crate::service::offer::{self, WorkloadOffer};
+use crate::service::stock::{BadKey, Stock, WireStock};
 
 pub const FILE: &str = "service.toml";
 
@@ -34,8 +37,19 @@ const READY_TIMEOUT: Nanoseconds = Nanoseconds::from_secs(30);
 
 /// The variables that the contract lets a service read. They are set to the empty text, which counts as unset
 /// there, so that variables of the user's shell (some set `HOST`) configure nothing.
-const CONTRACT_VARIABLES: [&str; 8] =
-    ["DATA", "DIRECT", "NAGLE", "PEER", "PEER_PROTOCOL", "STATE", "TLS_CERT", "TLS_KEY"];
+const CONTRACT_VARIABLES: [&str; 11] = [
+    "CACHE_LIMIT",
+    "CACHE_LOAD_FACTOR",
+    "CACHE_POLICY",
+    "DATA",
+    "DIRECT",
+    "NAGLE",
+    "PEER",
+    "PEER_PROTOCOL",
+    "STATE",
+    "TLS_CERT",
+    "TLS_KEY",
+];
 
 /// The protocol of a client that is not listed.
 const HTTP1_JSON: &str = "http1-json";
@@ -46,6 +60,8 @@ const DIRECT: &str = "direct";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireService {
+    #[serde(default)]
+    kind: WireKind,
     name: String,
     language: String,
     workloads: toml::Table,
@@ -56,9 +72,20 @@ struct WireService {
     freeze: WireFreeze,
     period: Option<String>,
     warmup: Option<String>,
+    #[serde(default)]
+    load_factor: bool,
     toolchain: WireToolchain,
-    build: WireCommand,
+    build: Option<WireCommand>,
     start: WireCommand,
+    cache: Option<WireStock>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WireKind {
+    #[default]
+    Contract,
+    Stock,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -73,6 +100,7 @@ enum WireFreeze {
 struct WireToolchain {
     probe: Vec<String>,
     remedy: String,
+    version: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -98,8 +126,19 @@ pub enum Tls {
     Absent,
 }
 
+/// What a service keeps to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Contract {
+        /// Whether its cache takes a load factor.
+        load_factor: bool,
+    },
+    Stock(Stock),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
+    kind: Kind,
     folder: PathBuf,
     name: String,
     language: String,
@@ -114,76 +153,6 @@ pub struct Service {
     remedy: String,
     build: Vec<String>,
     start: Vec<String>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceError {
-    #[error("could not read `{}`; check that it is there and may be read", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("`{}`{place}: {message}", path.display())]
-    Invalid {
-        path: PathBuf,
-        /// Line and key, where they are known, to follow the file.
-        place: String,
-        /// What is wrong, and what is allowed.
-        message: String,
-    },
-    #[error("`{}`: `{key}` is `{value}`, allowed is {allowed}", path.display())]
-    BadValue { path: PathBuf, key: String, value: String, allowed: String },
-    #[error("{reason}; {remedy}")]
-    Unavailable { reason: AskError, remedy: String },
-    #[error("service `{service}` has no workload `{workload}`; it has {}", listed(.offered))]
-    NoWorkload { service: String, workload: String, offered: Vec<String> },
-    #[error(
-        "service `{service}` has no protocol `{protocol}` for the workload `{workload}`; it has {}",
-        listed(.offered)
-    )]
-    NoProtocol {
-        service: String,
-        workload: String,
-        protocol: String,
-        /// The protocols over which it offers the workload.
-        offered: Vec<String>,
-    },
-    #[error(
-        "service `{service}` has no client that calls `{workload}` over `{protocol}`; it has {}",
-        listed(.offered)
-    )]
-    NoClient { service: String, workload: String, protocol: String, offered: Vec<String> },
-    #[error("service `{service}` has no protocol `{protocol}`; it has {}", listed(.offered))]
-    NotSpoken { service: String, protocol: String, offered: Vec<String> },
-    #[error("service `{service}` does not offer TLS; take `tls` away from its variant, or another service")]
-    NoTls { service: String },
-    #[error("could not run `{command}` to build `{service}` with the log `{}`: {source}", log.display())]
-    BuildNotRun { service: String, command: String, log: PathBuf, source: io::Error },
-    #[error(
-        "building `{service}` ended with {status}; see `{}`: {}; if its toolchain is the cause, {remedy}",
-        log.display(),
-        output.join(" | ")
-    )]
-    BuildFailed {
-        service: String,
-        status: ExitStatus,
-        log: PathBuf,
-        /// The last lines.
-        output: Vec<String>,
-        /// What to do about a toolchain that exists but does not work.
-        remedy: String,
-    },
-    #[error("building `{service}` was called off")]
-    BuildCancelled { service: String },
-    #[error(
-        "service `{service}` does not tell its version: {source}; build it with `weigh services build {service}`"
-    )]
-    NoVersion { service: String, source: AskError },
-}
-
-fn listed(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -212,7 +181,7 @@ impl Service {
         if let Some(span) = offer::place_of_lists(text) {
             return Err(invalid(Some(span), offer::INSTEAD_OF_LISTS));
         }
-        let wire: WireService =
+        let mut wire: WireService =
             toml::from_str(text).map_err(|error| invalid(error.span(), error.message()))?;
         let bad = |key: &str, value: &str, allowed: &str| ServiceError::BadValue {
             path: path.clone(),
@@ -220,16 +189,14 @@ impl Service {
             value: value.to_owned(),
             allowed: allowed.to_owned(),
         };
+        let kind = kind(&mut wire).map_err(|key| bad(&key.key, &key.value, key.allowed))?;
         let folder_name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
         if let Some(folder_name) = folder_name.filter(|folder_name| *folder_name != wire.name) {
             return Err(bad("name", &wire.name, &format!("the folder's name, `{folder_name}`")));
         }
-        let lists = [
-            ("toolchain.probe", &wire.toolchain.probe),
-            ("build.command", &wire.build.command),
-            ("start.command", &wire.start.command),
-        ];
-        for (key, list) in lists {
+        let build = wire.build.as_ref().map(|build| ("build.command", &build.command));
+        let lists = [("toolchain.probe", &wire.toolchain.probe), ("start.command", &wire.start.command)];
+        for (key, list) in lists.into_iter().chain(build) {
             if list.first().is_none_or(String::is_empty) {
                 return Err(bad(key, "[]", "a list with at least one text"));
             }
@@ -247,6 +214,7 @@ impl Service {
         };
         let (period, warmup) = (time("period", &wire.period)?, time("warmup", &wire.warmup)?);
         Ok(Self {
+            kind,
             folder: folder.to_owned(),
             name: wire.name,
             language: wire.language,
@@ -261,7 +229,7 @@ impl Service {
             warmup,
             probe: wire.toolchain.probe,
             remedy: wire.toolchain.remedy,
-            build: wire.build.command,
+            build: wire.build.map(|build| build.command).unwrap_or_default(),
             start: wire.start.command,
         })
     }
@@ -274,6 +242,12 @@ impl Service {
     }
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+    pub(super) const fn kind(&self) -> &Kind {
+        &self.kind
+    }
+    pub(super) fn start(&self) -> &[String] {
+        &self.start
     }
     /// At least one, in the order of its file.
     pub fn workloads(&self) -> &[WorkloadOffer] {
@@ -357,12 +331,23 @@ impl Service {
 
     /// Runs the probe of its toolchain.
     pub fn probe(&self) -> Result<(), ServiceError> {
-        let asked = ask::ask(&self.resolve(&self.probe), Some(&self.folder), PATIENCE);
-        asked.map(drop).map_err(|reason| ServiceError::Unavailable { reason, remedy: self.remedy.clone() })
+        self.run_probe().map(drop)
     }
 
-    /// Its answer to `--version`, once it is built.
+    /// What the probe prints.
+    fn run_probe(&self) -> Result<String, ServiceError> {
+        let asked = ask::ask(&self.resolve(&self.probe), Some(&self.folder), PATIENCE);
+        asked.map_err(|reason| ServiceError::Unavailable { reason, remedy: self.remedy.clone() })
+    }
+
+    /// Its answer to `--version`, once it is built; of a stock server, name and version.
     pub fn version(&self) -> Result<String, ServiceError> {
+        if let Kind::Stock(stock) = &self.kind {
+            let printed = self.run_probe()?;
+            let version = stock.version_in(&printed).map(|version| format!("{} {version}", self.name));
+            return version
+                .ok_or_else(|| ServiceError::NoVersionFound { service: self.name.clone(), printed });
+        }
         let mut command = self.resolve(&self.start);
         command.push("--version".to_owned());
         ask::ask(&command, Some(&self.folder), PATIENCE)
@@ -372,6 +357,9 @@ impl Service {
     /// Whether there is something to start: the program, if it is a path, and at least one of the relative
     /// paths in the start command. Only its build knows whether that is up to date.
     pub fn is_built(&self) -> bool {
+        if self.is_stock() {
+            return true;
+        }
         let is_there = |word: &String| Path::new(word).is_relative() && self.folder.join(word).exists();
         let program = self.start.first().is_none_or(|program| !program.contains('/') || is_there(program));
         program && self.start.iter().any(is_there)
@@ -381,6 +369,9 @@ impl Service {
     /// ends early once `is_cancelled` returns true.
     pub fn build(&self, log: &Path, is_cancelled: &dyn Fn() -> bool) -> Result<Built, ServiceError> {
         self.probe()?;
+        if self.is_stock() {
+            return Ok(Built { took: Nanoseconds::ZERO, binary_sha256: None });
+        }
         let not_run = |source| ServiceError::BuildNotRun {
             service: self.name.clone(),
             command: self.build.join(" "),
@@ -446,9 +437,9 @@ impl Service {
             Ready::Direct
         } else {
             environment.push(pair("PROTOCOL", protocol));
-            Ready::Line
+            if self.is_stock() { Ready::AnyPort } else { Ready::Line }
         };
-        Launch {
+        let mut launch = Launch {
             name: self.name.clone(),
             command: self.resolve(&self.start),
             environment,
@@ -460,11 +451,13 @@ impl Service {
             ready,
             ready_timeout: READY_TIMEOUT,
             wrapping: Wrapping::None,
-        }
+        };
+        self.set_cache(&CacheSettings::default(), &mut launch);
+        launch
     }
 
     /// A program with a slash is a path from the service's folder, as the contract says.
-    fn resolve(&self, command: &[String]) -> Vec<String> {
+    pub(super) fn resolve(&self, command: &[String]) -> Vec<String> {
         let mut words = command.to_vec();
         if let Some(program) = words.first_mut().filter(|program| program.contains('/')) {
             // A relative program would be searched from our own folder.
@@ -472,6 +465,24 @@ impl Service {
             *program = path.map_or_else(|_| program.clone(), |path| path.to_string_lossy().into_owned());
         }
         words
+    }
+}
+
+/// What the keys of a file make it.
+fn kind(wire: &mut WireService) -> Result<Kind, BadKey> {
+    let (cache, version) = (wire.cache.take(), wire.toolchain.version.take());
+    let bad = |value: &str, allowed| Err(BadKey { key: "kind".to_owned(), value: value.to_owned(), allowed });
+    match (wire.kind, cache, version, &wire.build) {
+        (WireKind::Contract, None, None, Some(_)) => Ok(Kind::Contract { load_factor: wire.load_factor }),
+        (WireKind::Stock, Some(cache), Some(version), None) if !(wire.tls || wire.load_factor) => {
+            Stock::new(cache, version).map(Kind::Stock)
+        }
+        (WireKind::Contract, ..) => {
+            bad("contract", "with `[build]`, without `[cache]` and `toolchain.version`")
+        }
+        (WireKind::Stock, ..) => {
+            bad("stock", "with `[cache]` and `toolchain.version`, without `[build]`, `tls` and `load_factor`")
+        }
     }
 }
 

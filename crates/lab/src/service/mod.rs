@@ -3,11 +3,15 @@
 
 pub mod catalog;
 pub mod checkout;
+mod error;
 mod folder;
 mod manifest;
 mod offer;
 pub mod runtime;
 pub mod state;
+mod stock;
 
-pub use manifest::{Built, FILE, Freezing, Service, ServiceError, Tls};
+pub use error::ServiceError;
+pub use manifest::{Built, FILE, Freezing, Service, Tls};
 pub use offer::WorkloadOffer;
+pub use stock::Stock;

@@ -16,3 +16,4 @@ mod overlays;
 mod process;
 mod registry;
 mod sidecar;
+mod stock;

@@ -176,6 +176,19 @@ impl Rendered {
         (self.operation, self.reply, self.body) = (operation, reply, begin..self.bytes.len());
     }
 
+    /// Becomes a plain request with the bytes that `compose` appends, reusing memory; `compose` returns where its key and
+    /// its body are.
+    pub(crate) fn recompose(
+        &mut self,
+        operation: OperationId,
+        reply: ReplyShape,
+        compose: impl FnOnce(&mut Vec<u8>) -> (Range<usize>, Range<usize>),
+    ) {
+        self.bytes.clear();
+        (self.operation, self.reply) = (operation, reply);
+        (self.key, self.body) = compose(&mut self.bytes);
+    }
+
     /// The same request, for connections that begin with `opening`.
     pub(crate) fn with_opening(self, opening: Option<Arc<Opening>>) -> Self {
         Self { opening, ..self }

@@ -7,6 +7,7 @@
 //! See <https://github.com/apache/thrift/blob/master/doc/specs/thrift-rpc.md>.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use weighbridge_model::id::OperationId;
 
@@ -18,14 +19,14 @@ use crate::framer::{Event, Head, In, Out, Sink};
 pub const NAME_LIMIT: usize = 255;
 
 /// The first bytes of a message: version 1, in the binary protocol the strict form.
-const BINARY_VERSION: [u8; 3] = [0x80, 0x01, 0x00];
-const COMPACT_ID: u8 = 0x82;
-const COMPACT_VERSION: u8 = 1;
+pub const BINARY_VERSION: [u8; 3] = [0x80, 0x01, 0x00];
+pub const COMPACT_ID: u8 = 0x82;
+pub const COMPACT_VERSION: u8 = 1;
 
 /// Types of messages.
-const CALL: u8 = 1;
-const REPLY: u8 = 2;
-const EXCEPTION: u8 = 3;
+pub const CALL: u8 = 1;
+pub const REPLY: u8 = 2;
+pub const EXCEPTION: u8 = 3;
 
 /// Numbers of calls are 0 to 127: one byte in either protocol.
 const NUMBERS: u8 = 0x80;
@@ -90,14 +91,20 @@ enum ReplyState {
     Broken,
 }
 
-/// The envelope of a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Opened {
-    kind: u8,
-    number: u32,
+/// The envelope of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    pub kind: u8,
+    pub number: u32,
+    /// Where the name of the method is.
+    pub name: Range<usize>,
     /// Its bytes, without the length of the frame.
-    length: usize,
+    pub length: usize,
 }
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not the envelope of a message; the peer is at fault")]
+pub struct NoEnvelope;
 
 /// The state of one connection, calls pipelined in order.
 #[derive(Debug)]
@@ -123,7 +130,7 @@ impl Thrift {
             // What is missing could only come behind the frame.
             Ok(None) if within.len() == frame => return ParseStatus::Fault,
             Ok(None) => return ParseStatus::Starved,
-            Err(()) => return ParseStatus::Fault,
+            Err(NoEnvelope) => return ParseStatus::Fault,
         };
         let Some(pending) = self.pending.front() else { return ParseStatus::Fault };
         if opened.number != u32::from(pending.number) {
@@ -141,49 +148,60 @@ impl Thrift {
     }
 }
 
-/// The envelope at the start of these bytes; `None` if it is not whole yet. Errors: it is none.
-fn opened(envelope: Envelope, bytes: &[u8]) -> Result<Option<Opened>, ()> {
+/// The envelope at the start of these bytes; `None` if it is not whole yet.
+pub fn opened(envelope: Envelope, bytes: &[u8]) -> Result<Option<Opened>, NoEnvelope> {
     match envelope {
         Envelope::Binary => opened_binary(bytes),
         Envelope::Compact => opened_compact(bytes),
     }
 }
 
-fn opened_binary(bytes: &[u8]) -> Result<Option<Opened>, ()> {
+fn opened_binary(bytes: &[u8]) -> Result<Option<Opened>, NoEnvelope> {
     let Some((head, rest)) = bytes.split_first_chunk::<8>() else { return Ok(None) };
     let [v1, v2, v3, kind, length @ ..] = *head;
     let name = u32::from_be_bytes(length) as usize;
     if [v1, v2, v3] != BINARY_VERSION || name > NAME_LIMIT {
-        return Err(());
+        return Err(NoEnvelope);
     }
     let number = rest.get(name..).and_then(|rest| rest.first_chunk::<4>());
-    Ok(number.map(|number| Opened { kind, number: u32::from_be_bytes(*number), length: 12 + name }))
+    Ok(number.map(|number| Opened {
+        kind,
+        number: u32::from_be_bytes(*number),
+        name: 8..8 + name,
+        length: 12 + name,
+    }))
 }
 
-fn opened_compact(bytes: &[u8]) -> Result<Option<Opened>, ()> {
+fn opened_compact(bytes: &[u8]) -> Result<Option<Opened>, NoEnvelope> {
     let Some((&[id, kind], rest)) = bytes.split_first_chunk::<2>() else { return Ok(None) };
     if id != COMPACT_ID || kind & 0x1f != COMPACT_VERSION {
-        return Err(());
+        return Err(NoEnvelope);
     }
     let Some((number, used)) = varint(rest)? else { return Ok(None) };
     let Some((name, length)) = varint(&rest[used..])? else { return Ok(None) };
     if name as usize > NAME_LIMIT {
-        return Err(());
+        return Err(NoEnvelope);
     }
-    let whole = 2 + used + length + name as usize;
-    Ok((bytes.len() >= whole).then_some(Opened { kind: kind >> 5, number, length: whole }))
+    let start = 2 + used + length;
+    let whole = start + name as usize;
+    Ok((bytes.len() >= whole).then_some(Opened {
+        kind: kind >> 5,
+        number,
+        name: start..whole,
+        length: whole,
+    }))
 }
 
 /// A number of at most 32 bits and its bytes; `None` if it is not whole yet.
-fn varint(bytes: &[u8]) -> Result<Option<(u32, usize)>, ()> {
+fn varint(bytes: &[u8]) -> Result<Option<(u32, usize)>, NoEnvelope> {
     let mut value = 0u64;
     for (index, byte) in bytes.iter().enumerate().take(5) {
         value |= u64::from(byte & 0x7f) << (7 * index);
         if byte & 0x80 == 0 {
-            return Ok(Some((u32::try_from(value).map_err(|_| ())?, index + 1)));
+            return Ok(Some((u32::try_from(value).map_err(|_| NoEnvelope)?, index + 1)));
         }
     }
-    if bytes.len() < 5 { Ok(None) } else { Err(()) }
+    if bytes.len() < 5 { Ok(None) } else { Err(NoEnvelope) }
 }
 
 impl Ordered for Thrift {

@@ -152,6 +152,7 @@ impl<'a> Account<'a> {
                 ..health
             },
             stamps,
+            counts: None,
         }
     }
 }

@@ -59,6 +59,15 @@ impl Authority {
         Certified { certificate: certificate.pem(), key: key.serialize_pem() }
     }
 
+    /// An authority's own certificate, for this host.
+    pub fn own() -> Certified {
+        let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("signed");
+        Certified { certificate: certificate.pem(), key: key.serialize_pem() }
+    }
+
     /// A valid server certificate for this host.
     pub fn server(&self) -> Certified {
         self.sign(&["localhost", "127.0.0.1"], 4000, ExtendedKeyUsagePurpose::ServerAuth)

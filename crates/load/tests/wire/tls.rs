@@ -111,12 +111,14 @@ fn bad_certificates_are_refused_with_the_reason_and_accepted_without_verificatio
         (authority.sign(&["127.0.0.1"], 2010, usage()), "it has expired"),
         (authority.sign(&["example.org"], 4000, usage()), "set the server name"),
         (stranger.server(), "its issuer is not trusted"),
+        (Authority::own(), "it is an authority's own certificate"),
     ];
     for (certified, why) in cases {
         let config = config(&certified, BOTH, &Clients::Anyone);
         let server = server(config, |stream| answer(stream, HELLO));
         let (failure, errors) = refused(&server, authority.tls());
         assert!(matches!(&failure, TlsFailure::Certificate(text) if text.contains(why)), "{why}: {failure}");
+        assert!(failure.to_string().contains("`-k`"), "the way out: {failure}");
         assert_eq!(errors, all_tls(10), "{why}");
         let unverified = client(&TlsOptions { trust: Trust::Anything, ..authority.options() });
         let mut generator = generator(server.address, settings(1), unverified, Fixed::get());

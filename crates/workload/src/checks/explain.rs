@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weighbridge_load::failures::{Failures, LONGEST};
 use weighbridge_load::framer::Head;
 use weighbridge_load::session::Check;
+use weighbridge_model::id::OperationId;
 use weighbridge_model::record::Outcome;
 
 use super::{Reset, SeenReply};
@@ -86,6 +87,10 @@ impl<C: Explain> Check for Noted<C> {
             self.log.lock().note(&text);
         }
         outcome
+    }
+
+    fn recorded_as(&self) -> Option<OperationId> {
+        self.check.recorded_as()
     }
 }
 

@@ -19,8 +19,8 @@ use crate::expect::Expect;
 use crate::grpc::Envelope;
 
 /// The statuses of what is found, of what is not, and of a fault of SOAP.
-const FOUND: u16 = 200;
-const NOT_FOUND: u16 = 404;
+pub(super) const FOUND: u16 = 200;
+pub(super) const NOT_FOUND: u16 = 404;
 pub(super) const FAULT: u16 = 500;
 
 /// How a reply is carried.
@@ -61,18 +61,22 @@ struct RightReply {
 }
 
 impl PersonReply {
-    /// The bytes by our own codec. Messages of gRPC end somewhere, another content does not.
-    fn spelled(&self, codec: CodecName, carrier: Carrier) -> Option<Spelling> {
-        let messages = match self {
-            Self::NotFound => return None,
-            Self::Found(record, value) => vec![codec::encode(codec, record, value)],
+    /// The messages by our own codec; `None` where nothing is found.
+    pub fn messages(&self, codec: CodecName) -> Option<Vec<Vec<u8>>> {
+        match self {
+            Self::NotFound => None,
+            Self::Found(record, value) => Some(vec![codec::encode(codec, record, value)]),
             Self::Stream(record, values) => {
                 let values = values.as_array().into_iter().flatten();
-                values.map(|value| codec::encode(codec, record, value)).collect()
+                Some(values.map(|value| codec::encode(codec, record, value)).collect())
             }
-        };
+        }
+    }
+
+    /// The bytes by our own codec. Messages of gRPC end somewhere, another content does not.
+    fn spelled(&self, codec: CodecName, carrier: Carrier) -> Option<Spelling> {
         let mut spelling = Spelling::default();
-        for message in messages {
+        for message in self.messages(codec)? {
             spelling.bytes.extend(message);
             if carrier == Carrier::Grpc {
                 spelling.ends.push(spelling.bytes.len());

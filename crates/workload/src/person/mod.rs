@@ -3,6 +3,7 @@
 //! Each operation is a kind of request for each argument. Its reply is right if it has the value that the people file gives;
 //! [`exemplar`](crate::checks::exemplar) says how that is known at memory speed.
 
+mod canned;
 mod check;
 mod client;
 pub(crate) mod people;
@@ -21,6 +22,7 @@ use crate::bind::{Bind, Binding, DataFile, join, render_error};
 use crate::codec::{self, xml};
 use crate::stream::Mix;
 use crate::{Entry, Workload, WorkloadError};
+pub use canned::{ExchangesError, PersonExchange, person_exchanges};
 use check::{Carrier, PersonExpect};
 use people::{CallOfPerson, NOTHING, PERSON, PERSON_ID, People};
 use trial::Respelling;
@@ -109,8 +111,7 @@ impl<'a> Bound<'a> {
             }
             Carrier::Grpc => {
                 let method = self.method(call)?;
-                // gRPC's names begin with a capital letter.
-                let path = format!("/{SERVICE}/{}{}", method[..1].to_ascii_uppercase(), &method[1..]);
+                let path = path_of_call(method);
                 let title = path[1..].to_owned();
                 let rendered = self.grpc(call, &path, operation);
                 Ok(entry(title, rendered.map_err(|source| render_error(name, source))?))
@@ -198,6 +199,11 @@ impl<'a> Bound<'a> {
             message_operation: None,
         })
     }
+}
+
+/// The path of a call over gRPC, whose names begin with a capital letter.
+fn path_of_call(method: &str) -> String {
+    format!("/{SERVICE}/{}{}", method[..1].to_ascii_uppercase(), &method[1..])
 }
 
 /// For fuzzing: fails where bytes are taken for links of persons that do not read back from what is written of them.

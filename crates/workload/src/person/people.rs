@@ -175,7 +175,7 @@ impl CallOfPerson {
 
 impl People {
     pub fn of(spec: &PersonSpec) -> Self {
-        let mut people = Self::read(FILE);
+        let mut people = Self::read(FILE.as_bytes()).expect("the file is ours");
         people.grow(spec.persons as usize);
         people
             .persons
@@ -185,17 +185,27 @@ impl People {
         people
     }
 
-    fn read(text: &str) -> Self {
-        let file: Value = serde_json::from_str(text).expect("the file is ours");
+    /// Reads a people file. Errors: what is wrong with it.
+    pub fn read(text: &[u8]) -> Result<Self, String> {
+        let file: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let list = |key: &str| file[key].as_array().ok_or_else(|| format!("`{key}` is not a list"));
         let person = |value: &Value| {
             let bytes = value.to_string().into_bytes();
-            codec::decode(CodecName::Json, &PERSON, &bytes).expect("a person of ours")
+            codec::decode(CodecName::Json, &PERSON, &bytes).map_err(|error| error.to_string())
         };
-        let persons: Vec<Value> = file["persons"].as_array().expect("persons").iter().map(person).collect();
-        let index = |id: &Value| id.as_u64().expect("a number") as usize - 1;
-        let links = file["links"].as_array().expect("links").iter();
-        let links = links.map(|pair| [index(&pair[0]), index(&pair[1])]).collect();
-        Self { persons, links, create: person(&file["create"]) }
+        let persons = list("persons")?.iter().map(person).collect::<Result<Vec<_>, _>>()?;
+        let index = |id: &Value| {
+            let id = id.as_u64().filter(|id| (1..=persons.len() as u64).contains(id));
+            id.map(|id| id as usize - 1).ok_or_else(|| "`links` has somebody who is not there".to_owned())
+        };
+        let links = list("links")?.iter().map(|pair| Ok([index(&pair[0])?, index(&pair[1])?]));
+        let links = links.collect::<Result<_, String>>()?;
+        let create = person(&file["create"])?;
+        if persons.is_empty() {
+            Err("nobody is there".to_owned())
+        } else {
+            Ok(Self { persons, links, create })
+        }
     }
 
     /// More persons, each like one of the file with other letters, and linked to one before.

@@ -173,7 +173,9 @@ impl<'a> Watch<'a> {
             "; it has written nothing, perhaps it keeps its output back until there is more (Python: `python3 -u`)"
         };
         match (&self.launch.ready, self.port) {
-            (Ready::Line, _) => format!("it did not print `ready <port>`{buffered}"),
+            (Ready::Line, _) => format!(
+                "it did not print `ready <port>`{buffered}; where its command takes the port, write `{{port}}`, and where it reads the variable `PORT`, `ready = \"port\"`"
+            ),
             (Ready::Direct, _) => format!("it did not print `{READY_DIRECT}`{buffered}"),
             (Ready::Log(LinePattern(pattern)), _) => {
                 format!("no line of its output matched `{}`{buffered}", pattern.as_str())

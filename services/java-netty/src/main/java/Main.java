@@ -25,6 +25,7 @@ final class Main {
     private enum Needs {
         NOTHING,
         PEER,
+        PEER_AND_PROTOCOL,
         DATA
     }
 
@@ -39,7 +40,12 @@ final class Main {
     private static final List<Offer> OFFERS = List.of(
             new Offer("pingpong", "http1-json", Needs.NOTHING, (given, group) -> Pong.routes()),
             new Offer("ping", "http1-json", Needs.PEER, (given, group) -> Ping.routes(given.peer, group)),
-            new Offer("person", "http1-json", Needs.DATA, (given, group) -> PersonHttp.routes(given.people)));
+            new Offer("person", "http1-json", Needs.DATA, (given, group) -> PersonHttp.routes(given.people)),
+            new Offer(
+                    "person-client",
+                    "http1-json",
+                    Needs.PEER_AND_PROTOCOL,
+                    (given, group) -> PersonClient.routes(given.peer, group)));
 
     // Configuration
 
@@ -66,7 +72,11 @@ final class Main {
             throw refuse("PORT", portText, "0 to 65535");
         }
         Offer offer = readOffer();
-        InetSocketAddress peer = offer.needs == Needs.PEER ? readPeer(variable("PEER", "")) : null;
+        boolean asks = offer.needs == Needs.PEER || offer.needs == Needs.PEER_AND_PROTOCOL;
+        InetSocketAddress peer = asks ? readPeer(variable("PEER", "")) : null;
+        if (offer.needs == Needs.PEER_AND_PROTOCOL) {
+            oneOf("PEER_PROTOCOL", List.of("http1-json"));
+        }
         boolean nagle = oneOf("NAGLE", List.of("off", "default")).equals("default");
         List.of("TLS_CERT", "TLS_KEY", "DIRECT").forEach(name -> oneOf(name, List.of("")));
         Person.People people = offer.needs == Needs.DATA ? readPeople(variable("DATA", "")) : null;

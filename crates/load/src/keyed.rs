@@ -1,0 +1,174 @@
+//! Requests of key-value servers whose keys and values change from one to the next, filled in place: the four that
+//! memcached and Redis have in common.
+//!
+//! Filling reuses the memory of a [`RequestBuffer`]. It checks nothing: of keys for memcached the caller keeps out
+//! blanks and control characters.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use weighbridge_model::id::OperationId;
+
+use crate::framer::request::{Rendered, ReplyShape};
+use crate::framer::resp::Opening;
+use crate::template::{RequestBuffer, digits};
+
+/// What is asked of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyedCommand {
+    Get,
+    Set,
+    Delete,
+    /// Whether there is a value (`mg`, `EXISTS`).
+    Head,
+}
+
+/// The protocol in which it is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyedDialect {
+    Memcached,
+    /// With what a connection sends before its first request.
+    Resp(Option<Arc<Opening>>),
+}
+
+/// A request for one key.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyedRequest<'a> {
+    pub operation: OperationId,
+    pub command: KeyedCommand,
+    pub key: &'a [u8],
+    /// Bytes of the value, of a `Set`.
+    pub length: usize,
+}
+
+impl KeyedDialect {
+    /// An empty buffer for its requests.
+    pub fn buffer(&self) -> RequestBuffer {
+        match self {
+            Self::Memcached => RequestBuffer::new(),
+            Self::Resp(opening) => RequestBuffer::with_opening(opening.clone()),
+        }
+    }
+
+    /// Fills a buffer. `value` appends exactly the announced bytes.
+    pub fn fill(
+        &self,
+        request: &KeyedRequest<'_>,
+        value: impl FnOnce(&mut Vec<u8>),
+        buffer: &mut RequestBuffer,
+    ) {
+        let rendered = buffer.rendered_mut();
+        match self {
+            Self::Memcached => memcached(request, value, rendered),
+            Self::Resp(_) => resp(request, value, rendered),
+        }
+    }
+}
+
+fn memcached(request: &KeyedRequest<'_>, value: impl FnOnce(&mut Vec<u8>), rendered: &mut Rendered) {
+    let (name, reply): (&[u8], _) = match request.command {
+        KeyedCommand::Get => (b"get ", ReplyShape::Value),
+        KeyedCommand::Set => (b"set ", ReplyShape::Line),
+        KeyedCommand::Delete => (b"delete ", ReplyShape::Line),
+        KeyedCommand::Head => (b"mg ", ReplyShape::Meta),
+    };
+    rendered.recompose(request.operation, reply, |bytes| {
+        bytes.extend_from_slice(name);
+        let key = append(request.key, bytes);
+        if request.command != KeyedCommand::Set {
+            bytes.extend_from_slice(b"\r\n");
+            return (key, bytes.len()..bytes.len());
+        }
+        bytes.extend_from_slice(b" 0 0 ");
+        (key, append_value(request.length, value, bytes))
+    });
+}
+
+fn resp(request: &KeyedRequest<'_>, value: impl FnOnce(&mut Vec<u8>), rendered: &mut Rendered) {
+    let (name, reply): (&[u8], _) = match request.command {
+        KeyedCommand::Get => (b"*2\r\n$3\r\nGET\r\n$", ReplyShape::Text),
+        KeyedCommand::Set => (b"*3\r\n$3\r\nSET\r\n$", ReplyShape::Normal),
+        KeyedCommand::Delete => (b"*2\r\n$3\r\nDEL\r\n$", ReplyShape::Number),
+        KeyedCommand::Head => (b"*2\r\n$6\r\nEXISTS\r\n$", ReplyShape::Number),
+    };
+    rendered.recompose(request.operation, reply, |bytes| {
+        bytes.extend_from_slice(name);
+        digits(request.key.len(), |text| bytes.extend_from_slice(text));
+        bytes.extend_from_slice(b"\r\n");
+        let key = append(request.key, bytes);
+        bytes.extend_from_slice(b"\r\n");
+        if request.command != KeyedCommand::Set {
+            return (key, bytes.len()..bytes.len());
+        }
+        bytes.push(b'$');
+        (key, append_value(request.length, value, bytes))
+    });
+}
+
+/// Appends bytes and returns where they are.
+fn append(text: &[u8], bytes: &mut Vec<u8>) -> Range<usize> {
+    let start = bytes.len();
+    bytes.extend_from_slice(text);
+    start..bytes.len()
+}
+
+/// Appends a value behind its length, each with its line end, and returns where the value is.
+fn append_value(length: usize, value: impl FnOnce(&mut Vec<u8>), bytes: &mut Vec<u8>) -> Range<usize> {
+    digits(length, |text| bytes.extend_from_slice(text));
+    bytes.extend_from_slice(b"\r\n");
+    let start = bytes.len();
+    value(bytes);
+    let end = bytes.len();
+    bytes.extend_from_slice(b"\r\n");
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{memcached, resp};
+
+    const COMMANDS: [KeyedCommand; 4] =
+        [KeyedCommand::Set, KeyedCommand::Get, KeyedCommand::Delete, KeyedCommand::Head];
+
+    /// The oracle: what is filled in equals the command as it is rendered once.
+    #[test]
+    fn filled_requests_are_the_commands_rendered() {
+        let opening = resp::Handshake { database: 3, ..resp::Handshake::default() }.opening();
+        let dialects = [KeyedDialect::Memcached, KeyedDialect::Resp(None), KeyedDialect::Resp(opening)];
+        for dialect in dialects {
+            let mut buffer = dialect.buffer();
+            for (key, value) in
+                [("key:1", "a long value\r\n of some letters"), ("k", ""), ("another-key", "v")]
+            {
+                for command in COMMANDS {
+                    let operation = OperationId(command as u16);
+                    let request =
+                        KeyedRequest { operation, command, key: key.as_bytes(), length: value.len() };
+                    dialect.fill(&request, |bytes| bytes.extend_from_slice(value.as_bytes()), &mut buffer);
+                    let rendered = match &dialect {
+                        KeyedDialect::Memcached => match command {
+                            KeyedCommand::Get => memcached::command(operation, &["get", key], None),
+                            KeyedCommand::Set => {
+                                memcached::command(operation, &["set", key, "0", "0"], Some(value.as_bytes()))
+                            }
+                            KeyedCommand::Delete => memcached::command(operation, &["delete", key], None),
+                            KeyedCommand::Head => memcached::command(operation, &["mg", key], None),
+                        }
+                        .expect("a command"),
+                        KeyedDialect::Resp(opening) => {
+                            let words: &[&str] = match command {
+                                KeyedCommand::Get => &["GET", key],
+                                KeyedCommand::Set => &["SET", key, value],
+                                KeyedCommand::Delete => &["DEL", key],
+                                KeyedCommand::Head => &["EXISTS", key],
+                            };
+                            resp::command(operation, words, opening.clone()).expect("a command")
+                        }
+                    };
+                    assert_eq!(buffer.rendered(), &rendered, "{dialect:?} {command:?}");
+                }
+            }
+        }
+    }
+}

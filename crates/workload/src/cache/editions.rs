@@ -1,0 +1,251 @@
+//! Which writes of each key were sent and which are settled: what a get may be answered, at a cost that does not depend on
+//! how many there were.
+//!
+//! Every set and every delete of a key is an edition. A server may carry out writes that overlap in any order, so when
+//! the last of a group of overlapping writes is answered, only the first of them is settled: it is the oldest that may be
+//! held. A get is right if its value is of an edition from the oldest when it was sent up to the newest that was sent by
+//! now. A write without a good answer may be carried out at any time later, so the oldest of its key stays.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::value::{Arrived, EDITION_MOST, Origin};
+
+/// Keys share locks, since the threads of a load share the keys.
+const STRIPES: usize = 64;
+/// The last bit of an edition: whether it is a delete.
+const DELETE: u32 = 1;
+/// The first edition is 2, so that 0 is none.
+const STEP: u32 = 2;
+/// The oldest edition stays.
+const FROZEN: u16 = 1 << 15;
+/// The first write of the group under way is a delete.
+const FIRST_DELETES: u16 = 1 << 14;
+const OUTSTANDING: u16 = FIRST_DELETES - 1;
+/// Editions that a value without a whole name is compared with; of more, every value is taken for right.
+const CANDIDATES: u32 = 64;
+
+/// What is kept of a key: 12 bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeyState {
+    /// The newest edition sent; 0 for none.
+    newest: u32,
+    /// The oldest edition that may be the one held; 0 for anything, even what was there before.
+    oldest: u32,
+    /// Writes outstanding, and flags.
+    writes: u16,
+    /// Writes of the group under way, answered ones included.
+    group: u16,
+}
+
+#[derive(Debug)]
+pub(super) struct Editions {
+    stripes: Box<[Mutex<Stripe>]>,
+}
+
+#[derive(Debug)]
+struct Stripe {
+    keys: Box<[KeyState]>,
+    /// How often each key was replaced by a fresh one; empty without fresh keys.
+    generations: Box<[u32]>,
+}
+
+/// A key at a place, of a generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct PlacedKey {
+    pub place: u32,
+    pub generation: u32,
+}
+
+/// What was known when a get was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Sent {
+    pub key: PlacedKey,
+    oldest: u32,
+}
+
+/// How a value is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// Of a write before one that was settled when the get was sent.
+    Stale,
+    /// The same, and the settled one deleted it.
+    Resurrected,
+    /// Not as any one write made it, or cut.
+    Torn,
+    /// Of another key, or of no write that was sent.
+    Foreign,
+}
+
+/// Why there is no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The key was never written.
+    Compulsory,
+    /// The newest write deletes it.
+    Invalidated,
+    /// The server has dropped it.
+    Capacity,
+}
+
+impl Wrong {
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Stale => "stale: a value older than the one that was stored when the get was sent",
+            Self::Resurrected => "resurrected: a value that was deleted before the get was sent",
+            Self::Torn => "torn: a value that no single write has made",
+            Self::Foreign => "foreign: a value of another key, or one that was never sent",
+        }
+    }
+}
+
+impl Editions {
+    pub fn new(keys: u32, has_generations: bool) -> Self {
+        let stripe = |first: usize| {
+            let count = (keys as usize).saturating_sub(first).div_ceil(STRIPES);
+            let keys = vec![KeyState::default(); count].into_boxed_slice();
+            let generations = vec![0; if has_generations { count } else { 0 }].into_boxed_slice();
+            Mutex::new(Stripe { keys, generations })
+        };
+        Self { stripes: (0..STRIPES).map(stripe).collect() }
+    }
+
+    fn stripe(&self, place: u32) -> MutexGuard<'_, Stripe> {
+        self.stripes[place as usize % STRIPES].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A get or head of the key at a place is about to be sent.
+    pub fn read(&self, place: u32) -> Sent {
+        let stripe = self.stripe(place);
+        Sent { key: stripe.key(place), oldest: stripe.keys[place as usize / STRIPES].oldest }
+    }
+
+    /// A new key takes the place of the one that is there, and nothing is known of it.
+    pub fn replace(&self, place: u32) -> Sent {
+        let mut stripe = self.stripe(place);
+        let at = place as usize / STRIPES;
+        stripe.generations[at] = stripe.generations[at].wrapping_add(1);
+        stripe.keys[at] = KeyState::default();
+        Sent { key: stripe.key(place), oldest: 0 }
+    }
+
+    /// A write of the key at a place is about to be sent; its edition.
+    pub fn write(&self, place: u32, deletes: bool) -> (PlacedKey, u32) {
+        let mut stripe = self.stripe(place);
+        let key = stripe.key(place);
+        let state = &mut stripe.keys[place as usize / STRIPES];
+        if state.newest >= EDITION_MOST - STEP {
+            // Numbers are used up: from now on its last edition stands for all.
+            state.writes |= FROZEN;
+            return (key, state.newest & !DELETE | u32::from(deletes));
+        }
+        state.newest = ((state.newest & !DELETE) + STEP) | u32::from(deletes);
+        if state.writes & FROZEN == 0 {
+            if state.writes & OUTSTANDING == 0 {
+                (state.group, state.writes) = (0, if deletes { FIRST_DELETES } else { 0 });
+            }
+            match (state.writes & OUTSTANDING, state.group) {
+                // No more can be counted.
+                (OUTSTANDING, _) | (_, u16::MAX) => state.writes |= FROZEN,
+                _ => (state.writes, state.group) = (state.writes + 1, state.group + 1),
+            }
+        }
+        (key, state.newest)
+    }
+
+    /// A write was answered well, or is over without a good answer.
+    pub fn settle(&self, key: PlacedKey, is_good: bool) {
+        let mut stripe = self.stripe(key.place);
+        let is_replaced = stripe.key(key.place) != key;
+        let state = &mut stripe.keys[key.place as usize / STRIPES];
+        if is_replaced || state.writes & FROZEN != 0 {
+            return;
+        }
+        if !is_good {
+            state.writes |= FROZEN;
+            return;
+        }
+        state.writes -= 1;
+        if state.writes & OUTSTANDING == 0 {
+            let first = (state.newest & !DELETE) - STEP * u32::from(state.group - 1);
+            state.oldest = first | u32::from(state.writes & FIRST_DELETES != 0);
+        }
+    }
+
+    /// Whether a value that arrived for a get is right.
+    pub fn judge(&self, sent: &Sent, number: u64, arrived: Arrived) -> Result<(), Wrong> {
+        let own = Origin::new(number, 0).number;
+        match arrived {
+            Arrived::Whole(origin, _) if origin.number == own => self.judge_edition(sent, origin.edition),
+            Arrived::Mixed(origin) if origin.number == own => Err(Wrong::Torn),
+            Arrived::Whole(..) | Arrived::Mixed(_) | Arrived::Unknown => Err(Wrong::Foreign),
+            Arrived::Short(name, length) => self.judge_short(sent, own, &name[..length]),
+        }
+    }
+
+    fn judge_edition(&self, sent: &Sent, edition: u32) -> Result<(), Wrong> {
+        // Nothing is settled: the value may have been there before.
+        if sent.oldest == 0 {
+            return Ok(());
+        }
+        if edition < sent.oldest {
+            return Err(older_than(sent.oldest));
+        }
+        let is_sent = self.newest(sent).is_none_or(|newest| edition <= newest);
+        if is_sent && edition & DELETE == 0 { Ok(()) } else { Err(Wrong::Foreign) }
+    }
+
+    /// Compares the beginning of a name with those of all editions that are right. Two values of n letters are the same by
+    /// chance once in 64ⁿ pairs, so what is wrong is found with so much less certainty.
+    fn judge_short(&self, sent: &Sent, number: u64, name: &[u8]) -> Result<(), Wrong> {
+        let newest = self.newest(sent).unwrap_or(u32::MAX);
+        if sent.oldest == 0 || newest.saturating_sub(sent.oldest) > STEP * CANDIDATES {
+            return Ok(());
+        }
+        let is_edition = |edition: &u32| Origin::new(number, *edition).name().starts_with(name);
+        let sets = |from: u32, to: u32| (from & !DELETE..=to).step_by(STEP as usize);
+        // An edition that deletes is no value itself.
+        if sets(sent.oldest + DELETE, newest).any(|edition| is_edition(&edition)) {
+            return Ok(());
+        }
+        let far = sent.oldest.saturating_sub(STEP * CANDIDATES).max(STEP);
+        match sets(far, sent.oldest).any(|edition| is_edition(&edition)) {
+            true => Err(older_than(sent.oldest)),
+            false => Err(Wrong::Foreign),
+        }
+    }
+
+    /// Whether there can be a value.
+    pub fn may_exist(&self, sent: &Sent) -> Result<(), Wrong> {
+        match self.newest(sent) {
+            Some(newest) if newest == sent.oldest && newest & DELETE != 0 => Err(Wrong::Resurrected),
+            _ => Ok(()),
+        }
+    }
+
+    /// The newest edition sent; `None` if the key has been replaced since.
+    fn newest(&self, sent: &Sent) -> Option<u32> {
+        let stripe = self.stripe(sent.key.place);
+        let state = stripe.keys[sent.key.place as usize / STRIPES];
+        (stripe.key(sent.key.place) == sent.key).then_some(state.newest)
+    }
+
+    /// Why there is no value, as far as the load knows: a delete between two sets that overlap it is not seen.
+    pub fn cause(&self, sent: &Sent) -> Cause {
+        match self.newest(sent) {
+            Some(0) | None => Cause::Compulsory,
+            Some(newest) if (newest | sent.oldest) & DELETE != 0 => Cause::Invalidated,
+            Some(_) => Cause::Capacity,
+        }
+    }
+}
+
+impl Stripe {
+    fn key(&self, place: u32) -> PlacedKey {
+        let generation = self.generations.get(place as usize / STRIPES).copied().unwrap_or(0);
+        PlacedKey { place, generation }
+    }
+}
+
+const fn older_than(oldest: u32) -> Wrong {
+    if oldest & DELETE != 0 { Wrong::Resurrected } else { Wrong::Stale }
+}

@@ -1,0 +1,50 @@
+//! The workload `cache`: values under keys over HTTP and the protocols of memcached and Redis, drawn by laws, and checked
+//! against the writes that were sent.
+
+mod answers;
+mod draw;
+mod editions;
+mod reply;
+mod requests;
+mod sessions;
+mod value;
+
+use std::sync::Arc;
+
+use weighbridge_load::keyed::KeyedDialect;
+use weighbridge_load::resp::Handshake;
+use weighbridge_model::experiment::{CacheSpec, Equality, Protocol};
+use weighbridge_model::id::OperationId;
+
+use crate::bind::{Bind, Binding};
+use crate::stream::Mix;
+use crate::{Workload, WorkloadError};
+use reply::Carrier;
+use requests::Requests;
+pub use sessions::CacheCounts;
+pub(crate) use sessions::{Cache, CacheSessions};
+
+impl Bind for CacheSpec {
+    fn bind(&self, binding: &Binding<'_>) -> Result<Workload, WorkloadError> {
+        let operations = self.mixed();
+        let id =
+            |operation| OperationId(operations.iter().position(|one| *one == operation).unwrap_or(0) as u16);
+        let (carrier, requests) = match binding.protocol {
+            Protocol::MEMCACHED => (Carrier::Commands, Requests::Keyed(KeyedDialect::Memcached)),
+            Protocol::RESP => {
+                let database = binding.address.base.trim_start_matches('/').parse().unwrap_or(0);
+                let opening = Handshake { database, ..Handshake::default() }.opening();
+                (Carrier::Commands, Requests::Keyed(KeyedDialect::Resp(opening)))
+            }
+            protocol if protocol.is_rest() => (Carrier::Rest, Requests::rest(binding, id)?),
+            _ => return Err(binding.unbound("cache")),
+        };
+        let entries = answers::entries(self, carrier, &requests);
+        let mix = Mix::even(entries.len());
+        let plain = binding.plain(entries, mix, Equality::Status);
+        Ok(Workload { cache: Some(Arc::new(Cache::new(self, carrier, requests))), ..plain })
+    }
+}
+
+#[cfg(test)]
+mod tests;
