@@ -73,7 +73,7 @@ function quantities(rows) {
  * The fixed properties of each quantity.
  */
 export const QUANTITIES: Readonly<
-  Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean }>
+  Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean; contrast: "log" | "plain" }>
 > = ${JSON.stringify(Object.fromEntries(entries), null, 2)};
 `;
 }

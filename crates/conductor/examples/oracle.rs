@@ -35,7 +35,7 @@ fn rejudge(run: &Path, into: &Path) -> Result<(), Box<dyn Error>> {
         started: stored.started,
         took: stored.took,
         quick: stored.quick,
-        conditions: experiment.points.iter().map(conditions).collect(),
+        conditions: conditions(&experiment),
         tags: stored.tags,
         unavailable: stored.unavailable,
     };

@@ -17,7 +17,7 @@ use crate::variant::output::OutputCapture;
 
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    #[error("hook `{name}` (`{command}`) ended with {status}{said}; mend the command or remove it")]
+    #[error("hook `{name}` (`{command}`) ended with {status}{said}; fix the command or remove it")]
     Failed {
         /// `prepare`, `reset` or `cleanup`.
         name: &'static str,

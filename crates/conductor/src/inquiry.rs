@@ -59,8 +59,12 @@ impl Inquiry {
         Ok(Self { lab: lab.cancelled_by(options.control.window.clone()), logs })
     }
 
-    /// The version that a built service reports while it runs, or else that of its program, with the reason.
+    /// The version that a built service reports while it runs, or else that of its program, with the reason. A
+    /// stock server knows nothing of `/version`.
     pub fn ask(&self, service: &Service) -> Result<VersionAnswer, String> {
+        if service.is_stock() {
+            return by_program(service);
+        }
         let why = match self.ask_running(service) {
             Ok(version) => return Ok(VersionAnswer { version, asked: Asked::Running, reason: None }),
             Err(why) => format!("not asked while running: {why}"),

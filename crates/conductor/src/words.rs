@@ -1,12 +1,16 @@
 //! Workload and load in words, for tables and reports.
 
-use weighbridge_model::experiment::{Arrivals, Flow, LoadModel, LoadSpec, Point, SessionLength, Think};
+use weighbridge_model::experiment::{
+    Arrivals, Experiment, Flow, LoadModel, LoadSpec, Point, Profile, SessionLength, Think,
+};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::legs::Stamps;
 
-/// Workload and load in one line: `pingpong 64 B; closed load, 4 connections`.
-pub fn conditions(point: &Point) -> String {
-    format!("{}; {}", point.workload.words(), load(point))
+/// Workload and load of each point in one line: `pingpong 64 B; closed load, 4 connections`.
+pub fn conditions(experiment: &Experiment) -> Vec<String> {
+    let flow = if experiment.capacity.is_some() { varied } else { flow };
+    let conditions = |point: &Point| format!("{}; {}", point.workload.words(), load(point, flow));
+    experiment.points.iter().map(conditions).collect()
 }
 
 /// The values of a point's factors: `workload.size = 64 B, load.connections = 4`; empty without factors.
@@ -15,7 +19,7 @@ pub fn factors(label: &PointLabel) -> String {
     factors.collect::<Vec<_>>().join(", ")
 }
 
-fn load(point: &Point) -> String {
+fn load(point: &Point, flow: fn(&Flow) -> String) -> String {
     let load = &point.load;
     let plural = if load.connections == 1 { "" } else { "s" };
     let flight =
@@ -54,11 +58,25 @@ pub fn flow(flow: &Flow) -> String {
     }
 }
 
+/// The same where every step has a rate of its own.
+fn varied(flow: &Flow) -> String {
+    match flow {
+        Flow::Law { profile: Profile::Constant { .. }, arrivals } => {
+            format!("the rates tried ({})", law(*arrivals))
+        }
+        Flow::Law { profile, arrivals } => {
+            format!("{} multiplied to the rates tried ({})", profile.words(), law(*arrivals))
+        }
+        Flow::Trace(spec) => format!("times of `{}` played at the rates tried", spec.file),
+    }
+}
+
 fn law(arrivals: Arrivals) -> String {
     match arrivals {
         Arrivals::Constant => "constant".to_owned(),
         Arrivals::Jitter(share) => format!("jitter {share}"),
         Arrivals::Poisson => "Poisson".to_owned(),
+        Arrivals::Gpd(shape) => format!("generalized Pareto gaps of shape {shape}"),
     }
 }
 

@@ -42,8 +42,10 @@ pub struct Draft {
 pub enum Server {
     /// A server that is already running.
     Address(Box<Address>),
-    /// A program that is started for it: a command as typed, with or without `{port}`.
-    Command(String),
+    /// Two that are already running, the baseline first.
+    Two(Url, Url),
+    /// Programs that are started for it, the baseline first: commands as typed, with or without `{port}`.
+    Commands(Vec<String>),
 }
 
 /// Where a server is, and how to connect to it.
@@ -72,7 +74,7 @@ impl Draft {
         let request = Request { name: "get".to_owned(), ..Request::get(&url.path) };
         let base = Url { path: "/".to_owned(), ..url.clone() };
         Self {
-            title: "my service against itself".to_owned(),
+            title: "my service".to_owned(),
             server: Server::Address(Box::new(Address::plain(base))),
             requests: vec![Request { status: Some(200), ..request }],
             session: None,
@@ -81,12 +83,18 @@ impl Draft {
         }
     }
 
-    /// One `GET` of a path of a program that is started for it.
-    pub fn of_command(command: &str, path: &str) -> Self {
+    /// One `GET` of the same path of two servers.
+    pub fn of_two(first: &Url, second: &Url) -> Self {
+        let base = |url: &Url| Url { path: "/".to_owned(), ..url.clone() };
+        Self { server: Server::Two(base(first), base(second)), ..Self::of_url(first) }
+    }
+
+    /// One `GET` of a path of programs that are started for it.
+    pub fn of_commands(commands: &[String], path: &str) -> Self {
         let request = Request { name: "get".to_owned(), ..Request::get(path) };
         Self {
             title: "my service".to_owned(),
-            server: Server::Command(command.to_owned()),
+            server: Server::Commands(commands.to_vec()),
             requests: vec![Request { status: Some(200), ..request }],
             session: None,
             timeout: None,

@@ -20,8 +20,14 @@ pub(crate) fn file(draft: &Draft) -> String {
     load(&mut text, draft);
     text.push_str(PLAN);
     match &draft.server {
-        Server::Address(address) => addresses(&mut text, address),
-        Server::Command(command) => program(&mut text, command),
+        Server::Address(address) => address_and_room(&mut text, address),
+        Server::Two(first, second) => {
+            text.push_str("# The first variant is the baseline.\n");
+            for (name, url) in [("before", first), ("after", second)] {
+                variant(&mut text, name, &Address::plain(url.clone()));
+            }
+        }
+        Server::Commands(commands) => programs(&mut text, commands),
     }
     text
 }
@@ -180,15 +186,17 @@ fail_if = "errors > 0"    # or a list: ["errors > 0", "p50 > +5 %"]
 
 "#;
 
-fn addresses(text: &mut String, address: &Address) {
+fn address_and_room(text: &mut String, address: &Address) {
     text.push_str(
-        "# The first variant is the baseline. A server given by `url` is not started by `weigh`; with\n\
+        "# A server given by `url` is not started by `weigh`; with\n\
          #   command = \"./my-server --port {port}\"\n\
-         # it is started afresh in every block, pinned, and frozen while the other has its turn.\n",
+         # it is started afresh in every block, pinned, and frozen while another has its turn.\n",
     );
-    variant(text, "before", address, false);
-    text.push('\n');
-    variant(text, "after", address, true);
+    variant(text, "before", address);
+    let mut after = String::new();
+    variant(&mut after, "after", address);
+    text.push_str("\n# The alternative: put its address here. The first variant is the baseline.\n");
+    after.lines().for_each(|row| line(text, format_args!("# {row}")));
     if !address.url.scheme.is_secured() {
         text.push_str(
             "# An `https://` address may say what to trust and how:  tls = { ca = \"ca.pem\", min = \"1.3\" }\n",
@@ -196,10 +204,9 @@ fn addresses(text: &mut String, address: &Address) {
     }
 }
 
-fn variant(text: &mut String, name: &str, address: &Address, to_be_filled_in: bool) {
+fn variant(text: &mut String, name: &str, address: &Address) {
     line(text, format_args!("[[variant]]\nname = {}", quoted(name)));
-    let hint = if to_be_filled_in { "   # put the other address here" } else { "" };
-    line(text, format_args!("url = {}{hint}", quoted(&with_slash(&address.url))));
+    line(text, format_args!("url = {}", quoted(&with_slash(&address.url))));
     if let Some(protocol) = address.protocol {
         line(text, format_args!("protocol = {}", quoted(protocol.name())));
     }
@@ -237,15 +244,22 @@ fn tls(spec: &TlsSpec) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
-fn program(text: &mut String, command: &str) {
-    text.push_str(
-        "# A program that is started afresh in every block, in the current folder. `weigh run FILE --revisions main,HEAD`\n\
-         # weighs two revisions of it: each is checked out, built by `--build COMMAND`, and started from its own tree.\n\
-         # To weigh two commands instead, add a second `[[variant]]`; the first is the baseline.\n",
-    );
-    line(text, format_args!("[[variant]]\nname = \"mine\"\ncommand = {}", quoted(command)));
-    if !command.contains("{port}") {
-        text.push_str("# It takes its port from the variable `PORT`; in the command `{port}` would stand for it.\nready = \"port\"\n");
+fn programs(text: &mut String, commands: &[String]) {
+    text.push_str(match commands {
+        [_] => {
+            "# A program that is started afresh in every block, in the current folder. `weigh run FILE --revisions main,HEAD`\n\
+             # weighs two revisions of it: each is checked out, built by `--build COMMAND`, and started from its own tree.\n\
+             # To weigh two commands instead, add a second `[[variant]]`; the first is the baseline.\n"
+        }
+        _ => {
+            "# Programs that are started afresh in every block, in the current folder; the first is the baseline.\n"
+        }
+    });
+    for (name, command) in names(commands).into_iter().zip(commands) {
+        line(text, format_args!("[[variant]]\nname = {}\ncommand = {}", quoted(&name), quoted(command)));
+        if !command.contains("{port}") {
+            text.push_str("# It takes its port from the variable `PORT`; in the command `{port}` would stand for it.\nready = \"port\"\n");
+        }
     }
     text.push_str(
         "# It is ready when it accepts connections on its port. Otherwise:\n\
@@ -254,6 +268,23 @@ fn program(text: &mut String, command: &str) {
          # ready_timeout = \"30 s\"\n\
          # env = { LOG_LEVEL = \"warn\", API_KEY = \"env:MY_KEY\" }\n",
     );
+}
+
+/// The programs' names where these differ, else the commands.
+fn names(commands: &[String]) -> Vec<String> {
+    let program = |command: &String| {
+        let first = command.split_whitespace().next().unwrap_or_default();
+        first.rsplit('/').next().unwrap_or_default().to_owned()
+    };
+    let programs: Vec<String> = commands.iter().map(program).collect();
+    let is_repeated = |at: usize| programs[..at].contains(&programs[at]);
+    match commands {
+        [_] => vec!["mine".to_owned()],
+        _ if (0..programs.len()).any(is_repeated) => {
+            commands.iter().map(|one| printable(one).into_owned()).collect()
+        }
+        _ => programs,
+    }
 }
 
 #[cfg(test)]
@@ -298,9 +329,17 @@ mod tests {
         address.tls = Some(TlsSpec { insecure: true, min: TlsVersion::V13, ..TlsSpec::default() });
         address.unix = Some("/run/a b.sock".to_owned());
         let experiment = read(&draft);
-        assert_eq!(experiment.variants.len(), 2);
-        assert!(experiment.variants[1].tls.as_ref().expect("TLS").insecure);
-        let experiment = read(&Draft::of_command("./serve --port {port}", "/items/1"));
-        assert_eq!(experiment.variants.len(), 1);
+        assert_eq!(experiment.variants.len(), 1, "none is weighed against itself");
+        assert!(experiment.variants[0].tls.as_ref().expect("TLS").insecure);
+        let other = Url::parse("http://127.0.0.1:8081/a?b=1").expect("a URL");
+        assert_eq!(read(&Draft::of_two(&url, &other)).variants.len(), 2);
+        let named = |commands: &[&str]| {
+            let commands: Vec<String> = commands.iter().map(|one| (*one).to_owned()).collect();
+            let experiment = read(&Draft::of_commands(&commands, "/items/1"));
+            experiment.variants.into_iter().map(|variant| variant.name).collect::<Vec<_>>()
+        };
+        assert_eq!(named(&["./serve --port {port}"]), ["mine"]);
+        assert_eq!(named(&["./old {port}", "bin/new {port}"]), ["old", "new"]);
+        assert_eq!(named(&["./s -O1 {port}", "./s -O2 {port}"]), ["./s -O1 {port}", "./s -O2 {port}"]);
     }
 }

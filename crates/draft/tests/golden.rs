@@ -46,7 +46,7 @@ fn an_address() {
 
 #[test]
 fn a_command() {
-    assert_written("command", &Draft::of_command("python3 server.py {port}", "/items/1"));
+    assert_written("command", &Draft::of_commands(&["python3 server.py {port}".to_owned()], "/items/1"));
 }
 
 #[test]

@@ -389,6 +389,7 @@ pub(crate) const fn unit(unit: Unit) -> &'static str {
         Unit::Bytes => "bytes",
         Unit::PerSecond => "per_second",
         Unit::Count => "count",
+        Unit::Share => "share",
     }
 }
 
@@ -406,6 +407,7 @@ const fn kind(kind: WindowKind) -> &'static str {
         WindowKind::Measured => "measured",
         WindowKind::Check => "check",
         WindowKind::IdleCheck => "idle-check",
+        WindowKind::Step => "step",
     }
 }
 

@@ -7,11 +7,10 @@ use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::Additivity;
 use weighbridge_model::summary::Summary;
 
-use crate::layering::joined;
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, hanging};
-use crate::words::{self, Shown};
+use crate::words::{self, Shown, joined};
 
 pub(crate) fn at<'a>(summary: &'a Summary, point: &PointLabel) -> Vec<&'a Factorial> {
     summary.factorials.iter().filter(|factorial| factorial.point == *point).collect()
@@ -29,7 +28,7 @@ pub(crate) fn tables<'f>(summary: &Summary, factorial: &'f Factorial) -> Vec<&'f
 
 /// `rust: framing and codec, response p50`
 pub(crate) fn title(factorial: &Factorial, table: &FactorialTable) -> String {
-    format!("{}: framing and codec, {}", clean(&factorial.of), table.quantity.label())
+    format!("{}: framing and codec, {}", clean(&factorial.of), words::label(table.quantity))
 }
 
 /// The figure of each cell, a row for each framing. Their intervals hold what a block's cells share, and would hide by how
@@ -47,7 +46,8 @@ pub(crate) const EFFECTS: [&str; 3] = ["difference", "change", "verdict"];
 pub(crate) fn effect_cells(table: &FactorialTable, effect: &MainEffect) -> [Shown; 3] {
     let reason = effect.reason.as_ref().map(|reason| format!(" ({})", clean(reason))).unwrap_or_default();
     let verdict = Shown { point: format!("{}{reason}", verdict(effect)), interval: None };
-    [words::difference(table.unit, &effect.difference), words::change(&effect.ratio), verdict]
+    let difference = Shown { interval: None, ..words::difference(table.unit, &effect.difference) };
+    [difference, words::change(&effect.ratio), verdict]
 }
 
 fn verdict(effect: &MainEffect) -> String {
@@ -124,15 +124,15 @@ fn grid(factorial: &Factorial, table: &FactorialTable) -> Table {
 
 /// A verdict's reason stands under its row.
 fn effect_table(table: &FactorialTable, columns: usize) -> Table {
-    let align = [Align::Left, Align::Right, Align::Left, Align::Right, Align::Left];
+    let align = [Align::Left, Align::Right, Align::Right, Align::Left, Align::Left];
     let mut rows = Table::new(align, 2);
     for effect in effects(table) {
         let [difference, change, _] = effect_cells(table, effect);
         rows.push(vec![
             Cell::new(format!("  {}", effect_name(effect))),
             Cell::new(difference.point),
-            Cell::new(difference.interval.unwrap_or_default()),
             Cell::new(change.point),
+            Cell::new(change.interval.unwrap_or_default()),
             Cell::toned(words::tone_of(effect.verdict, effect.effect), verdict(effect)),
         ]);
         if let Some(reason) = &effect.reason {

@@ -271,6 +271,7 @@ const fn unit(quantity: Quantity) -> &'static str {
         (_, Unit::Ns) => "ns/op",
         (_, Unit::PerSecond) => "ops/s",
         (_, Unit::Count) => "1/op",
+        (_, Unit::Share) => "share",
         (Quantity::MemoryPeak, Unit::Bytes) => "B",
         (_, Unit::Bytes) => "B/op",
     }

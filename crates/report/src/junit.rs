@@ -92,7 +92,7 @@ fn pair_cases(summary: &Summary, pair: &Pair<'_>) -> Vec<Case> {
             _ => (CaseResult::Passed, Some(words::sentence(summary, cost))),
         };
         let class = format!("{} against {}", pair.variant, pair.baseline);
-        Case { class, name: format!("{operation}{}", cost.quantity.label()), result, output }
+        Case { class, name: format!("{operation}{}", words::label(cost.quantity)), result, output }
     };
     pair.costs.iter().map(case).collect()
 }

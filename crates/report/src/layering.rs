@@ -13,7 +13,7 @@ use weighbridge_model::summary::Summary;
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, hanging};
-use crate::words::{self, Shown};
+use crate::words::{self, Shown, joined, label};
 
 /// From this terminal width on, the second column's interval is shown too.
 const WIDE: usize = 110;
@@ -48,7 +48,7 @@ pub(crate) fn head(quantity: Quantity) -> String {
         Quantity::MemoryPeak => "memory".to_owned(),
         Quantity::WireBytesPerOperation => "bytes on the wire/op".to_owned(),
         Quantity::SegmentsPerOperation => "TCP segments/op".to_owned(),
-        other => other.label(),
+        other => label(other),
     }
 }
 
@@ -132,7 +132,7 @@ fn by_reason<'r>(given: &[(Quantity, &'r str)]) -> Vec<(Vec<Quantity>, &'r str)>
 }
 
 fn labels(quantities: &[Quantity]) -> String {
-    quantities.iter().map(|quantity| quantity.label()).collect::<Vec<_>>().join(", ")
+    quantities.iter().copied().map(label).collect::<Vec<_>>().join(", ")
 }
 
 /// `rust with veth + vxlan: what each layer adds to the line above`
@@ -199,7 +199,7 @@ pub(crate) fn factor_cells(one: &Interaction) -> (String, [Shown; 7]) {
     let cells = [
         plain(clean(&one.variant)),
         plain(clean(&one.above)),
-        plain(one.quantity.label()),
+        plain(label(one.quantity)),
         plain(words::point(&one.from)),
         plain(words::point(&one.to)),
         words::difference(one.unit, &one.difference),
@@ -219,7 +219,7 @@ pub(crate) fn slope_cells(slope: &Slope) -> (String, [Shown; 5]) {
     let cells = [
         plain(clean(&slope.variant)),
         plain(clean(&slope.above)),
-        plain(slope.quantity.label()),
+        plain(label(slope.quantity)),
         words::difference(slope.unit, &slope.per_operation),
         per_byte(slope),
     ];
@@ -231,7 +231,7 @@ fn per_byte(slope: &Slope) -> Shown {
         // Mostly less than a nanosecond, so no larger unit is needed.
         Unit::Ns => plain_number(&slope.per_byte, " ns"),
         Unit::Bytes => plain_number(&slope.per_byte, " B"),
-        Unit::Count | Unit::PerSecond => plain_number(&slope.per_byte, ""),
+        Unit::Count | Unit::PerSecond | Unit::Share => plain_number(&slope.per_byte, ""),
     }
 }
 
@@ -303,7 +303,7 @@ fn verdicts(check: &SumCheck, quantities: &[Quantity], style: Style, columns: us
     let line = |row: &SumRow| {
         let interaction = joined(&words::difference(row.unit, &row.interaction));
         let verdict = verdict_cell(row.verdict, row.reason.as_deref()).point;
-        let text = format!("interaction in {} {interaction}: {verdict}", row.quantity.label());
+        let text = format!("interaction in {} {interaction}: {verdict}", label(row.quantity));
         style.paint(tone(row.verdict), &hanging("  ", &text, columns))
     };
     check.rows.iter().filter(is_shown).map(line).collect()
@@ -340,7 +340,7 @@ pub(crate) fn over_points(summary: &Summary, style: Style, columns: usize) -> Ve
                 words::difference(one.unit, &one.difference),
                 verdict_cell(one.verdict, one.reason.as_deref()),
             );
-            let text = format!("{} {}: {}", one.quantity.label(), joined(&difference), verdict.point);
+            let text = format!("{} {}: {}", label(one.quantity), joined(&difference), verdict.point);
             style.paint(tone(one.verdict), &hanging("    ", &text, columns))
         }));
     }
@@ -356,7 +356,7 @@ pub(crate) fn over_points(summary: &Summary, style: Style, columns: usize) -> Ve
         let per_operation = joined(&words::difference(slope.unit, &slope.per_operation));
         let text = format!(
             "{} {per_operation} per operation, {} per byte",
-            slope.quantity.label(),
+            label(slope.quantity),
             joined(&per_byte(slope))
         );
         lines.push(hanging("    ", &text, columns));
@@ -373,13 +373,6 @@ fn pair(variant: &str, above: &str) -> String {
 
 fn secondary(text: impl Into<String>) -> Cell {
     Cell::toned(Tone::Secondary, text)
-}
-
-pub(crate) fn joined(shown: &Shown) -> String {
-    match &shown.interval {
-        Some(interval) => format!("{} {interval}", shown.point),
-        None => shown.point.clone(),
-    }
 }
 
 /// The widest table that fits: with the interval of the first column, from [`WIDE`] columns on of the second

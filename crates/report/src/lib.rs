@@ -6,6 +6,7 @@
 
 pub mod browse;
 pub mod calibration;
+mod capacity;
 pub mod cite;
 pub mod columns;
 pub mod csv;
@@ -17,6 +18,7 @@ pub mod html;
 mod jmh;
 pub mod json;
 mod junit;
+mod latency;
 mod layering;
 mod legs;
 pub mod load;
@@ -127,17 +129,17 @@ pub struct Report<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct TextOptions<'a> {
     pub style: Style,
-    /// Columns of the terminal: less than 80 counts as 80, and from 100 on the ratio's interval is shown too.
+    /// Columns of the terminal: less than 80 counts as 80.
     pub columns: usize,
     /// Path of the run or of its report, for the last line.
     pub place: Option<&'a str>,
-    /// Whether to show a table for each pair, however many there are.
-    pub every_pair: bool,
+    /// Whether to show every quantity, operation and finding, rather than what is asked most.
+    pub details: bool,
 }
 
 impl Default for TextOptions<'_> {
     fn default() -> Self {
-        Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None, every_pair: false }
+        Self { style: Style::Plain, columns: DEFAULT_COLUMNS, place: None, details: false }
     }
 }
 

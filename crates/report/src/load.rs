@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use weighbridge_model::distribution::TimeDistribution;
 use weighbridge_model::estimate::Validity;
+use weighbridge_model::finding::title;
 use weighbridge_model::idle::IdleWait;
 use weighbridge_model::legs::StampSummary;
-use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond};
+use weighbridge_model::quantity::{Bytes, Nanoseconds, PerSecond, display_bytes};
 use weighbridge_model::record::{ErrorCounts, HandshakeKind, MessageBasis};
 use weighbridge_model::summary::{Finding, SCHEMA_VERSION};
 
+use crate::latency;
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, counted, grouped, hanging, shorten};
@@ -43,7 +46,7 @@ pub struct Times {
     /// The longest.
     #[serde(rename = "max_ns")]
     pub max: Option<Nanoseconds>,
-    /// Why a quantile is absent, by its name (`p99.9`): see [`withheld`].
+    /// Why a statistic is absent, by its name (`p99.9`): see [`withheld`] and [`QUEUE_GREW`].
     pub withheld: BTreeMap<String, String>,
 }
 
@@ -162,7 +165,7 @@ pub struct LoadSummary {
     pub failures: Vec<Failure>,
     /// Failures with other words than those.
     pub failures_unlisted: u64,
-    /// Requests due but never sent.
+    /// Requests due but never sent, beside those sent.
     pub not_sent: u64,
     /// First request sent to last reply complete.
     #[serde(rename = "took_ns")]
@@ -175,7 +178,7 @@ pub struct LoadSummary {
     pub wait: &'static str,
     /// How idle cores waited.
     pub idle: IdleWait,
-    /// Connections opened in all; more than `connections` where the server or the user closed some.
+    /// Connections opened while measuring, in place of those that the server or the user closed.
     pub connects: u64,
     /// TLS handshakes by kind, of the connections opened before and while measuring; empty without TLS.
     pub handshakes: Vec<Handshakes>,
@@ -194,6 +197,9 @@ pub struct LoadSummary {
     pub response: Times,
     /// Done minus sent.
     pub service: Times,
+    /// The distribution of response times; only where asked for, and where there is a steady state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<TimeDistribution>,
     /// Each operation by itself, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<Operation>,
@@ -225,6 +231,9 @@ impl LoadSummary {
     /// The value of the field `schema`.
     pub const SCHEMA: u32 = SCHEMA_VERSION;
 }
+
+/// The reason for response times that are absent because more was due than the server answered.
+pub const QUEUE_GREW: &str = "the queue grew until the end, so they tell only how long the load lasted";
 
 /// The reason for a quantile that is absent because only `beyond` requests lie beyond it.
 pub fn withheld(beyond: u64) -> String {
@@ -261,6 +270,10 @@ fn text(summary: &LoadSummary, style: Style, columns: usize) -> String {
     let withheld = withheld_lines(summary).into_iter().map(|line| hanging("  ", &line, columns));
     lines.extend(withheld.map(|line| style.paint(Tone::Undecided, &line)));
     lines.push(String::new());
+    if let Some(latency) = &summary.latency {
+        lines.extend(latency::lines(latency, style, columns));
+        lines.push(String::new());
+    }
     if let Some(stamps) = &summary.kernel_timestamps {
         lines.extend(legs::lines(stamps, style, columns));
         lines.push(String::new());
@@ -287,10 +300,7 @@ fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
         .into_iter()
         .collect();
     lines.extend(failure_lines(summary, columns));
-    if summary.not_sent > 0 {
-        let line = format!("{} requests were due but never sent", summary.not_sent);
-        lines.push(style.paint(Tone::Problem, &line));
-    }
+    lines.extend(not_sent(summary).map(|line| style.paint(Tone::Problem, &line)));
     if summary.requests == 0 {
         lines.push(style.paint(Tone::Problem, "no request was sent"));
     }
@@ -300,10 +310,15 @@ fn alarms(summary: &LoadSummary, style: Style, columns: usize) -> Vec<String> {
     }
     lines.extend(summary.reasons.iter().map(|reason| hanging("  ", &clean(reason), columns)));
     lines.extend(summary.findings.iter().map(|finding| {
-        let words = format!("{}: {}; {}", finding.name, finding.evidence, finding.remedy);
+        let words = format!("{}: {}; {}", title(&finding.name), finding.evidence, finding.remedy);
         hanging("note: ", &clean(&words), columns)
     }));
     lines
+}
+
+fn not_sent(summary: &LoadSummary) -> Option<String> {
+    let [unsent, due] = [summary.not_sent, summary.requests + summary.not_sent].map(grouped);
+    (summary.not_sent > 0).then(|| format!("{unsent} of {due} requests that were due were never sent"))
 }
 
 fn failure_lines(summary: &LoadSummary, columns: usize) -> Vec<String> {
@@ -403,6 +418,10 @@ fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let messages = summary.messages.iter().map(|messages| &messages.time);
     for times in [&summary.response, &summary.service].into_iter().chain(messages) {
+        if times.withheld.get("mean").is_some_and(|reason| reason == QUEUE_GREW) {
+            lines.push(format!("response times withheld: {QUEUE_GREW}"));
+            continue;
+        }
         for (quantile, reason) in &times.withheld {
             let line = format!("{} withheld: {}", clean(quantile), clean(reason));
             if !lines.contains(&line) {
@@ -415,17 +434,19 @@ fn withheld_lines(summary: &LoadSummary) -> Vec<String> {
 
 fn facts_of(summary: &LoadSummary) -> Vec<(&'static str, String)> {
     let seconds = summary.took.as_secs_f64();
-    let per_second = |bytes: Bytes| {
-        let rate = if seconds > 0.0 { bytes.get() as f64 / seconds } else { 0.0 };
-        weighbridge_model::quantity::display_bytes(rate.round())
+    // In units of 1024 both, whichever would be the shorter.
+    let amount = |bytes: Bytes| {
+        let bytes = bytes.get() as f64;
+        let rate = if seconds > 0.0 { bytes / seconds } else { 0.0 };
+        format!("{} ({}/s)", display_bytes(bytes), display_bytes(rate.round()))
     };
     let mut facts = vec![
         ("throughput", summary.throughput.to_string()),
-        ("received", format!("{} ({}/s)", summary.received, per_second(summary.received))),
-        ("sent", format!("{} ({}/s)", summary.sent, per_second(summary.sent))),
+        ("received", amount(summary.received)),
+        ("sent", amount(summary.sent)),
     ];
-    if summary.connects != u64::from(summary.connections) {
-        facts.push(("connected", format!("{} times", grouped(summary.connects))));
+    if summary.connects > 0 {
+        facts.push(("connected", format!("{} more while measuring", counted(summary.connects, "time"))));
     }
     for (at, shakes) in summary.handshakes.iter().enumerate() {
         let name = if at == 0 { "handshakes" } else { "" };
@@ -542,13 +563,16 @@ fn table_markdown(summary: &LoadSummary) -> String {
         }
         text.push('\n');
     }
+    if let Some(line) = not_sent(summary) {
+        text.push_str(&format!("> **{line}**\n\n"));
+    }
     if let Some(line) = words::validity(summary.validity) {
         let reasons: Vec<String> = summary.reasons.iter().map(|reason| markdown::escape(reason)).collect();
         text.push_str(&format!("> **{line}** {}\n\n", reasons.join("; ")));
     }
     for finding in &summary.findings {
         let [name, evidence, remedy] =
-            [&finding.name, &finding.evidence, &finding.remedy].map(|text| markdown::escape(text));
+            [title(&finding.name), &finding.evidence, &finding.remedy].map(markdown::escape);
         text.push_str(&format!("> **{name}** {evidence}; {remedy}\n\n"));
     }
     text.push_str(&format!(
@@ -564,6 +588,9 @@ fn table_markdown(summary: &LoadSummary) -> String {
             format!(" {} |", value(times).map_or_else(|| "–".to_owned(), |time| time.to_string()))
         });
         text.push_str(&format!("| {name} |{}\n", cells.concat()));
+    }
+    for line in withheld_lines(summary) {
+        text.push_str(&format!("\n{}\n", markdown::escape(&line)));
     }
     text
 }

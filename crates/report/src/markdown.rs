@@ -1,8 +1,11 @@
 //! The verdict table for a pull request, in GitHub's Markdown. Foreign text cannot form markup or mention
 //! anyone.
 
+use weighbridge_model::capacity::CapacityFound;
 use weighbridge_model::estimate::Quantity;
 use weighbridge_model::factorial::{Factorial, FactorialTable};
+use weighbridge_model::finding::title;
+use weighbridge_model::id::PointLabel;
 use weighbridge_model::layering::{Chain, SumCheck};
 use weighbridge_model::parts::RelayParts;
 use weighbridge_model::summary::{Cost, Severity, Summary};
@@ -10,7 +13,7 @@ use weighbridge_model::summary::{Cost, Severity, Summary};
 use crate::text::clean;
 use crate::view::{self, Pair};
 use crate::words::Shown;
-use crate::{factorial, goodput, layering, parts, words};
+use crate::{capacity, factorial, goodput, layering, parts, words};
 
 /// One run: alarms, the headline in words, a table per variant and point, findings.
 pub fn verdicts(summary: &Summary) -> String {
@@ -30,6 +33,7 @@ pub fn verdicts(summary: &Summary) -> String {
         text.push_str(&format!("- {} unavailable: {}\n", escape(name), escape(reason)));
     }
     for point in view::points(summary) {
+        text.push_str(&capacities(summary, point.label));
         for pair in &point.pairs {
             text.push_str(&heading(&words::point(point.label), pair));
             text.push_str(&table(summary, pair));
@@ -60,6 +64,26 @@ pub fn verdicts(summary: &Summary) -> String {
     text
 }
 
+/// The highest rates at a point; empty without a search for capacity.
+fn capacities(summary: &Summary, label: &PointLabel) -> String {
+    let found = capacity::at(summary, label);
+    if found.is_empty() {
+        return String::new();
+    }
+    let point = words::point(label);
+    let title = if point.is_empty() { String::new() } else { format!("\n**{}**\n", escape(&point)) };
+    let row = |one: &&CapacityFound| {
+        let shown = capacity::rate(one);
+        let cells = [&one.variant, &one.objective, &shown.point, &shown.interval.unwrap_or_default()];
+        let cells = cells.map(|cell| escape(cell)).join(" | ");
+        format!("| {cells} | {} |\n", escape(&capacity::remark(one)))
+    };
+    let rows: String = found.iter().map(row).collect();
+    format!(
+        "{title}\n| variant | keeps | up to | 95 % interval | remark |\n| --- | --- | ---: | --- | --- |\n{rows}"
+    )
+}
+
 fn heading(point: &str, pair: &Pair<'_>) -> String {
     let point = if point.is_empty() { String::new() } else { format!(", {}", escape(point)) };
     format!("\n**{} against {} (baseline){point}**\n\n", escape(pair.variant), escape(pair.baseline))
@@ -68,9 +92,9 @@ fn heading(point: &str, pair: &Pair<'_>) -> String {
 fn table(summary: &Summary, pair: &Pair<'_>) -> String {
     let several = words::several_operations(summary);
     let mut text = String::from(if several { "| operation " } else { "" });
-    text.push_str("| quantity | difference | 95 % interval | change | verdict |\n");
+    text.push_str("| quantity | difference | change | 95 % interval | verdict |\n");
     text.push_str(if several { "| --- " } else { "" });
-    text.push_str("| --- | ---: | --- | ---: | --- |\n");
+    text.push_str("| --- | ---: | ---: | --- | --- |\n");
     for cost in &pair.costs {
         if several {
             text.push_str(&format!("| {} ", escape(&cost.operation)));
@@ -122,7 +146,7 @@ fn sums(check: &SumCheck) -> String {
         text.push_str(&header("quantity", &layering::sum_heads(check), 0));
     }
     for row in &check.rows {
-        text.push_str(&line(&row.quantity.label(), &layering::sum_cells(row)));
+        text.push_str(&line(&words::label(row.quantity), &layering::sum_cells(row)));
     }
     text.push_str(&notes(&layering::unchecked(check)));
     text
@@ -185,7 +209,7 @@ fn header(first: &str, heads: &[String], words: usize) -> String {
 }
 
 fn line(name: &str, cells: &[Shown]) -> String {
-    let cells: Vec<String> = cells.iter().map(|cell| escape(&layering::joined(cell))).collect();
+    let cells: Vec<String> = cells.iter().map(|cell| escape(&words::joined(cell))).collect();
     format!("| {} | {} |\n", escape(name), cells.join(" | "))
 }
 
@@ -214,9 +238,9 @@ fn relayed(point: &str, relay: &RelayParts) -> String {
 fn row(cost: &Cost) -> String {
     let figures = words::has_figures(cost);
     let difference = cost.difference.as_ref().filter(|_| figures);
-    let shown = difference.map(|figure| words::difference(cost.unit, figure));
-    let (point, interval) = shown.map_or_else(Default::default, |shown| (shown.point, shown.interval));
+    let point = difference.map(|figure| words::difference(cost.unit, figure).point).unwrap_or_default();
     let change = cost.ratio.as_ref().filter(|_| figures).map(words::change);
+    let (change, interval) = change.map_or_else(Default::default, |shown| (shown.point, shown.interval));
     let mark = if cost.headline { "**" } else { "" };
     let reason = match cost.reason.as_deref().map(escape) {
         Some(reason) if figures => format!(" ({reason})"),
@@ -224,10 +248,9 @@ fn row(cost: &Cost) -> String {
         None => String::new(),
     };
     format!(
-        "| {mark}{}{mark} | {point} | {} | {} | {mark}{}{mark}{reason} |\n",
-        cost.quantity.label(),
+        "| {mark}{}{mark} | {point} | {change} | {} | {mark}{}{mark}{reason} |\n",
+        words::label(cost.quantity),
         interval.as_deref().map(escape).unwrap_or_default(),
-        change.map(|change| change.point).unwrap_or_default(),
         words::verdict(cost)
     )
 }
@@ -253,7 +276,7 @@ fn closing(summary: &Summary) -> String {
         };
         text.push_str(&format!(
             "- {word}: **{}**{subject}: {}{remedy}\n",
-            escape(&finding.name),
+            escape(title(&finding.name)),
             escape(&finding.evidence)
         ));
     }

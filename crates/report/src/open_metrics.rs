@@ -7,7 +7,7 @@
 
 use std::fmt::Write;
 
-use weighbridge_model::estimate::{Estimate, Quantity, Unit, Validity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Estimate, Quantity, Unit, Validity, Verdict};
 use weighbridge_model::record::ErrorKind;
 use weighbridge_model::summary::{Cost, Summary, VariantSummary};
 
@@ -49,6 +49,7 @@ const fn base_unit(unit: Unit) -> (&'static str, f64) {
         Unit::PerSecond => ("per_second", 1.0),
         // Not `count`, the suffix of a histogram's samples: segments are all that is counted.
         Unit::Count => ("segments", 1.0),
+        Unit::Share => ("ratio", 1.0),
     }
 }
 
@@ -199,6 +200,10 @@ fn costs(text: &mut String, summary: &Summary, quantity: Quantity) {
             estimate(text, &name, &cost_labels(summary, cost, &point), difference, divisor);
         }
     }
+    if quantity.contrast() == ContrastKind::Plain {
+        // Its own figures have that name.
+        return;
+    }
     let name = format!("weighbridge_{quantity_name}_ratio");
     family(text, &name, "gauge", Some("ratio"), &format!("{}, variant over baseline.", capital(quantity)));
     for (cost, point) in mine() {
@@ -209,7 +214,7 @@ fn costs(text: &mut String, summary: &Summary, quantity: Quantity) {
 }
 
 fn capital(quantity: Quantity) -> String {
-    crate::html::capital(&quantity.label())
+    crate::html::capital(&crate::words::label(quantity))
 }
 
 /// One state of each verdict is 1, the others are 0.

@@ -1,6 +1,6 @@
 //! The parts of the time of relayed requests, as text rows for every format.
 
-use weighbridge_model::estimate::{Effect, Unit, Verdict};
+use weighbridge_model::estimate::{Unit, Verdict};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::parts::{PartCost, PartTimes, RelayParts, TimePart};
 use weighbridge_model::summary::Summary;
@@ -59,22 +59,12 @@ fn row(relay: &RelayParts, part: &PartTimes) -> PartRow {
 }
 
 fn cost(cost: &PartCost) -> (String, String, Tone) {
-    let tone = match (cost.verdict, cost.effect) {
-        (Verdict::Invalid, _) => Tone::Problem,
-        (_, Some(Effect::Better)) => Tone::Better,
-        (_, Some(Effect::Worse)) => Tone::Worse,
-        (Verdict::Undecided, _) => Tone::Undecided,
-        _ => Tone::Plain,
-    };
+    let tone = words::tone_of(cost.verdict, cost.effect);
     if cost.verdict == Verdict::Invalid {
         return (String::new(), cost.verdict.name().to_owned(), tone);
     }
-    let verdict = match cost.effect {
-        Some(Effect::Better) => format!("{} (better)", cost.verdict.name()),
-        Some(Effect::Worse) => format!("{} (worse)", cost.verdict.name()),
-        None => cost.verdict.name().to_owned(),
-    };
-    (words::difference(Unit::Ns, &cost.difference).point, verdict, tone)
+    let verdict = words::verdict_of(cost.verdict, cost.effect);
+    (words::joined(&words::change(&cost.ratio)), verdict, tone)
 }
 
 fn name(part: TimePart, direct: Option<&str>) -> String {
@@ -114,7 +104,7 @@ fn against(relay: &RelayParts) -> Option<String> {
         Some(format!("{} {difference} {verdict}", part.part.name()))
     };
     let costs: Vec<String> = relay.parts.iter().filter_map(part).collect();
-    (!costs.is_empty()).then(|| format!("means against the baseline's: {}", costs.join(", ")))
+    (!costs.is_empty()).then(|| format!("means against the baseline's: {}", costs.join("; ")))
 }
 
 /// The tables of a point's relays for a terminal.

@@ -27,7 +27,7 @@ struct SentenceParts {
     place: String,
 }
 
-/// `A typical request takes 20.9 % longer with go than with rust: +3.21 µs, 95 % interval [+3.09, +3.32].`
+/// `A typical request takes 20.9 % longer with go than with rust: +3.21 µs, 95 % interval [+20.2, +21.6] %.`
 pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
     let parts = SentenceParts {
         phrase: cost.quantity.phrase(),
@@ -35,40 +35,66 @@ pub(crate) fn sentence(summary: &Summary, cost: &Cost) -> Vec<Piece> {
         baseline: Piece::Name(clean(words::baseline(summary, &cost.point))),
         place: place(summary, cost),
     };
-    let (Some(difference), Some(ratio), true) = (&cost.difference, &cost.ratio, words::has_figures(cost))
-    else {
+    let (Some(difference), true) = (&cost.difference, words::has_figures(cost)) else {
         return unknown(parts, cost);
     };
     let shown = words::difference(cost.unit, difference);
-    let figures = format!("{}{}", shown.point, interval(shown.interval));
-    let change = words::change(ratio);
-    let margin = summary.margin;
+    let (change, difference, margin) = match &cost.ratio {
+        Some(ratio) => (words::change(ratio), Some(shown.point), summary.margin),
+        // The difference of two shares is the change.
+        None => (shown, None, summary.share_margin.unwrap_or(summary.margin)),
+    };
+    let margin = words::plus_minus(cost.quantity, margin);
     match cost.verdict {
-        Verdict::Higher | Verdict::Lower => differs(parts, cost.verdict, &change.point, &figures),
-        Verdict::NoRelevantDifference => between(
-            parts,
-            "no relevant difference",
-            &format!("{}, {figures}, within ±{margin}", change.point),
-        ),
-        _ => undecided(parts, &change, &format!("margin ±{margin}")),
+        Verdict::Higher | Verdict::Lower => differs(parts, cost.verdict, &change, difference.as_deref()),
+        Verdict::NoRelevantDifference => {
+            let difference = difference.map_or_else(String::new, |difference| format!(", {difference}"));
+            let figures = format!("{}{}{difference}, within {margin}", change.point, interval(&change));
+            between(parts, "no relevant difference", &figures)
+        }
+        _ => undecided(parts, &change, &margin_or_reason(cost, &margin)),
     }
 }
 
-fn interval(ends: Option<String>) -> String {
-    ends.map_or_else(String::new, |ends| format!(", 95 % interval {ends}"))
+/// `, 95 % interval [+20.2, +21.6] %`; a factor's ends need no unit.
+fn interval(change: &words::Shown) -> String {
+    let unit = [" %", " pp"].into_iter().find(|unit| change.point.ends_with(unit)).unwrap_or_default();
+    let ends = change.interval.as_ref();
+    ends.map_or_else(String::new, |ends| format!(", 95 % interval {ends}{unit}"))
+}
+
+/// The sentence without emphasis.
+pub(crate) fn spoken(summary: &Summary, cost: &Cost) -> String {
+    let pieces = sentence(summary, cost);
+    pieces.iter().map(|(Piece::Words(text) | Piece::Name(text) | Piece::Strong(text))| &**text).collect()
 }
 
 fn text(text: impl Into<String>) -> Piece {
     Piece::Words(text.into())
 }
 
-fn differs(parts: SentenceParts, verdict: Verdict, change: &str, figures: &str) -> Vec<Piece> {
+fn differs(
+    parts: SentenceParts,
+    verdict: Verdict,
+    change: &words::Shown,
+    difference: Option<&str>,
+) -> Vec<Piece> {
     let Phrase { subject, verb, more, less, .. } = parts.phrase;
     let comparative = if verdict == Verdict::Higher { more } else { less };
-    let size = change.trim_start_matches(['+', '-']);
+    let size = change.point.trim_start_matches(['+', '-']);
+    let strong = match size.starts_with('×') {
+        // "× 3.02 longer" could be read as four times as long.
+        true => comparative.to_owned(),
+        false => format!("{size} {comparative}"),
+    };
+    let figures = match difference {
+        Some(difference) if size.starts_with('×') => format!("{size}{}, {difference}", interval(change)),
+        Some(difference) => format!("{difference}{}", interval(change)),
+        None => format!("{}{}", change.point, interval(change)),
+    };
     vec![
         text(format!("{subject} {verb} ")),
-        Piece::Strong(format!("{size} {comparative}")),
+        Piece::Strong(strong),
         text(" with "),
         parts.variant,
         text(" than with "),
@@ -89,16 +115,24 @@ fn between(parts: SentenceParts, verdict: &str, figures: &str) -> Vec<Piece> {
     ]
 }
 
+/// Without an interval, the reason is why there is none.
+fn margin_or_reason(cost: &Cost, margin: &str) -> String {
+    let has_interval = cost.ratio.or(cost.difference).is_some_and(|change| change.interval().is_some());
+    match cost.reason.as_deref().filter(|_| !has_interval) {
+        Some(reason) => clean(reason),
+        None => format!("margin {margin}"),
+    }
+}
+
 fn undecided(parts: SentenceParts, change: &words::Shown, margin: &str) -> Vec<Piece> {
-    let ends = change.interval.as_ref().map(|ends| format!("{ends} %"));
     vec![
         text(format!("Whether {}{} differs between ", parts.phrase.thing, parts.place)),
         parts.variant,
         text(" and "),
         parts.baseline,
         text(" is "),
-        Piece::Strong("not decided".to_owned()),
-        text(format!(": {}{}, {margin}.", change.point, interval(ends))),
+        Piece::Strong("undecided".to_owned()),
+        text(format!(": {}{}, {margin}.", change.point, interval(change))),
     ]
 }
 
@@ -135,13 +169,7 @@ fn place(summary: &Summary, cost: &Cost) -> String {
 mod tests {
     use super::*;
     use weighbridge_model::estimate::{Effect, Estimate, Quantity, Unit};
-
-    fn flat(pieces: &[Piece]) -> String {
-        let text = |piece: &Piece| match piece {
-            Piece::Words(text) | Piece::Name(text) | Piece::Strong(text) => text.clone(),
-        };
-        pieces.iter().map(text).collect()
-    }
+    use weighbridge_model::quantity::Ratio;
 
     fn estimate(point: f64, half: f64) -> Option<Estimate> {
         let (lower, upper) = (Some(point - half), Some(point + half));
@@ -180,21 +208,21 @@ mod tests {
             (
                 Verdict::Higher,
                 "A typical request takes 21.0 % longer with go\\u{202e} than with baseline: +3.2 µs, 95 % interval \
-                 [+3.0, +3.4].",
+                 [+20.0, +22.0] %.",
             ),
             (
                 Verdict::NoRelevantDifference,
                 "Between go\\u{202e} and baseline there is no relevant difference in the time of a typical request \
-                 (p50): +21.0 %, +3.2 µs, 95 % interval [+3.0, +3.4], within ±2 %.",
+                 (p50): +21.0 %, 95 % interval [+20.0, +22.0] %, +3.2 µs, within ±2 %.",
             ),
             (
                 Verdict::Undecided,
-                "Whether the time of a typical request (p50) differs between go\\u{202e} and baseline is not decided: \
+                "Whether the time of a typical request (p50) differs between go\\u{202e} and baseline is undecided: \
                  +21.0 %, 95 % interval [+20.0, +22.0] %, margin ±2 %.",
             ),
         ] {
             let cost = cost(Quantity::ResponseP50, verdict);
-            assert_eq!(flat(&sentence(&summary(&cost), &cost)), sentence_of_it);
+            assert_eq!(spoken(&summary(&cost), &cost), sentence_of_it);
         }
     }
 
@@ -203,17 +231,42 @@ mod tests {
         let mut cost = cost(Quantity::Throughput, Verdict::Invalid);
         cost.reason = Some("the generator was the limit".into());
         assert_eq!(
-            flat(&sentence(&summary(&cost), &cost)),
+            spoken(&summary(&cost), &cost),
             "Nothing can be said of throughput, go\\u{202e} against baseline: the generator was the limit."
         );
         assert_eq!(cost.unit, Unit::PerSecond);
     }
 
     #[test]
+    fn of_shares_the_difference_is_told_in_percentage_points() {
+        let (difference, unit) = (estimate(0.0123, 0.0021), Unit::Share);
+        for (verdict, sentence_of_it) in [
+            (
+                Verdict::Higher,
+                "A lookup hits 1.2 pp more often with go\\u{202e} than with baseline: +1.2 pp, 95 % interval [+1.0, +1.4] pp.",
+            ),
+            (
+                Verdict::NoRelevantDifference,
+                "Between go\\u{202e} and baseline there is no relevant difference in the hit rate: +1.2 pp, 95 % \
+                 interval [+1.0, +1.4] pp, within ±1 pp.",
+            ),
+            (
+                Verdict::Undecided,
+                "Whether the hit rate differs between go\\u{202e} and baseline is undecided: +1.2 pp, 95 % interval \
+                 [+1.0, +1.4] pp, margin ±1 pp.",
+            ),
+        ] {
+            let cost = Cost { difference, unit, ratio: None, ..cost(Quantity::HitRate, verdict) };
+            let summary = Summary { share_margin: Some(Ratio::new(0.01)), ..summary(&cost) };
+            assert_eq!(spoken(&summary, &cost), sentence_of_it);
+        }
+    }
+
+    #[test]
     fn every_quantity_is_spoken_of() {
         for quantity in Quantity::ALL {
             let cost = cost(quantity, Verdict::Lower);
-            let text = flat(&sentence(&summary(&cost), &cost));
+            let text = spoken(&summary(&cost), &cost);
             assert!(text.contains("21.0 % ") && text.ends_with('.'), "{text}");
         }
     }

@@ -1,27 +1,27 @@
-//! The result of a run for a terminal: alarms, the headline in words, absolute figures, one quantity per
-//! line, findings, and the run's path. It fits 80 columns unless a path is longer. With many variants, the
-//! table of each pair is left to the report, because nobody reads five hundred lines.
+//! The result of a run for a terminal, with all details: alarms, the headline in words, absolute figures, one
+//! quantity per line, findings, and the run's path; by default only what is asked most (`brief`). It fits
+//! 80 columns unless a path is longer.
+
+mod brief;
 
 use weighbridge_model::estimate::{Estimate, Quantity, Validity, Verdict};
-use weighbridge_model::finding::{self, BEST_BY_SIZE, CLIFF, LAYERS_INTERACT, NOT_ITS_PARTS};
+use weighbridge_model::finding::{self, BEST_BY_SIZE, FindingHead, title};
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
 use crate::style::{Style, Tone};
 use crate::table::{Align, Cell, Table};
 use crate::text::{clean, columns, counted, grouped, hanging, hanging_whole};
 use crate::view::{self, Pair, Point};
-use crate::{TextOptions, factorial, goodput, layering, legs, names, parts, reliability, words};
+use crate::{
+    TextOptions, capacity, factorial, goodput, layering, legs, names, parts, plain, reliability, words,
+};
 
-/// From this width on, the interval of the ratio is shown too.
-const WIDE: usize = 100;
 /// Columns for the words beside two names: ` against `, ` (baseline)`.
 const NAME_ROOM: usize = 20;
 const HEADLINE_MARK: &str = "▸ ";
 const NO_MARK: &str = "  ";
-/// With more pairs than this, only the headline of each is shown.
-const PAIRS_MOST: usize = 6;
-/// Names of findings that are results, which are never listed in short.
-const RESULTS: [&str; 3] = [CLIFF, LAYERS_INTERACT, NOT_ITS_PARTS];
+/// More headlines than this are listed in short.
+const SENTENCES_MOST: usize = 4;
 /// Up to this many [`BEST_BY_SIZE`] findings are shown with the headline; there is one per point and
 /// operation.
 const ADVICE_MOST: usize = 3;
@@ -31,11 +31,10 @@ pub fn verdicts(summary: &Summary, options: &TextOptions<'_>) -> String {
     let columns = options.width();
     // Lines hold two names and a few words.
     let summary = &names::shortened(summary, (columns - NAME_ROOM) / 2);
-    let page = Page { summary, style: options.style, columns, every_pair: options.every_pair };
-    let mut lines = page.opening();
-    lines.extend(page.body());
-    lines.push(String::new());
-    lines.extend(page.closing(options.place));
+    let page = Page { summary, style: options.style, columns };
+    let mut lines = if options.details { page.whole() } else { page.brief() };
+    let place = options.place.map(|place| format!("run: {}", clean(place)));
+    lines.extend(place.map(|place| hanging_whole("", &place, columns)));
     lines.push(String::new());
     lines.join("\n")
 }
@@ -44,7 +43,6 @@ struct Page<'a> {
     summary: &'a Summary,
     style: Style,
     columns: usize,
-    every_pair: bool,
 }
 
 impl Page<'_> {
@@ -58,23 +56,39 @@ impl Page<'_> {
         folded.lines().map(|line| self.style.paint(Tone::Secondary, line)).collect::<Vec<_>>().join("\n")
     }
 
-    fn opening(&self) -> Vec<String> {
+    fn whole(&self) -> Vec<String> {
+        let mut lines = self.alarms(true);
+        lines.extend(self.opening());
+        let unavailable = self.summary.unavailable.iter();
+        lines.extend(unavailable.map(|(name, reason)| self.folded("", &unavailable_words(name, reason))));
+        lines.extend(self.body());
+        lines.push(String::new());
+        lines.extend(self.closing());
+        lines
+    }
+
+    fn alarms(&self, has_details: bool) -> Vec<String> {
         let mut lines = Vec::new();
         for alarm in words::alarms(self.summary) {
             lines.push(self.style.paint(Tone::Problem, &alarm.line));
-            lines.extend(alarm.details.iter().map(|text| self.folded("  ", text)));
+            let details = alarm.details.iter().filter(|_| has_details);
+            lines.extend(details.map(|text| self.folded("  ", text)));
         }
+        lines
+    }
+
+    fn opening(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         let quick = if self.summary.quick { " (quick: few blocks, short warm-up)" } else { "" };
         let title = format!("{}{quick}", clean(&self.summary.title));
         lines.push(self.style.paint(Tone::Strong, &self.folded("", &title)));
+        let is_few = words::headlines(self.summary).count() <= SENTENCES_MOST;
+        let sentence = if is_few { plain::spoken } else { words::sentence };
         for cost in words::headlines(self.summary) {
-            let sentence = self.folded("", &words::sentence(self.summary, cost));
+            let sentence = self.folded("", &sentence(self.summary, cost));
             lines.push(self.style.paint(words::tone(cost), &sentence));
         }
         lines.extend(self.advice());
-        for (name, reason) in &self.summary.unavailable {
-            lines.push(self.folded("", &format!("{} unavailable: {}", clean(name), clean(reason))));
-        }
         lines
     }
 
@@ -90,7 +104,8 @@ impl Page<'_> {
         advice.take(ADVICE_MOST).map(line).collect()
     }
 
-    fn figures(&self, point: &Point<'_>) -> Vec<String> {
+    /// The point, with workload and load in words.
+    fn condition(&self, point: &Point<'_>) -> Vec<String> {
         let mut lines = Vec::new();
         let heading = words::point_heading(point.label, point.condition);
         if !heading.is_empty() {
@@ -99,10 +114,20 @@ impl Page<'_> {
         if point.condition.is_none() {
             lines.extend(self.summary.conditions.iter().map(|text| self.secondary(&clean(text))));
         }
+        lines
+    }
+
+    /// Capacities, or absolute figures.
+    fn figures(&self, point: &Point<'_>) -> Vec<String> {
+        let mut lines = self.condition(point);
+        let capacities = capacity::at(self.summary, point.label);
+        if !capacities.is_empty() {
+            lines.extend(capacity::table(&capacities).lines(self.style, self.columns));
+            return lines;
+        }
         let table = figures_table(&point.variants, true);
         if table.width() <= self.columns {
             lines.extend(table.lines(self.style, self.columns));
-            lines.extend(self.remarks(point));
             return lines;
         }
         // If names are too long for the table, each gets a line of its own.
@@ -112,7 +137,6 @@ impl Page<'_> {
         for (variant, row) in point.variants.iter().zip(rows) {
             lines.extend([name_of(variant), row]);
         }
-        lines.extend(self.remarks(point));
         lines
     }
 
@@ -127,10 +151,6 @@ impl Page<'_> {
         point.variants.iter().flat_map(lines).collect()
     }
 
-    fn is_brief(&self, points: &[Point<'_>]) -> bool {
-        !self.every_pair && points.iter().map(|point| point.pairs.len()).sum::<usize>() > PAIRS_MOST
-    }
-
     fn pair_heading(&self, point: &Point<'_>, pair: &Pair<'_>) -> String {
         let heading = format!("{} against {} (baseline)", clean(pair.variant), clean(pair.baseline));
         let label = words::point(point.label);
@@ -141,19 +161,19 @@ impl Page<'_> {
     /// Points, their figures and costs, in one table, so that columns are aligned over all points.
     fn body(&self) -> Vec<String> {
         let points = view::points(self.summary);
-        let layouts = [(Names::Full, 2), (Names::Full, 1), (Names::Short, 1)];
-        let tables = layouts.map(|(names, gap)| self.table(&points, names, gap));
-        let fits = |table: &&Table| table.width() <= self.columns;
-        tables.iter().find(fits).unwrap_or(&tables[2]).lines(self.style, self.columns)
+        let [wide, narrow] = [2, 1].map(|gap| self.table(&points, gap));
+        let table = if wide.width() <= self.columns { wide } else { narrow };
+        table.lines(self.style, self.columns)
     }
 
-    fn table(&self, points: &[Point<'_>], names: Names, gap: usize) -> Table {
-        let align = [Align::Left, Align::Right, Align::Left, Align::Right, Align::Left, Align::Left];
+    fn table(&self, points: &[Point<'_>], gap: usize) -> Table {
+        let align = [Align::Left, Align::Right, Align::Right, Align::Left, Align::Left];
         let mut table = Table::new(align, gap);
         for point in points {
             table.line("");
-            self.figures(point).into_iter().for_each(|line| table.line(line));
-            for pair in point.pairs.iter().filter(|_| !self.is_brief(points)) {
+            let figures = self.figures(point).into_iter().chain(self.remarks(point));
+            figures.for_each(|line| table.line(line));
+            for pair in &point.pairs {
                 table.line("");
                 table.line(self.style.paint(Tone::Strong, &self.pair_heading(point, pair)));
                 for operation in pair.operations() {
@@ -161,16 +181,11 @@ impl Page<'_> {
                         table.line(self.style.paint(Tone::Strong, &format!("  {}", clean(operation))));
                     }
                     let own = pair.costs.iter().copied().filter(|cost| cost.operation == operation);
-                    groups(own).iter().for_each(|group| self.group(&mut table, group, names));
+                    groups(own).iter().for_each(|group| self.group(&mut table, group));
                 }
             }
-            let stamped = legs::variant_lines(&point.variants, self.style, self.columns);
-            let relayed = parts::point_lines(&parts::at(self.summary, point.label), self.style, self.columns);
             let used = goodput::point_lines(self.summary, point.label, self.style, self.columns);
-            let relayed = relayed.into_iter().filter(|_| !self.is_brief(points));
-            let layers = layering::point_lines(self.summary, point.label, self.style, self.columns);
-            let crossed = factorial::point_lines(self.summary, point.label, self.style, self.columns);
-            let all = stamped.into_iter().chain(relayed).chain(used).chain(layers).chain(crossed);
+            let all = self.where_time_went(point).into_iter().chain(used).chain(self.layers(point));
             all.for_each(|line| table.line(line));
         }
         let over = layering::over_points(self.summary, self.style, self.columns);
@@ -178,8 +193,21 @@ impl Page<'_> {
         table
     }
 
+    fn where_time_went(&self, point: &Point<'_>) -> Vec<String> {
+        let mut lines = legs::variant_lines(&point.variants, self.style, self.columns);
+        let relays = parts::at(self.summary, point.label);
+        lines.extend(parts::point_lines(&relays, self.style, self.columns));
+        lines
+    }
+
+    fn layers(&self, point: &Point<'_>) -> Vec<String> {
+        let mut lines = layering::point_lines(self.summary, point.label, self.style, self.columns);
+        lines.extend(factorial::point_lines(self.summary, point.label, self.style, self.columns));
+        lines
+    }
+
     /// A cost with its reason, or one line for several costs without figures that share a reason.
-    fn group(&self, table: &mut Table, group: &[&Cost], names: Names) {
+    fn group(&self, table: &mut Table, group: &[&Cost]) {
         let cost = group[0];
         let reason = cost.reason.as_deref().map(|reason| clean(self.short_reason(reason)));
         if !words::has_figures(cost) {
@@ -189,11 +217,11 @@ impl Page<'_> {
             table.span(format!("{mark}{}", words::quantities(group)), Cell::toned(words::tone(cost), text));
             return;
         }
-        table.push(self.cost_row(cost, names));
+        table.push(cost_row(cost));
         match reason {
             // Under the verdict if it fits there, else under the row.
             Some(reason) if columns(&reason) <= columns(Verdict::NoRelevantDifference.name()) => {
-                let mut row = vec![Cell::new(""); 5];
+                let mut row = vec![Cell::new(""); 4];
                 row.push(Cell::new(reason));
                 table.push(row);
             }
@@ -204,86 +232,46 @@ impl Page<'_> {
 
     /// Only the name of a reason that a finding below states in full.
     fn short_reason<'r>(&self, reason: &'r str) -> &'r str {
-        let is_finding = |name: &str| self.summary.findings.iter().any(|finding| finding.name == name);
-        finding::head(reason).filter(|head| is_finding(head.name)).map_or(reason, |head| head.text)
+        let is_finding =
+            |head: &FindingHead<'_>| self.summary.findings.iter().any(|finding| head.is_of(&finding.name));
+        finding::head(reason).filter(is_finding).map_or(reason, |head| head.text)
     }
 
-    fn cost_row(&self, cost: &Cost, names: Names) -> Vec<Cell> {
-        let difference = cost.difference.as_ref().map(|figure| words::difference(cost.unit, figure));
-        let change = cost.ratio.as_ref().map(words::change);
-        let (point, interval) = difference.map_or_else(Default::default, |d| (d.point, d.interval));
-        let (change, change_interval) = change.map_or_else(Default::default, |c| (c.point, c.interval));
-        let change_interval = change_interval.filter(|_| self.columns >= WIDE);
-        let tone = words::tone(cost);
-        let (mark, label_tone) =
-            if cost.headline { (HEADLINE_MARK, Tone::Strong) } else { (NO_MARK, Tone::Plain) };
-        vec![
-            Cell::toned(label_tone, format!("{mark}{}", names.label(cost.quantity))),
-            Cell::new(point),
-            Cell::new(interval.unwrap_or_else(|| "no interval".into())),
-            Cell::new(change),
-            Cell::new(change_interval.unwrap_or_default()),
-            Cell::toned(tone, words::verdict(cost)),
-        ]
-    }
-
-    fn closing(&self, place: Option<&str>) -> Vec<String> {
-        let brief = self.is_brief(&view::points(self.summary));
-        let alike = |a: &Finding, b: &Finding| {
-            (a.severity, &a.name) == (b.severity, &b.name) && (brief || a.remedy == b.remedy)
-        };
+    /// Findings that are alike together, without advice that stands with the headline.
+    fn findings(&self) -> Vec<Vec<&Finding>> {
         let is_advice = |finding: &&Finding| finding.name == BEST_BY_SIZE;
         let is_above = self.summary.findings.iter().filter(is_advice).count() <= ADVICE_MOST;
         let left = self.summary.findings.iter().filter(|finding| !(is_above && is_advice(finding)));
-        let left: Vec<Finding> = left.cloned().collect();
+        alike_together(left)
+    }
+
+    fn closing(&self) -> Vec<String> {
         let mut lines: Vec<String> =
-            alike_together(&left, alike).iter().flat_map(|findings| self.findings(findings)).collect();
+            self.findings().iter().flat_map(|findings| self.finding(findings)).collect();
         if !lines.is_empty() {
             lines.push(String::new());
-        }
-        if brief {
-            lines.push(self.folded(
-                "",
-                "all quantities and notes of each pair: `weigh export RUN --format text`, or the report",
-            ));
         }
         lines.extend(words::goal(self.summary).map(|text| self.folded("", &text)));
         lines.push(self.secondary(&reading(self.summary)));
         lines.extend(
             self.summary.calibration.as_ref().map(|quote| self.secondary(&reliability::quote(quote))),
         );
-        lines.extend(place.map(|place| hanging_whole("", &format!("run: {}", clean(place)), self.columns)));
         lines
     }
 
-    fn findings(&self, findings: &[&Finding]) -> Vec<String> {
+    fn finding(&self, findings: &[&Finding]) -> Vec<String> {
         let finding = findings[0];
-        let brief = findings.len() > 1
-            && finding.severity == Severity::Note
-            && !RESULTS.contains(&finding.name.as_str())
-            && self.is_brief(&view::points(self.summary));
-        let (word, tone) = match finding.severity {
-            Severity::Note => ("note", Tone::Plain),
-            Severity::Warning => ("warning", Tone::Undecided),
-            Severity::Problem => ("problem", Tone::Problem),
-        };
+        let (word, tone) = severity(finding.severity);
         let subject = match findings {
             [one] if !one.subject.is_empty() => {
                 format!(" ({}): {}", clean(&one.subject), clean(&one.evidence))
             }
             [one] => format!(": {}", clean(&one.evidence)),
-            all if brief => {
-                let subjects: Vec<String> = all.iter().map(|finding| clean(&finding.subject)).collect();
-                format!(" ({})", subjects.join(", "))
-            }
             _ => String::new(),
         };
-        let plain = self.folded(&format!("{word}: "), &format!("{}{subject}", clean(&finding.name)));
+        let plain = self.folded(&format!("{word}: "), &format!("{}{subject}", clean(title(&finding.name))));
         let rest = plain.strip_prefix(word).unwrap_or(&plain);
         let mut lines = vec![format!("{}{rest}", self.style.paint(tone, word))];
-        if brief {
-            return lines;
-        }
         if findings.len() > 1 {
             let each = |finding: &&Finding| {
                 self.folded("     ", &format!("{}: {}", clean(&finding.subject), clean(&finding.evidence)))
@@ -297,20 +285,40 @@ impl Page<'_> {
     }
 }
 
-/// How much of a quantity's name is shown.
-#[derive(Debug, Clone, Copy)]
-enum Names {
-    Full,
-    Short,
+fn unavailable_words(name: &str, reason: &str) -> String {
+    format!("{} unavailable: {}", clean(name), clean(reason))
 }
 
-impl Names {
-    fn label(self, quantity: Quantity) -> String {
-        match self {
-            Self::Full => quantity.label(),
-            Self::Short => quantity.label().replace(" per operation", "/op"),
-        }
+const fn severity(severity: Severity) -> (&'static str, Tone) {
+    match severity {
+        Severity::Note => ("note", Tone::Plain),
+        Severity::Warning => ("warning", Tone::Undecided),
+        Severity::Problem => ("problem", Tone::Problem),
     }
+}
+
+/// The difference, and the change with the interval on which the verdict rests.
+fn cost_row(cost: &Cost) -> Vec<Cell> {
+    let difference = cost.difference.as_ref().map(|figure| words::difference(cost.unit, figure).point);
+    let mut row = vec![label_cell(cost), Cell::new(difference.unwrap_or_default())];
+    row.extend(change_cells(cost));
+    row
+}
+
+fn label_cell(cost: &Cost) -> Cell {
+    let (mark, tone) = if cost.headline { (HEADLINE_MARK, Tone::Strong) } else { (NO_MARK, Tone::Plain) };
+    Cell::toned(tone, format!("{mark}{}", words::label(cost.quantity)))
+}
+
+/// Change, interval and verdict.
+fn change_cells(cost: &Cost) -> [Cell; 3] {
+    let change = cost.ratio.as_ref().map(words::change);
+    let (point, interval) = change.map_or_else(Default::default, |change| (change.point, change.interval));
+    [
+        Cell::new(point),
+        Cell::new(interval.unwrap_or_else(|| "no interval".into())),
+        Cell::toned(words::tone(cost), words::verdict(cost)),
+    ]
 }
 
 /// Groups neighbouring costs without figures that share verdict and reason.
@@ -332,7 +340,9 @@ fn groups<'a>(costs: impl Iterator<Item = &'a Cost>) -> Vec<Vec<&'a Cost>> {
 }
 
 /// Groups findings that are alike, in the order of their first.
-fn alike_together(findings: &[Finding], alike: impl Fn(&Finding, &Finding) -> bool) -> Vec<Vec<&Finding>> {
+fn alike_together<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<Vec<&'f Finding>> {
+    let alike =
+        |a: &Finding, b: &Finding| (a.severity, &a.name, &a.remedy) == (b.severity, &b.name, &b.remedy);
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {
         match groups.iter_mut().find(|group| !finding.subject.is_empty() && alike(group[0], finding)) {

@@ -35,6 +35,16 @@ pub fn shorten(text: &str, most: usize) -> String {
     if most == 0 { String::new() } else { format!("{head}…{tail}") }
 }
 
+/// Cuts a sentence to at most `most` columns, at the end of a word.
+pub fn cut(text: &str, most: usize) -> String {
+    let lines = fold(text, "", "", most.saturating_sub(2), Wide::Cut);
+    if columns(text) <= most {
+        text.to_owned()
+    } else {
+        format!("{} …", lines[0].trim_end_matches([',', ';', ':']))
+    }
+}
+
 /// The longest prefix of at most `most` columns.
 fn prefix_within(characters: impl Iterator<Item = char>, most: usize) -> String {
     let mut width = 0;

@@ -1,17 +1,25 @@
 //! Puts figures, intervals and verdicts into words, the same in every format for people.
 //!
 //! Only rounding happens here. An interval decides the digits: they end where its half-width begins, and no
-//! bound other than zero is rounded to zero, because its sign carries the verdict.
+//! bound is rounded to no change unless it is none, because the side on which it lies carries the verdict.
+//! Verdicts rest on the interval of the ratio, so that is the one shown beside them.
 
-use weighbridge_model::estimate::{Effect, Estimate, Unit, Validity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Effect, Estimate, Quantity, Unit, Validity, Verdict};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::idle::Idle;
-use weighbridge_model::quantity::Bytes;
+use weighbridge_model::quantity::{Bytes, Ratio};
 use weighbridge_model::record::{ErrorCounts, ErrorKind};
 use weighbridge_model::summary::{Cost, Summary, VariantSummary};
 
 use crate::style::Tone;
-use crate::text::{clean, counted};
+use crate::text::{clean, counted, grouped};
+
+/// From this ratio on, what is certainly higher is shown as a factor: `× 2,447` rather than `+244,600 %`.
+const FACTOR_FROM: f64 = 3.0;
+/// Decimals that no figure needs unless a bound would else be rounded to no change.
+const DECIMALS_MOST: usize = 3;
+/// Then this many at most.
+const DECIMALS_LIMIT: usize = 9;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
@@ -48,6 +56,7 @@ pub(crate) fn scale(unit: Unit, magnitude: f64) -> UnitScale {
             &[(999.5e6, 1e9, "G/s"), (999.5e3, 1e6, "M/s"), (9999.5, 1e3, "k/s"), (0.0, 1.0, "/s")]
         }
         Unit::Count => &[(0.0, 1.0, "")],
+        Unit::Share => &[(0.0, 0.01, " %")],
     };
     let fits = steps.iter().find(|step| magnitude >= step.0).unwrap_or(&steps[steps.len() - 1]);
     let scaled = magnitude / fits.1;
@@ -68,11 +77,22 @@ fn decimals_of(half_width: f64) -> usize {
     let exponent = half_width.log10().floor();
     let leading = half_width / 10f64.powf(exponent);
     let digits = -exponent + if leading < 1.95 { 1.0 } else { 0.0 };
-    digits.clamp(0.0, 3.0) as usize
+    digits.clamp(0.0, DECIMALS_MOST as f64) as usize
 }
 
 fn rounds_to_zero(value: f64, decimals: usize) -> bool {
-    value != 0.0 && value.abs() < 0.5 * 10f64.powi(-(decimals as i32))
+    // Halves round to even, which is zero.
+    value != 0.0 && value.abs() <= 0.5 * 10f64.powi(-(decimals as i32))
+}
+
+/// Decimals for an interval, of which no bound may be rounded to `unchanged`.
+fn decimals_for(bounds: [f64; 2], unchanged: f64) -> usize {
+    let mut decimals = decimals_of((bounds[1] - bounds[0]) / 2.0);
+    while decimals < DECIMALS_LIMIT && bounds.iter().any(|bound| rounds_to_zero(bound - unchanged, decimals))
+    {
+        decimals += 1;
+    }
+    decimals
 }
 
 fn number(value: f64, decimals: usize, sign: Sign) -> String {
@@ -90,10 +110,7 @@ fn shown(estimate: [f64; 3], suffix: &str, interval: bool, fallback: usize, sign
     if !point.is_finite() {
         return Shown { point: "–".into(), interval: None };
     }
-    let mut decimals = if interval { decimals_of((upper - lower) / 2.0) } else { fallback };
-    while interval && decimals < 3 && [lower, upper].iter().any(|bound| rounds_to_zero(*bound, decimals)) {
-        decimals += 1;
-    }
+    let decimals = if interval { decimals_for([lower, upper], 0.0) } else { fallback };
     let text = |value: f64| number(value, decimals, sign);
     Shown {
         point: format!("{}{suffix}", text(point)),
@@ -106,7 +123,9 @@ fn in_unit(unit: Unit, estimate: &Estimate, sign: Sign) -> Shown {
     let magnitude = estimate.point.abs().max((upper - lower).abs() / 2.0);
     let scale = scale(unit, magnitude);
     let scaled = [estimate.point, lower, upper].map(|value| value / scale.divisor);
-    shown(scaled, scale.suffix, estimate.interval().is_some(), scale.decimals, sign)
+    // 2 % more than 90 % could be 92 % or 91.8 %.
+    let suffix = if unit == Unit::Share && sign == Sign::Always { " pp" } else { scale.suffix };
+    shown(scaled, suffix, estimate.interval().is_some(), scale.decimals, sign)
 }
 
 /// A difference in its unit: `+20.1 µs`, `[+19.8, +20.4]`.
@@ -119,10 +138,13 @@ pub(crate) fn absolute(unit: Unit, estimate: &Estimate) -> Shown {
     in_unit(unit, estimate, Sign::Negative)
 }
 
-/// A ratio as a change: 2.31 is `+131 %`.
+/// A ratio as a change: 2.31 is `+131 %`, and 3.02 `× 3.02` if the interval lies above 1.
 pub(crate) fn change(ratio: &Estimate) -> Shown {
     let percent = |value: f64| (value - 1.0) * 100.0;
     let (lower, upper) = ratio.interval().unwrap_or((ratio.point, ratio.point));
+    if ratio.point >= FACTOR_FROM && lower > 1.0 && upper.is_finite() {
+        return factor(ratio.point, ratio.interval());
+    }
     let point = percent(ratio.point);
     let fallback = match point.abs() {
         p if p >= 99.95 => 0,
@@ -130,6 +152,38 @@ pub(crate) fn change(ratio: &Estimate) -> Shown {
         _ => 2,
     };
     shown([point, percent(lower), percent(upper)], " %", ratio.interval().is_some(), fallback, Sign::Always)
+}
+
+/// `× 3.02`, `[2.96, 3.08]`
+fn factor(point: f64, interval: Option<(f64, f64)>) -> Shown {
+    let decimals = match interval {
+        Some((lower, upper)) => decimals_for([lower, upper], 1.0),
+        None if point >= 99.95 => 0,
+        None => 1,
+    };
+    let text = |value: f64| {
+        let text = number(value, decimals, Sign::Negative);
+        let (whole, rest) = text.split_once('.').map_or((&*text, None), |(whole, rest)| (whole, Some(rest)));
+        let whole = whole.parse().map_or_else(|_| whole.to_owned(), grouped);
+        rest.map_or_else(|| whole.clone(), |rest| format!("{whole}.{rest}"))
+    };
+    Shown {
+        point: format!("× {}", text(point)),
+        interval: interval.map(|(lower, upper)| format!("[{}, {}]", text(lower), text(upper))),
+    }
+}
+
+/// A figure and its interval as one text: `+20.9 % [+20.2, +21.6]`.
+pub(crate) fn joined(shown: &Shown) -> String {
+    match &shown.interval {
+        Some(interval) => format!("{} {interval}", shown.point),
+        None => shown.point.clone(),
+    }
+}
+
+/// A quantity's name, in text, tables and charts alike: `response p50`, `CPU/op`.
+pub(crate) fn label(quantity: Quantity) -> String {
+    quantity.label().replace("cpu", "CPU").replace(" per operation", "/op")
 }
 
 /// A change as a share, with the bounds of its interval: 1.31 is `+131 %`.
@@ -222,7 +276,7 @@ pub(crate) fn quantities(costs: &[&Cost]) -> String {
     let mut text = String::new();
     let mut last_kind = None;
     for cost in costs {
-        let label = cost.quantity.label();
+        let label = label(cost.quantity);
         let kind = label.split_once(' ').map(|(kind, _)| kind.to_owned());
         let is_time = cost.quantity.is_response() || cost.quantity.is_service();
         let name = match &kind {
@@ -261,7 +315,7 @@ fn comparison(summary: &Summary, cost: &Cost) -> String {
 pub(crate) struct Sentence {
     /// `go against rust (baseline), 64 B`
     pub(crate) who: String,
-    /// `response p50 +3.2 µs [+3.0, +3.4], +21 %`; only the quantity if it has no figures.
+    /// `response p50 +21 % [+20, +22], +3.2 µs`; only the quantity if it has no figures.
     pub(crate) what: String,
     /// `: ` after figures, else a space.
     pub(crate) joint: &'static str,
@@ -269,7 +323,7 @@ pub(crate) struct Sentence {
     pub(crate) verdict: String,
 }
 
-/// One cost in words: `go against rust (baseline), 64 B: response p50 +3.2 µs [+3.0, +3.4], +21 %: higher
+/// One cost in words: `go against rust (baseline), 64 B: response p50 +21 % [+20, +22], +3.2 µs: higher
 /// (worse)`. Foreign text in it has no control characters, but is not escaped for any format.
 pub fn sentence(summary: &Summary, cost: &Cost) -> String {
     let Sentence { who, what, joint, verdict } = sentence_parts(summary, cost);
@@ -277,17 +331,11 @@ pub fn sentence(summary: &Summary, cost: &Cost) -> String {
 }
 
 pub(crate) fn sentence_parts(summary: &Summary, cost: &Cost) -> Sentence {
-    let mut what = cost.quantity.label();
+    let mut what = label(cost.quantity);
     let figure = cost.difference.as_ref().filter(|_| has_figures(cost));
     if let Some(figure) = figure {
-        let shown = difference(cost.unit, figure);
-        what.push_str(&format!(" {}", shown.point));
-        if let Some(interval) = shown.interval {
-            what.push_str(&format!(" {interval}"));
-        }
-        if let Some(ratio) = &cost.ratio {
-            what.push_str(&format!(", {}", change(ratio).point));
-        }
+        let change = cost.ratio.as_ref().map(|ratio| format!(" {},", joined(&change(ratio))));
+        what.push_str(&format!("{} {}", change.unwrap_or_default(), difference(cost.unit, figure).point));
     }
     let reason = match cost.reason.as_deref().map(clean) {
         Some(reason) if figure.is_some() => format!(" ({reason})"),
@@ -363,7 +411,8 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<Alarm> {
         });
         alarms.push(Alarm { line, details: details.collect() });
     }
-    if unsent > 0 {
+    // A search for capacity overloads on purpose.
+    if unsent > 0 && summary.capacities.is_empty() {
         alarms
             .push(Alarm { line: format!("{unsent} requests were due but never sent"), details: Vec::new() });
     }
@@ -409,13 +458,27 @@ pub(crate) fn remarks(variant: &VariantSummary) -> impl Iterator<Item = String> 
     slots.into_iter().chain(runtime(variant).map(|text| format!("saw {text}")))
 }
 
+/// A margin or half-width of a quantity's changes: `±2 %`, of a share `±1 pp`.
+pub(crate) fn plus_minus(quantity: Quantity, half: Ratio) -> String {
+    match quantity.contrast() {
+        ContrastKind::Log => format!("±{half}"),
+        ContrastKind::Plain => format!("±{half}").replace('%', "pp"),
+    }
+}
+
 pub(crate) fn goal(summary: &Summary) -> Option<String> {
     let goal = summary.goal.as_ref()?;
     let reached = if goal.reached { "reached" } else { "not reached" };
+    let show = |half: Ratio| plus_minus(summary.headline, half);
     let width = goal.half_width.map_or("no interval below 4 blocks".to_owned(), |half| {
-        format!("the widest headline interval is ±{half}")
+        format!("the widest headline interval is {}", show(half))
     });
-    Some(format!("precision goal ±{} {reached}: {width}", goal.until))
+    Some(format!("precision goal {} {reached}: {width}", show(goal.until)))
+}
+
+/// The goal that was not reached.
+pub(crate) fn goal_missed(summary: &Summary) -> Option<String> {
+    goal(summary).filter(|_| summary.goal.as_ref().is_some_and(|goal| !goal.reached))
 }
 
 /// How idle cores waited, as the end of a sentence; empty if it is not known.

@@ -74,7 +74,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
   const shown = costs.filter(hasFigures);
   const results = shown.map((cost) => (cost.ratio ? joined(change(cost.ratio)) : ""));
   const numbersAt = Math.max(60, ...results.map((text) => textWidth(text, 11.5)), 0);
-  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(verdictText(cost), 11.5))) + 40;
+  const beside = numbersAt + Math.max(...costs.map((cost) => textWidth(verdict(cost), 11.5))) + 40;
   const rightRoom = above > 0 ? 16 : Math.min(beside, on.width * 0.45);
   const scale = ratioScale(shown, summary.margin, on.width - leftRoom - rightRoom);
   const height = options.height ?? top + rows + 54;
@@ -117,7 +117,7 @@ export function forest(data: PageData, options: ChartOptions): Description | nul
 /** Lines of text that each row needs above it: one if name, numbers and verdict fit, else two. */
 function linesAbove(on: Sheet, lines: readonly Line[]): number {
   const fits = ({ text, cost }: Line) => {
-    const parts = cost ? [text, numbersOf(cost), verdictText(cost)] : [];
+    const parts = cost ? [text, numbersOf(cost), verdict(cost)] : [];
     const needed = parts.reduce((sum, part) => sum + textWidth(part, 12, cost?.headline) + 12, 0);
     return needed <= on.width - 32;
   };
@@ -301,10 +301,6 @@ function dot(
   };
 }
 
-function verdictText(cost: Cost): string {
-  return verdict(cost).replace("no relevant difference", "no difference");
-}
-
 function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words[] {
   const { theme } = on;
   if (!line.cost)
@@ -342,7 +338,7 @@ function texted(on: Sheet, line: Line, leftRoom: number, numbers: number): Words
       fill: theme.ink,
       bold: cost.headline,
     });
-    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: verdictText(cost), fill: toneOf(theme, cost) });
+    row.push({ x: "right", dx: 24 + numbers, y: line.y, text: verdict(cost), fill: toneOf(theme, cost) });
   } else {
     row.push({ x: "right", dx: 24 + numbers, y: line.y, text: cost.verdict, fill: theme.quiet });
   }
@@ -367,7 +363,7 @@ function textsAbove(on: Sheet, line: Line, above: number): Words[] {
   const first = line.y - ROW / 2 - LINE_ABOVE * (above - 0.5);
   const last = line.y - ROW / 2 - LINE_ABOVE * 0.5;
   const numbers = numbersOf(cost);
-  const verdictWords = hasFigures(cost) ? verdictText(cost) : cost.verdict;
+  const verdictWords = hasFigures(cost) ? verdict(cost) : cost.verdict;
   const verdictRoom = textWidth(verdictWords, 11.5) + 12;
   const taken = above > 1 ? 0 : verdictRoom + textWidth(numbers, 11.5, cost.headline) + 12;
   return [

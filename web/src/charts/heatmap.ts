@@ -25,7 +25,17 @@ import {
 } from "./select.ts";
 import { between, FONT, isBright, type Theme } from "./theme.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { baseline, capitalize, change, clean, hasFigures, joined, label, pointWords } from "./words.ts";
+import {
+  baseline,
+  capitalize,
+  change,
+  clean,
+  effect,
+  hasFigures,
+  joined,
+  label,
+  pointWords,
+} from "./words.ts";
 
 export function heatmapPoints(data: PageData): Point[] {
   return points(data.summary).length > 1 && data.summary.costs.length > 0 ? [{}] : [];
@@ -233,7 +243,7 @@ function title(
     const row = cell && rows[cell.row];
     if (!row || !cell.cost?.ratio) return "";
     const at = pointWords({ ...row.point, [across]: columns[cell.column] ?? "" });
-    return `${clean(row.name)} ${joined(change(cell.cost.ratio))} at ${at}`;
+    return `${clean(row.name)} ${effect(cell.cost)} at ${at}`;
   };
   const [first, last] = [sorted[0], sorted.at(-1)];
   const quantity = first?.cost ? capitalize(label(first.cost.quantity)) : "";

@@ -47,7 +47,7 @@ function ticks(deepest: number) {
     const text = nines < 3 ? (1 - 10 ** -nines) * 100 : `99.${"9".repeat(nines - 2)}`;
     all.push({ at: nines, text: `${typeof text === "number" ? Math.round(text) : text} %` });
   }
-  return [{ at: 0, text: "least" }, ...all];
+  return [{ at: 0, text: "min" }, ...all];
 }
 
 export function percentiles(data: PageData, options: ChartOptions): Description | null {

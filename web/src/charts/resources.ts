@@ -19,8 +19,8 @@ import {
   absolute,
   baseline,
   bounds,
-  change,
   clean,
+  effect,
   finding,
   joined,
   label,
@@ -74,7 +74,7 @@ export function resources(data: PageData, options: ChartOptions): Description | 
   const rowsTop = top + 20 + legend.rows * 20;
   if (cpu)
     panels.push({
-      name: "CPU per operation",
+      name: "CPU/op",
       unit: "ns",
       from: left,
       to: beside ? middle - 70 : on.width - 90,
@@ -420,9 +420,7 @@ function title(data: PageData, names: readonly string[], point: Point): string {
     furthest(names.map((name) => cost(data.summary, name, point, whole(data.summary), quantity)));
   const [cpu, memory] = [of("cpu_per_operation"), of("memory_peak")];
   const second =
-    memory?.ratio && memory.variant === cpu?.variant
-      ? `, ${label("memory_peak")} ${joined(change(memory.ratio))}`
-      : "";
+    memory?.ratio && memory.variant === cpu?.variant ? `, ${label("memory_peak")} ${effect(memory)}` : "";
   const first = cpu ?? memory;
   return first
     ? `${finding(first)}${first === cpu ? second : ""} against ${clean(baseline(data.summary as Summary))}`

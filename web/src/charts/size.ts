@@ -29,7 +29,7 @@ import {
   unitOf,
 } from "./select.ts";
 import type { ChartOptions, Description, PageData, Point } from "./types.ts";
-import { absolute, bounds, capitalize, change, clean, joined, label, valueWords } from "./words.ts";
+import { absolute, bounds, capitalize, clean, effect, joined, label, valueWords } from "./words.ts";
 
 /** A drawing for each factor and each setting of the others; its point has all keys but the factor's. */
 export function sizePoints(data: PageData): Point[] {
@@ -106,7 +106,7 @@ export function size(data: PageData, options: ChartOptions): Description | null 
   const words = {
     title:
       first?.ratio && last?.ratio
-        ? `${clean(first.variant)}: ${label(quantity)} ${joined(change(first.ratio))} at ${named(ends[0]?.[0])}, ${joined(change(last.ratio))} at ${named(ends[1]?.[0])}`
+        ? `${clean(first.variant)}: ${label(quantity)} ${effect(first)} at ${named(ends[0]?.[0])}, ${effect(last)} at ${named(ends[1]?.[0])}`
         : `${capitalize(label(quantity))} against ${what}`,
     subtitle: [
       `${capitalize(label(quantity))} against ${what}`,

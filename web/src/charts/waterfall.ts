@@ -246,7 +246,7 @@ function titleOf({ layers, quantity, unit }: Waterfall): string {
   const among = bad.length > 0 ? bad : clear;
   const size = (of: Level) => Math.abs(of.estimate.point);
   const most = [...among].sort((a, b) => size(b) - size(a))[0];
-  if (!most) return `No layer's share in ${what} is told from none`;
+  if (!most) return `What single layers add to ${what} cannot be distinguished from nothing`;
   const verb = most.estimate.point > 0 ? "adds" : "takes";
   const to = most.estimate.point > 0 ? "to" : "from";
   const how = layers.length > 1 ? `${verb} most ${to}` : `${verb} ${to}`;

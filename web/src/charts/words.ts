@@ -81,11 +81,14 @@ export function hasFigures(cost: Cost): boolean {
   return cost.ratio != null && cost.verdict !== "invalid" && cost.verdict !== "withheld";
 }
 
-/** `go: response p50 +131 % [+129, +133]`, or the reason why there is no figure. */
+/** `higher (worse): +131 % [+129, +133]`; only the verdict if there is no figure. */
+export function effect(cost: Cost): string {
+  return hasFigures(cost) && cost.ratio ? `${verdict(cost)}: ${joined(change(cost.ratio))}` : verdict(cost);
+}
+
+/** `go: response p50 higher (worse): +131 % [+129, +133]` */
 export function finding(cost: Cost): string {
-  const what = `${clean(cost.variant)}: ${label(cost.quantity)}`;
-  if (!hasFigures(cost) || cost.ratio == null) return `${what} ${cost.verdict}`;
-  return `${what} ${joined(change(cost.ratio))}`;
+  return `${clean(cost.variant)}: ${label(cost.quantity)} ${effect(cost)}`;
 }
 
 /** A count with thousands separators: `1,204,332`. */

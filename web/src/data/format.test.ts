@@ -36,8 +36,5 @@ test("texts are cleaned as the terminal cleans them", () => {
 
 test("a figure has a true minus, a quantity its name", () => {
   assert.equal(typeset("[-4.0, -2.0]"), "[−4.0, −2.0]");
-  assert.deepEqual((["response_p50", "cpu_per_operation"] as const).map(label), [
-    "response p50",
-    "CPU per operation",
-  ]);
+  assert.deepEqual((["response_p50", "cpu_per_operation"] as const).map(label), ["response p50", "CPU/op"]);
 });

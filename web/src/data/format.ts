@@ -19,6 +19,13 @@ export interface UnitScale {
 
 /** When to write a sign. */
 export type Sign = "always" | "negative";
+/** From this ratio on, what is certainly higher is a factor: `× 2,447` rather than `+244,600 %`. */
+const FACTOR_FROM = 3;
+/** Decimals that no figure needs unless a bound would else be rounded to no change. */
+const DECIMALS_MOST = 3;
+/** Then this many at most. */
+const DECIMALS_LIMIT = 9;
+
 type Step = readonly [from: number, divisor: number, suffix: string];
 
 const STEPS: Readonly<Record<Unit, readonly Step[]>> = {
@@ -41,6 +48,7 @@ const STEPS: Readonly<Record<Unit, readonly Step[]>> = {
     [0, 1, "/s"],
   ],
   count: [[0, 1, ""]],
+  share: [[0, 0.01, " %"]],
 };
 
 export function scale(unit: Unit, magnitude: number): UnitScale {
@@ -59,7 +67,7 @@ function decimalsOf(halfWidth: number): number {
   }
   const exponent = Math.floor(Math.log10(halfWidth));
   const leading = halfWidth / 10 ** exponent;
-  return Math.min(3, Math.max(0, -exponent + (leading < 1.95 ? 1 : 0)));
+  return Math.min(DECIMALS_MOST, Math.max(0, -exponent + (leading < 1.95 ? 1 : 0)));
 }
 
 /** Rounds halves to even, as Rust does; `toFixed` alone would round them up. */
@@ -84,7 +92,20 @@ export function number(value: number, decimals: number, sign: Sign): string {
 }
 
 function roundsToZero(value: number, decimals: number): boolean {
-  return value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals;
+  // Halves round to even, which is zero.
+  return value !== 0 && Math.abs(value) <= 0.5 * 10 ** -decimals;
+}
+
+/** Decimals for an interval, of which no bound may be rounded to `unchanged`: its side carries the verdict. */
+function decimalsFor(lower: number, upper: number, unchanged: number): number {
+  let decimals = decimalsOf((upper - lower) / 2);
+  while (
+    decimals < DECIMALS_LIMIT &&
+    [lower, upper].some((bound) => roundsToZero(bound - unchanged, decimals))
+  ) {
+    decimals += 1;
+  }
+  return decimals;
 }
 
 /** The text of an estimate that is already divided by its scale. */
@@ -98,11 +119,7 @@ function shown(
   if (!Number.isFinite(point)) {
     return { point: "–" };
   }
-  let decimals = interval ? decimalsOf((upper - lower) / 2) : fallback;
-  // A bound other than zero must not round to zero, because its sign carries the verdict.
-  while (interval && decimals < 3 && [lower, upper].some((bound) => roundsToZero(bound, decimals))) {
-    decimals += 1;
-  }
+  const decimals = interval ? decimalsFor(lower, upper, 0) : fallback;
   const text = (value: number) => number(value, decimals, sign);
   const of = `${text(point)}${suffix}`;
   return interval ? { point: of, interval: `[${text(lower)}, ${text(upper)}]` } : { point: of };
@@ -121,7 +138,9 @@ function inUnit(unit: Unit, estimate: Estimate, sign: Sign): Shown {
     Math.max(Math.abs(estimate.point), Math.abs(upper - lower) / 2),
   );
   const scaled = [estimate.point / divisor, lower / divisor, upper / divisor] as const;
-  return shown(scaled, suffix, interval !== undefined, decimals, sign);
+  // 2 % more than 90 % could be 92 % or 91.8 %.
+  const unitOrPoints = unit === "share" && sign === "always" ? " pp" : suffix;
+  return shown(scaled, unitOrPoints, interval !== undefined, decimals, sign);
 }
 
 /** `+20.1 µs`, `[+19.8, +20.4]`. */
@@ -134,14 +153,28 @@ export function absolute(unit: Unit, estimate: Estimate): Shown {
   return inUnit(unit, estimate, "negative");
 }
 
-/** A ratio as a change: 2.31 is `+131 %`. */
+/** A ratio as a change: 2.31 is `+131 %`, and 3.02 `× 3.02` if the interval lies above 1. */
 export function change(ratio: Estimate): Shown {
   const percent = (value: number) => (value - 1) * 100;
   const interval = bounds(ratio);
   const [lower, upper] = interval ?? [ratio.point, ratio.point];
+  if (ratio.point >= FACTOR_FROM && lower > 1 && Number.isFinite(upper)) {
+    return factor(ratio.point, interval);
+  }
   const point = percent(ratio.point);
   const fallback = Math.abs(point) >= 99.95 ? 0 : Math.abs(point) >= 0.995 ? 1 : 2;
   return shown([point, percent(lower), percent(upper)], " %", interval !== undefined, fallback, "always");
+}
+
+/** `× 3.02`, `[2.96, 3.08]` */
+function factor(point: number, interval: readonly [number, number] | undefined): Shown {
+  const decimals = interval ? decimalsFor(...interval, 1) : point >= 99.95 ? 0 : 1;
+  const text = (value: number) => {
+    const [whole = "", ...rest] = number(value, decimals, "negative").split(".");
+    return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...rest].join(".");
+  };
+  const of = `× ${text(point)}`;
+  return interval ? { point: of, interval: `[${text(interval[0])}, ${text(interval[1])}]` } : { point: of };
 }
 
 /** Replaces hyphens before figures by true minus signs. */
@@ -149,9 +182,9 @@ export function typeset(text: string): string {
   return text.replaceAll("-", "−");
 }
 
-/** A quantity's name in running text: `response p50`, `CPU per operation`. */
+/** A quantity's name, in text, tables and charts alike: `response p50`, `CPU/op`. */
 export function label(quantity: Quantity): string {
-  return quantity.replaceAll("_", " ").replace("cpu", "CPU");
+  return quantity.replaceAll("_", " ").replace("cpu", "CPU").replace(" per operation", "/op");
 }
 
 /**

@@ -24,6 +24,7 @@ export type Quantity =
   | (
       | "response_p50"
       | "response_p90"
+      | "response_p95"
       | "response_p99"
       | "response_mean"
       | "service_p50"
@@ -37,7 +38,61 @@ export type Quantity =
   | "payload_bytes_per_operation"
   | "wire_bytes_per_operation"
   | "segments_per_operation"
-  | "memory_peak";
+  | "memory_peak"
+  | "capacity"
+  | "availability"
+  | "reliability"
+  | "hit_rate"
+  | "byte_hit_rate"
+  | "compulsory_misses"
+  | "capacity_misses"
+  | "invalidated_misses"
+  | "expired_misses"
+  | "under_way_misses"
+  | "refill_rate";
+/**
+ * How sure a capacity is.
+ */
+export type CapacityOutcome =
+  | {
+      kind: "estimated";
+    }
+  | {
+      kind: "at-ceiling";
+      rate_per_s: number;
+    }
+  | {
+      kind: "at-most";
+      rate_per_s: number;
+    }
+  | {
+      kind: "not-broken";
+      rate_per_s: number;
+    }
+  | {
+      kind: "below";
+      rate_per_s: number;
+    }
+  | {
+      exceeded_per_s: number;
+      kept_per_s: number;
+      kind: "not-monotone";
+    }
+  | {
+      kind: "hysteresis";
+      rate_per_s: number;
+    }
+  | {
+      change: number;
+      kind: "drift";
+    }
+  | {
+      kind: "not-confirmed";
+      rate_per_s: number;
+    }
+  | {
+      kind: "not-measured";
+    };
 /**
  * Whether a step met its objective.
  */
@@ -45,7 +100,7 @@ export type Kept = ("yes" | "no") | "undecided";
 /**
  * The unit of a quantity's figures, as in JSON.
  */
-export type Unit = "ns" | "bytes" | "per_second" | "count";
+export type Unit = ("ns" | "bytes" | "per_second" | "count") | "share";
 /**
  * Whether figures may be used.
  */
@@ -96,6 +151,9 @@ export interface Everything {
   Bytes?: Bytes;
   CalibrationQuote?: CalibrationQuote;
   Capacity?: Capacity;
+  CapacityFound?: CapacityFound;
+  CapacityOutcome?: CapacityOutcome;
+  CapacityStep?: CapacityStep;
   Carried?: Carried;
   CellInteraction?: CellInteraction;
   Chain?: Chain;
@@ -167,7 +225,6 @@ export interface Everything {
   Stage?: Stage;
   StageCost?: StageCost;
   StampSummary?: StampSummary;
-  Step?: Step;
   SumCheck?: SumCheck;
   SumRow?: SumRow;
   Summary?: Summary;
@@ -365,31 +422,50 @@ export interface RunToRun {
  * How a variant handles rising rates, and the highest that meets an objective.
  */
 export interface Capacity {
+  found: CapacityFound;
   /**
-   * The highest rate per second that meets the objective; absent if none was found.
-   */
-  highest?: Estimate | null;
-  /**
-   * Its limit, in the quantity's unit.
+   * Its limit, in this unit.
    */
   limit: number;
-  point: {
-    [k: string]: string;
-  };
-  quantity: Quantity;
+  /**
+   * What is drawn over the rate, the condition that breaks first: `p99`, `errors`.
+   */
+  measure: string;
   /**
    * Tried rates, ascending.
    */
-  steps: Step[];
+  steps: CapacityStep[];
+  unit: Unit;
+}
+/**
+ * The highest rate at which one variant keeps one objective, at one point.
+ */
+export interface CapacityFound {
+  /**
+   * Per second; absent if it could not be estimated.
+   */
+  highest?: Estimate | null;
+  /**
+   * The condition that breaks first; absent if none was seen to break.
+   */
+  limited_by?: string | null;
+  /**
+   * As the experiment has it: `p99 < 10 ms and errors < 0.1 %`.
+   */
+  objective: string;
+  outcome: CapacityOutcome;
+  point: {
+    [k: string]: string;
+  };
   variant: string;
 }
-export interface Step {
+export interface CapacityStep {
   /**
    * Good replies per second.
    */
   answered_per_s: number;
   /**
-   * The objective's quantity; absent if the step was cut short.
+   * What is drawn, over blocks; absent if the steps were cut short.
    */
   figure?: Estimate | null;
   kept: Kept;
@@ -555,7 +631,7 @@ export interface Cost {
   };
   quantity: Quantity;
   /**
-   * Variant over baseline; absent if withheld or not measured.
+   * Variant over baseline; absent if withheld or not measured, and where differences of shares are compared.
    */
   ratio?: Estimate | null;
   /**
@@ -1382,6 +1458,10 @@ export interface Summary {
    */
   calibration?: CalibrationQuote | null;
   /**
+   * The capacity of each variant at each point by each objective; left out where none is asked for.
+   */
+  capacities?: CapacityFound[];
+  /**
    * Goodput: bytes carried per second, by variant and size.
    */
   carried?: Carried[];
@@ -1438,6 +1518,10 @@ export interface Summary {
    * [`SCHEMA_VERSION`] of the writer.
    */
   schema: number;
+  /**
+   * Differences of shares within this, in parts of 1, are not relevant; left out if no cost is one.
+   */
+  share_margin?: Ratio | null;
   /**
    * Where the spread of each headline cost comes from; only for costs of 4 blocks or more.
    */
@@ -1796,81 +1880,168 @@ export interface Traffic {
  * The fixed properties of each quantity.
  */
 export const QUANTITIES: Readonly<
-  Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean }>
+  Record<Quantity, { unit: Unit; higher_is: Effect; is_by_operation: boolean; contrast: "log" | "plain" }>
 > = {
   "response_p50": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "response_p90": {
+    "contrast": "log",
+    "higher_is": "worse",
+    "is_by_operation": true,
+    "unit": "ns"
+  },
+  "response_p95": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "response_p99": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "response_mean": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "service_p50": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "service_p90": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "service_p99": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "service_mean": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": true,
     "unit": "ns"
   },
   "throughput": {
+    "contrast": "log",
     "higher_is": "better",
     "is_by_operation": true,
     "unit": "per_second"
   },
   "cpu_per_operation": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "ns"
   },
   "bytes_per_operation": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "bytes"
   },
   "payload_bytes_per_operation": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "bytes"
   },
   "wire_bytes_per_operation": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "bytes"
   },
   "segments_per_operation": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "count"
   },
   "memory_peak": {
+    "contrast": "log",
     "higher_is": "worse",
     "is_by_operation": false,
     "unit": "bytes"
+  },
+  "capacity": {
+    "contrast": "log",
+    "higher_is": "better",
+    "is_by_operation": false,
+    "unit": "per_second"
+  },
+  "availability": {
+    "contrast": "plain",
+    "higher_is": "better",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "reliability": {
+    "contrast": "plain",
+    "higher_is": "better",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "hit_rate": {
+    "contrast": "plain",
+    "higher_is": "better",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "byte_hit_rate": {
+    "contrast": "plain",
+    "higher_is": "better",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "compulsory_misses": {
+    "contrast": "plain",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "capacity_misses": {
+    "contrast": "plain",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "invalidated_misses": {
+    "contrast": "plain",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "expired_misses": {
+    "contrast": "plain",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "under_way_misses": {
+    "contrast": "plain",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "share"
+  },
+  "refill_rate": {
+    "contrast": "plain",
+    "higher_is": "worse",
+    "is_by_operation": false,
+    "unit": "share"
   }
 };

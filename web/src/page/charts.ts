@@ -30,7 +30,7 @@ const PART: Partial<Record<ChartKind, string>> = {
   time: "latency",
   samples: "latency",
   size: "latency",
-  capacity: "latency",
+  capacity: "capacity",
   latency: "sizes",
   "latency-relative": "sizes",
   transfer: "sizes",

@@ -220,7 +220,8 @@ function wanted(cost: Cost): string[] {
   if (!cost.difference || !cost.ratio || cost.verdict === "invalid" || cost.verdict === "withheld") {
     return ["–", "–"];
   }
-  return [joined(difference(cost.unit, cost.difference)), joined(change(cost.ratio))];
+  // The verdict rests on the interval of the change.
+  return [joined({ point: difference(cost.unit, cost.difference).point }), joined(change(cost.ratio))];
 }
 
 function joined({ point, interval }: { point: string; interval?: string }): string {
@@ -268,8 +269,8 @@ browserTest("waterfalls are of the quantity that is chosen, and a link to the vi
   await withPage("layered", async (page) => {
     await page.locator("#layers").scrollIntoViewIfNeeded();
     assert.match((await titles(page)).join(), /response p50/);
-    await page.getByRole("combobox", { name: "quantity" }).selectOption("wire bytes per operation");
-    assert.match((await titles(page)).join(), /wire bytes per operation/);
+    await page.getByRole("combobox", { name: "quantity" }).selectOption("wire bytes/op");
+    assert.match((await titles(page)).join(), /wire bytes\/op/);
     fragment = new URL(page.url()).hash;
     assert.match(fragment, /layers=wire_bytes_per_operation/);
   });
@@ -277,7 +278,7 @@ browserTest("waterfalls are of the quantity that is chosen, and a link to the vi
     "layered",
     async (page) => {
       await page.locator("#layers").scrollIntoViewIfNeeded();
-      assert.match((await titles(page)).join(), /wire bytes per operation/);
+      assert.match((await titles(page)).join(), /wire bytes\/op/);
     },
     { fragment },
   );

@@ -21,7 +21,7 @@ pub enum AnswerError {
     Exchange { variant: String, request: String, source: ExchangeError },
     #[error("`{variant}` does not answer `{request}`: {source}")]
     Direct { variant: String, request: String, source: DirectError },
-    #[error("`{variant}` answers `{request}` wrongly: {why}; mend the service or the `check`")]
+    #[error("`{variant}` answers `{request}` wrongly: {why}; fix the service or the `check`")]
     Wrong { variant: String, request: String, why: String },
     #[error(
         "answers to `{request}` differ{place}: `{first}` says {one}, `{second}` says {two}; costs of different work cannot be compared{advice}"

@@ -76,6 +76,7 @@ impl BatchRunner<'_> {
             return context.block(number, history, prior, emit);
         }
         let (mut pairings, mut windows) = (prior.pairings.to_vec(), prior.windows.to_vec());
+        let mut steps = prior.steps.clone();
         let count = self.contexts.len() as u32;
         let mut whole = BlockResult { trials: Vec::new(), times: BlockTimes::default(), disturbed: None };
         for (done, at) in (0..).zip(self.plan.batch_order(number, count)) {
@@ -85,12 +86,15 @@ impl BatchRunner<'_> {
             }
             emit(Event::BatchStarted { block: number, batch: at, of: count, variants: batch.names() });
             let before = batch_history(history, count, done, &whole.times);
-            let known = PriorDecisions { pairings: &pairings, windows: &windows };
+            let known = PriorDecisions { pairings: &pairings, windows: &windows, steps: &steps };
             let mut part = context.block(number, &before, known, emit)?;
             // The first batch decides for the whole block.
             if let (true, Some(trial)) = (pairings.is_empty(), part.trials.first()) {
                 pairings.clone_from(&trial.pairings);
                 windows = trial.preparations.iter().map(|preparation| preparation.window).collect();
+            }
+            for trial in &part.trials {
+                steps.learn(&batch.experiment.variants[trial.variant.index()].name, trial);
             }
             part.trials.iter_mut().for_each(|trial| batch.renumber(trial));
             whole.add(part);
@@ -154,18 +158,23 @@ mod tests {
     use super::*;
     use weighbridge_judge::Blocks;
     use weighbridge_judge::steer::Budget;
+    use weighbridge_model::estimate::ContrastKind;
     use weighbridge_model::quantity::Nanoseconds;
 
     const SECOND: Nanoseconds = Nanoseconds::from_secs(1);
 
     #[test]
     fn the_budget_is_shared_out_among_all_batches() {
-        let rule =
-            BlockRule { blocks: Blocks { min: 4, max: 4 }, until: None, budget: Budget::Whole(SECOND * 88) };
+        let rule = BlockRule {
+            blocks: Blocks { min: 4, max: 4 },
+            until: None,
+            contrast: ContrastKind::Log,
+            budget: Budget::Whole(SECOND * 88),
+        };
         let before = BlockHistory {
             used: 1,
             void: 0,
-            log_ratios: &[],
+            compared: &[],
             overhead: SECOND * 2,
             begun: 1,
             measured: SECOND * 20,

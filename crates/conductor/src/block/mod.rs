@@ -14,6 +14,7 @@ mod interleaved;
 mod notes;
 mod pairing;
 mod samples;
+mod steps;
 pub(crate) mod times;
 mod turn;
 mod turns;
@@ -21,7 +22,7 @@ mod warm;
 
 use std::collections::BTreeMap;
 
-use weighbridge_judge::steer::{BlockHistory, BlockRule, FewRequests, Pace, WindowRule};
+use weighbridge_judge::steer::{Arrangement, BlockHistory, BlockRule, FewRequests, Pace, WindowRule};
 use weighbridge_lab::host::clock::{ClockWatch, monotonic_now};
 use weighbridge_lab::host::cputime::{CpuTimes, steal_share};
 use weighbridge_lab::host::lanes::Lane;
@@ -58,6 +59,8 @@ use crate::variant::running::RunningVariant;
 use crate::with_variant::{WithVariant, with_variant};
 use core_latency::CoreLatency;
 use samples::KeptSamples;
+pub(crate) use steps::PriorSteps;
+use steps::StepPlan;
 
 /// Why a block could not be measured. Everything started for it has been stopped.
 #[derive(Debug, thiserror::Error)]
@@ -124,8 +127,9 @@ struct Block<'a, 'b> {
     reported_windows: Vec<usize>,
     /// Time during which this process was stopped.
     suspended: Nanoseconds,
-    /// Time spent comparing turns, which only the first block does, so no later block needs to reserve it.
-    comparing_turns: Nanoseconds,
+    /// Time spent comparing turns or searching for rates, which only the first block does, so no later block needs to
+    /// reserve it.
+    choosing: Nanoseconds,
     /// By variant.
     failures: BTreeMap<usize, Failures>,
     kept_samples: KeptSamples,
@@ -138,6 +142,14 @@ pub(crate) struct PriorDecisions<'a> {
     pub pairings: &'a [Pairing],
     /// The nominal window length of each point that the first block chose; `None` where it chose none.
     pub windows: &'a [Option<Nanoseconds>],
+    /// The steps of earlier blocks, where a capacity is searched for.
+    pub steps: &'a PriorSteps<'a>,
+}
+
+/// How a point is measured.
+enum Manner {
+    Windows(Arrangement),
+    Steps(StepPlan),
 }
 
 struct BoundWorkload {
@@ -246,7 +258,7 @@ impl<'a, 'b> Block<'a, 'b> {
             reported: monotonic_now(),
             reported_windows: Vec::new(),
             suspended: Nanoseconds::ZERO,
-            comparing_turns: Nanoseconds::ZERO,
+            choosing: Nanoseconds::ZERO,
             failures: BTreeMap::new(),
             kept_samples: KeptSamples::default(),
             core_latency: CoreLatency::new(context),
@@ -324,6 +336,10 @@ impl<'a, 'b> Block<'a, 'b> {
                 variant: id,
                 service: running.facts.clone(),
                 tallies: vec![Tallies::default(); experiment.points.len()],
+                steps: match experiment.capacity {
+                    Some(_) => vec![Vec::new(); experiment.points.len()],
+                    None => Vec::new(),
+                },
                 pairings: vec![Pairing::default(); experiment.points.len()],
                 preparations: vec![Preparation::default(); experiment.points.len()],
                 ..Default::default()
@@ -364,25 +380,30 @@ impl<'a, 'b> Block<'a, 'b> {
     ) -> Result<(), Abort> {
         let points = order.points.len() as u64;
         for (done, &point) in (0..).zip(&order.points) {
-            let (warming, looked) = (monotonic_now(), self.comparing_turns);
+            let (warming, looked) = (monotonic_now(), self.choosing);
             let mut bound = self.bind(point, &order.connects)?;
             self.verify(point, &order.connects, &bound)?;
             self.warm(point, &mut bound)?;
-            let arrangement = self.arrange(point, &bound, prior)?;
-            // Later points will take about as long as this one to warm and to compare turns.
-            let (look, to_come) = (self.comparing_turns.saturating_sub(looked), points - 1 - done);
+            let manner = self.manner(point, &bound, prior)?;
+            // Later points will take about as long as this one to warm and to choose.
+            let (look, to_come) = (self.choosing.saturating_sub(looked), points - 1 - done);
             let ahead = monotonic_now().since(warming).saturating_sub(look) * to_come;
             let overhead = monotonic_now().since(began).saturating_sub(self.times.measured) + ahead;
             let measured = self.context.rule.measured_time(&BlockHistory {
                 overhead: history.overhead + overhead,
-                measured: history.measured + self.comparing_turns + look * to_come,
+                measured: history.measured + self.choosing + look * to_come,
                 begun: history.begun + 1,
                 ..*history
             });
             self.phase(Phase::Measuring, None, Some(&self.context.experiment.points[point.index()].label));
             self.kept_samples = KeptSamples::default();
             let link_counters = self.link_counters();
-            self.measure_point(point, &bound, arrangement, measured / points)?;
+            match manner {
+                Manner::Windows(arrangement) => {
+                    self.measure_point(point, &bound, arrangement, measured / points)?;
+                }
+                Manner::Steps(plan) => self.measure_steps(point, plan, prior.steps, measured / points)?,
+            }
             self.record_traffic(point, &link_counters);
             self.record_memory(point);
             self.warn_samples(point);
@@ -393,6 +414,19 @@ impl<'a, 'b> Block<'a, 'b> {
             }
         }
         Ok(())
+    }
+
+    /// How a point is measured, as the experiment asks and earlier blocks decided.
+    fn manner(
+        &mut self,
+        point: PointId,
+        bound: &[BoundWorkload],
+        prior: PriorDecisions<'_>,
+    ) -> Result<Manner, Abort> {
+        match &self.context.experiment.capacity {
+            None => self.arrange(point, bound, prior).map(Manner::Windows),
+            Some(spec) => self.choose_rates(point, spec, bound, prior.steps).map(Manner::Steps),
+        }
     }
 
     /// Binds every variant and opens its connections, in this order. The result is in the order of variants.

@@ -41,8 +41,7 @@ impl Block<'_, '_> {
             let began = monotonic_now();
             arrangement = self.choose_window_length(id, bound, rule, arrangement)?;
             let took = monotonic_now().since(began);
-            (self.comparing_turns, self.times.measured) =
-                (self.comparing_turns + took, self.times.measured + took);
+            (self.choosing, self.times.measured) = (self.choosing + took, self.times.measured + took);
         } else {
             self.record_window_length(id, chosen);
         }

@@ -43,6 +43,7 @@ impl Block<'_, '_> {
             WindowKind::WarmUp => place.round | 1 << 30,
             WindowKind::Check => place.round | 1 << 29,
             WindowKind::IdleCheck => place.round | 1 << 27,
+            WindowKind::Step => place.round | 1 << 26,
         };
         let drawn = self.context.plan.substream(self.number, place.point, round);
         let Some(spread) = self.spread(place.point) else { return drawn };
@@ -54,9 +55,11 @@ impl Block<'_, '_> {
                 first + u64::from(place.round) * requests
             }
             // Windows that are not evaluated may begin anywhere.
-            WindowKind::LeadIn | WindowKind::WarmUp | WindowKind::Check | WindowKind::IdleCheck => {
-                drawn % spread.passage()
-            }
+            WindowKind::LeadIn
+            | WindowKind::WarmUp
+            | WindowKind::Check
+            | WindowKind::IdleCheck
+            | WindowKind::Step => drawn % spread.passage(),
         };
         SizeSpread::stream(salt, position)
     }

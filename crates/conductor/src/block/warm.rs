@@ -41,13 +41,15 @@ impl Block<'_, '_> {
 
     pub(super) fn warm(&mut self, id: PointId, bound: &mut [BoundWorkload]) -> Result<(), Abort> {
         for variant in self.context.plan.block(self.number).starts {
-            let pace = self.warm_one(id, variant)?;
+            let fill = bound[variant.index()].workload.fill();
+            let pace = self.warm_one(id, variant, fill)?;
             bound[variant.index()].pace = pace;
         }
         Ok(())
     }
 
-    fn warm_one(&mut self, id: PointId, variant: VariantId) -> Result<Pace, Abort> {
+    /// Warms a variant, after the requests that fill it where its workload has such.
+    fn warm_one(&mut self, id: PointId, variant: VariantId, fill: u64) -> Result<Pace, Abort> {
         let point = &self.context.experiment.points[id.index()];
         let rule = self.warm_rule(point, variant);
         let index = variant.index();
@@ -56,11 +58,16 @@ impl Block<'_, '_> {
         self.set_idle(variant);
         self.variants[index].thaw()?;
         let cpu = self.variants[index].cpu();
+        let filled = usize::from(fill > 0);
+        if fill > 0 {
+            self.warm_window(id, index, 0, fill)?;
+        }
         let (mut history, mut in_service) = (WarmHistory::default(), Some(Nanoseconds::ZERO));
         let (pace, end) = loop {
             match rule.next(&history) {
                 WarmStep::Window(requests) => {
-                    let figures = self.warm_window(id, index, history.windows.len(), requests)?;
+                    let round = filled + history.windows.len();
+                    let figures = self.warm_window(id, index, round, requests)?;
                     in_service = in_service.zip(in_service_of(&figures)).map(|(sum, more)| sum + more);
                     history.windows.push(warm_window(&figures));
                 }
@@ -74,7 +81,7 @@ impl Block<'_, '_> {
         let used = self.variants[index].cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
         let busy = self.busy(index, &history, used, in_service);
         self.variants[index].freeze()?;
-        let windows = history.windows.len() as u32;
+        let windows = (filled + history.windows.len()) as u32;
         self.trials[index].preparations[id.index()].warm_up =
             Some(WarmUp { end, time: history.spent(), windows });
         (self.emit)(Event::Warm { variant: name, point: point.label.clone(), windows });

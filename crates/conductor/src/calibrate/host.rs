@@ -159,7 +159,7 @@ pub fn calibrate(
     Ok(HostCalibration {
         schema: RELIABILITY_VERSION,
         experiment: prepared.experiment.title.clone(),
-        conditions: [Some(conditions(&prepared.experiment.points[0])), place]
+        conditions: [conditions(&prepared.experiment).into_iter().next(), place]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()

@@ -406,6 +406,7 @@ fn whole(
             ..stored.blocks
         },
         goal: None,
+        share_margin: first.share_margin.or(second.share_margin),
         costs: costs
             .into_iter()
             .map(|cost| Cost { variant: named(&cost.variant, &second.run), ..cost })
@@ -421,6 +422,7 @@ fn whole(
         roles: Vec::new(),
         layering: Default::default(),
         factorials: Vec::new(),
+        capacities: Vec::new(),
         unavailable: Vec::new(),
         ..stored
     }

@@ -13,11 +13,8 @@ use crate::prepare::cores::CorePlacement;
 use crate::prepare::error::PrepareError;
 use crate::prepare::shapes::{self, Shape};
 use crate::prepare::sources::{self, Revisions};
-use crate::prepare::{connections, launch_spec, limits, secrets, services};
+use crate::prepare::{connections, launch_spec, limits, remote, secrets, services};
 use crate::words::factors;
-
-/// Highest rate of open load, per second, against a public address without explicit permission.
-pub const REMOTE_RATE: f64 = 1_000.0;
 
 /// An experiment without a mistake that can be seen before anything is started.
 #[derive(Debug)]
@@ -61,7 +58,7 @@ impl Checked {
 
     fn check(&self, options: &Options) -> Result<(), PrepareError> {
         shapes::check_windows(&self.experiment, &self.shapes)?;
-        self.check_remote(options.allow_remote)?;
+        self.check_remote(options)?;
         connections::check(&self.experiment, options.connect_to.as_ref())?;
         limits::check(&self.experiment, &self.placement)?;
         self.check_data()?;
@@ -84,16 +81,23 @@ impl Checked {
         }
     }
 
-    fn check_remote(&self, allowed: bool) -> Result<(), PrepareError> {
-        let peaks = self.shapes.iter().filter_map(Shape::peak_rate);
-        for rate in peaks.filter(|rate| !allowed && rate.get() > REMOTE_RATE) {
-            for variant in self.experiment.variants.iter().filter(|variant| variant.unix.is_none()) {
-                let Target::Url(url) = &variant.target else { continue };
-                if is_public(&url.host, url.port) {
-                    let (variant, host) = (variant.name.clone(), url.host.clone());
-                    return Err(PrepareError::Remote { variant, host, rate: rate.get() });
-                }
-            }
+    fn check_remote(&self, options: &Options) -> Result<(), PrepareError> {
+        let variants = self.experiment.variants.iter().filter(|variant| variant.unix.is_none());
+        let urls: Vec<_> = variants
+            .filter_map(|variant| match &variant.target {
+                Target::Url(url) => Some(url),
+                _ => None,
+            })
+            .collect();
+        for shape in &self.shapes {
+            // A search for capacity begins with closed load.
+            let peak = shape.peak_rate().filter(|_| self.experiment.capacity.is_none());
+            remote::check_remote(
+                urls.iter().copied(),
+                options.connect_to.as_ref(),
+                peak,
+                options.allow_remote,
+            )?;
         }
         Ok(())
     }
@@ -121,18 +125,4 @@ impl Checked {
         }
         Ok(())
     }
-}
-
-/// Whether any address of the host is neither loopback, private (RFC 1918, RFC 4193) nor link-local.
-/// Unresolvable hosts are reported elsewhere.
-pub fn is_public(host: &str, port: u16) -> bool {
-    use std::net::IpAddr;
-    let public = |address: IpAddr| match address {
-        IpAddr::V4(a) => !(a.is_loopback() || a.is_private() || a.is_link_local() || a.is_unspecified()),
-        IpAddr::V6(a) => {
-            !(a.is_loopback() || a.is_unique_local() || a.is_unicast_link_local() || a.is_unspecified())
-        }
-    };
-    weighbridge_load::dial::resolve(host, port)
-        .is_ok_and(|addresses| addresses.iter().any(|address| public(address.ip())))
 }

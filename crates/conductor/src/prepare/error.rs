@@ -9,6 +9,7 @@ use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::WorkloadError;
 
 use crate::prepare::launch_spec::LaunchSpecError;
+use crate::prepare::remote::RemoteError;
 use crate::prepare::services::NameError;
 use crate::prepare::shapes::ShapeError;
 use crate::prepare::sources::SourceError;
@@ -30,10 +31,8 @@ pub enum PrepareError {
     NothingLeft(String),
     #[error(transparent)]
     Name(#[from] NameError),
-    #[error(
-        "variant `{variant}`: {rate}/s against `{host}`, which is neither loopback nor private; add `--allow-remote` if that server is yours"
-    )]
-    Remote { variant: String, host: String, rate: f64 },
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     #[error(
         "variant `{variant}`: `{key} = {limit}` is more than the {all} of this machine that services may use; give it less, or leave `{key}` out"
     )]

@@ -13,6 +13,7 @@ pub(crate) mod limits;
 pub(crate) mod plan;
 pub(crate) mod programs;
 pub(crate) mod registry;
+pub(crate) mod remote;
 pub(crate) mod rows;
 pub(crate) mod secrets;
 pub(crate) mod services;

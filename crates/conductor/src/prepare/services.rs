@@ -5,14 +5,27 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use weighbridge_lab::service::Service;
 use weighbridge_lab::service::catalog::{Catalog, CatalogError};
 use weighbridge_model::experiment::{Experiment, Peer, Target, Variant, WorkloadSpec};
 
+/// Writes the services that come with the program, and returns the folder that holds them.
+static SHIPPED: OnceLock<fn() -> Option<PathBuf>> = OnceLock::new();
+
+/// Names what is asked for services where the user has none.
+pub fn offer_services(unpack: fn() -> Option<PathBuf>) {
+    SHIPPED.get_or_init(|| unpack);
+}
+
 pub fn find_catalog(experiment_folder: Option<&Path>) -> Result<Catalog, CatalogError> {
     let current = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref())
+    let own = Catalog::find(experiment_folder, &current, std::env::var_os("WEIGH_SERVICES").as_deref());
+    own.or_else(|missing| match SHIPPED.get().and_then(|unpack| unpack()) {
+        Some(folder) => Catalog::find(None, &folder, None),
+        None => Err(missing),
+    })
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +97,9 @@ pub(crate) fn find_service(
     offered.map_err(|error| error.to_string())?;
     if let Some((peer, workload)) = variant.peer.as_ref().zip(workload.peer_workload()) {
         service.calls(workload, peer.protocol.name()).map_err(|error| error.to_string())?;
+    }
+    if let Some(cache) = &variant.cache {
+        service.takes_cache(cache, workload.offered_as(variant)).map_err(|error| error.to_string())?;
     }
     if variant.tls.is_some() {
         service.offers_tls().map_err(|error| error.to_string())?;

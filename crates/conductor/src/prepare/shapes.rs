@@ -26,6 +26,9 @@ use crate::prepare::rows::{self, RowsFileError};
 /// A window ends at such a moment.
 const EMPTY_WITHIN_S: f64 = 1.0;
 
+/// Fewest requests that may wait for a slot in a step: a burst is not overload.
+const QUEUE_LEAST: u32 = 64;
+
 /// Largest trace file, in bytes.
 const TRACE_BYTES: u64 = 1 << 30;
 
@@ -172,6 +175,19 @@ impl Shape {
             None => Load::Open { flow, queue: QUEUE, end },
             Some(length) => Load::PartlyOpen { flow, queue: QUEUE, end, length, think: self.think },
         }
+    }
+
+    /// The load of a step: what arrives within `length` at a mean rate of `rate`, sent and awaited. What has
+    /// waited for a slot longer than `patience` is not sent, so that overload ends.
+    pub(crate) fn step(&self, rate: PerSecond, length: Nanoseconds, patience: Nanoseconds) -> Option<Load> {
+        let flow = Flow::new(self.source.as_ref()?.at(rate));
+        let waiting = (rate.get() * patience.as_secs_f64()).ceil().max(f64::from(QUEUE_LEAST));
+        let queue = (waiting as u64).min(u64::from(QUEUE)) as u32;
+        let end = OpenEnd::Drain { stop: Stop::Time(length), limit: patience };
+        Some(match self.length {
+            None => Load::Open { flow, queue, end },
+            Some(length) => Load::PartlyOpen { flow, queue, end, length, think: self.think },
+        })
     }
 
     /// The shortest length from `nominal` up with which windows tile the profile: a whole fraction of it, or

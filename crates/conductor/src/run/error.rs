@@ -48,7 +48,7 @@ pub enum RunError {
     #[error("the workload's files for services cannot be written to `{}`: {source}; free space or change `--out`", path.display())]
     Data { path: PathBuf, source: std::io::Error },
     #[error(
-        "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or mend the service"
+        "{void} blocks were thrown away and {used} count: {reason}; quiet the machine or fix the service"
     )]
     Disturbed {
         void: u32,

@@ -15,7 +15,7 @@ pub(crate) fn question(
     cores: Option<&CoreLayout>,
     run: judge::Run,
 ) -> judge::Question {
-    let conditions = experiment.points.iter().map(conditions).collect();
+    let conditions = conditions(experiment);
     let run = judge::Run { conditions, tags: experiment.tags.clone(), ..run };
     judge::Question::new(experiment, run, judged_cores(experiment, cores))
 }

@@ -109,9 +109,9 @@ impl RunResources {
     }
 }
 
-/// One trial of a service covers all points, so it gets the workload files of the first.
+/// One trial of a program covers all points, so it gets the workload files of the first.
 fn data_for_services(prepared: &Prepared, logs: &Path) -> Result<Option<DataFolder>, RunError> {
-    if !prepared.launch_specs.iter().any(|spec| matches!(spec, LaunchSpec::Service { .. })) {
+    if prepared.launch_specs.iter().all(|spec| matches!(spec, LaunchSpec::Url { .. })) {
         return Ok(None);
     }
     let files = service_data(&prepared.experiment.points[0].workload);

@@ -24,7 +24,7 @@ use weighbridge_store::{Participant, RunFolder, RunWriter, UtcTime};
 
 use crate::block::batch::{Batch, BatchRunner};
 use crate::block::times::BlockTimes;
-use crate::block::{BlockError, BlockResult, PriorDecisions};
+use crate::block::{BlockError, BlockResult, PriorDecisions, PriorSteps};
 use crate::control::Control;
 use crate::hooks::{self, CancelOn, HookContext};
 use crate::options::Options;
@@ -42,6 +42,9 @@ use crate::variant::memory_watch::MemoryWatch;
 
 /// Most distinct warnings of a run.
 const WARNINGS_MOST: usize = 100;
+
+/// How far beyond the budget the expected time is worth a warning.
+const OVER_BUDGET: f64 = 1.25;
 
 pub(crate) struct RunFiles<'a> {
     pub writer: &'a mut RunWriter,
@@ -114,6 +117,17 @@ fn question_for(
         question.cores.placement = judge::Placement::Shared;
     }
     question
+}
+
+/// The steps of the blocks that count; empty without a capacity.
+fn prior_steps<'a>(experiment: &Experiment, trials: &'a [TrialRecord]) -> PriorSteps<'a> {
+    let mut steps = PriorSteps::default();
+    if experiment.capacity.is_some() {
+        for trial in judge::records::Records::new(trials).used.iter().flat_map(|block| &block.trials) {
+            steps.add(&experiment.variants[trial.variant.index()].name, trial);
+        }
+    }
+    steps
 }
 
 /// After a request to stop, errors are taken for its consequence.
@@ -246,7 +260,10 @@ impl RunLoop<'_> {
         }
         let measured = self.options.measured_budget;
         let budget = if measured { Budget::Measured(plan.budget) } else { Budget::Whole(plan.budget) };
-        let outcome = self.measure_blocks(&resources, BlockRule { blocks, until: plan.until, budget });
+        let outcome = self.measure_blocks(
+            &resources,
+            BlockRule { blocks, until: plan.until, contrast: plan.headline.contrast(), budget },
+        );
         match (outcome, resources.close()) {
             (Ok(()), Err(error)) => self.emit(Event::Warning { text: error.to_string() }),
             (outcome, _) => outcome,
@@ -276,11 +293,11 @@ impl RunLoop<'_> {
 
     fn run_blocks(&mut self, runner: &BatchRunner<'_>) -> Result<(), RunError> {
         loop {
-            let logs = self.log_ratios();
+            let compared = self.compared();
             let (used, void, reason) = self.counts();
             // The disturbance may be over: void blocks from before the run was resumed do not end it.
             let void = void - self.void_before;
-            let history = self.history(used, void, &logs);
+            let history = self.history(used, void, &compared);
             let of = match runner.rule.next(&history) {
                 BlockStep::Run { of } => of,
                 BlockStep::Stop(Stop::Void) => return Err(RunError::Disturbed { void, used, reason }),
@@ -289,20 +306,42 @@ impl RunLoop<'_> {
             if self.options.control.is_interrupted() {
                 return Err(RunError::Block(BlockError::Interrupted));
             }
+            self.warn_of_long_blocks(&runner.rule)?;
             let number = self.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
             self.emit(Event::BlockStarted { block: number, of })?;
             let mut trouble = None;
             let (pairings, windows) = self.prior();
-            let prior = PriorDecisions { pairings: &pairings, windows: &windows };
+            // Taken, since what the block emits needs the rest of the loop meanwhile.
+            let trials = std::mem::take(&mut self.trials);
+            let steps = prior_steps(&self.prepared.experiment, &trials);
+            let prior = PriorDecisions { pairings: &pairings, windows: &windows, steps: &steps };
             let result = runner.block(number, &history, prior, &mut |event| {
                 trouble = self.emit(event).err().or(trouble.take());
             });
+            self.trials = trials;
             let result = result.map_err(RunError::Block)?;
             if let Some(error) = trouble {
                 return Err(error);
             }
             self.keep(number, of, result)?;
         }
+    }
+
+    /// Starts and warm-ups, or a search, may take so long that the fewest blocks exceed the budget. The second block tells
+    /// it: the first one does what no other has to.
+    fn warn_of_long_blocks(&mut self, rule: &BlockRule) -> Result<(), RunError> {
+        let ([first, second], Budget::Whole(budget)) = (&self.times[..], rule.budget) else { return Ok(()) };
+        let whole = |times: &BlockTimes| times.overhead + times.measured;
+        let expected = whole(first) + whole(second) * u64::from(rule.blocks.min.saturating_sub(1));
+        if expected.as_secs_f64() <= budget.as_secs_f64() * OVER_BUDGET {
+            return Ok(());
+        }
+        let text = format!(
+            "it will take about {expected}, not {budget}: a block takes {}, and {} are the fewest",
+            whole(second),
+            rule.blocks.min
+        );
+        self.emit(Event::Warning { text })
     }
 
     fn keep(&mut self, number: u32, of: u32, result: BlockResult) -> Result<(), RunError> {
@@ -343,11 +382,11 @@ impl RunLoop<'_> {
         (gathered.used.len() as u32, gathered.void.len() as u32, reason)
     }
 
-    fn history<'h>(&self, used: u32, void: u32, log_ratios: &'h [Vec<f64>]) -> BlockHistory<'h> {
+    fn history<'h>(&self, used: u32, void: u32, compared: &'h [Vec<f64>]) -> BlockHistory<'h> {
         BlockHistory {
             used,
             void,
-            log_ratios,
+            compared,
             overhead: self.times.iter().map(|times| times.overhead).sum(),
             begun: self.times.len() as u32,
             measured: self.times.iter().map(|times| times.measured).sum(),
@@ -368,10 +407,11 @@ impl RunLoop<'_> {
         }
     }
 
-    fn log_ratios(&self) -> Vec<Vec<f64>> {
+    fn compared(&self) -> Vec<Vec<f64>> {
         let gathered = judge::records::Records::new(&self.trials);
         let headlines = judge::estimate::headlines(&self.question, &gathered);
-        headlines.iter().filter_map(|h| h.contrast.as_ref().ok().map(|c| c.log_ratios())).collect()
+        let contrasts = headlines.iter().filter_map(|h| h.contrast.as_ref().ok().map(|c| c.compared()));
+        contrasts.chain(judge::estimate::lone_log_capacities(&self.question, &gathered)).collect()
     }
 
     fn interim(&self) -> Vec<Interim> {
@@ -379,14 +419,15 @@ impl RunLoop<'_> {
         let headlines = judge::estimate::headlines(&self.question, &gathered);
         let interim = |headline: &judge::estimate::Headline| {
             let contrast = headline.contrast.as_ref().ok()?;
-            let ratio = contrast.ratio();
+            // Of shares, which have no ratio, the difference.
+            let (change, one) = contrast.ratio().map_or((contrast.difference(), 0.0), |ratio| (ratio, 1.0));
             Some(Interim {
                 variant: self.prepared.experiment.variants[headline.variant.index()].name.clone(),
                 point: self.prepared.experiment.points[headline.point.index()].label.clone(),
-                change: ratio.point - 1.0,
+                change: change.point - one,
                 half_width: contrast.half_width(),
-                lower: ratio.lower.map(|bound| bound - 1.0),
-                upper: ratio.upper.map(|bound| bound - 1.0),
+                lower: change.lower.map(|bound| bound - one),
+                upper: change.upper.map(|bound| bound - one),
             })
         };
         headlines.iter().filter_map(interim).collect()

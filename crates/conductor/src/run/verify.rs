@@ -40,6 +40,7 @@ fn verify_run(
     let rule = BlockRule {
         blocks: judge::Blocks { min: 1, max: 1 },
         until: None,
+        contrast: prepared.experiment.plan.headline.contrast(),
         budget: Budget::Whole(prepared.experiment.plan.budget),
     };
     let resources = RunResources::open("verify", &prepared, options, &logs)?;

@@ -100,7 +100,7 @@ impl VariantLauncher<'_> {
             LaunchSpec::Command { program, program_source, .. } => {
                 let ready = ready(program, start.variant, &secured)?;
                 let logs = captures()?;
-                (command_launch(program, program_source, ready, start.variant, &logs), logs)
+                (command_launch(program, program_source, ready, start, &logs), logs)
             }
         };
         let launched = self.launch(start, launch_spec, launch, logs, secured)?;
@@ -132,10 +132,10 @@ impl VariantLauncher<'_> {
         if let Some(state) = &state {
             launch.environment.push((runtime::VARIABLE.to_owned(), runtime.display().to_string()));
             launch.environment.push(state.variable());
-            // Of a relay, its peer reads them.
-            let data = self.data.filter(|_| variant.peer.is_none());
-            launch.environment.extend(data.map(DataFolder::variable));
         }
+        // Of a relay, its peer reads them.
+        let data = self.data.filter(|_| variant.peer.is_none());
+        launch.environment.extend(data.map(DataFolder::variable));
         let mut site = self.site(start)?;
         listen_at(&mut launch, &site);
         let peer = match variant.peer.as_ref().zip(launch_spec.peer()) {
@@ -245,21 +245,29 @@ fn service_launch(
     let first = || service.first_over(protocol).map_or("pingpong", |offer| &offer.name);
     let workload = workload.offered_as(variant).unwrap_or_else(first);
     let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
-    service.launch(workload, protocol, &stdout, &stderr)
+    let mut launch = service.launch(workload, protocol, &stdout, &stderr);
+    if let Some(cache) = &variant.cache {
+        service.set_cache(cache, &mut launch);
+    }
+    launch
 }
 
 fn command_launch(
     program: &Program,
     source: &ProgramSource,
     ready: Ready,
-    variant: &Variant,
+    start: VariantStart<'_>,
     logs: &[OutputCapture; 2],
 ) -> Launch {
+    let VariantStart { variant, workload, .. } = start;
     let [stderr, stdout] = logs.each_ref().map(OutputCapture::path);
+    // As a service is told; requests of the user's own have no name.
+    let told = [("PROTOCOL", Some(variant.protocol.name())), ("WORKLOAD", workload.offered_as(variant))];
+    let told = told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
     Launch {
         name: variant.name.clone(),
         command: program.argv.clone(),
-        environment: Vec::new(),
+        environment: told.collect(),
         folder: source.folder.clone(),
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
         cores: None,

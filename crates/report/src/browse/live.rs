@@ -87,6 +87,9 @@ impl Live {
                 self.set_step(&format!("round {} of about {of}", round + 1));
                 self.set_progress(f64::from(round + 1) / f64::from((*of).max(round + 1)));
             }
+            Event::Step { variant, rate, kept, shown, .. } => {
+                self.set_step(&format!("{variant} at {rate}: {} ({shown})", kept.words()));
+            }
             Event::BlockEnded { block, interim, of } => {
                 self.block = (*block, *of);
                 self.set_step("measured");

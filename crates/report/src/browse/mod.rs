@@ -247,9 +247,9 @@ fn point_tables(summary: &Summary, point: &view::Point<'_>) -> String {
 fn cost_row(cost: &Cost, several: bool) -> String {
     let figures = words::has_figures(cost);
     let shown = cost.difference.as_ref().filter(|_| figures);
-    let shown = shown.map(|difference| words::difference(cost.unit, difference));
-    let (point, interval) = shown.map_or_else(Default::default, |shown| (shown.point, shown.interval));
+    let point = shown.map(|difference| words::difference(cost.unit, difference).point).unwrap_or_default();
     let change = cost.ratio.as_ref().filter(|_| figures).map(words::change);
+    let (change, interval) = change.map_or_else(Default::default, |shown| (shown.point, shown.interval));
     let operation = if several { format!("{} ", cost.operation) } else { String::new() };
     let reason =
         cost.reason.as_deref().map(|reason| format!("<span class=\"reason\">{}</span>", escape(reason)));
@@ -258,9 +258,9 @@ fn cost_row(cost: &Cost, several: bool) -> String {
         "<tr{class}><th scope=\"row\">{}{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>\
          <td class=\"n interval\">{}</td><td><span class=\"{} says\">{}</span>{}</td></tr>\n",
         escape(&operation),
-        cost.quantity.label(),
+        words::label(cost.quantity),
         escape(&point),
-        escape(&change.map(|change| change.point).unwrap_or_default()),
+        escape(&change),
         escape(&interval.unwrap_or_default()),
         tone_class(words::tone(cost)),
         words::verdict(cost),

@@ -9,7 +9,7 @@ use super::tables::number;
 use crate::words;
 
 const COLUMNS: [(&str, f64); 6] =
-    [("least", 0.0), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
+    [("min", 0.0), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
 /// Quantiles are computed with powers of ten, so they are equal only up to rounding.
 const SAME: f64 = 1e-9;
 

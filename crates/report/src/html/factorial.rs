@@ -52,7 +52,7 @@ fn map(one: &Factorial, table: &FactorialTable) -> String {
         "<div class=\"scroll\"{filter}><table class=\"factorial\"><caption>{}{}</caption><thead><tr><td></td>{heads}\
          <th scope=\"col\">the framing adds</th></tr></thead><tbody>\n{rows}<tr><th scope=\"row\">the codec adds</th>{last}\
          <td></td></tr></tbody></table></div>\n{}",
-        escape(&factorial::title(one, table)).replace("cpu per", "CPU per"),
+        escape(&factorial::title(one, table)),
         suffix(&point),
         quiet(&escape(&factorial::additivity(table)))
     )
@@ -65,14 +65,13 @@ fn head(scope: &str, name: &str) -> String {
 /// What a framing or a codec costs more than the first.
 fn margin(table: &FactorialTable, effect: &MainEffect) -> String {
     let [difference, change, verdict] = factorial::effect_cells(table, effect);
-    let interval =
-        difference.interval.map(|text| format!(" <span class=\"interval\">{}</span>", figure(&text)));
+    let interval = change.interval.map(|text| format!(" <span class=\"interval\">{}</span>", figure(&text)));
     format!(
         "<td class=\"says {}\" title=\"{}, {}\">{}{}<br>{}</td>",
         tone_class(words::tone_of(effect.verdict, effect.effect)),
         escape(&factorial::effect_name(effect)),
-        escape(&change.point),
-        figure(&difference.point),
+        escape(&difference.point),
+        figure(&change.point),
         interval.unwrap_or_default(),
         escape(&verdict.point)
     )

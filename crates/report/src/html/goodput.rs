@@ -14,7 +14,7 @@ pub(crate) fn section(summary: &Summary) -> String {
             "Bytes carried per second of the windows’ time; shares of sizes add up to the variant’s";
         text.push_str(&table(caption, "sizes", &name, &GOODPUT, &goodput(summary, point.label, usize::MAX)));
         text.push_str(&table(
-            "CPU per request and memory by role",
+            "CPU/op and memory by role",
             "role",
             &name,
             &ROLES,

@@ -5,6 +5,7 @@
 //! forbids them, and allows no other script. All text from outside this crate is escaped. The page is
 //! designed for light and dark screens, paper and telephones.
 
+mod capacity;
 mod curves;
 mod data;
 mod environment;
@@ -25,11 +26,11 @@ mod tables;
 mod trust;
 mod verdict;
 
-use weighbridge_model::estimate::Quantity;
 use weighbridge_model::summary::Summary;
 
 use crate::style::Tone;
 use crate::text::counted;
+use crate::words::label;
 use crate::{Report, view, words};
 pub(crate) use data::PageData;
 use escape::{escape, escape_lines};
@@ -123,6 +124,7 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
     let all = [
         ("verdict", "Verdict", verdict::section(summary)),
         ("trust", "Why to believe it", trust::section(summary)),
+        ("capacity", "Capacity", capacity::section(summary)),
         ("costs", "Costs", format!("<div class=\"charts\"></div>\n{costs}")),
         ("layers", "What each layer adds", layering::section(summary)),
         ("factorial", "Framing and codec", factorial::section(summary)),
@@ -160,9 +162,11 @@ fn sections(report: &Report<'_>) -> Vec<Section> {
         ),
         ("repeat", "How to repeat", repeat(summary, report.how)),
     ];
-    // These sections are left out if they are empty.
-    let is_some = |id: &str, content: &str| {
-        !["layers", "factorial", "sizes", "legs"].contains(&id) || !content.is_empty()
+    // These sections are left out if they are empty; where rates are tried, no time is of one rate.
+    let is_some = |id: &str, content: &str| match id {
+        "capacity" | "layers" | "factorial" | "sizes" | "legs" => !content.is_empty(),
+        "latency" => summary.capacities.is_empty(),
+        _ => true,
     };
     let shown = all.into_iter().filter(|(id, _, content)| is_some(id, content));
     shown.map(|(id, name, content)| Section { id, name, content }).collect()
@@ -242,10 +246,6 @@ pub(crate) const fn tone_class(tone: Tone) -> &'static str {
         Tone::Undecided => "undecided",
         Tone::Problem => "problem",
     }
-}
-
-fn label(quantity: Quantity) -> String {
-    quantity.label().replace("cpu", "CPU")
 }
 
 /// Capitalises the first letter.

@@ -56,7 +56,7 @@ fn table(point: &Point<'_>) -> String {
     }
     let name = words::point(point.label);
     let (filter, suffix) = (attributes(&[("point", &name)]), suffix(&name));
-    let heads = ["CPU per operation", "memory peak", "bytes per operation", "throughput", "sent", "received"]
+    let heads = ["CPU/op", "memory peak", "bytes/op", "throughput", "sent", "received"]
         .into_iter()
         .chain(["segments out / in", "retransmits"])
         .map(|head| format!("<th scope=\"col\" class=\"n\">{head}</th>"))

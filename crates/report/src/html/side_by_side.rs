@@ -137,15 +137,19 @@ fn cell(cost: &Cost) -> String {
         glyph(cost),
         words::verdict(cost)
     );
-    match cost.ratio.as_ref().filter(|_| words::has_figures(cost)) {
-        Some(ratio) => {
-            let shown = words::change(ratio);
+    let shown = match (&cost.ratio, &cost.difference) {
+        (Some(ratio), _) => Some((ratio.point, words::change(ratio))),
+        // Two shares have no ratio.
+        (None, difference) => difference.as_ref().map(|one| (one.point, words::difference(cost.unit, one))),
+    };
+    match shown.filter(|_| words::has_figures(cost)) {
+        Some((point, shown)) => {
             let interval = shown.interval.map_or_else(String::new, |ends| {
                 format!(" <span class=\"interval\">{}</span>", figure(&ends))
             });
             format!(
                 "<td{}>{}{interval} {says}</td>",
-                super::tables::number(Some(ratio.point)),
+                super::tables::number(Some(point)),
                 figure(&shown.point)
             )
         }

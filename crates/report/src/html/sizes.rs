@@ -63,21 +63,24 @@ pub(crate) fn advice_lines(summary: &Summary) -> String {
         let ranges: Vec<String> =
             advice.ranges.iter().map(|range| range_words(summary, advice, range)).collect();
         let suffix = caption_suffix(&advice.operation, &point, several);
-        format!("<p class=\"plain\"{filter}>Fastest by message size{suffix}: {}.</p>\n", ranges.join("; "))
+        format!(
+            "<p class=\"plain\"{filter}>Fastest at single message sizes, by the median service time{suffix}: {}.</p>\n",
+            ranges.join("; ")
+        )
     };
     summary.over_size.advice.iter().take(MOST_NAMED).map(line).collect()
 }
 
-/// `4 B to 64 KiB <b>go</b> or <b>rust</b>, not told apart`
+/// `4 B to 64 KiB <b>go</b> or <b>rust</b>, indistinguishable`
 fn range_words(summary: &Summary, advice: &SizeAdvice, range: &SizeRange) -> String {
     let sizes =
         format!("{} to {}", display_bytes(range.from_bytes as f64), display_bytes(range.to_bytes as f64));
     let names = range.best.iter().map(|name| format!("<b>{}</b>", escape(name)));
     match (range.best.len(), slower(summary, advice, range).len()) {
         (1, _) => format!("{sizes} {}", names.collect::<String>()),
-        (_, 0) => format!("{sizes} none is told from the fastest"),
-        (count, _) if count > MOST_NAMED => format!("{sizes} any of {count} that are not told apart"),
-        _ => format!("{sizes} {}, not told apart", names.collect::<Vec<_>>().join(" or ")),
+        (_, 0) => format!("{sizes} all are indistinguishable"),
+        (count, _) if count > MOST_NAMED => format!("{sizes} any of {count} that are indistinguishable"),
+        _ => format!("{sizes} {}, indistinguishable", names.collect::<Vec<_>>().join(" or ")),
     }
 }
 

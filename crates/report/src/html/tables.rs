@@ -40,14 +40,14 @@ fn folded(point: &Point<'_>, pair: &Pair<'_>, table: &str) -> String {
     let name = words::point(point.label);
     let filter = attributes(&[("variant", pair.variant), ("point", &name)]);
     let headline = pair.costs.iter().find(|cost| cost.headline).map_or_else(String::new, |cost| {
-        let change =
-            cost.ratio.as_ref().filter(|_| words::has_figures(cost)).map(|ratio| words::change(ratio).point);
+        let change = cost.ratio.as_ref().filter(|_| words::has_figures(cost));
+        let change = change.map(|ratio| format!(": {}", words::joined(&words::change(ratio))));
         format!(
-            " <span class=\"says {}\">{} {} {}</span>",
+            " <span class=\"says {}\">{} {}{}</span>",
             tone_class(words::tone(cost)),
             glyph(cost),
-            figure(&change.unwrap_or_default()),
-            words::verdict(cost)
+            words::verdict(cost),
+            figure(&change.unwrap_or_default())
         )
     });
     format!(
@@ -107,7 +107,11 @@ fn row(
     let (tone, verdict) = (tone_class(words::tone(cost)), words::verdict(cost));
     let says = format!("{} {verdict}{reason}", glyph(cost));
     let costs = if words::has_figures(cost) {
-        let difference = cost.difference.as_ref().map(|e| (e, words::difference(cost.unit, e)));
+        // Beside a verdict stands the interval on which it rests, that of the change.
+        let difference = cost.difference.as_ref().map(|e| {
+            let shown = words::Shown { interval: None, ..words::difference(cost.unit, e) };
+            (e, shown)
+        });
         let change = cost.ratio.as_ref().map(|ratio| (ratio, words::change(ratio)));
         let bar = gauge.bar(cost).unwrap_or_default();
         format!(

@@ -2,7 +2,7 @@
 //! and all findings.
 
 use weighbridge_model::estimate::Validity;
-use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF};
+use weighbridge_model::finding::{BEST_BY_SIZE, CLIFF, title};
 use weighbridge_model::pairing::Pairing;
 use weighbridge_model::summary::{Cost, Finding, Severity, Summary, VariantSummary};
 
@@ -16,7 +16,22 @@ struct Fact {
     name: &'static str,
     value: String,
     says: String,
-    doubt: bool,
+    mark: Mark,
+}
+
+/// Which way a fact speaks.
+#[derive(Clone, Copy)]
+enum Mark {
+    Fine,
+    Doubt,
+    /// Neither: it is for the reader to know.
+    Neutral,
+}
+
+impl Mark {
+    const fn doubt_if(doubt: bool) -> Self {
+        if doubt { Self::Doubt } else { Self::Fine }
+    }
 }
 
 pub(crate) fn section(summary: &Summary) -> String {
@@ -31,7 +46,11 @@ pub(crate) fn section(summary: &Summary) -> String {
 fn fact(fact: &Fact) -> String {
     format!(
         "<li class=\"{}\"><h3>{}</h3><p class=\"value\">{}</p><p>{}</p></li>\n",
-        if fact.doubt { "doubt" } else { "fine" },
+        match fact.mark {
+            Mark::Fine => "fine",
+            Mark::Doubt => "doubt",
+            Mark::Neutral => "neutral",
+        },
         fact.name,
         figure(&fact.value),
         escape(&fact.says)
@@ -47,9 +66,10 @@ fn facts(summary: &Summary) -> Vec<Fact> {
         says: format!(
             "Differences within ±{} of the baseline are called not relevant. The headline is {}, decided on its own \
              interval; other verdicts are corrected for their number (Holm, 5 % over the table).",
-            summary.margin, summary.headline
+            summary.margin,
+            words::label(summary.headline)
         ),
-        doubt: false,
+        mark: Mark::Neutral,
     });
     if let Some(quote) = &summary.calibration {
         let value = quote
@@ -57,7 +77,7 @@ fn facts(summary: &Summary) -> Vec<Fact> {
             .as_ref()
             .map_or_else(|| "calibrated".to_owned(), |found| format!("finds +{}", found.change));
         let says = format!("{}.", capital(&reliability::quote(quote)));
-        facts.push(Fact { name: "This host", value, says, doubt: !quote.changed.is_empty() });
+        facts.push(Fact { name: "This host", value, says, mark: Mark::doubt_if(!quote.changed.is_empty()) });
     }
     facts
 }
@@ -81,31 +101,37 @@ fn comparison(summary: &Summary) -> Option<Fact> {
     };
     let doubt = ways.contains(&Pairing::Sequential);
     let value = if doubt { "in sequence" } else { "side by side" }.to_owned();
-    Some(Fact { name: "Comparison", value, says, doubt })
+    Some(Fact { name: "Comparison", value, says, mark: Mark::doubt_if(doubt) })
 }
 
 fn self_check(summary: &Summary) -> Fact {
-    let severe = |severity| summary.findings.iter().filter(|f| f.severity == severity).count() as u64;
-    let (problems, warnings) = (severe(Severity::Problem), severe(Severity::Warning));
-    let says = match (problems, warnings) {
-        (0, 0) => "Self-check: nothing was found that speaks against these figures.".to_owned(),
-        _ => format!(
-            "Self-check: {}, {}: {}; see Warnings.",
-            counted(problems, "problem"),
-            counted(warnings, "warning"),
-            view::distinct(summary.findings.iter().map(|finding| finding.name.as_str())).join(", ")
-        ),
+    let of = |severity| summary.findings.iter().filter(move |finding| finding.severity == severity);
+    let count = |severity, word| counted(of(severity).count() as u64, word);
+    let names = |severity| view::distinct(of(severity).map(|finding| title(&finding.name))).join(", ");
+    let all = [(Severity::Problem, "problem"), (Severity::Warning, "warning"), (Severity::Note, "note")];
+    let found = all.into_iter().filter(|(severity, _)| of(*severity).next().is_some());
+    let told: Vec<String> =
+        found.map(|(severity, word)| format!("{}: {}", count(severity, word), names(severity))).collect();
+    let says = match told.is_empty() {
+        true => "Nothing was found that speaks against these figures.".to_owned(),
+        false => format!("{}; see Warnings.", told.join("; ")),
     };
-    let value = match (summary.validity, problems + warnings) {
-        (Validity::Valid, 0) => "passed".to_owned(),
-        (Validity::Valid, _) => counted(problems + warnings, "remark"),
+    let severe = (of(Severity::Problem).count() + of(Severity::Warning).count()) as u64;
+    let value = match (summary.validity, severe) {
+        (Validity::Valid, 0) if told.is_empty() => "passed".to_owned(),
+        (Validity::Valid, 0) => "no warning".to_owned(),
+        (Validity::Valid, _) => counted(severe, "remark"),
         (validity, _) => validity.name().to_owned(),
     };
     Fact {
         name: "Self-check",
         value,
         says,
-        doubt: problems + warnings > 0 || summary.validity != Validity::Valid,
+        mark: match severe > 0 || summary.validity != Validity::Valid {
+            true => Mark::Doubt,
+            false if told.is_empty() => Mark::Fine,
+            false => Mark::Neutral,
+        },
     }
 }
 
@@ -115,7 +141,7 @@ fn precision(summary: &Summary) -> Fact {
             name: "Precision",
             value: "unknown".to_owned(),
             says: "Nothing was repeated, so there is no interval.".to_owned(),
-            doubt: true,
+            mark: Mark::Doubt,
         };
     }
     let blocks_rule = "Intervals are 95 % and rest on blocks alone.";
@@ -124,13 +150,13 @@ fn precision(summary: &Summary) -> Fact {
             name: "Precision",
             value: goal.half_width.map_or_else(|| "unknown".to_owned(), |half| format!("±{half}")),
             says: format!("{}. {blocks_rule}", capital(&words)),
-            doubt: !goal.reached,
+            mark: Mark::doubt_if(!goal.reached),
         },
         _ => Fact {
             name: "Precision",
             value: "no goal".to_owned(),
-            says: format!("No precision was asked for. {blocks_rule}"),
-            doubt: false,
+            says: format!("No precision was asked for (`until`), so none was checked. {blocks_rule}"),
+            mark: Mark::Neutral,
         },
     }
 }
@@ -140,12 +166,12 @@ fn requests(summary: &Summary) -> Fact {
     let failed: u64 = summary.variants.iter().map(|variant| variant.errors).sum();
     let unsent: u64 = summary.variants.iter().map(|variant| variant.not_sent).sum();
     let says = match (failed, unsent) {
-        (0, 0) => "All were sent when due or freed, and every reply passed its check.".to_owned(),
+        (0, 0) => "All were sent, and every reply passed its check.".to_owned(),
         (0, _) => format!("{} more were due but never sent.", grouped(unsent)),
         (_, 0) => format!("{} failed.", grouped(failed)),
         _ => format!("{} failed; {} more were due but never sent.", grouped(failed), grouped(unsent)),
     };
-    Fact { name: "Requests", value: grouped(total), says, doubt: failed + unsent > 0 }
+    Fact { name: "Requests", value: grouped(total), says, mark: Mark::doubt_if(failed + unsent > 0) }
 }
 
 fn starts(summary: &Summary) -> Fact {
@@ -157,7 +183,7 @@ fn starts(summary: &Summary) -> Fact {
             says: "Another program measured each series once, one after another: what changed between them is in every \
                    comparison."
                 .to_owned(),
-            doubt: true,
+            mark: Mark::Doubt,
         };
     }
     let void = if blocks.void > 0 {
@@ -169,13 +195,18 @@ fn starts(summary: &Summary) -> Fact {
         name: "Repetition",
         value: counted(u64::from(blocks.used), "block"),
         says: format!(
-            "Each of fresh starts of every variant, of {} to {} planned{void}.{}",
-            blocks.min,
-            blocks.max,
+            "In each block every variant was started afresh; {} planned{void}.{}",
+            planned(blocks.min, blocks.max),
             if summary.quick { " A quick run: few blocks, short warm-up." } else { "" }
         ),
-        doubt: summary.quick || blocks.used < 4,
+        mark: Mark::doubt_if(summary.quick || blocks.used < 4),
     }
+}
+
+/// `6 blocks were`, `6 to 30 blocks were`
+fn planned(min: u32, max: u32) -> String {
+    let blocks = if min == max { counted(u64::from(max), "block") } else { format!("{min} to {max} blocks") };
+    format!("{blocks} {}", if max == 1 { "was" } else { "were" })
 }
 
 fn variants(summary: &Summary) -> String {
@@ -272,7 +303,7 @@ fn finding(finding: &Finding) -> String {
     format!(
         "<li class=\"{class}\"><p class=\"kind\">{word}</p><div><p class=\"who\">{}{subject}</p><p>{}</p>{remedy}\
          </div></li>\n",
-        escape(&finding.name),
+        escape(title(&finding.name)),
         escape(&finding.evidence)
     )
 }

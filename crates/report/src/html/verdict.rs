@@ -41,10 +41,10 @@ pub(crate) fn section(summary: &Summary) -> String {
 
 fn card(summary: &Summary, cost: &Cost, gauge: Gauge) -> String {
     let change = cost.ratio.as_ref().filter(|_| words::has_figures(cost)).map(words::change);
-    let (big, interval) = change.map_or_else(
-        || ("—".to_owned(), None),
-        |change| (change.point, change.interval.map(|ends| format!("{ends} %"))),
-    );
+    let (big, interval) =
+        change.map_or_else(|| ("—".to_owned(), None), |change| (change.point, change.interval));
+    let unit = if big.ends_with('%') { " %" } else { "" };
+    let interval = interval.map(|ends| format!("{ends}{unit}"));
     let interval = interval.map(|ends| format!("<span class=\"interval\">{}</span>", figure(&ends)));
     let [least, most] = gauge.edges();
     let bar = gauge.bar(cost).map_or_else(String::new, |bar| {

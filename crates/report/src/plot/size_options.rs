@@ -102,7 +102,7 @@ pub fn rename_variants(
     detail.roles.iter_mut().for_each(|series| rename(&mut series.variant));
     detail.size_curves.iter_mut().for_each(|series| rename(&mut series.variant));
     detail.size_samples.iter_mut().for_each(|series| rename(&mut series.variant));
-    detail.capacities.iter_mut().for_each(|series| rename(&mut series.variant));
+    detail.capacities.iter_mut().for_each(|series| rename(&mut series.found.variant));
     for pair in &mut detail.size_ratios {
         rename(&mut pair.variant);
         rename(&mut pair.reference);

@@ -299,7 +299,7 @@ fn test_cases_are_well_formed_and_say_what_failed() {
         assert_eq!(count("testcase"), summary.costs.len() + 2 + summary.unavailable.len());
     }
     let xml = text(&support::valid(), ExportFormat::Junit, TableName::Costs);
-    assert!(xml.contains("response p50 +3.21 µs [+3.09, +3.32], +20.9 %: higher (worse)"), "{xml}");
+    assert!(xml.contains("response p50 +20.9 % [+20.2, +21.6], +3.21 µs: higher (worse)"), "{xml}");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn what_is_printed_is_what_the_schemas_say() {
         assert_valid(Schema::Summary, &json(text(&summary, ExportFormat::Json, TableName::Costs)));
         assert_valid(Schema::Detail, &json(text(&summary, ExportFormat::Detail, TableName::Costs)));
     }
-    for load in [support::load(), support::load_valid()] {
+    for load in [support::load(), support::load_valid(), support::load_overloaded()] {
         assert_valid(Schema::Load, &serde_json::to_value(load).unwrap());
     }
     let interim = Interim {

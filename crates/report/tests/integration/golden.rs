@@ -12,7 +12,7 @@ fn text(columns: usize, style: Style) -> TextOptions<'static> {
         style,
         columns,
         place: Some("runs/2026-11-21T10-15-00-languages/report.html"),
-        every_pair: true,
+        details: true,
     }
 }
 
@@ -74,7 +74,11 @@ fn a_wide_terminal_shows_the_interval_of_the_ratio_and_colours_mean_something() 
 
 #[test]
 fn one_url_in_every_format() {
-    for (name, summary) in [("load", support::load()), ("load-valid", support::load_valid())] {
+    for (name, summary) in [
+        ("load", support::load()),
+        ("load-valid", support::load_valid()),
+        ("load-overloaded", support::load_overloaded()),
+    ] {
         for (format, ending) in
             [(Format::Text, "txt"), (Format::Json, "json"), (Format::Csv, "csv"), (Format::Markdown, "md")]
         {

@@ -5,6 +5,7 @@ mod evidence;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod brief;
 mod formats;
 mod golden;
 mod overview;

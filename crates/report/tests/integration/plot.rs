@@ -142,7 +142,7 @@ fn names_units_and_intervals_stand_in_each_drawing() {
             "pair",
             Kind::Forest,
             &[
-                "go: response p50 +20.9 % [+20.2, +21.6] against rust",
+                "go: response p50 higher (worse): +20.9 % [+20.2, +21.6] against rust",
                 "memory peak",
                 "higher (worse)",
                 "go · 64 KiB",
@@ -156,10 +156,10 @@ fn names_units_and_intervals_stand_in_each_drawing() {
         (
             "pair",
             Kind::Resources,
-            &["CPU per operation", "memory peak", "generator", "service", "cores", "10 µs", "4.20 MiB"],
+            &["CPU/op", "memory peak", "generator", "service", "cores", "10 µs", "4.20 MiB"],
         ),
         ("trade", Kind::Operations, &["buy", "sell", "portfolio", "withheld", "rust"]),
-        ("pair", Kind::Radar, &["throughput", "CPU per operation", "0 %"]),
+        ("pair", Kind::Radar, &["throughput", "CPU/op", "0 %"]),
         ("matrix", Kind::Heatmap, &["4 MiB", "withheld", "soap · connections 16", "[−33.9, −32.6]"]),
         (
             "pairs",
@@ -188,7 +188,7 @@ fn names_units_and_intervals_stand_in_each_drawing() {
             Kind::Waterfall,
             &["sidecar:envoy", "+61.3 µs [+59.9, +62.7]", "bare", "all layers", "response p50"],
         ),
-        ("capacity", Kind::Capacity, &["response p99 ≤ 1.00 ms", "requests offered", "50k/s", "go"]),
+        ("capacity", Kind::Capacity, &["p99 < 1 ms", "requests offered", "50k/s", "go"]),
     ];
     for (name, kind, parts) in wanted {
         let svg = plotter(&case(name)).svg(kind, &options(Theme::Light)).unwrap();
@@ -210,7 +210,7 @@ fn a_chart_says_the_figures_of_the_terminal() {
         let table = render(
             Format::Text,
             &report,
-            &TextOptions { style: Style::Plain, columns: 140, place: None, every_pair: true },
+            &TextOptions { style: Style::Plain, columns: 140, place: None, details: true },
         );
         let svg = plotter(&case).svg(Kind::Forest, &options(Theme::Light)).unwrap();
         let intervals: Vec<String> =
@@ -235,10 +235,14 @@ fn medians_over_size_and_the_advice_stand_in_the_page() {
     let page = render(
         Format::Html,
         &report,
-        &TextOptions { style: Style::Plain, columns: 140, place: None, every_pair: true },
+        &TextOptions { style: Style::Plain, columns: 140, place: None, details: true },
     );
     let verdict = page.split_once("data-part=\"verdict\"").unwrap().1.split_once("</section>").unwrap().0;
-    assert!(verdict.contains("Fastest by message size: ") && verdict.contains("<b>rust</b>"), "{verdict}");
+    assert!(
+        verdict.contains("Fastest at single message sizes, by the median service time: ")
+            && verdict.contains("<b>rust</b>"),
+        "{verdict}"
+    );
     let table = page.split_once("<table class=\"medians\">").unwrap().1.split_once("</table>").unwrap().0;
     assert!(table.contains("Median service time, in brackets its 95 % interval"), "{table}");
     let rows: Vec<&str> = table.split("<tr>").skip(2).collect();

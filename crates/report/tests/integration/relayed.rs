@@ -105,7 +105,7 @@ fn used(variant: &str, role: &str, cpu: f64, point: &PointLabel) -> RoleUse {
 
 fn made(summary: &Summary, format: Format) -> String {
     let (detail, environment, how) = (support::detail(), support::environment(), support::how());
-    let options = TextOptions { style: Style::Plain, columns: 80, place: None, every_pair: true };
+    let options = TextOptions { style: Style::Plain, columns: 80, place: None, details: true };
     render(format, &Report { summary, detail: &detail, environment: &environment, how: &how }, &options)
 }
 

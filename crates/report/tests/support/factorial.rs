@@ -22,7 +22,7 @@ fn effect(value: &str, against: &str, difference: f64, ratio: f64, verdict: Verd
         effect,
         verdict,
         reason: (verdict == Verdict::Undecided)
-            .then(|| "`lower` alone, not among 5 rows (Holm at 5 %)".into()),
+            .then(|| "significant alone, not after correcting for 5 comparisons".into()),
     }
 }
 

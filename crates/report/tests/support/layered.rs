@@ -188,6 +188,7 @@ pub fn layered() -> Summary {
         title: "What does each layer cost?".into(),
         layering: layering(),
         factorials: factorials(["64 B", "64 KiB"]),
+        capacities: Vec::new(),
         ..valid()
     }
 }

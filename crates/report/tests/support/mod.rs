@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use weighbridge_model::detail::{
     Axis, Course, Curve, Density, DotKind, RoleUse, Samples, Scale, Span, TimeKind,
 };
+use weighbridge_model::distribution::{Percentile, TimeBucket, TimeDistribution};
 use weighbridge_model::estimate::{Effect, Estimate, Quantity, Validity, Verdict};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::legs::{LegTimes, StampSummary};
@@ -23,7 +24,7 @@ use weighbridge_model::summary::{
     Slots, Summary, VariantSummary,
 };
 use weighbridge_report::HowToRepeat;
-use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, Times, withheld};
+use weighbridge_report::load::{Failure, Handshakes, LoadModel, LoadSummary, QUEUE_GREW, Times, withheld};
 
 const SIZES: [&str; 2] = ["64 B", "64 KiB"];
 
@@ -158,6 +159,16 @@ fn variant(name: &str, size: &str, scale: f64) -> VariantSummary {
     }
 }
 
+/// The part of a result at its first point.
+pub fn at_one_point(mut summary: Summary) -> Summary {
+    let here = summary.variants[0].point.clone();
+    summary.variants.retain(|variant| variant.point == here);
+    summary.costs.retain(|cost| cost.point == here);
+    summary.pairings.truncate(1);
+    summary.conditions.truncate(1);
+    summary
+}
+
 /// Two variants at two points, without findings.
 pub fn valid() -> Summary {
     let costs = SIZES.iter().flat_map(|size| {
@@ -178,6 +189,7 @@ pub fn valid() -> Summary {
         validity: Validity::Valid,
         headline: Quantity::ResponseP50,
         margin: Ratio::new(0.02),
+        share_margin: None,
         blocks: BlockCounts { used: 6, void: 0, min: 6, max: 30 },
         goal: Some(Goal { until: Ratio::new(0.01), half_width: Some(Ratio::new(0.0073)), reached: true }),
         conditions: SIZES
@@ -210,6 +222,7 @@ pub fn valid() -> Summary {
         roles: Vec::new(),
         layering: Default::default(),
         factorials: Vec::new(),
+        capacities: Vec::new(),
         idle: None,
         unavailable: Vec::new(),
         calibration: Some(quote()),
@@ -542,6 +555,32 @@ pub fn hostile() -> (Summary, Detail, Value, HowToRepeat) {
     (summary, detail, json!({ HOSTILE: { "list": [HOSTILE], "objects": [{ HOSTILE: HOSTILE }] } }), how)
 }
 
+/// One URL that was asked for more than it answers.
+pub fn load_overloaded() -> LoadSummary {
+    let names = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+    let rate = |per_second: f64| PerSecond::new(per_second).unwrap();
+    LoadSummary {
+        not_sent: 15_000,
+        errors: 0,
+        errors_by_kind: ErrorCounts::default(),
+        failures: Vec::new(),
+        failures_unlisted: 0,
+        load: LoadModel::Open {
+            rate: rate(12_500.0),
+            arrivals: "poisson".into(),
+            profile: None,
+            offered: rate(12_500.0),
+        },
+        response: Times {
+            withheld: names.map(|name| (name.to_owned(), QUEUE_GREW.to_owned())).into(),
+            ..Times::default()
+        },
+        validity: Validity::Invalid,
+        reasons: vec!["the server kept up with 4984/s of 12.5k/s; the queue grew until the end".into()],
+        ..load()
+    }
+}
+
 /// One URL, some of whose replies failed, with a tail too short for p99.9.
 pub fn load() -> LoadSummary {
     let micros = |n: f64| Some(Nanoseconds::from_nanos((n * 1e3) as u64));
@@ -594,6 +633,7 @@ pub fn load() -> LoadSummary {
         },
         think: None,
         churn: None,
+        latency: None,
         operations: Vec::new(),
         messages: Vec::new(),
         throughput: PerSecond::new(4_984.0).unwrap(),
@@ -614,9 +654,8 @@ fn plateau() -> Finding {
         severity: Severity::Note,
         name: "delayed acknowledgement".into(),
         subject: String::new(),
-        evidence:
-            "97 % of 9988 replies stood still for 40 ms (38.0 ms to 48.0 ms) between two of their parts"
-                .into(),
+        evidence: "97 % of 9988 replies paused for 40 ms (38.0 ms to 48.0 ms) between two of their parts"
+            .into(),
         remedy: "let the service set TCP_NODELAY".into(),
     }
 }
@@ -644,6 +683,18 @@ pub fn stamps() -> StampSummary {
 }
 
 /// [`load`] in closed load without failures.
+fn latency() -> TimeDistribution {
+    let micros = |n: f64| Nanoseconds::from_nanos((n * 1e3) as u64);
+    let quantiles = [(0.5, 270.0), (0.75, 301.0), (0.9, 412.0), (0.95, 702.0), (0.99, 1_310.0)];
+    let counts = [(100.0, 200.0, 31), (200.0, 500.0, 9_200), (500.0, 1_000.0, 0), (1_000.0, 2_000.0, 769)];
+    TimeDistribution {
+        percentiles: quantiles.map(|(quantile, time)| Percentile { quantile, time: micros(time) }).into(),
+        histogram: counts
+            .map(|(above, to, count)| TimeBucket { above: micros(above), to: micros(to), count })
+            .into(),
+    }
+}
+
 pub fn load_valid() -> LoadSummary {
     LoadSummary {
         errors: 0,
@@ -655,6 +706,7 @@ pub fn load_valid() -> LoadSummary {
         findings: Vec::new(),
         kernel_timestamps: None,
         load: LoadModel::Closed,
+        latency: Some(latency()),
         throughput: PerSecond::new(52_345.0).unwrap(),
         ..load()
     }

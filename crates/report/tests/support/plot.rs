@@ -1,10 +1,12 @@
 //! Synthetic runs for charts, one for each difficulty. They are built from the model's types, so a change of
 //! the types shows here.
 
+use weighbridge_model::capacity::{CapacityFound, CapacityOutcome};
 use weighbridge_model::detail::{
-    Axis, Capacity, Density, Detail, DotKind, Kept, Level, RoleUse, Samples, Scale, Step, TimeKind, Waterfall,
+    Axis, Capacity, CapacityStep, Density, Detail, DotKind, Kept, Level, RoleUse, Samples, Scale, TimeKind,
+    Waterfall,
 };
-use weighbridge_model::estimate::{Effect, Estimate, Quantity, Unit, Validity, Verdict};
+use weighbridge_model::estimate::{ContrastKind, Effect, Estimate, Quantity, Unit, Validity, Verdict};
 use weighbridge_model::id::PointLabel;
 use weighbridge_model::quantity::{Bytes, Ratio};
 use weighbridge_model::sizes::{
@@ -197,7 +199,7 @@ fn fill(
     let baseline = summary.variants.iter().find(|v| v.point == *point).is_none();
     let mut figures = Vec::new();
     for operation in operations {
-        for quantity in Quantity::ALL.into_iter().filter(|quantity| !OF_LAYERS.contains(quantity)) {
+        for quantity in Quantity::ALL.into_iter().filter(|quantity| !is_of_some(*quantity)) {
             let whole_only = matches!(
                 quantity,
                 Quantity::CpuPerOperation | Quantity::BytesPerOperation | Quantity::MemoryPeak
@@ -276,6 +278,7 @@ fn base_of(quantity: Quantity) -> f64 {
     match quantity {
         Quantity::ResponseP50 | Quantity::ServiceP50 => 212_000.0,
         Quantity::ResponseP90 | Quantity::ServiceP90 => 305_000.0,
+        Quantity::ResponseP95 => 402_000.0,
         Quantity::ResponseP99 | Quantity::ServiceP99 => 812_000.0,
         Quantity::ResponseMean | Quantity::ServiceMean => 238_000.0,
         Quantity::Throughput => 18_400.0,
@@ -285,11 +288,16 @@ fn base_of(quantity: Quantity) -> f64 {
         Quantity::WireBytesPerOperation => 1_620.0,
         Quantity::SegmentsPerOperation => 2.0,
         Quantity::MemoryPeak => 41_000_000.0,
+        Quantity::Capacity => 14_900.0,
+        share => unreachable!("{share} is not drawn"),
     }
 }
 
-/// Quantities of runs with layers.
-const OF_LAYERS: [Quantity; 2] = [Quantity::WireBytesPerOperation, Quantity::SegmentsPerOperation];
+/// Whether not every run has a quantity.
+fn is_of_some(quantity: Quantity) -> bool {
+    let of_some = [Quantity::WireBytesPerOperation, Quantity::SegmentsPerOperation, Quantity::Capacity];
+    of_some.contains(&quantity) || quantity.contrast() == ContrastKind::Plain
+}
 
 fn empty(title: &str) -> Summary {
     Summary { title: title.into(), costs: Vec::new(), variants: Vec::new(), ..valid() }
@@ -514,7 +522,7 @@ pub fn capacity() -> Case {
                 _ => Kept::Yes,
             };
             let is_cut = load > 1.02;
-            Step {
+            CapacityStep {
                 offered_per_s: offered,
                 answered_per_s: offered.min(most * 1.21),
                 figure: (!is_cut).then(|| estimate(time, time * (0.02 + 0.12 * load.powi(6)))),
@@ -522,11 +530,17 @@ pub fn capacity() -> Case {
             }
         });
         capacities.push(Capacity {
-            variant: name.into(),
-            point: PointLabel::new(),
-            quantity: Quantity::ResponseP99,
+            found: CapacityFound {
+                variant: name.into(),
+                point: PointLabel::new(),
+                objective: "p99 < 1 ms".into(),
+                highest: Some(estimate(most, most * 0.012)),
+                limited_by: Some("p99 < 1 ms".into()),
+                outcome: CapacityOutcome::Estimated,
+            },
+            measure: "p99".into(),
+            unit: Unit::Ns,
             limit: 1e6,
-            highest: Some(estimate(most, most * 0.012)),
             steps: steps.collect(),
         });
     }
