@@ -20,6 +20,13 @@ class Protocol(enum.Enum):
     MEMCACHED = "memcached text"
 
 
+class Workload(enum.Enum):
+    """What is asked of our own services; the other servers answer a body of the size alone."""
+
+    PINGPONG = "pingpong"
+    PERSON = "person"
+
+
 class Figure(enum.Enum):
     """What ratios are taken of."""
 
@@ -72,13 +79,15 @@ class Case:
     in_flight: int = 1
     body_bytes: int = 64
     command: str = "GET"
+    workload: Workload = Workload.PINGPONG
     rate: int | None = None
     goals: tuple[Goal, ...] = ()
     own_goals: tuple[OwnGoal, ...] = ()
 
     @property
     def title(self) -> str:
-        body = {64: "64 B", 65536: "64 KiB", 1048576: "1 MiB"}[self.body_bytes]
+        body = {65536: "64 KiB", 1048576: "1 MiB"}.get(self.body_bytes, f"{self.body_bytes} B")
+        body = f"getPerson of {body}" if self.workload is Workload.PERSON else body
         command = f" {self.command}" if self.protocol in (Protocol.RESP, Protocol.MEMCACHED) else ""
         each = f" × {self.in_flight}" if self.in_flight > 1 else ""
         load = f", open at {self.rate:,}/s" if self.rate else ""
@@ -122,6 +131,27 @@ CASES: tuple[Case, ...] = (
         goals=_like("ghz", 5.0) + _like("h2load", 0.7),
     ),
     Case("grpc-16x1", Protocol.GRPC, "rust-grpc", ("ghz", "h2load"), 16, goals=_like("ghz", 5.0)),
+    Case(
+        "person-grpc-1x32",
+        Protocol.GRPC,
+        "rust-person",
+        ("ghz", "pingpong"),
+        1,
+        in_flight=32,
+        body_bytes=121,
+        workload=Workload.PERSON,
+        goals=_like("ghz", 5.0) + _like("pingpong", 0.95),
+    ),
+    Case(
+        "person-http1-16",
+        Protocol.HTTP1,
+        "rust-person",
+        ("wrk", "oha", "bare"),
+        16,
+        body_bytes=246,
+        workload=Workload.PERSON,
+        goals=_like("wrk", 1.0),
+    ),
     Case("resp-50x1", Protocol.RESP, "redis", _RESP_PEERS, 50, goals=_RESP_GOALS),
     Case("resp-set-50x1", Protocol.RESP, "redis", _RESP_PEERS, 50, command="SET", goals=_RESP_GOALS),
     Case("resp-50x16", Protocol.RESP, "redis", _RESP_PEERS, 50, in_flight=16, goals=_RESP_GOALS),

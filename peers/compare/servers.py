@@ -20,7 +20,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 
-from .cases import Case, Protocol
+from .cases import Case, Protocol, Workload
 from .install import Installer, Recipe, Unavailable
 from .measure import on_core
 
@@ -32,11 +32,15 @@ STOP_SECONDS = 10.0
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """Where a case's server answers. `path` is the HTTP path; key-value stores hold `KEY` with the case's body."""
+    """Where a case's server answers. `path` is the HTTP path; key-value stores hold `KEY` with the case's body.
+
+    `pong_port` is where the same program answers `pingpong`, beside one that answers `person`.
+    """
 
     scheme: str
     port: int
     path: str = "/"
+    pong_port: int | None = None
 
     @property
     def url(self) -> str:
@@ -244,19 +248,38 @@ def probe(case: Case, setting: Setting) -> Iterator[Server]:
         yield server
 
 
+_PATHS = {
+    (Workload.PINGPONG, Protocol.GRPC): "/weighbridge.pong.v1.Pong/Pong",
+    (Workload.PERSON, Protocol.GRPC): "/weighbridge.person.v1.People/GetPerson",
+    (Workload.PERSON, Protocol.HTTP1): "/person/1",
+}
+
+
 @contextlib.contextmanager
-def rust_grpc(case: Case, setting: Setting) -> Iterator[Server]:
-    """Our own service in Rust; built first, which is quick where nothing changed."""
+def rust(case: Case, setting: Setting) -> Iterator[Server]:
+    """Our own service in Rust; built first, which is quick where nothing changed.
+
+    Beside `person` another process answers `pingpong` on the same core; who is not asked sleeps.
+    """
     folder = setting.services / "rust"
     built = subprocess.run(
         [setting.weigh, "services", "build", "rust"], cwd=setting.services.parent, stdout=sys.stderr, check=False
     )
     if built.returncode != 0:
         raise Unavailable(f"`weigh services build rust` ended with {built.returncode}")
-    environment = {"HOST": HOST, "PORT": "0", "PROTOCOL": "grpc", "WORKLOAD": "pingpong"}
-    with process([str(folder / "target/release/weigh-rust")], setting, environment) as running:
+    scheme, protocol = {Protocol.GRPC: ("grpc", "grpc"), Protocol.HTTP1: ("http", "http1-json")}[case.protocol]
+    with contextlib.ExitStack() as running:
+
+        def started(workload: Workload) -> int:
+            environment = {"HOST": HOST, "PORT": "0", "PROTOCOL": protocol, "WORKLOAD": workload.value}
+            if workload is Workload.PERSON:
+                environment["DATA"] = str(setting.services / "person")
+            command = [str(folder / "target/release/weigh-rust")]
+            return await_line(running.enter_context(process(command, setting, environment)), setting)
+
+        pong_port = started(Workload.PINGPONG) if case.workload is Workload.PERSON else None
         server = Server()
-        server.target = Target("grpc", await_line(running, setting), "/weighbridge.pong.v1.Pong/Pong")
+        server.target = Target(scheme, started(case.workload), _PATHS[case.workload, case.protocol], pong_port)
         yield server
 
 
@@ -321,7 +344,8 @@ STARTS = {
     "nginx-h2": nginx,
     "nghttpd": nghttpd,
     "probe": probe,
-    "rust-grpc": rust_grpc,
+    "rust-grpc": rust,
+    "rust-person": rust,
     "redis": redis,
     "memcached": memcached,
 }

@@ -10,7 +10,7 @@ from .install import Recipe
 from .measure import Finished
 from .servers import HOST
 from .tools import Job, Outcome, Tool, ask, sought
-from .tools_ours import PROTO, request_json
+from .tools_ours import PROTOS, request_json
 
 _MICROSECONDS = {"ns": 1e-3, "µs": 1.0, "us": 1.0, "ms": 1e3, "s": 1e6}
 
@@ -31,7 +31,7 @@ class Ghz(Tool):
 
     def command(self, job: Job) -> Sequence[str]:
         case = job.case
-        proto = self.root / PROTO
+        proto = self.root / PROTOS[case.workload]
         call = ["--proto", str(proto), "--import-paths", str(proto.parent), "--call", job.target.path.strip("/")]
         workers = ["--connections", str(case.connections), "-c", str(case.connections * case.in_flight)]
         load = [*workers, "--cpus", "1", "-z", f"{job.seconds}s", "--duration-stop", "ignore"]

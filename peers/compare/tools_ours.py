@@ -1,18 +1,43 @@
-"""`weigh load`, and the bare loop under it."""
+"""`weigh load`, `weigh run` where the workload is `person`, and the bare loop under them."""
 
 from __future__ import annotations
 
 import json
 import pathlib
 from collections.abc import Sequence
+from typing import Any
 
-from .cases import Case, Protocol
+from .cases import Case, Protocol, Workload
 from .install import Installer, Recipe, Unavailable, build
 from .measure import Finished
 from .servers import HOST, KEY, body, exchange
 from .tools import Job, Outcome, Tool, ask, sought
 
-PROTO = pathlib.Path("services/proto/pong.proto")
+PROTOS = {
+    Workload.PINGPONG: pathlib.Path("services/proto/pong.proto"),
+    Workload.PERSON: pathlib.Path("services/person/person.proto"),
+}
+
+# `weigh load` knows no workload: of a call it checks the status alone. A run compares every reply with the person.
+# On the one core that a client has here it sleeps while it waits, as `weigh load` does.
+_EXPERIMENT = """\
+[workload]
+{workload}
+
+[load]
+connections = {connections}
+in_flight = {in_flight}
+warmup = "50 ms"
+
+[plan]
+blocks = {{ min = 1, max = 1 }}
+budget = "{seconds} s"
+idle = "host"
+
+[[variant]]
+url = "http://{host}:{port}"
+protocol = "{protocol}"
+"""
 
 
 class Weigh(Tool):
@@ -37,12 +62,30 @@ class Weigh(Tool):
 
     def command(self, job: Job) -> Sequence[str]:
         case = job.case
+        if case.workload is Workload.PERSON:
+            return self.run(job, job.target.port, 'name = "person"\noperation = "getPerson"')
         size = ["-c", str(case.connections), "-t", "1", "-d", f"{job.seconds}s", "--format", "json"]
         # Idle cores wait for all tools alike, as `peers/run --idle` says.
         size += ["--idle", "host"]
         if case.rate:
             size += ["-r", str(case.rate)]
         return [self.path, "load", *self._operation(job), *size]
+
+    def run(self, job: Job, port: int, workload: str) -> Sequence[str]:
+        """A run of one variant, which is a server that stands already, in one block."""
+        case = job.case
+        text = _EXPERIMENT.format(
+            workload=workload,
+            connections=case.connections,
+            in_flight=case.in_flight,
+            seconds=job.seconds,
+            host=HOST,
+            port=port,
+            protocol={Protocol.GRPC: "grpc", Protocol.HTTP1: "http1-json"}[case.protocol],
+        )
+        file = job.folder / f"{self.name}.toml"
+        file.write_text(text)
+        return [self.path, "run", str(file), "--out", str(job.folder / "runs"), "--format", "json", "--quiet"]
 
     def _operation(self, job: Job) -> list[str]:
         case, target = job.case, job.target
@@ -55,7 +98,7 @@ class Weigh(Tool):
             case Protocol.HTTP2:
                 return [target.url, "--http2", "--streams", flight]
             case Protocol.GRPC:
-                proto = str(self.root / PROTO)
+                proto = str(self.root / PROTOS[case.workload])
                 return [target.url, "--proto", proto, "--data", request_json(case), "--streams", flight]
             case Protocol.RESP:
                 return [f"redis://{HOST}:{target.port}", "--command", words(case), "--pipeline", flight]
@@ -67,6 +110,8 @@ class Weigh(Tool):
             said = json.loads(output.stdout)
         except ValueError:
             raise sought(self.name, "JSON", output.stdout) from None
+        if "variants" in said:
+            return _of_run(said)
         micro = {
             key: value / 1e3 if value is not None else None for key, value in said["response"].items() if "_ns" in key
         }
@@ -88,8 +133,36 @@ class Weigh(Tool):
         return 2
 
 
+class Pingpong(Weigh):
+    """`weigh` too: what it would do if replies of the same size were the simplest that it knows."""
+
+    name = "pingpong"
+
+    def command(self, job: Job) -> Sequence[str]:
+        assert job.target.pong_port is not None
+        return self.run(job, job.target.pong_port, f'name = "pingpong"\nsize = "{job.case.body_bytes} B"')
+
+
+def _of_run(said: dict[str, Any]) -> Outcome:
+    """Requests of all windows, those before the figures' own too; not those of the warm-up, whose CPU time counts."""
+    (variant,) = said["variants"]
+    figures = {row["quantity"]: row["estimate"]["point"] for row in variant["figures"] if row["estimate"]}
+    windows = [variant, *([variant["other_windows"]] if "other_windows" in variant else [])]
+    requests, errors = (sum(each[key] for each in windows) for key in ("requests", "errors"))
+    return Outcome(
+        requests=requests - errors,
+        errors=errors + variant["not_sent"],
+        seconds=(requests - errors) / figures["throughput"],
+        mean_us=figures["response_mean"] / 1e3,
+        p50_us=figures["response_p50"] / 1e3,
+        p99_us=figures["response_p99"] / 1e3,
+        remark=None if variant["validity"] == "valid" else f"{variant['validity']}: {'; '.join(variant['reasons'])}",
+    )
+
+
 def request_json(case: Case) -> str:
-    return json.dumps({"size": case.body_bytes}, separators=(",", ":"))
+    message = {"id": "1"} if case.workload is Workload.PERSON else {"size": case.body_bytes}
+    return json.dumps(message, separators=(",", ":"))
 
 
 def words(case: Case) -> str:
@@ -153,6 +226,8 @@ def fixed_request(job: Job) -> bytes:
 def reply_length(job: Job, request: bytes) -> int:
     """Bytes of the reply to it, from asking once. The end is known by what our servers answer."""
     value = body(job.case.body_bytes)
+    if job.case.workload is Workload.PERSON:
+        value = b"}"
     ends = {Protocol.HTTP1: value, Protocol.RESP: value + b"\r\n", Protocol.MEMCACHED: b"END\r\n"}
     end = b"+OK\r\n" if job.case.command == "SET" else ends[job.case.protocol]
     return len(exchange(job.target.port, request, end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import tempfile
+import tomllib
 import unittest
 
 from compare import tools_grpc, tools_http, tools_kv, tools_ours
@@ -37,12 +38,32 @@ class Commands(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(" ".join(tool.command(samples.job(name))), f"weigh load {words}")
 
+    def test_persons_are_asked_for_by_a_run_which_checks_them(self) -> None:
+        """`pingpong` differs from it by what is asked, and of whom."""
+        person = {"name": "person", "operation": "getPerson"}
+        asked = {
+            ("weigh", "person-grpc-1x32"): (person, 8080, "grpc", 1, 32),
+            ("pingpong", "person-grpc-1x32"): ({"name": "pingpong", "size": "121 B"}, 8081, "grpc", 1, 32),
+            ("weigh", "person-http1-16"): (person, 8080, "http1-json", 16, 1),
+        }
+        for (tool, case), (workload, port, protocol, connections, in_flight) in asked.items():
+            with self.subTest(case, tool=tool), tempfile.TemporaryDirectory() as name:
+                words = all_tools("weigh")[tool].command(samples.job(case, pathlib.Path(name)))
+                program, verb, file, *options = words
+                self.assertEqual((pathlib.Path(program).name, verb), ("weigh", "run"))
+                self.assertEqual(options, ["--out", f"{name}/runs", "--format", "json", "--quiet"])
+                said = tomllib.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+                load = {"connections": connections, "in_flight": in_flight, "warmup": "50 ms"}
+                plan = {"blocks": {"min": 1, "max": 1}, "budget": "3 s", "idle": "host"}
+                variant = {"url": f"http://127.0.0.1:{port}", "protocol": protocol}
+                self.assertEqual(said, {"workload": workload, "load": load, "plan": plan, "variant": [variant]})
+
     def test_every_peer_knows_the_load_of_its_cases(self) -> None:
         """No case may ask a tool for something that its command line leaves out."""
         tools = all_tools("weigh")
         with tempfile.TemporaryDirectory() as name:
             for case in CASES:
-                for peer in set(case.peers) - {"bare", "k6"}:
+                for peer in set(case.peers) - {"bare", "k6", "pingpong"}:
                     with self.subTest(case.name, peer=peer):
                         words = " ".join(tools[peer].command(samples.job(case.name, pathlib.Path(name), rate_hint=5.0)))
                         self.assertIn("8080", words)
@@ -71,6 +92,11 @@ class Commands(unittest.TestCase):
     def test_ghz_shares_its_workers_out_over_the_connections(self) -> None:
         words = tools_grpc.Ghz(ROOT).command(samples.job("grpc-16x1"))
         self.assertIn("--connections 16 -c 16", " ".join(words))
+
+    def test_ghz_asks_for_the_person_that_weigh_asks_for(self) -> None:
+        words = " ".join(tools_grpc.Ghz(ROOT).command(samples.job("person-grpc-1x32")))
+        self.assertIn(f"--proto {ROOT}/services/person/person.proto --import-paths {ROOT}/services/person ", words)
+        self.assertIn('-d {"id":"1"} ', words)
 
     def test_redis_benchmark_sends_for_as_long_as_its_rate_says(self) -> None:
         words = tools_kv.RedisBenchmark().command(samples.job("resp-50x16", rate_hint=1e6))

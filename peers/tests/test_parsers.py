@@ -21,6 +21,15 @@ H2LOAD_H2 = Outcome(88341, 0, 1.0)
 FORTIO = Outcome(146557, 0, 1.00003191, p50_us=27.309579, p99_us=44.409280)
 GHZ = Outcome(7565, 0, 7565 / 7561.81, p50_us=2470.0, p99_us=17620.0)
 WEIGH_CLOSED = Outcome(70136, 0, 1.0034769, p50_us=21.183, p99_us=720.895, lag_p99_us=0.43, mean_us=57.231)
+WEIGH_RUN = Outcome(
+    677565,
+    0,
+    677565 / 123774.83926446988,
+    mean_us=128.82178,
+    p50_us=128.753,
+    p99_us=213.247,
+    remark="suspect: drift: response p50 changed by -15.2 % within a trial, in 1 of 1 trials",
+)
 WEIGH_OPEN = Outcome(
     2971,
     0,
@@ -137,6 +146,7 @@ class Parsers(unittest.TestCase):
         tool = tools_ours.Weigh("weigh", ROOT)
         self.check(tool, "weigh-closed.json", "http1-16", WEIGH_CLOSED)
         self.check(tool, "weigh-open.json", "open-1k", WEIGH_OPEN)
+        self.check(tool, "weigh-run.json", "person-http1-16", WEIGH_RUN)
 
     def test_weigh_says_why_its_figures_are_invalid(self) -> None:
         said = json.loads(samples.text("weigh-closed.json"))
@@ -144,6 +154,18 @@ class Parsers(unittest.TestCase):
         outcome = tools_ours.Weigh("weigh", ROOT).parse(samples.finished(json.dumps(said)), samples.job())
         self.assertEqual((outcome.errors, outcome.remark), (5, "invalid: one; two"))
         self.assertEqual(outcome.requests, said["requests"] - 3)
+
+    def test_weigh_counts_the_errors_of_all_windows_of_a_run(self) -> None:
+        said = json.loads(samples.text("weigh-run.json"))
+        (variant,) = said["variants"]
+        variant.update(errors=3, not_sent=2)
+        variant["other_windows"]["errors"] = 1
+        outcome = tools_ours.Weigh("weigh", ROOT).parse(samples.finished(json.dumps(said)), samples.job())
+        self.assertEqual((outcome.requests, outcome.errors), (677565 - 4, 6))
+        # Short runs have no other windows.
+        del variant["other_windows"]
+        outcome = tools_ours.Weigh("weigh", ROOT).parse(samples.finished(json.dumps(said)), samples.job())
+        self.assertEqual((outcome.requests, outcome.errors), (656055 - 3, 5))
 
     def test_bare(self) -> None:
         text = '{"requests": 100, "seconds": 2.000100}\n'

@@ -18,13 +18,16 @@ impl Exit {
     pub fn meanings(verb: &str) -> Vec<(u8, &'static str)> {
         let failed = match verb {
             "verify" => Some("A service breaks its contract."),
-            "weigh" | "run" | "load" | "compare" => {
+            "weigh" | "run" | "load" | "capacity" | "compare" => {
                 Some("A gate failed: what --fail-if names is shown to hold, or what --require names is not.")
             }
             _ => None,
         };
         let invalid = match verb {
             "weigh" | "run" | "load" | "compare" => Some("Done, but the figures must not be used (invalid)."),
+            "capacity" => {
+                Some("Done, but the figures must not be used (invalid), or the generator was the limit.")
+            }
             "doctor" => Some("Something on this host spoils measurements."),
             "probe" | "hostile" => Some("The port is in use."),
             _ => None,

@@ -5,9 +5,11 @@ mod exit;
 #[cfg(test)]
 mod golden;
 mod live;
+mod other_tools;
 mod printer;
 mod progress;
 mod signals;
+mod sources;
 mod terminal;
 mod verb;
 
@@ -15,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Arguments, Verb};
+use crate::args::{Arguments, Color, Verb};
 use crate::exit::Exit;
 use crate::printer::Printer;
 
@@ -23,8 +25,12 @@ fn main() -> ExitCode {
     if verb::completions::answered() {
         return ExitCode::SUCCESS;
     }
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return misunderstood(error),
+    };
     live::screen::tidy_up_on_panic();
+    weighbridge_conductor::offer_services(|| sources::unpack().ok());
     let printer = Printer::new(arguments.color, arguments.quiet);
     let outcome = run(arguments.verb, &printer);
     let exit = outcome.unwrap_or_else(|error| {
@@ -34,13 +40,30 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
+/// Help and version, or what was wrong with the command line.
+fn misunderstood(mut error: clap::Error) -> ExitCode {
+    let puts_load = std::env::args().nth(1).is_some_and(|verb| verb == "load" || verb == "capacity");
+    match other_tools::explain(&error).filter(|_| puts_load) {
+        Some(words) => {
+            Printer::new(Color::Auto, false).error(&anyhow::Error::msg(words));
+            ExitCode::from(Exit::CouldNot as u8)
+        }
+        None => {
+            other_tools::forget_far_proposals(&mut error);
+            error.exit()
+        }
+    }
+}
+
 fn run(verb: Verb, printer: &Printer) -> anyhow::Result<Exit> {
     match verb {
         Verb::Load(arguments) => verb::load::run(&arguments, printer),
+        Verb::Capacity(arguments) => verb::capacity::run(&arguments, printer),
         Verb::Run(arguments) => verb::run::run(&arguments, printer),
         Verb::Plan(arguments) => verb::plan::run(&arguments, printer),
         Verb::Verify(arguments) => verb::verify::run(&arguments, printer),
         Verb::Init(arguments) => verb::init::run(&arguments, printer),
+        Verb::Suites(arguments) => verb::suites::run(&arguments, printer),
         Verb::Compare(arguments) => verb::compare::run(&arguments, printer),
         Verb::Report(arguments) => verb::report::run(&arguments, printer),
         Verb::Plot(arguments) => verb::plot::run(&arguments, printer),

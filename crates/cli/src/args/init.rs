@@ -12,6 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
     disable_help_subcommand = true,
     after_help = "Examples:
   weigh init http://127.0.0.1:8080/items
+  weigh init http://127.0.0.1:8080/items http://127.0.0.1:8081/items
   weigh init --command './server --port {port}' /items
   weigh init curl -X POST -H 'Content-Type: application/json' -d '{\"id\": 1}' http://127.0.0.1:8080/items
   weigh init session.har --origin https://shop.example.org --skip-assets
@@ -24,6 +25,9 @@ pub struct Init {
     /// that is asked for. `person`: one API over three stacks. Without anything: an experiment with two of our services.
     #[arg(value_name = "URL|CURL|FILE")]
     pub source: Option<String>,
+    /// URL of the alternative: the experiment weighs it against the first.
+    #[arg(value_name = "URL", conflicts_with_all = ["command", "har", "openapi"])]
+    pub second: Option<String>,
     /// The request as a command line of curl, not quoted.
     #[command(subcommand)]
     pub curl: Option<Curl>,

@@ -12,10 +12,11 @@ pub struct Revisions {
     /// With --revisions: builds each revision, in its own tree, by `sh -c`.
     #[arg(long, value_name = "COMMAND", requires = "revisions")]
     pub build: Option<String>,
-    /// With --revisions, instead of an experiment file: the program and its arguments, `{port}` for its port.
-    #[arg(long, value_name = "COMMAND", requires = "revisions", conflicts_with = "experiment")]
-    pub command: Option<String>,
+    /// Instead of an experiment file: a program with its arguments, `{port}` for its port. Repeat it to weigh several,
+    /// the first as the baseline, or give one with --revisions.
+    #[arg(long = "command", value_name = "COMMAND", conflicts_with = "experiment")]
+    pub commands: Vec<String>,
     /// With --command: what is fetched from it [default: /].
-    #[arg(long, value_name = "PATH", requires = "command")]
+    #[arg(long, value_name = "PATH", requires = "commands")]
     pub url_path: Option<String>,
 }

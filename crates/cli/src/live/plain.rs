@@ -65,6 +65,9 @@ impl PlainRun {
                 self.forecast.round(round + 1, *of);
                 self.meanwhile(at, &format!("round {} of about {of}{place}", round + 1))
             }
+            Event::Step { variant, rate, kept, shown, .. } => {
+                self.meanwhile(at, &format!("{variant} at {rate}: {} ({shown})", kept.words()))
+            }
             Event::BlockEnded { block, interim, of } => {
                 self.forecast.end(at);
                 self.forecast.done += 1;

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use weighbridge_model::detail::Kept;
 use weighbridge_model::event::{Event, Interim, Phase, Recent, TimedEvent};
 use weighbridge_model::id::PointLabel;
-use weighbridge_model::quantity::Nanoseconds;
+use weighbridge_model::quantity::{Nanoseconds, PerSecond};
 use weighbridge_report::text::{clean, grouped, hanging_whole, shorten};
 use weighbridge_report::{Style, Tone, change, point_words};
 
@@ -49,8 +50,17 @@ struct Variant {
     name: String,
     /// Median of each reported window at the current point, the oldest first.
     medians: Vec<Nanoseconds>,
+    /// Rates tried at the current point in search of a capacity, ascending.
+    tried: Vec<Tried>,
     rate: Option<f64>,
     errors: u64,
+}
+
+/// A rate and what its last step showed.
+#[derive(Debug, Clone, Copy)]
+struct Tried {
+    rate: PerSecond,
+    kept: Kept,
 }
 
 /// What an event shows on the screen.
@@ -123,6 +133,10 @@ impl RunView {
                     of => format!("measuring, round {} of about {of}", round + 1),
                 };
             }
+            Event::Step { variant, rate, kept, shown, .. } => {
+                self.doing = format!("{} at {rate}: {} ({shown})", clean(variant), kept.words());
+                self.tried(&clean(variant), Tried { rate: *rate, kept: *kept });
+            }
             Event::BlockEnded { interim, of, .. } => {
                 self.over(at);
                 self.forecast.done += 1;
@@ -161,7 +175,10 @@ impl RunView {
         }
         if let Some(point) = point.as_ref().filter(|point| **point != self.point) {
             self.point = point.clone();
-            self.variants.iter_mut().for_each(|variant| variant.medians.clear());
+            for variant in &mut self.variants {
+                variant.medians.clear();
+                variant.tried.clear();
+            }
         }
         self.doing = match (phase, variant) {
             (Phase::Verifying, _) => "comparing answers".to_owned(),
@@ -183,6 +200,15 @@ impl RunView {
             variant.errors += seen.errors;
             let time = seen.time.as_secs_f64();
             variant.rate = (time > 0.0).then(|| seen.requests as f64 / time);
+        }
+    }
+
+    fn tried(&mut self, name: &str, tried: Tried) {
+        if let Some(variant) = self.variants.iter_mut().find(|variant| variant.name == name) {
+            variant.tried.retain(|other| other.rate != tried.rate);
+            variant.tried.push(tried);
+            variant.tried.sort_by(|a, b| a.rate.get().total_cmp(&b.rate.get()));
+            variant.rate = Some(tried.rate.get());
         }
     }
 
@@ -211,7 +237,8 @@ impl RunView {
         let room = rows.saturating_sub(AROUND + 1).max(1);
         let shown = if self.variants.len() > room { room.saturating_sub(1) } else { self.variants.len() };
         let layout = Layout::new(&self.variants, columns);
-        lines.push(layout.heading(&self.headline));
+        let searches = self.variants.iter().any(|variant| !variant.tried.is_empty());
+        lines.push(layout.heading(&self.headline, if searches { "rates tried" } else { "recent" }));
         for (at, variant) in self.variants.iter().take(shown).enumerate() {
             let (tone, so_far) = self.so_far(at, variant, layout.wide);
             lines.push(layout.row(variant, tone, &so_far));
@@ -277,7 +304,11 @@ impl RunView {
         let shown = change(interim.change, bounds);
         match (shown.interval, interim.half_width) {
             (Some(interval), _) if wide => (Tone::Strong, format!("{} {interval}", shown.point)),
-            (Some(_), Some(half)) => (Tone::Strong, format!("{} ±{:.1}", shown.point, half * 100.0)),
+            (Some(_), Some(half)) => {
+                // The half-width is a share, which beside a factor must be said.
+                let unit = if shown.point.ends_with('%') { "" } else { " %" };
+                (Tone::Strong, format!("{} ±{:.1}{unit}", shown.point, half * 100.0))
+            }
             _ => (Tone::Secondary, format!("{} so far", shown.point)),
         }
     }
@@ -339,9 +370,9 @@ impl Layout {
         if self.wide { "  " } else { " " }
     }
 
-    fn heading(&self, headline: &str) -> StyledLine {
+    fn heading(&self, headline: &str, recent: &str) -> StyledLine {
         let (gap, name, spark) = (self.gap(), self.name, self.spark);
-        let mut text = format!("{:name$}{gap}{:>MEDIAN$}{gap}{:spark$}", "", "p50", "recent");
+        let mut text = format!("{:name$}{gap}{:>MEDIAN$}{gap}{:spark$}", "", "p50", recent);
         if self.wide {
             text.push_str(&format!("{gap}{:>RATE$}{gap}{:>ERRORS$}", "req/s", "errors"));
         }
@@ -355,7 +386,11 @@ impl Layout {
         let blank = " ".repeat(width - weighbridge_report::text::columns(&name));
         let median = variant.medians.last().map(Nanoseconds::to_string).unwrap_or_default();
         let mut line = StyledLine::new(Tone::Plain, format!("{name}{blank}{gap}{median:>MEDIAN$}{gap}"));
-        line.push(Tone::Secondary, spark::row(&variant.medians, self.spark));
+        let recent = match variant.tried.is_empty() {
+            true => spark::row(&variant.medians, self.spark),
+            false => marks(&variant.tried, self.spark),
+        };
+        line.push(Tone::Secondary, recent);
         let error = if variant.errors > 0 { Tone::Problem } else { Tone::Plain };
         if self.wide {
             let rate = variant.rate.map(|rate| grouped(rate.round() as u64)).unwrap_or_default();
@@ -371,10 +406,41 @@ impl Layout {
     }
 }
 
+/// A mark for each rate, ascending: kept, undecided, exceeded. Where there are too many, the highest are shown.
+fn marks(tried: &[Tried], columns: usize) -> String {
+    let mark = |one: &Tried| match one.kept {
+        Kept::Yes => '●',
+        Kept::Undecided => '◐',
+        Kept::No => '○',
+    };
+    let marks: String = tried[tried.len().saturating_sub(columns)..].iter().map(mark).collect();
+    format!("{marks:columns$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use weighbridge_model::estimate::Quantity;
+    use weighbridge_model::record::steps::StepKind;
+
+    #[test]
+    fn a_search_shows_its_rates_in_order_with_what_each_showed() {
+        let mut view = RunView::default();
+        view.event(&at(0, started(&["rust"])));
+        for (rate, kept) in
+            [(400.0, Kept::Yes), (1600.0, Kept::No), (800.0, Kept::No), (800.0, Kept::Undecided)]
+        {
+            let (rate, shown) = (PerSecond::new(rate).unwrap(), "mean 2.10 ms".to_owned());
+            let (variant, point, kind) = ("rust".to_owned(), PointLabel::new(), StepKind::Narrow);
+            view.event(&at(1, Event::Step { block: 0, variant, point, kind, rate, kept, shown }));
+        }
+        let lines: Vec<String> = view
+            .lines(Nanoseconds::from_secs(1), 100, 24)
+            .iter()
+            .map(|line| line.fitted(100, Style::Plain))
+            .collect();
+        assert!(lines[4].contains("●◐○") && lines[3].contains("rates tried"), "{lines:#?}");
+    }
 
     fn at(seconds: u64, event: Event) -> TimedEvent {
         TimedEvent { at: Nanoseconds::from_secs(seconds), event }

@@ -38,10 +38,8 @@ fn host(arguments: &Calibrate, printer: &Printer) -> anyhow::Result<Exit> {
         Some(file) => {
             let experiment = chosen(read_experiment(file)?, &arguments.only)?;
             point = chosen_point(&experiment, arguments.point)?;
-            (
-                CalibrationSubject::Experiment(experiment.into()),
-                Options { experiment_folder: folder_of(file), ..options },
-            )
+            let options = Options { experiment_folder: folder_of(file), ..options };
+            (CalibrationSubject::Experiment(experiment.into()), options)
         }
         None => (CalibrationSubject::Probe(own_program("probe")?), options),
     };
@@ -96,7 +94,7 @@ fn chosen_point(experiment: &Experiment, number: usize) -> anyhow::Result<PointI
 }
 
 fn layout(printer: &Printer) -> TextOptions<'static> {
-    TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true }
+    TextOptions { style: printer.style(), columns: printer.columns(), place: None, details: true }
 }
 
 /// This program with the hidden verb that makes it one of its own helpers.

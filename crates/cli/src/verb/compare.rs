@@ -42,7 +42,7 @@ pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
         ),
     };
     let options =
-        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true };
+        TextOptions { style: printer.style(), columns: printer.columns(), place: None, details: true };
     let text = match arguments.output.format {
         Format::Text => terminal::verdicts(&summary, &options),
         Format::Json => json::run(&summary),

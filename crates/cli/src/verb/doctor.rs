@@ -8,7 +8,7 @@ use weighbridge_conductor::run::quote::{StoredCalibration, kept};
 use weighbridge_lab::cleanup::registry;
 use weighbridge_lab::doctor::{Finding, Level, Observation, Subject, diagnose};
 use weighbridge_lab::removal::stale::{self, Action, CleanMode, CleanOutcome};
-use weighbridge_report::text::hanging;
+use weighbridge_report::text::{cut, hanging};
 use weighbridge_report::{Format, Style, Tone};
 
 use super::support::calibrations;
@@ -57,14 +57,29 @@ fn line(finding: &Finding, style: Style, columns: usize) -> String {
         Level::Problem => ("problem", Tone::Problem),
     };
     let lead = format!("{word:<8} {:<19} ", finding.subject);
-    let said = hanging(&lead, &finding.evidence, columns);
-    let mut lines = format!("{}{}", style.paint(tone, word), &said[word.len()..]);
-    if let Some(remedy) = &finding.remedy {
-        let blank = " ".repeat(lead.chars().count());
-        lines.push('\n');
-        lines.push_str(&hanging(&blank, remedy, columns));
+    let blank = " ".repeat(lead.chars().count());
+    let room = columns.saturating_sub(blank.len());
+    let mut parts = parts(finding);
+    let said = hanging(&lead, &parts.remove(0), columns);
+    let mut lines = vec![format!("{}{}", style.paint(tone, word), &said[word.len()..])];
+    let is_list = !parts.is_empty();
+    lines.extend(parts.iter().map(|part| format!("{blank}{}", cut(part, room))));
+    let remedy = match is_list {
+        true => Some("each in full: `weigh doctor --format json`"),
+        false => finding.remedy.as_deref(),
+    };
+    lines.extend(remedy.map(|remedy| hanging(&blank, remedy, columns)));
+    lines.join("\n")
+}
+
+/// The layers that can run, and each that cannot; everything else is one part.
+fn parts(finding: &Finding) -> Vec<String> {
+    let all: Vec<&str> = finding.evidence.split("; not ").collect();
+    if finding.subject != Subject::Layers || all.len() < 3 {
+        return vec![finding.evidence.clone()];
     }
-    lines
+    let not = all[1..].iter().map(|part| format!("not {part}"));
+    std::iter::once(all[0].to_owned()).chain(not).collect()
 }
 
 /// The finding about a calibration of this host that reports could quote.
@@ -208,6 +223,29 @@ mod tests {
             packet_steering: Some(steering),
             ..KernelSettings::default()
         }
+    }
+
+    #[test]
+    fn of_many_layers_each_that_cannot_run_has_a_line() {
+        let missing = |name: &str, why: &str| LayerReport {
+            name: name.to_owned(),
+            found: Err(Unavailable::new(why, "install it, from a place whose address is long")),
+        };
+        let long = "`ip link add wb0 type wireguard` was refused: Error: Unknown device type, whatever it is";
+        let can = LayerReport { name: "veth".to_owned(), found: Ok("veth and bridge".to_owned()) };
+        let layers = vec![can, missing("wireguard", long), missing("sidecar:envoy", "`envoy` is missing")];
+        let findings = diagnose(&Observation { layers, ..quiet() });
+        let printed = lines(&findings, Style::Plain, 80);
+        let from = printed.find("note     layers").expect("a row");
+        let row: Vec<&str> = printed[from..].lines().take(4).collect();
+        assert_eq!(row[0].trim_end(), "note     layers              veth");
+        assert!(
+            row[1].trim_start().starts_with("not wireguard: `ip link") && row[1].ends_with(" …"),
+            "{row:?}"
+        );
+        assert_eq!(row[2].trim_start(), "not sidecar:envoy: `envoy` is missing");
+        assert!(row[3].contains("`weigh doctor --format json`"), "{row:?}");
+        assert!(row.iter().all(|line| line.chars().count() <= 80), "{row:?}");
     }
 
     #[test]

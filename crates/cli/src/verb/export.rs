@@ -46,7 +46,7 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
         style: printer.style(),
         columns: printer.columns(),
         place: Some(&place),
-        every_pair: true,
+        details: true,
     };
     let table = arguments.table.unwrap_or_default();
     let wanted = Wanted { format, table, jmh_class };

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 
 pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
-    let runs = RunFolder::list(&arguments.folder)?;
+    let runs = RunFolder::list(arguments.folder.path())?;
     let rows: Vec<_> = runs.iter().map(|run| (run, run.summary().ok())).collect();
     let text = match arguments.format {
         Format::Json => {
@@ -35,7 +35,7 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
                 .map(|(run, summary)| entry(run, summary.as_ref(), printer.style(), printer.columns()))
                 .collect();
             if rows.is_empty() {
-                printer.note(format_args!("no run in `{}`", arguments.folder.display()));
+                printer.note(format_args!("no run in `{}`", arguments.folder.path().display()));
                 return Ok(Exit::Fine);
             }
             text.concat()

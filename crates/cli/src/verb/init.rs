@@ -77,7 +77,11 @@ fn draft(arguments: &Init) -> anyhow::Result<Option<Draft>> {
         return Ok(Some(curl::parse(&words, &mut read_bytes)?));
     }
     if let Some(command) = &arguments.command {
-        return draft_of_command(command, arguments.source.as_deref().unwrap_or("/")).map(Some);
+        let path = arguments.source.as_deref().unwrap_or("/");
+        return draft_of_commands(std::slice::from_ref(command), path).map(Some);
+    }
+    if let (Some(first), Some(second)) = (&arguments.source, &arguments.second) {
+        return draft_of_two(first, second).map(Some);
     }
     let Some(source) = arguments.source.as_deref() else { return Ok(None) };
     let draft = match source {
@@ -191,12 +195,23 @@ fn draft_of_url(text: &str) -> anyhow::Result<Draft> {
     Ok(Draft::of_url(&url))
 }
 
-/// The draft for a program of the user and the path to request.
-pub(super) fn draft_of_command(command: &str, path: &str) -> anyhow::Result<Draft> {
+fn draft_of_two(first: &str, second: &str) -> anyhow::Result<Draft> {
+    let [first, second] = [first, second].map(|text| Url::parse(text).map_err(anyhow::Error::msg));
+    let (first, second) = (first?, second?);
+    if first.path != second.path {
+        bail!(
+            "`{first}` and `{second}` name two paths, and one request is sent to both; write the same path"
+        );
+    }
+    Ok(Draft::of_two(&first, &second))
+}
+
+/// The draft for programs of the user and the path to request.
+pub(super) fn draft_of_commands(commands: &[String], path: &str) -> anyhow::Result<Draft> {
     if !path.starts_with('/') {
         bail!("`{path}` is no path; with `--command` say what is fetched from the program, such as `/items`");
     }
-    Ok(Draft::of_command(command, path))
+    Ok(Draft::of_commands(commands, path))
 }
 
 /// Two reference services.

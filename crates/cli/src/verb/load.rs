@@ -1,15 +1,17 @@
 //! `weigh load`: puts load on one URL, or compares several.
 
-mod target;
+pub(super) mod target;
+
+use std::collections::BTreeMap;
 
 use anyhow::{Context, bail};
 use weighbridge_conductor::failures::FailureText;
 use weighbridge_conductor::single::{self, Ending, LoadJob, Seen, SingleRecord};
 use weighbridge_conductor::words;
-use weighbridge_conductor::{Checked, Options, REMOTE_RATE, Shape, is_public};
+use weighbridge_conductor::{Checked, Options, Shape, check_remote};
 use weighbridge_judge::gate::{GateOutcome, judge_single};
 use weighbridge_judge::messages::{MessageTimes, messages};
-use weighbridge_judge::single as judged;
+use weighbridge_judge::single::{self as judged, Withheld};
 use weighbridge_load::generator::Waiting;
 use weighbridge_load::window::Stop;
 use weighbridge_model::estimate::{Quantity, Validity};
@@ -25,9 +27,11 @@ use weighbridge_model::record::MessageBasis;
 use weighbridge_model::secret::shown_path;
 use weighbridge_report::TextOptions;
 use weighbridge_report::load::{
-    Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, Times, withheld,
+    Failure, Handshakes, LoadModel as ShownModel, LoadSummary, Messages, Operation, QUEUE_GREW, Times,
+    withheld,
 };
 
+use super::run::{Printed, carry_out};
 use super::shape::load_spec;
 use super::support::{Destination, gates, options};
 use crate::args::{Load, TlsFlags, Wait};
@@ -47,6 +51,10 @@ pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
     let asked = target::Target::read(arguments)?;
     let gates = gates(&arguments.fail_if, &arguments.require)?;
     let connect_to = arguments.connect_to.as_deref().map(parse_address).transpose()?;
+    if arguments.unix.is_none() {
+        let peak = Shape::new(&load_spec(arguments, Nanoseconds::ZERO)?, None)?.peak_rate();
+        check_remote(&asked.urls, connect_to.as_ref(), peak, arguments.allow_remote)?;
+    }
     match &asked.urls[..] {
         [_] => one(arguments, &asked, connect_to, &gates, printer),
         _ => several(arguments, &asked, connect_to, gates, printer),
@@ -54,7 +62,7 @@ pub fn run(arguments: &Load, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// Parses `host:port`, where the host may be an IPv6 address in brackets.
-fn parse_address(text: &str) -> anyhow::Result<(String, u16)> {
+pub(super) fn parse_address(text: &str) -> anyhow::Result<(String, u16)> {
     let url = Url::parse(&format!("http://{text}")).map_err(anyhow::Error::msg);
     let url = url.with_context(|| format!("`--connect-to {text}` is not `host:port`"))?;
     Ok((url.host, url.port))
@@ -71,7 +79,6 @@ fn one(
     refuse_changes(gates)?;
     let load = load_spec(arguments, Nanoseconds::ZERO)?;
     let mut shape = Shape::new(&load, None)?;
-    refuse_remote(arguments, url, &shape)?;
     let destination = Destination::open(&arguments.output)?;
     let workload = asked.workload(arguments, connect_to.as_ref(), load.timeout)?;
     shape.resolve(&load, &workload)?;
@@ -104,8 +111,8 @@ fn one(
     if let (Some(why), remedy) = (&record.idle.refused, record.idle.remedy.as_deref().unwrap_or_default()) {
         printer.warning(format_args!("idle cores could not be kept awake: {why}; {remedy}"));
     }
-    let figures = judged::single(&record.windows, &record.tallies, record.sharing.as_deref());
-    let mut summary = summary_of(&job, &record, &figures);
+    let figures = judged::single(&record.windows, &record.tallies, due(&job), record.sharing.as_deref());
+    let mut summary = summary_of(&job, &record, &figures, arguments.latency);
     // What was measured so far is shown, and the output says that it is not all that was requested.
     let cut = match (record.ending, &record.trouble) {
         (Ending::Interrupted, _) => Some(format!("interrupted after {} of {}", figures.took, extent(&job))),
@@ -114,7 +121,7 @@ fn one(
     };
     summary.reasons.extend(cut.clone());
     let options =
-        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: true };
+        TextOptions { style: printer.style(), columns: printer.columns(), place: None, details: true };
     let text = weighbridge_report::load::render(arguments.output.format, &summary, &options)?;
     destination.write(&text, printer)?;
     let exit = exit_of(gates, &figures, printer);
@@ -124,27 +131,22 @@ fn one(
     }
 }
 
-/// Refuses a high rate against a public server.
-fn refuse_remote(arguments: &Load, url: &Url, shape: &Shape) -> anyhow::Result<()> {
-    if let Some(rate) = shape.peak_rate()
-        && rate.get() > REMOTE_RATE
-        && !arguments.allow_remote
-        && arguments.unix.is_none()
-        && is_public(&url.host, url.port)
-    {
-        bail!(
-            "{rate} against `{}`, which is neither loopback nor private; add `--allow-remote` if that server is yours",
-            url.host
-        );
-    }
-    Ok(())
-}
-
 /// When to stop loading one URL.
 fn stop(arguments: &Load, shape: &Shape) -> Stop {
     match arguments.requests {
         Some(count) => Stop::Count(count),
         None => Stop::Time(arguments.duration.or(shape.default_duration()).unwrap_or(DURATION)),
+    }
+}
+
+/// The time in which requests become due, where it is known beforehand.
+fn due(job: &LoadJob) -> Option<Nanoseconds> {
+    match (job.load.model.flow()?, job.stop) {
+        (_, Stop::Time(time)) => Some(time),
+        (Flow::Law { profile: Profile::Constant { .. }, .. }, Stop::Count(count)) => {
+            Some(Nanoseconds::from_secs_f64(count as f64 / job.shape.request_rate()?.get()))
+        }
+        (_, Stop::Count(_)) => None,
     }
 }
 
@@ -211,7 +213,13 @@ fn shown_model(job: &LoadJob, figures: &judged::Single) -> ShownModel {
 }
 
 /// The figures, for output.
-fn summary_of(job: &LoadJob, record: &SingleRecord, figures: &judged::Single) -> LoadSummary {
+fn summary_of(
+    job: &LoadJob,
+    record: &SingleRecord,
+    figures: &judged::Single,
+    is_latency_asked: bool,
+) -> LoadSummary {
+    let is_latency_asked = is_latency_asked && figures.response.quantiles[0].1 != Err(Withheld::QueueGrew);
     let messages = messages(&record.tallies, &job.workload.streams(), figures.took);
     let said = |FailureText { text, count }: &FailureText| Failure { text: text.clone(), count: *count };
     let names = job.workload.operations();
@@ -245,6 +253,7 @@ fn summary_of(job: &LoadJob, record: &SingleRecord, figures: &judged::Single) ->
         throughput: figures.throughput,
         response: shown_times(&figures.response),
         service: shown_times(&figures.service),
+        latency: is_latency_asked.then(|| judged::distribution(&record.tallies)),
         operations: figures.operations.iter().map(operation).collect(),
         messages: shown_messages(job, &messages),
         sent: figures.traffic.sent,
@@ -277,14 +286,24 @@ fn shown_messages(job: &LoadJob, messages: &[MessageTimes]) -> Vec<Messages> {
 }
 
 fn shown_times(times: &judged::Times) -> Times {
-    let [p50, p90, p99, p99_9] = times.quantiles.map(|(_, time)| time);
-    let names = ["p50", "p90", "p99", "p99.9"];
-    let reasons = names
-        .into_iter()
-        .zip([p50, p90, p99, p99_9])
-        .filter_map(|(name, time)| time.err().map(|beyond| (name.to_owned(), withheld(beyond))));
+    let [p50, p90, _, p99, p99_9] = times.quantiles.map(|(_, time)| time);
+    let why = |why| match why {
+        Withheld::Beyond(beyond) => withheld(beyond),
+        Withheld::QueueGrew => QUEUE_GREW.to_owned(),
+        Withheld::Late { at_most, late } => {
+            format!(
+                "at most {at_most}: the generator was {late} late there; `weigh doctor` says what disturbs it"
+            )
+        }
+    };
+    let names = ["p50", "p90", "p99", "p99.9"].into_iter().zip([p50, p90, p99, p99_9]);
+    let mut reasons: BTreeMap<String, String> =
+        names.filter_map(|(name, time)| Some((name.to_owned(), why(time.err()?)))).collect();
+    if p50 == Err(Withheld::QueueGrew) {
+        reasons.extend(["mean", "max"].map(|name| (name.to_owned(), QUEUE_GREW.to_owned())));
+    }
     Times {
-        withheld: reasons.collect(),
+        withheld: reasons,
         p50: p50.ok(),
         p90: p90.ok(),
         p99: p99.ok(),
@@ -355,19 +374,19 @@ fn several(
         connect_to,
         ..options(arguments.out.clone())?
     };
-    let destination = Destination::open(&arguments.output)?;
     let checked = Checked::new(experiment, &options)?;
-    super::run::carry_out(checked, &options, destination, arguments.output.format, printer)
+    let printed = Printed::new(&arguments.output, arguments.details)?;
+    carry_out(checked, &options, printed, printer)
 }
 
 /// The experiment for a command line with several URLs.
-fn experiment(
+pub(super) fn experiment(
     arguments: &Load,
     asked: &target::Target,
     workload: WorkloadSpec,
     gates: Vec<Gate>,
 ) -> anyhow::Result<Experiment> {
-    let names = names(&asked.urls);
+    let names = names(asked)?;
     let variant = |(name, url): (String, &Url)| {
         Ok(Variant {
             name,
@@ -380,10 +399,12 @@ fn experiment(
             slots: OwnSlots::default(),
             idle: None,
             peer: None,
+            cache: None,
             layers: Layers::default(),
         })
     };
     Ok(Experiment {
+        capacity: None,
         title: format!("load {}", names.join(" ")),
         points: vec![Point { label: PointLabel::new(), workload, load: load_spec(arguments, WARMUP)? }],
         variants: names.into_iter().zip(&asked.urls).map(variant).collect::<anyhow::Result<_>>()?,
@@ -394,6 +415,7 @@ fn experiment(
             until: None,
             budget: arguments.duration.unwrap_or(DURATION),
             margin: arguments.margin,
+            share_margin: PlanRules::default().share_margin,
             seed: arguments.seed,
             window: None,
             together: 64,
@@ -408,28 +430,26 @@ fn experiment(
     })
 }
 
-/// The URLs as names. A repeated URL gets a number, so that a server can be compared with itself.
-fn names(urls: &[Url]) -> Vec<String> {
-    let shown: Vec<String> = urls.iter().map(|url| shown_path(&url.to_string())).collect();
-    let name = |(index, url): (usize, &String)| {
-        let before = shown[..index].iter().filter(|other| *other == url).count();
-        if before == 0 { url.clone() } else { format!("{url} #{}", before + 1) }
+/// The names that were given, or the URLs. A repeated URL gets a number, so that a server can be compared with itself.
+fn names(asked: &target::Target) -> anyhow::Result<Vec<String>> {
+    let given = |(name, url): (&String, &Url)| {
+        if name.is_empty() { shown_path(&url.to_string()) } else { name.clone() }
     };
-    shown.iter().enumerate().map(name).collect()
+    let shown: Vec<String> = asked.names.iter().zip(&asked.urls).map(given).collect();
+    let before = |at: usize| shown[..at].iter().filter(|other| **other == shown[at]).count();
+    if let Some(at) = (0..shown.len()).find(|at| !asked.names[*at].is_empty() && before(*at) > 0) {
+        bail!("`{}` names two URLs; give each a name of its own", shown[at]);
+    }
+    let numbered = |(at, name): (usize, &String)| match before(at) {
+        0 => name.clone(),
+        count => format!("{name} #{}", count + 1),
+    };
+    Ok(shown.iter().enumerate().map(numbered).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_same_url_twice_has_two_names() {
-        let url = Url::parse("http://h:1/").unwrap();
-        assert_eq!(
-            names(&[url.clone(), url.clone(), url]),
-            ["http://h:1/", "http://h:1/ #2", "http://h:1/ #3"]
-        );
-    }
 
     #[test]
     fn every_way_to_wait_has_its_displayed_name() {

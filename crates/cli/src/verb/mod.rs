@@ -2,6 +2,7 @@
 //! renderer.
 
 pub mod calibrate;
+pub mod capacity;
 pub mod cite;
 pub mod compare;
 pub mod completions;
@@ -27,6 +28,7 @@ mod series;
 pub mod serve;
 pub mod services;
 mod shape;
+pub mod suites;
 pub mod summary;
 mod support;
 pub mod verify;

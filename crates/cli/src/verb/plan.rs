@@ -9,27 +9,28 @@ use weighbridge_conductor::{
 };
 use weighbridge_judge::steer::WindowRule;
 use weighbridge_lab::layers;
-use weighbridge_model::experiment::{CpuLimit, Experiment};
+use weighbridge_model::experiment::{CapacitySpec, CpuLimit, Experiment, TriedRates};
 use weighbridge_model::id::VariantId;
 use weighbridge_model::pairing::PairingChoice;
 use weighbridge_model::plan::BatchPlan;
 use weighbridge_report::text::{Wide, columns as columns_of, fold, hanging};
 use weighbridge_report::{Format, point_words};
 
-use super::support::{folder_of, options, quicken, read_experiment};
+use super::support::{folder_of, locate, options, quicken, read_experiment};
 use crate::args::Plan;
 use crate::exit::Exit;
 use crate::live::plain::span;
 use crate::printer::Printer;
 
 pub fn run(arguments: &Plan, printer: &Printer) -> anyhow::Result<Exit> {
-    let mut experiment = read_experiment(&arguments.experiment)?;
+    let file = locate(&arguments.experiment)?;
+    let mut experiment = read_experiment(&file)?;
     if arguments.quick {
         quicken(&mut experiment);
     }
     let options = Options {
         quick: arguments.quick,
-        experiment_folder: folder_of(&arguments.experiment),
+        experiment_folder: folder_of(&file),
         ..options(PathBuf::from("runs"))?
     };
     match Checked::new(experiment.clone(), &options) {
@@ -85,8 +86,11 @@ fn describe(experiment: &Experiment) -> String {
             variant.slots
         );
     }
-    for point in &experiment.points {
-        let _ = writeln!(text, "point    {}", conditions(point));
+    for conditions in conditions(experiment) {
+        let _ = writeln!(text, "point    {conditions}");
+    }
+    if let Some(spec) = &experiment.capacity {
+        text.push_str(&capacity(spec));
     }
     let _ =
         writeln!(text, "\nblocks   {}, within {}", span(rules.blocks_min, rules.blocks_max), rules.budget);
@@ -105,12 +109,14 @@ fn describe(experiment: &Experiment) -> String {
     if let Some(longer) = over_budget(experiment, &batches(experiment), period_of) {
         let _ = writeln!(text, "time     {longer}");
     }
-    let same = match rules.pairing {
-        PairingChoice::Duet => "the same time for both variants",
-        _ => "the same number of requests for every variant of a round",
-    };
-    let _ = writeln!(text, "window   {}; {same}", window(experiment));
-    let _ = writeln!(text, "pairing  {}", pairing(rules.pairing));
+    if experiment.capacity.is_none() {
+        let same = match rules.pairing {
+            PairingChoice::Duet => "the same time for both variants",
+            _ => "the same number of requests for every variant of a round",
+        };
+        let _ = writeln!(text, "window   {}; {same}", window(experiment));
+        let _ = writeln!(text, "pairing  {}", pairing(rules.pairing));
+    }
     let _ = writeln!(text, "margin   {}; seed {}", rules.margin, rules.seed);
     describe_batches(&mut text, experiment);
     text
@@ -192,6 +198,29 @@ fn window(experiment: &Experiment) -> String {
         Some(wanted) => wanted.to_string(),
         None => "about 20 ms, by the pace of the warm-up".to_owned(),
     }
+}
+
+/// What a search for capacity keeps, and where it looks.
+fn capacity(spec: &CapacitySpec) -> String {
+    let mut text = String::new();
+    for (at, objective) in spec.objectives.iter().enumerate() {
+        let headline = if at == 0 && spec.objectives.len() > 1 { " (headline)" } else { "" };
+        let _ = writeln!(text, "capacity the highest rate that keeps {objective}{headline}");
+    }
+    let rates = match &spec.rates {
+        TriedRates::Searched { from, to, curve } => {
+            let from = from.map_or("an eighth of the warm-up's pace".to_owned(), |rate| rate.to_string());
+            let to = to.map_or("what the generator can offer".to_owned(), |rate| rate.to_string());
+            let curve =
+                if *curve > 0 { format!(", and {curve} more below for the curve") } else { String::new() };
+            format!(
+                "searched by the first block from {from} to {to}; then five near the limit in every block{curve}"
+            )
+        }
+        TriedRates::Listed(rates) => rates.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let _ = writeln!(text, "rates    {rates}");
+    text
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ use super::init;
 use crate::args::Revisions;
 use crate::printer::Printer;
 
-/// The experiment of a program that is given without a file.
-pub fn experiment_of_command(command: &str, path: Option<&str>) -> anyhow::Result<Experiment> {
-    let text = init::draft_of_command(command, path.unwrap_or("/"))?.to_file();
-    Experiment::parse("--command", &text).with_context(|| format!("`{command}` cannot be run"))
+/// The experiment of programs that are given without a file.
+pub fn experiment_of(commands: &[String], path: Option<&str>) -> anyhow::Result<Experiment> {
+    let text = init::draft_of_commands(commands, path.unwrap_or("/"))?.to_file();
+    Experiment::parse("--command", &text)
+        .with_context(|| format!("`{}` cannot be run", commands.join("`, `")))
 }
 
 /// Replaces the experiment's only variant by one for each revision.

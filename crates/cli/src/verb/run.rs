@@ -14,9 +14,9 @@ use weighbridge_store::RunFolder;
 
 use super::revisions;
 use super::support::{
-    Destination, Stored, folder_of, gates, keep_quick, options, pass_gates, quicken, read_experiment,
+    Destination, Stored, folder_of, gates, keep_quick, locate, options, pass_gates, quicken, read_experiment,
 };
-use crate::args::{Output, Run};
+use crate::args::{Output, Revisions, Run};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::progress::Progress;
@@ -24,7 +24,8 @@ use crate::progress::Progress;
 pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
     let extra = gates(&arguments.fail_if, &arguments.require)?;
     if let Some(folder) = &arguments.resume {
-        return resume(folder, extra, &arguments.output, printer);
+        let printed = Printed::new(&arguments.output, arguments.details)?;
+        return resume(folder, extra, printed, printer);
     }
     let base = Options {
         quick: arguments.quick,
@@ -64,19 +65,36 @@ pub fn run(arguments: &Run, printer: &Printer) -> anyhow::Result<Exit> {
             .with_context(|| format!("experiment `{}` cannot be run", file.display()))?;
         read.push((checked, options));
     }
-    let destination = Destination::open(&arguments.output)?;
+    let printed = Printed::new(&arguments.output, arguments.details)?;
     match <[_; 1]>::try_from(read) {
-        Ok([(checked, options)]) => {
-            carry_out(checked, &options, destination, arguments.output.format, printer)
-        }
-        Err(read) => suite(read, destination, arguments.output.format, printer),
+        Ok([(checked, options)]) => carry_out(checked, &options, printed, printer),
+        Err(read) => suite(read, printed, printer),
+    }
+}
+
+/// How a result is printed.
+pub struct Printed {
+    destination: Destination,
+    format: Format,
+    details: bool,
+}
+
+impl Printed {
+    /// Opens the destination, so that what cannot be written is known before anything is measured.
+    pub fn new(output: &Output, details: bool) -> anyhow::Result<Self> {
+        Ok(Self { destination: Destination::open(output)?, format: output.format, details })
+    }
+
+    fn options<'a>(&self, place: Option<&'a str>, printer: &Printer) -> TextOptions<'a> {
+        TextOptions { style: printer.style(), columns: printer.columns(), place, details: self.details }
     }
 }
 
 /// The requested experiments, with their files.
 fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
-    if let Some(command) = &arguments.revisions.command {
-        let experiment = revisions::experiment_of_command(command, arguments.revisions.url_path.as_deref())?;
+    if !arguments.revisions.commands.is_empty() {
+        let Revisions { commands, url_path, .. } = &arguments.revisions;
+        let experiment = revisions::experiment_of(commands, url_path.as_deref())?;
         return Ok(vec![(PathBuf::from("--command"), experiment)]);
     }
     // Without `--revisions`, a missing experiment was refused earlier.
@@ -84,36 +102,34 @@ fn chosen(arguments: &Run) -> anyhow::Result<Vec<(PathBuf, Experiment)>> {
         "`--revisions` wants a program: name it with `--command './server --port {port}'`, or an experiment file that has one",
     )?;
     let read = |file: PathBuf| read_experiment(&file).map(|experiment| (file, experiment));
-    experiments(path)?.into_iter().map(read).collect()
+    experiments(&locate(path)?)?.into_iter().map(read).collect()
 }
 
 /// Resumes an interrupted run. For a run that had ended, only prints the verdicts.
-fn resume(folder: &Path, extra: Vec<Gate>, output: &Output, printer: &Printer) -> anyhow::Result<Exit> {
+fn resume(folder: &Path, extra: Vec<Gate>, printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
     let options = options(PathBuf::from("runs"))?;
-    let destination = Destination::open(output)?;
     let run = RunFolder::open(folder)?;
     let gates = [Experiment::parse("experiment.toml", &run.experiment()?)?.gates, extra].concat();
     if let Ok(stored) = Stored::read(&run) {
         printer.note(format_args!("run `{}` had ended already; its verdicts again", folder.display()));
-        return show(&stored, &run, &gates, destination, output.format, printer);
+        return show(&stored, &run, &gates, printed, printer);
     }
     let mut progress = Progress::new(printer);
     let finished = run::resume(folder, &options, &mut |event| progress.event(event))?;
     drop(progress);
-    finish(&finished, &gates, destination, output.format, printer)
+    finish(&finished, &gates, printed, printer)
 }
 
 /// Runs one experiment and prints its verdicts.
 pub fn carry_out(
     checked: Checked,
     options: &Options,
-    destination: Destination,
-    format: Format,
+    printed: Printed,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let gates = checked.experiment().gates.clone();
     let finished = measure(checked, options, printer)?;
-    finish(&finished, &gates, destination, format, printer)
+    finish(&finished, &gates, printed, printer)
 }
 
 fn measure(checked: Checked, options: &Options, printer: &Printer) -> Result<Finished, RunError> {
@@ -121,33 +137,21 @@ fn measure(checked: Checked, options: &Options, printer: &Printer) -> Result<Fin
     run::run(checked, options, &mut |event: &TimedEvent| progress.event(event))
 }
 
-fn finish(
-    finished: &Finished,
-    gates: &[Gate],
-    destination: Destination,
-    format: Format,
-    printer: &Printer,
-) -> anyhow::Result<Exit> {
-    show(&Stored::just_ended(finished)?, &finished.folder, gates, destination, format, printer)
+fn finish(finished: &Finished, gates: &[Gate], printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
+    show(&Stored::just_ended(finished)?, &finished.folder, gates, printed, printer)
 }
 
 fn show(
     stored: &Stored,
     folder: &RunFolder,
     gates: &[Gate],
-    destination: Destination,
-    format: Format,
+    printed: Printed,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let page = write_report(folder, stored)?;
     let place = folder.path().display().to_string();
-    let text = TextOptions {
-        style: printer.style(),
-        columns: printer.columns(),
-        place: Some(&place),
-        every_pair: false,
-    };
-    destination.write(&render(format, &stored.report(), &text), printer)?;
+    let text = render(printed.format, &stored.report(), &printed.options(Some(&place), printer));
+    printed.destination.write(&text, printer)?;
     printer.progress(format_args!("wrote `{}`", page.display()));
     Ok(pass_gates(stored.summary(), gates, printer))
 }
@@ -159,12 +163,7 @@ fn write_report(folder: &RunFolder, stored: &Stored) -> anyhow::Result<PathBuf> 
 }
 
 /// Runs several experiments one after another; the worst outcome is the exit code.
-fn suite(
-    experiments: Vec<(Checked, Options)>,
-    destination: Destination,
-    format: Format,
-    printer: &Printer,
-) -> anyhow::Result<Exit> {
+fn suite(experiments: Vec<(Checked, Options)>, printed: Printed, printer: &Printer) -> anyhow::Result<Exit> {
     let (mut ended, mut exit, mut interrupted) = (Vec::new(), Exit::Fine, None);
     for (checked, options) in experiments {
         let gates = checked.experiment().gates.clone();
@@ -186,11 +185,10 @@ fn suite(
             }
         }
     }
-    let text =
-        TextOptions { style: printer.style(), columns: printer.columns(), place: None, every_pair: false };
+    let text = printed.options(None, printer);
     let all: Vec<_> = ended.iter().map(|(stored, _)| stored.report()).collect();
     // What was measured before an interruption is still shown.
-    destination.write(&render_suite(format, &all, &text), printer)?;
+    printed.destination.write(&render_suite(printed.format, &all, &text), printer)?;
     // A page of several runs belongs to no single run folder, so the first one gets it.
     if let Some((_, first)) = ended.first() {
         let page = first.write_derived("suite.html", render_suite(Format::Html, &all, &text).as_bytes())?;

@@ -17,12 +17,12 @@ use runs::Runs;
 
 /// Serves until Ctrl-C.
 pub fn run(arguments: &Serve, printer: &Printer) -> anyhow::Result<Exit> {
-    let site = Arc::new(Runs::new(&arguments.out)?);
+    let site = Arc::new(Runs::new(arguments.folder.path())?);
     let server = Server::listen(arguments.port)?;
     let flags = signals::install();
     let address = format!("http://{}/", server.address());
     printer.data(&address)?;
-    printer.note(format_args!("shows `{}`; Ctrl-C ends it", arguments.out.display()));
+    printer.note(format_args!("shows `{}`; Ctrl-C ends it", arguments.folder.path().display()));
     if arguments.open {
         open(&address, printer);
     }

@@ -15,7 +15,7 @@ use weighbridge_lab::process::launch::{Lab, Launch, Ready};
 use weighbridge_lab::service::catalog::{Asked, Catalog, Listing, Status, by_program};
 use weighbridge_lab::service::state::StateFolder;
 use weighbridge_lab::service::{Service, WorkloadOffer};
-use weighbridge_model::experiment::Experiment;
+use weighbridge_model::experiment::{Experiment, Scheme};
 use weighbridge_report::table::{Align, Cell, Table};
 use weighbridge_report::text::{clean, hanging};
 use weighbridge_report::{Format, Style, Tone};
@@ -181,8 +181,11 @@ fn built(
     Ok(Some(service))
 }
 
-/// Builds a service, with a message.
+/// Builds a service, with a message; a stock server is built already.
 fn build_one(service: &Service, control: &Control, printer: &Printer) -> anyhow::Result<()> {
+    if service.is_stock() {
+        return Ok(service.probe()?);
+    }
     printer.progress(format_args!("building `{}`", service.name()));
     let log = std::env::temp_dir().join(format!("weigh-build-{}-{}.log", service.name(), std::process::id()));
     service.build(&log, &|| control.is_interrupted())?;
@@ -304,7 +307,7 @@ fn start(asked: &Offer<'_>, place: SocketAddr, tls: bool, printer: &Printer) -> 
         launch.environment.push(("HOST".to_owned(), place.ip().to_string()));
         launch.environment.extend(certificates.iter().flat_map(Certificates::environment));
     })?;
-    let scheme = if tls { "https" } else { "http" };
+    let scheme = scheme(chosen[1], tls);
     let place = SocketAddr::new(place.ip(), started.running.port());
     printer.data(&format!("{scheme}://{place}"))?;
     if let Some(certificates) = &certificates {
@@ -322,9 +325,28 @@ fn start(asked: &Offer<'_>, place: SocketAddr, tls: bool, printer: &Printer) -> 
     Ok(Exit::Fine)
 }
 
+/// With which a protocol's address begins.
+fn scheme(protocol: &str, tls: bool) -> &'static str {
+    let speaks = |scheme: &Scheme| scheme.protocol().name() == protocol && scheme.is_secured() == tls;
+    let usual = if tls { Scheme::Https } else { Scheme::Http };
+    Scheme::ALL.into_iter().find(speaks).unwrap_or(usual).name()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_tells_its_protocol() {
+        for (protocol, tls, name) in [
+            ("resp", false, "redis"),
+            ("memcached", false, "memcached"),
+            ("http2-json", true, "https"),
+            ("grpc", false, "http"),
+        ] {
+            assert_eq!(scheme(protocol, tls), name, "{protocol}");
+        }
+    }
 
     fn service(name: &str, status: Status, version: &str) -> Listing {
         Listing {

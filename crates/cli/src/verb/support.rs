@@ -9,6 +9,7 @@ use serde_json::Value;
 use weighbridge_conductor::Options;
 use weighbridge_conductor::run::Finished;
 use weighbridge_judge::gate::{GateOutcome, judge};
+use weighbridge_model::capacity::{CapacityFound, CapacityOutcome};
 use weighbridge_model::estimate::Validity;
 use weighbridge_model::experiment::Experiment;
 use weighbridge_model::gate::{Gate, GateKind};
@@ -19,7 +20,7 @@ use weighbridge_store::RunFolder;
 use crate::args::Output;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::signals;
+use crate::{signals, sources};
 
 /// Blocks of a quick run: the fewest that give an interval.
 const QUICK_BLOCKS: u32 = 4;
@@ -58,8 +59,20 @@ pub fn folder_of(file: &Path) -> Option<PathBuf> {
 }
 
 /// Reads an experiment, with the `.proto` files that it names.
+/// The file or folder of that name, or else of the suites that come with the program.
+pub fn locate(path: &Path) -> anyhow::Result<PathBuf> {
+    if path == Path::new("-") || path.exists() {
+        return Ok(path.to_owned());
+    }
+    let shipped = path.to_str().map(sources::suite).transpose()?.flatten();
+    Ok(shipped.unwrap_or_else(|| path.to_owned()))
+}
+
 pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
-    let (name, text) = read_text(path, "give an experiment file, `weigh init` writes one")?;
+    let (name, text) = read_text(
+        path,
+        "give an experiment file (`weigh init` writes one) or a name that `weigh suites` lists",
+    )?;
     let mut experiment = Experiment::parse(&name, &text)?;
     let folder = folder_of(path).unwrap_or_default();
     weighbridge_workload::proto::embed(&mut experiment, &folder).with_context(|| name)?;
@@ -171,7 +184,11 @@ pub fn pass_gates(summary: &Summary, gates: &[Gate], printer: &Printer) -> Exit 
             exit = Exit::GateFailed;
         }
     }
-    if summary.validity == Validity::Invalid { Exit::Invalid } else { exit }
+    let at_ceiling = |one: &CapacityFound| matches!(one.outcome, CapacityOutcome::AtCeiling { .. });
+    match summary.validity == Validity::Invalid || summary.capacities.iter().any(at_ceiling) {
+        true => Exit::Invalid,
+        false => exit,
+    }
 }
 
 /// The run folder at a path, or the newest in `runs`.

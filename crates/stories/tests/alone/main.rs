@@ -12,4 +12,5 @@ mod accounts;
 mod accuracy;
 mod cliffs;
 mod idle;
+mod planted_costs;
 mod traps;

@@ -83,7 +83,7 @@ fn a_variant_is_run_beside_copies_of_itself_and_later_runs_quote_it() {
             stored["host"]["key"].as_str()
         );
 
-        let ended = world.run(&[]).end();
+        let ended = world.run(&["--details"]).end();
         ended.assert_measured();
         assert!(ended.stdout.contains("this host, calibrated just now with story"), "{ended}");
         let quote = &world.json("summary.json")["calibration"];

@@ -15,8 +15,10 @@ mod support;
 
 mod batches;
 mod beside;
+mod cache;
 mod calibrate;
 mod calls;
+mod capacity;
 mod cleanup;
 mod clock;
 mod commands;
@@ -38,6 +40,7 @@ mod overlays;
 mod pairings;
 mod person;
 mod plateau;
+mod probes;
 mod recompute;
 mod relay;
 mod run_shapes;

@@ -47,8 +47,10 @@ fn requests_pass_the_switches_in_every_composition() {
             .chain(STACKS.map(|(name, layers, _)| rust(name, layers)))
             .collect();
         let variants: Vec<&str> = variants.iter().map(String::as_str).collect();
+        // Within a burst every second SYN is lost, and each is sent again after twice the time.
         world.experiment_with(
-            "[plan]\nblocks = { min = 2, max = 2 }\nbudget = \"4 s\"\nwindow = \"5 ms\"\ntogether = 8",
+            "[load]\nwarmup = \"20 ms\"\ntimeout = \"30 s\"\n\
+             [plan]\nblocks = { min = 2, max = 2 }\nbudget = \"4 s\"\nwindow = \"5 ms\"\ntogether = 8",
             &variants,
         );
         let ended = world.run(&["--format", "json"]).end();

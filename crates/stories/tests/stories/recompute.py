@@ -43,7 +43,8 @@ TOLERANCE = 1e-9
 
 # Name, times it is of, quantile (None: a mean); no statistic of times has neither.
 QUANTITIES = {
-    "response_p50": ("response", 0.5), "response_p90": ("response", 0.9), "response_p99": ("response", 0.99),
+    "response_p50": ("response", 0.5), "response_p90": ("response", 0.9), "response_p95": ("response", 0.95),
+    "response_p99": ("response", 0.99),
     "response_mean": ("response", None),
     "service_p50": ("service", 0.5), "service_p90": ("service", 0.9), "service_p99": ("service", 0.99),
     "service_mean": ("service", None),
@@ -51,7 +52,7 @@ QUANTITIES = {
     "segments_per_operation": None, "memory_peak": None,
 }
 WHOLE_ONLY = ("cpu_per_operation", "bytes_per_operation", "segments_per_operation", "memory_peak")
-UNANSWERED = ("errors_connect", "errors_reset", "errors_timeout", "errors_protocol")
+UNANSWERED = ("errors_connect", "errors_tls", "errors_reset", "errors_timeout", "errors_protocol")
 ERRORS = UNANSWERED + ("errors_status", "errors_check")
 
 

@@ -84,7 +84,7 @@ fn costs_in_closed_load_are_recomputed_at_every_point() {
     ]
     .concat();
     let run = measure(&experiment);
-    assert_recomputed(&run, 26);
+    assert_recomputed(&run, 28);
     a_changed_summary_is_noticed(&run);
     a_changed_record_is_noticed(&run);
 }
@@ -99,7 +99,7 @@ fn costs_in_open_load_are_recomputed() {
         &probe("delay", "delay 20us"),
     ]
     .concat();
-    assert_recomputed(&measure(&experiment), 13);
+    assert_recomputed(&measure(&experiment), 14);
 }
 
 /// Two operations, several windows of the baseline in a round, timeouts in the tail, Holm over a hundred rows.
@@ -120,7 +120,7 @@ fn costs_of_many_variants_and_operations_are_recomputed() {
     ]
     .concat();
     // For each of four variants: 13 quantities of all operations, 9 of each of the two.
-    assert_recomputed(&measure(&experiment), 4 * (13 + 9 + 9));
+    assert_recomputed(&measure(&experiment), 4 * (14 + 10 + 10));
 }
 
 /// Every variant alone with the baseline, whose four trials a block are merged in its own row and apart in costs.
@@ -136,7 +136,7 @@ fn costs_in_batches_are_recomputed() {
     ]
     .concat();
     let run = measure(&experiment);
-    assert_recomputed(&run, 39);
+    assert_recomputed(&run, 42);
     let block = std::fs::read_to_string(run.folder.join("blocks/000.json")).expect("a block");
     let block: Value = serde_json::from_str(&block).expect("JSON");
     assert_eq!(block["trials"].as_array().map(Vec::len), Some(6), "two trials in each of three batches");
@@ -147,7 +147,7 @@ fn a_changed_summary_is_noticed(run: &Run) {
     let path = run.folder.join("summary.json");
     let kept = std::fs::read(&path).expect("a summary");
     let mut changed = summary(&run.folder);
-    let cost = &mut changed["costs"][13];
+    let cost = &mut changed["costs"][14];
     let name = format!(
         "{} / {} / {} at workload.size = 16 KiB, ratio, upper",
         cost["variant"].as_str().expect("a name"),

@@ -35,10 +35,10 @@ fn measure(world: &World, text: &str, variants: usize) -> Vec<TrialRecord> {
     let services = service::folder();
     // Toolchains are found by way of the user's home.
     let home = std::env::var("HOME").expect("a home");
-    let run = world.run(&[]).env("WEIGH_SERVICES", services.to_str().expect("a plain path"));
+    let run = world.run(&["--details"]).env("WEIGH_SERVICES", services.to_str().expect("a plain path"));
     let ended = run.env("HOME", &home).end();
     ended.assert_measured();
-    assert!(ended.stdout.contains("(baseline)\n▸ response p50"), "{ended}");
+    assert!(ended.stdout.contains("▸ response p50"), "{ended}");
     let folder = RunFolder::open(world.run_folder()).expect("a run");
     let trials: Vec<_> = folder.load_blocks().expect("its record").into_iter().flatten().collect();
     assert_eq!(trials.len(), 4 * variants, "{ended}");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::server::{self, GOOD, Server, read_head, reset};
-use crate::support::{Ended, World, measuring};
+use crate::support::{Ended, World, eventually, measuring};
 
 /// More than any of these loads may take: a second of load, a timeout, and a slow machine.
 const ON_TIME: Duration = Duration::from_secs(60);
@@ -234,6 +234,62 @@ fn an_error_gate_fails_on_errors() {
     let load = |gate: &[&str]| world.weigh(&[&["load", &url, "-n", "10"], gate].concat()).end();
     load(&["--fail-if", "errors > 50%"]).assert_measured();
     load(&["--require", "errors < 1%"]).assert_gate_failed("errors < 1%");
+}
+
+/// A probe that answers a request a millisecond is asked for a multiple of that.
+#[test]
+fn overload_says_what_was_offered_and_what_the_server_kept_up_with() {
+    let world = World::new();
+    let probe = world.weigh(&["probe", "delay", "constant:time=1ms", "--port", "0"]).start();
+    eventually("the probe is ready", || probe.stdout().ends_with('\n'));
+    let port = probe.stdout().trim().strip_prefix("ready ").expect("`ready <port>`").to_owned();
+    let url = format!("http://127.0.0.1:{port}/pong/5");
+    let load = |rate: u64, format: &str| {
+        let rate = rate.to_string();
+        let flags = ["-r", &rate, "--arrivals", "constant", "-d", "2s", "--format", format];
+        world.weigh(&[&["load", &url], &flags[..]].concat()).end()
+    };
+    for rate in [2_000, 5_000, 50_000] {
+        let ended = load(rate, "json");
+        ended.assert_code(3);
+        assert!(
+            ended.took < Duration::from_secs(8),
+            "2 s of load, as long for the queue, a timeout: {ended}"
+        );
+        let figures = ended.json();
+        let [requests, errors, not_sent] =
+            ["requests", "errors", "not_sent"].map(|name| figures[name].as_u64().expect("a count"));
+        assert!((requests + not_sent).abs_diff(2 * rate) <= 1 && errors == 0, "{ended}");
+        let [offered, kept_up] = [&figures["load"]["offered_per_s"], &figures["throughput_per_s"]]
+            .map(|rate| rate.as_f64().expect("a rate"));
+        assert!((offered / rate as f64 - 1.0).abs() < 0.01 && kept_up < 1_050.0, "{ended}");
+        let said = figures["reasons"][0].as_str().expect("a reason");
+        assert!(
+            said.starts_with("the server kept up with ") && said.ends_with("; the queue grew until the end")
+        );
+        let response = &figures["response"];
+        assert!(response["p50_ns"].is_null() && response["max_ns"].is_null(), "{ended}");
+        assert!(
+            response["withheld"]["p50"].as_str().is_some_and(|why| why.contains("queue grew")),
+            "{ended}"
+        );
+        assert!(figures["service"]["p50_ns"].is_number(), "{ended}");
+    }
+    for format in ["text", "markdown"] {
+        let ended = load(5_000, format);
+        ended.assert_code(3);
+        let words = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        for said in [
+            "/s of 5000/s; the queue grew until the end",
+            "of 10,000 requests that were due were never sent",
+            "response times withheld: the queue grew until the end",
+        ] {
+            assert!(words.contains(said), "{said}: {ended}");
+        }
+    }
+    let kept_up = load(500, "json");
+    assert!(!kept_up.stdout.contains("queue grew"), "{kept_up}");
+    probe.end_by("TERM").assert_code(0);
 }
 
 // --- Several URLs -------------------------------------------------------------------------------------------------

@@ -156,9 +156,14 @@ fn is_fresh() -> Result<(), String> {
     let list = program.with_extension("d");
     let list = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().expect("a root");
+    // What a build script made lies beside the program.
+    let made = program.parent().expect("a folder").join("build");
     let is_older = |source: &&str| {
         let source = Path::new(source);
-        source.starts_with(&root) && changed(source).is_ok_and(|at| at <= built)
+        let is_ours = source.starts_with(&root) || source.starts_with(&made);
+        // The program carries them along, and their own builds may touch them.
+        let is_carried = ["services", "suites"].iter().any(|folder| source.starts_with(root.join(folder)));
+        is_ours && (is_carried || changed(source).is_ok_and(|at| at <= built))
     };
     let mut sources = list.split_once(": ").expect("a list of sources").1.split_whitespace();
     match sources.find(|source| !is_older(source)) {

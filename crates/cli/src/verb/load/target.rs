@@ -19,11 +19,16 @@ use weighbridge_workload::proto;
 
 use crate::args::Load;
 
+/// What `-X` means with a URL of HTTP.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
 /// What to request, and from which URLs.
 #[derive(Debug)]
 pub struct Target {
     /// At least one.
     pub urls: Vec<Url>,
+    /// What the user calls each; empty where it has no name.
+    pub names: Vec<String>,
     /// The stack of `http://` addresses.
     protocol: Protocol,
     /// The method of a call over gRPC.
@@ -35,9 +40,12 @@ impl Target {
     pub fn read(arguments: &Load) -> anyhow::Result<Self> {
         let mut method =
             arguments.grpc.call.as_deref().map(parse_method).transpose().map_err(anyhow::Error::msg)?;
-        let mut urls = Vec::new();
+        let (mut urls, mut names) = (Vec::new(), Vec::new());
         let mut over_grpc = method.is_some();
         for text in &arguments.urls {
+            let (name, text) = named(text);
+            refuse_number(text)?;
+            names.push(name.to_owned());
             let TypedUrl { mut url, protocol } = TypedUrl::parse(text).map_err(anyhow::Error::msg)?;
             if protocol != Some(Protocol::GRPC) {
                 urls.push(url);
@@ -61,7 +69,7 @@ impl Target {
             (false, true) => Protocol::HTTP2_JSON,
             (false, false) => Protocol::HTTP1_JSON,
         };
-        let target = Self { urls, protocol, method };
+        let target = Self { urls, names, protocol, method };
         target.check(arguments)?;
         Ok(target)
     }
@@ -82,9 +90,13 @@ impl Target {
             bail!("`--pipeline` belongs to HTTP/1.1; use `--streams`");
         }
         if self.protocol == Protocol::GRPC {
-            let http =
-                arguments.method.is_some() || arguments.body.is_some() || arguments.body_file.is_some();
-            if http || !arguments.headers.is_empty() || !arguments.mix.is_empty() {
+            let has_body =
+                arguments.body.is_some() || arguments.json.is_some() || arguments.body_file.is_some();
+            if arguments.method.is_some()
+                || has_body
+                || !arguments.headers.is_empty()
+                || !arguments.mix.is_empty()
+            {
                 bail!(
                     "a call over gRPC has no method, header, body or mix; use `--grpc`, `--metadata` and `--data`, and for several calls an experiment"
                 );
@@ -160,6 +172,28 @@ impl Target {
     }
 }
 
+/// `name=URL` in its parts. Before the first `=` of an address stands its scheme or its host.
+fn named(text: &str) -> (&str, &str) {
+    match text.split_once('=') {
+        Some((name, url)) if !name.is_empty() && !name.contains(['/', ':', '?', '.']) => (name, url),
+        _ => ("", text),
+    }
+}
+
+/// Refuses a bare number, the value of a flag that another program has: as a host it would be an address.
+fn refuse_number(text: &str) -> anyhow::Result<()> {
+    if text.parse::<f64>().is_err() || !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Ok(());
+    }
+    let port = text.parse::<u16>().map_or_else(
+        |_| String::new(),
+        |port| format!(", for a port of this machine `http://127.0.0.1:{port}/`"),
+    );
+    bail!(
+        "`{text}` is a number, not a URL; for a rate write `--rate {text}` (`-q` is `--quiet`), for connections `--connections {text}`, for the number of requests `--requests {text}`{port}"
+    );
+}
+
 fn call(method: &str, arguments: &Load) -> anyhow::Result<CallSpec> {
     let grpc = &arguments.grpc;
     let mut call = CallSpec::new(method);
@@ -198,7 +232,8 @@ fn pair(what: &str, text: &str) -> anyhow::Result<(String, String)> {
 /// HTTP requests, or commands of memcached and Redis.
 fn plain(arguments: &Load, urls: &[Url]) -> anyhow::Result<WorkloadSpec> {
     if urls.iter().all(is_web) {
-        if !arguments.commands.is_empty() {
+        let is_method = |command: &String| METHODS.contains(&command.to_uppercase().as_str());
+        if !arguments.commands.is_empty() && !matches!(&arguments.commands[..], [one] if is_method(one)) {
             let schemes = typed_schemes(|scheme| !carries_http(scheme));
             bail!("`--command` belongs to {schemes}; HTTP takes `--method` and `--body`");
         }
@@ -215,6 +250,7 @@ fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
         ("--method", arguments.method.is_some()),
         ("--header", !arguments.headers.is_empty()),
         ("--body", arguments.body.is_some()),
+        ("--json", arguments.json.is_some()),
         ("--body-file", arguments.body_file.is_some()),
         ("--mix", !arguments.mix.is_empty()),
     ];
@@ -240,23 +276,28 @@ fn commands(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
 }
 
 fn http(arguments: &Load) -> anyhow::Result<WorkloadSpec> {
-    let body = match (&arguments.body, &arguments.body_file) {
-        (Some(text), _) => Template::escaped(text).into_bytes(),
-        (None, Some(path)) => match String::from_utf8(read_body(path)?) {
-            Ok(text) => Template::escaped(&text).into_bytes(),
-            // Bytes that are not text cannot be a template either.
-            Err(bytes) => bytes.into_bytes(),
+    let body = match arguments.json.as_deref().or(arguments.body.as_deref()) {
+        Some(text) => match text.strip_prefix('@') {
+            Some(path) => template_of(read_body(Path::new(path))?),
+            None => Template::escaped(text).into_bytes(),
         },
-        (None, None) => Vec::new(),
+        None => arguments.body_file.as_deref().map(read_body).transpose()?.map_or_else(Vec::new, template_of),
     };
-    let method =
-        arguments.method.clone().unwrap_or_else(|| if body.is_empty() { "GET" } else { "POST" }.to_owned());
+    let given = arguments.method.as_ref().or(arguments.commands.first());
+    let method = given.cloned().unwrap_or_else(|| if body.is_empty() { "GET" } else { "POST" }.to_owned());
     let header = |text: &String| pair("header", text);
+    let mut headers: Vec<(String, String)> =
+        arguments.headers.iter().map(header).collect::<anyhow::Result<_>>()?;
+    for name in ["Content-Type", "Accept"].into_iter().filter(|_| arguments.json.is_some()) {
+        if !headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            headers.push((name.to_owned(), "application/json".to_owned()));
+        }
+    }
     let request = RequestSpec {
         name: "request".to_owned(),
         method: method.to_uppercase(),
         path: String::new(),
-        headers: arguments.headers.iter().map(header).collect::<anyhow::Result<_>>()?,
+        headers,
         body,
         weight: 1.0,
         check: ReplyCheck::default(),
@@ -294,6 +335,14 @@ fn mixed(text: &str, like: &RequestSpec) -> anyhow::Result<RequestSpec> {
         if matches!(method.as_str(), "POST" | "PUT" | "PATCH") { like.body.clone() } else { Vec::new() };
     let (name, path) = (format!("{method} {}", shown_path(path)), Template::escaped(path));
     Ok(RequestSpec { name, method, path, weight, body, ..like.clone() })
+}
+
+/// Bytes that are not text cannot be a template either.
+fn template_of(bytes: Vec<u8>) -> Vec<u8> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Template::escaped(&text).into_bytes(),
+        Err(error) => error.into_bytes(),
+    }
 }
 
 fn read_body(path: &Path) -> anyhow::Result<Vec<u8>> {

@@ -68,7 +68,9 @@ replays!(
     openapi,
     person_value,
     ppbench_csv,
+    probe_http2,
     probe_request,
+    probe_thrift,
     proc_parsers,
     quantity,
     resp_reply,
@@ -97,6 +99,7 @@ fn whole_records_are_accepted() {
         "trial.json",
         "trial-machine.json",
         "stamps.csv",
+        "counts.csv",
     ] {
         let seed = fs::read(fuzz().join("corpus/run_record").join(name)).expect("a seed");
         assert!(crate::checks::run_record::accepts(&seed), "`{name}`");

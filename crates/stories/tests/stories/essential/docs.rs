@@ -20,7 +20,7 @@ use weighbridge_model::estimate::Quantity;
 use weighbridge_model::experiment::{
     Arrivals, Experiment, Flow, LoadModel, Scheme, Sizes, Think, WorkloadSpec, typed_schemes,
 };
-use weighbridge_model::quantity::{Nanoseconds, Ratio};
+use weighbridge_model::quantity::{Nanoseconds, Ratio, percentage_points};
 use weighbridge_report::Schema;
 
 // --- Reading pages -----------------------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ fn wrong_experiments_are_refused_in_the_documented_words() {
 fn every_word_that_is_read_is_documented() {
     let folder = "crates/model/src/experiment";
     let mut readers = files(&format!("{folder}/workload"), ".rs");
-    readers.push(format!("{folder}/workload/commands/file.rs"));
+    readers.extend(["cache/mod", "commands/file"].map(|name| format!("{folder}/workload/{name}.rs")));
     readers.extend(["read", "load", "spell", "program"].map(|name| format!("{folder}/{name}.rs")));
     let source = readers.iter().map(|file| {
         let text = read(file);
@@ -388,6 +388,7 @@ fn documented_defaults_of_the_plan_are_those_of_the_code() {
     assert_eq!(default("## Plan", "blocks.max"), plan.blocks_max.to_string());
     assert_eq!(default("## Plan", "budget").parse(), Ok(plan.budget));
     assert_eq!(default("## Plan", "margin").parse(), Ok(plan.margin));
+    assert_eq!(percentage_points(&default("## Plan", "share_margin")), Some(plan.share_margin));
     assert_eq!(default("## Plan", "seed"), plan.seed.to_string());
     assert_eq!(default("## Plan", "together"), plan.together.to_string());
     assert_eq!(default("## Plan", "freeze"), plan.freeze.to_string());
@@ -415,7 +416,8 @@ fn every_quantity_is_documented() {
 #[test]
 fn every_column_and_field_of_the_record_is_documented() {
     let page = read("docs/RECORD.md");
-    for table in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv", "samples.csv"] {
+    for table in ["windows.csv", "operations.csv", "resources.csv", "stamps.csv", "counts.csv", "samples.csv"]
+    {
         let text = read(&format!("crates/store/testdata/{table}"));
         let told = names(section(&page, &format!("## {table}")));
         for column in text.lines().next().expect("a header").split(',') {
@@ -530,6 +532,20 @@ fn every_documented_command_line_is_understood() {
         }
     }
     assert!(count >= 10, "{count}");
+}
+
+#[test]
+fn a_heading_of_the_help_holds_its_own_flags_alone() {
+    let command = args::Arguments::command();
+    let load = command.find_subcommand("load").expect("the verb");
+    let under = |heading: &str| -> Vec<&str> {
+        let headed = load.get_arguments().filter(|argument| argument.get_help_heading() == Some(heading));
+        headed.map(|argument| argument.get_id().as_str()).collect()
+    };
+    let grpc = ["call", "proto", "include", "reflection", "data", "alternating", "metadata", "deadline"];
+    assert_eq!(under("gRPC"), grpc);
+    let tls = ["insecure", "cacert", "cert", "key", "server_name", "no_resumption", "tls_min", "tls_max"];
+    assert_eq!(under("TLS"), tls);
 }
 
 #[test]

@@ -48,6 +48,15 @@ const ON_WEB: Table = &[
     ("--rate 5 --think 1ms", &["`--think` has no use in open load", "`--sessions`"]),
     ("--churn 0", &["'--churn", "0 is not in 1..=1000000"]),
     ("--churn 5 --no-keepalive", &["--churn", "cannot be used with", "--no-keepalive"]),
+    // Whose server.
+    (
+        "-q 100",
+        &["`100` is a number, not a URL", "`--rate 100`", "`-q` is `--quiet`", "`http://127.0.0.1:100/`"],
+    ),
+    ("1.5", &["`1.5` is a number, not a URL", "`--rate 1.5`"]),
+    ("--connect-to 192.0.2.1:80", &["closed load", "`192.0.2.1`, which is neither loopback nor private"]),
+    ("--connect-to 192.0.2.1:80 -r 1001", &["1001/s against `192.0.2.1`", "`--allow-remote`"]),
+    ("--connect-to 224.0.0.1:80 --allow-remote", &["`224.0.0.1` is a multicast address", "no server's"]),
     // Extent.
     ("--duration 0s", &["`--duration` must be above zero"]),
     ("-d -5s", &["'--duration", "`-5s`", "`20 ms`"]),
@@ -200,6 +209,29 @@ fn wrong_flags_are_refused_with_the_way_out() {
             refused(&world.weigh(&arguments).end(), words);
         }
     }
+}
+
+#[test]
+fn every_verb_asks_before_it_loads_a_stranger_and_refuses_what_is_no_server() {
+    let world = World::idle();
+    let stranger = ["neither loopback nor private", "`--allow-remote`"];
+    let nowhere = ["`100` (0.0.0.100) is in 0.0.0.0/8", "`127.0.0.1`"];
+    for (url, words) in
+        [("http://192.0.2.1/", stranger), ("http://[2001:db8::1]/", stranger), ("http://100/", nowhere)]
+    {
+        world.write("experiment.toml", &experiment("", &[&format!("name = \"a\"\nurl = \"{url}\"")]));
+        let ways: [&[&str]; 5] = [
+            &["load", url],
+            &["load", NOWHERE, url],
+            &["capacity", url, "-O", "p99 < 10ms"],
+            &["run", "experiment.toml"],
+            &["calibrate", "--experiment", "experiment.toml", "--no-keep"],
+        ];
+        for arguments in ways {
+            refused(&world.weigh(arguments).end(), &words);
+        }
+    }
+    assert!(world.run_folders().is_empty(), "nothing was begun");
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! Stories of the workload `cache`: memcached and Redis themselves, and servers over HTTP that tell the truth or lie.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+
+use crate::support::World;
+use crate::support::server::Server;
+
+const WORKLOAD: &str = "[workload]\nname = \"cache\"\nkeys = 300\nvalue = \"fb_value\"\n\
+    mix = { get = 6, set = 2, delete = 1, head = 1 }\n[load]\nconnections = 4\nwarmup = \"20 ms\"\ntimeout = \"2 s\"\n";
+
+#[test]
+fn memcached_and_redis_are_filled_and_every_value_is_right() {
+    let world = World::idle();
+    world.experiment_with(
+        WORKLOAD,
+        &[
+            "name = \"memcached\"\nprotocol = \"memcached\"\n\
+             command = \"memcached -u root -l 127.0.0.1 -U 0 -t 1 -p {port}\"",
+            "name = \"redis\"\nprotocol = \"resp\"\n\
+             command = [\"redis-server\", \"--bind\", \"127.0.0.1\", \"--port\", \"{port}\", \"--save\", \"\"]",
+        ],
+    );
+    world.run(&[]).end().assert_measured();
+    let summary = world.json("summary.json");
+    let variants = summary["variants"].as_array().expect("variants");
+    assert_eq!(variants.len(), 2);
+    for variant in variants {
+        assert_eq!(variant["errors"], 0, "{variant}");
+    }
+    let text = summary.to_string();
+    for operation in ["get", "set", "delete", "head", "get hit", "get miss"] {
+        assert!(text.contains(&format!("\"{operation}\"")), "no operation `{operation}` in {text}");
+    }
+}
+
+/// What a server does wrong with keys of the load, once in twenty gets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Lie {
+    None,
+    /// The first value that it ever got for the key, deleted or not.
+    First,
+    /// The value of another key.
+    Other,
+    /// The value without its end.
+    Cut,
+    /// The first half of the value, and letters of its own.
+    Mixed,
+}
+
+#[derive(Debug, Default)]
+struct Values {
+    held: HashMap<String, String>,
+    first: HashMap<String, String>,
+    gets: u64,
+}
+
+impl Values {
+    fn get(&mut self, key: &str, lie: Lie) -> Option<String> {
+        self.gets += 1;
+        let held = self.held.get(key).cloned();
+        if lie == Lie::None || !key.starts_with('k') || !self.gets.is_multiple_of(20) {
+            return held;
+        }
+        match lie {
+            Lie::None => held,
+            Lie::First => self.first.get(key).cloned(),
+            Lie::Other => self.held.iter().find(|(other, _)| *other != key).map(|(_, value)| value.clone()),
+            Lie::Cut => held.map(|value| value[..value.len().saturating_sub(1)].to_owned()),
+            Lie::Mixed => held
+                .map(|value| format!("{}{}", &value[..value.len() / 2], "x".repeat(value.len().div_ceil(2)))),
+        }
+    }
+}
+
+/// A cache over HTTP as the table of the workload in docs/EXPERIMENT.md has it.
+fn cache(lie: Lie) -> Server {
+    let values = Arc::new(Mutex::new(Values::default()));
+    Server::start(move |stream, _| drop(serve(&stream, &values, lie)))
+}
+
+fn serve(stream: &TcpStream, values: &Mutex<Values>, lie: Lie) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let (mut reader, mut writer) = (BufReader::new(stream), stream);
+    loop {
+        let (mut line, mut length) = (String::new(), 0);
+        reader.read_line(&mut line)?;
+        loop {
+            let mut field = String::new();
+            if reader.read_line(&mut field)? <= 2 {
+                break;
+            }
+            length = field
+                .to_lowercase()
+                .strip_prefix("content-length:")
+                .map_or(length, |n| n.trim().parse().unwrap_or(0));
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let mut words = line.split(' ');
+        let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(()) };
+        let key = target.trim_start_matches("/key/");
+        let mut values = values.lock().expect("whole");
+        let (status, reply) = match method {
+            "PUT" => {
+                let value = String::from_utf8(body).expect("letters");
+                values.first.entry(key.to_owned()).or_insert_with(|| value.clone());
+                (if values.held.insert(key.to_owned(), value).is_some() { 200 } else { 201 }, String::new())
+            }
+            "DELETE" => (if values.held.remove(key).is_some() { 200 } else { 404 }, String::new()),
+            "HEAD" => (if values.held.contains_key(key) { 200 } else { 404 }, String::new()),
+            _ => match values.get(key, lie) {
+                Some(value) => (200, format!("{{\"key\":\"{key}\",\"value\":\"{value}\"}}")),
+                None => (404, String::new()),
+            },
+        };
+        drop(values);
+        write!(writer, "HTTP/1.1 {status} Said\r\nContent-Length: {}\r\n\r\n{reply}", reply.len())?;
+    }
+}
+
+/// The errors of a run against a server, and what was said of them.
+fn run(lie: Lie) -> (u64, String) {
+    let world = World::idle();
+    let server = cache(lie);
+    let workload = WORKLOAD.replace("fb_value", "uniform:20,300");
+    world.experiment_with(&workload, &[&format!("name = \"cache\"\nurl = \"{}\"", server.url())]);
+    let ended = world.run(&[]).end();
+    ended.assert_measured();
+    let errors = world.json("summary.json")["variants"][0]["errors"].as_u64().expect("a count");
+    (errors, ended.stderr)
+}
+
+#[test]
+fn a_server_over_http_that_tells_the_truth_has_no_errors() {
+    let (errors, said) = run(Lie::None);
+    assert_eq!(errors, 0, "{said}");
+}
+
+#[test]
+fn a_lying_server_is_caught_and_told_how_it_lies() {
+    for (lie, words) in [
+        (Lie::First, &["stale: a value older", "resurrected: a value that was deleted"][..]),
+        (Lie::Other, &["foreign: a value of another key"]),
+        (Lie::Cut, &["torn: a value that no single write has made"]),
+        (Lie::Mixed, &["torn: a value that no single write has made"]),
+    ] {
+        let (errors, said) = run(lie);
+        assert!(errors > 0, "{lie:?}: {said}");
+        for words in words {
+            assert!(said.contains(words), "{lie:?}, no `{words}`: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_server_of_canned_replies_ends_a_run_before_anything_is_timed() {
+    let world = World::idle();
+    let canned =
+        Server::answering(b"HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n{\"key\":\"k\",\"value\":\"abc\"}");
+    world.experiment_with(
+        "[workload]\nname = \"cache\"\nmix = { get = 1 }\n",
+        &[&format!("name = \"canned\"\nurl = \"{}\"", canned.url())],
+    );
+    let ended = world.run(&[]).end();
+    ended.assert_error(&["`canned`", "get of a key that was set", "the value that was set was expected"]);
+    assert_eq!(world.count("warm"), 0, "{ended}");
+}
+
+#[test]
+fn laws_that_cannot_be_read_are_refused_in_one_line() {
+    for (key, part) in [
+        ("popularity = \"zip:1\"", "write `uniform`, `zipf:0.99`"),
+        ("value = \"gev:1,2\"", "is not a law of lengths; write `16`"),
+        ("key = 4\nkeys = 100_000", "100000 keys need 6 to 250 B"),
+        ("refill = true", "unknown key `refill`"),
+    ] {
+        let world = World::idle();
+        let text =
+            format!("[workload]\nname = \"cache\"\n{key}\n[[variant]]\nurl = \"redis://127.0.0.1:1\"\n");
+        world.write("experiment.toml", &text);
+        world.weigh(&["plan", "experiment.toml"]).end().assert_error(&[part]);
+    }
+}

@@ -1,0 +1,41 @@
+//! The suites and services that come with the program, used where nothing else is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::support::World;
+
+#[test]
+fn suites_and_services_come_with_the_program() {
+    let world = World::idle();
+    let listed = world.weigh(&["suites"]).end();
+    listed.assert_code(0);
+    assert!(listed.stdout.contains("pingpong/languages  "), "{listed}");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites");
+    for suite in world.weigh(&["suites", "--format", "json"]).end().json().as_array().expect("a list") {
+        let name = suite["name"].as_str().expect("a name");
+        let file = fs::read_to_string(root.join(format!("{name}.toml"))).expect("the suite");
+        let question = suite["question"].as_str().expect("a question");
+        let first = question.split_whitespace().next().expect("a word");
+        assert!(file.starts_with(&format!("# {first}")) && question.contains('?'), "{name}: {question}");
+    }
+    assert!(!world.path("cache/weighbridge/sources").exists(), "nothing is written to list them");
+
+    world.weigh(&["plan", "pingpong/languages"]).end().assert_code(0);
+    world.weigh(&["plan", "suites/quickstart.toml"]).end().assert_code(0);
+    let services = world.weigh(&["services", "list"]).end();
+    services.assert_code(0);
+    assert!(services.stdout.contains("rust"), "{services}");
+    let unpacked: Vec<_> = fs::read_dir(world.path("cache/weighbridge/sources"))
+        .expect("the sources")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    let [sources] = &unpacked[..] else { panic!("once, and whole: {unpacked:?}") };
+    let script = fs::metadata(sources.join("services/scala/build.sh")).expect("a script");
+    assert!(script.permissions().mode() & 0o111 != 0, "a script stays one");
+    assert!(!sources.join("services/rust/target").exists(), "without what builds left behind");
+
+    world.weigh(&["run", "pingpong/nothing"]).end().assert_error(&["pingpong/nothing", "`weigh suites`"]);
+    world.assert_nothing_left();
+}
