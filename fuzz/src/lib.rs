@@ -39,6 +39,7 @@ pub mod proc_parsers;
 pub mod quantity;
 pub mod resp_reply;
 pub mod run_record;
+pub mod secrets;
 pub mod service_toml;
 pub mod shape;
 pub mod sidecar_counters;
@@ -53,7 +54,7 @@ pub mod wireguard_answer;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every check.
-pub const TARGETS: [Target; 34] = [
+pub const TARGETS: [Target; 35] = [
     ("control_messages", control_messages::check),
     ("curl_line", curl_line::check),
     ("direct_answer", direct_answer::check),
@@ -79,6 +80,7 @@ pub const TARGETS: [Target; 34] = [
     ("quantity", quantity::check),
     ("resp_reply", resp_reply::check),
     ("run_record", run_record::check),
+    ("secrets", secrets::check),
     ("service_toml", service_toml::check),
     ("shape", shape::check),
     ("sidecar_counters", sidecar_counters::check),

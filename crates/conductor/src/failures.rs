@@ -1,11 +1,12 @@
 //! Texts that servers returned for failed requests, made safe to display: secrets redacted, control
 //! characters escaped, length limited.
 //!
-//! Secrets are found by name. A value that the user gave under a secret name is hidden wherever a server
-//! repeats it, and so is the value in a server's own `name=value` or `name:value`. Nothing else is guessed.
+//! A value that the user gave under a secret name is hidden wherever a server repeats it, and so is the value
+//! in a server's own `name=value` or `name:value`. Nothing else is guessed.
 
 use weighbridge_load::failures::{Failures, LONGEST};
 use weighbridge_store::redact::{is_secret, redacted};
+use weighbridge_store::scrub::Secrets;
 
 /// In bytes.
 pub const SHOWN: usize = 120;
@@ -18,7 +19,7 @@ pub struct FailureText {
 }
 
 /// Most frequent first. Texts that are equal after redaction and cutting are merged.
-pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
+pub fn shown(failures: &Failures, secrets: &Secrets) -> Vec<FailureText> {
     let mut shown: Vec<FailureText> = Vec::new();
     for failure in failures.texts() {
         let text = displayable(&failure.text, secrets);
@@ -31,13 +32,10 @@ pub fn shown(failures: &Failures, secrets: &[String]) -> Vec<FailureText> {
     shown
 }
 
-fn displayable(bytes: &[u8], secrets: &[String]) -> String {
-    let mut text = String::from_utf8_lossy(bytes).into_owned();
-    for secret in secrets {
-        text = text.replace(secret.as_str(), &redacted(secret));
-        if bytes.len() == LONGEST {
-            hide_beginning(&mut text, secret);
-        }
+fn displayable(bytes: &[u8], secrets: &Secrets) -> String {
+    let mut text = secrets.hide(&String::from_utf8_lossy(bytes)).into_owned();
+    if bytes.len() == LONGEST {
+        secrets.values().iter().for_each(|secret| hide_beginning(&mut text, secret));
     }
     let text = redact_named_values(&text);
     if text.is_empty() { "(no text)".to_owned() } else { truncated(&escaped(&text)) }
@@ -94,8 +92,7 @@ mod tests {
     const HIDDEN: &str = "<redacted sha256:b9f195c5>";
 
     fn displayed(text: &[u8], secrets: &[&str]) -> String {
-        let secrets: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
-        displayable(text, &secrets)
+        displayable(text, &Secrets::new(secrets.iter().map(|secret| (*secret).to_owned())))
     }
 
     #[test]
@@ -140,10 +137,10 @@ mod tests {
     #[test]
     fn texts_come_by_their_number() {
         let mut failures = Failures::default();
-        for (text, count) in [("rare", 1), ("often", 3), ("secret 1", 2)] {
+        for (text, count) in [("rare", 1), ("often", 3), ("secret 1234", 2)] {
             (0..count).for_each(|_| failures.note(text.as_bytes()));
         }
-        let shown = shown(&failures, &["1".to_owned()]);
+        let shown = shown(&failures, &Secrets::new(["1234".to_owned()]));
         let told: Vec<(&str, u64)> = shown.iter().map(|f| (f.text.as_str(), f.count)).collect();
         assert_eq!(told[0], ("often", 3));
         assert!(told[1].0.starts_with("secret <redacted") && told[2] == ("rare", 1), "{told:?}");

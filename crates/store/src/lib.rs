@@ -57,6 +57,7 @@
 //! # }
 //! ```
 
+mod decode;
 pub mod error;
 pub mod redact;
 pub mod scrub;

@@ -1,23 +1,32 @@
 //! Hides known secrets in output, answers and error messages of servers, and in our own messages about them.
 //!
 //! This module searches for values, where [`crate::redact`] goes by names; in logs it does both. A value is
-//! found as it is, and as it is written inside JSON and inside a URL. Values shorter than [`SHORTEST`] are
-//! not searched for: they would be found everywhere.
+//! found as it is, with any of its characters escaped as in URLs, JSON, HTML or form data, in hexadecimal
+//! digits and in base64, wherever it stands in what is encoded. Values shorter than [`SHORTEST`] are not
+//! searched for, nor are encoded ones of fewer than [`SHORTEST_ENCODED`] letters: they would be found
+//! everywhere.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
 use serde_json::Value;
 
+use crate::decode::{Decoded, LONGEST_ESCAPE};
 use crate::redact::redacted;
 
 /// Shortest value that is searched for, in bytes.
 pub const SHORTEST: usize = 4;
+
+/// Fewest letters of a value in base64 that are searched for.
+pub const SHORTEST_ENCODED: usize = 6;
 
 /// Longest part of a line that is searched at once.
 const PIECE: u64 = 1 << 20;
@@ -32,19 +41,14 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Takes each value as a whole, and each of its words but the first: a server may repeat `Bearer abcd` as
-    /// `abcd`.
+    /// Takes each value as a whole, and the parts that a server may repeat alone: `abcd` of `Bearer abcd`,
+    /// values of cookies, what is encoded in the value of `Basic`.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
-        let mut pairs: Vec<(String, String)> = Vec::new();
-        let mut all = Vec::new();
-        for value in values {
-            let words = value.split_whitespace().skip(1);
-            for secret in std::iter::once(value.trim()).chain(words).filter(|secret| secret.len() >= SHORTEST)
-            {
-                let hidden = redacted(secret).into_owned();
-                all.push(secret.to_owned());
-                pairs.extend(spellings(secret).into_iter().map(|spelling| (spelling, hidden.clone())));
-            }
+        let values: Vec<String> = values.into_iter().flat_map(|value| parts_of(&value)).collect();
+        let mut pairs: Vec<(Vec<u8>, String)> = Vec::new();
+        for value in &values {
+            let hidden = redacted(value).into_owned();
+            pairs.extend(spellings(value).into_iter().map(|spelling| (spelling, hidden.clone())));
         }
         pairs.sort();
         pairs.dedup_by(|a, b| a.0 == b.0);
@@ -54,9 +58,9 @@ impl Secrets {
         Self {
             // Panics rather than leaving secrets unhidden; this cannot fail for text of reasonable length.
             finder: (!pairs.is_empty()).then(|| finder.build(spellings()).expect("fewer than 2³¹ states")),
-            longest: spellings().map(String::len).max().unwrap_or(0),
+            longest: LONGEST_ESCAPE * spellings().map(Vec::len).max().unwrap_or(0),
             hidden: pairs.into_iter().map(|(_, hidden)| hidden).collect(),
-            values: all,
+            values,
         }
     }
 
@@ -72,9 +76,9 @@ impl Secrets {
 
     /// Replaces secrets in the text.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match &self.finder {
-            Some(finder) if finder.is_match(text) => Cow::Owned(finder.replace_all(text, &self.hidden)),
-            _ => Cow::Borrowed(text),
+        match self.hide_values(text.as_bytes()) {
+            Cow::Owned(hidden) => Cow::Owned(String::from_utf8_lossy(&hidden).into_owned()),
+            Cow::Borrowed(_) => Cow::Borrowed(text),
         }
     }
 
@@ -145,56 +149,117 @@ impl Secrets {
     /// How much of an incomplete line can be processed: all but what may be the beginning of a secret.
     fn complete_length(&self, piece: &[u8]) -> usize {
         let ready = piece.len().saturating_sub(self.longest);
-        let matches = self.finder.iter().flat_map(|finder| finder.find_iter(piece));
-        matches.filter(|found| found.start() < ready).map(|found| found.end()).fold(ready, usize::max)
+        let found = self.find(piece);
+        found
+            .iter()
+            .filter(|found| found.place.start < ready)
+            .map(|found| found.place.end)
+            .fold(ready, usize::max)
     }
 
     fn hide_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-        let known = match &self.finder {
-            Some(finder) if finder.is_match(bytes) => {
-                Cow::Owned(finder.replace_all_bytes(bytes, &self.hidden))
-            }
-            _ => Cow::Borrowed(bytes),
-        };
+        let known = self.hide_values(bytes);
         match redact_named(&known) {
             Some(hidden) => Cow::Owned(hidden),
             None => known,
         }
     }
+
+    fn hide_values<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let found = self.find(bytes);
+        if found.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
+        for Found { place, spelling } in found {
+            out.extend_from_slice(&bytes[at..place.start]);
+            out.extend_from_slice(self.hidden[spelling].as_bytes());
+            at = place.end;
+        }
+        out.extend_from_slice(&bytes[at..]);
+        Cow::Owned(out)
+    }
+
+    /// Secrets as they are and with escapes resolved, by place and apart. Both are needed: what stands before
+    /// a secret may look like the beginning of an escape.
+    fn find(&self, bytes: &[u8]) -> Vec<Found> {
+        let Some(finder) = &self.finder else { return Vec::new() };
+        let found = |one: aho_corasick::Match, place| Found { place, spelling: one.pattern().as_usize() };
+        let mut all: Vec<Found> = finder.find_iter(bytes).map(|one| found(one, one.range())).collect();
+        let decoded = Decoded::new(bytes);
+        if *decoded.bytes != *bytes {
+            let again = finder.find_iter(&*decoded.bytes);
+            all.extend(again.map(|one| found(one, decoded.original(one.range()))));
+            all.sort_by_key(|one| (one.place.start, std::cmp::Reverse(one.place.end)));
+        }
+        let mut apart: Vec<Found> = Vec::with_capacity(all.len());
+        for one in all {
+            match apart.last_mut() {
+                Some(last) if one.place.start < last.place.end => {
+                    last.place.end = last.place.end.max(one.place.end)
+                }
+                _ => apart.push(one),
+            }
+        }
+        apart
+    }
 }
 
-/// The spellings of a secret: as it is, inside a JSON string (which may be inside another), inside a URL.
-fn spellings(secret: &str) -> Vec<String> {
-    let inside = |text: &str| {
-        let quoted = Value::from(text).to_string();
-        quoted[1..quoted.len() - 1].to_owned()
+struct Found {
+    place: Range<usize>,
+    spelling: usize,
+}
+
+/// A secret and its parts that are secrets by themselves.
+fn parts_of(value: &str) -> Vec<String> {
+    let value = value.trim();
+    let words = value.split_whitespace().skip(1);
+    let cookies = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
+    let mut parts: Vec<String> =
+        std::iter::once(value).chain(words).chain(cookies).map(str::to_owned).collect();
+    // `user:password`, which servers that check it decode.
+    if let Some(login) = value.strip_prefix("Basic ").and_then(|text| STANDARD.decode(text.trim()).ok())
+        && let Ok(login) = String::from_utf8(login)
+    {
+        parts.extend(login.split_once(':').map(|(_, password)| password.to_owned()));
+        parts.push(login);
+    }
+    parts.retain(|part| part.len() >= SHORTEST);
+    parts.sort();
+    parts.dedup();
+    parts
+}
+
+/// What is searched for: the secret as it is and with its own escapes resolved, hexadecimal digits, and base64.
+fn spellings(secret: &str) -> Vec<Vec<u8>> {
+    let digits = |digits: &[u8; 16]| -> Vec<u8> {
+        secret
+            .bytes()
+            .flat_map(|byte| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]])
+            .collect()
     };
-    // JSON may be quoted in JSON.
-    let json = inside(secret);
-    let twice = inside(&json);
-    let encode = |keep: &[u8]| -> String {
-        let byte = |byte: u8| match byte {
-            b if b.is_ascii_alphanumeric() || keep.contains(&b) => char::from(b).to_string(),
-            b => format!("%{b:02X}"),
-        };
-        secret.bytes().map(byte).collect()
-    };
-    // In a component of a URL, and in a path that keeps its punctuation.
-    let url = [encode(b"-._~"), encode(b"-._~!$&'()*+,;=:@/?%")];
-    let lower = url.clone().map(|url| lower_digits(&url));
-    let mut all = vec![secret.to_owned(), json.replace('/', "\\/"), json, twice];
-    all.extend(url.into_iter().chain(lower));
+    let mut all = vec![secret.as_bytes().to_vec(), digits(b"0123456789abcdef"), digits(b"0123456789ABCDEF")];
+    for before in 0..3 {
+        for encoded in in_base64(secret, before) {
+            all.push(encoded.into_bytes());
+        }
+    }
+    let decoded: Vec<Vec<u8>> = all.iter().map(|one| Decoded::new(one).bytes.into_owned()).collect();
+    all.extend(decoded);
+    all.sort();
+    all.dedup();
     all
 }
 
-/// Percent-encoded text with lower-case digits.
-fn lower_digits(text: &str) -> String {
-    let (mut out, mut left) = (String::with_capacity(text.len()), 0u8);
-    for c in text.chars() {
-        out.push(if left > 0 { c.to_ascii_lowercase() } else { c });
-        left = if c == '%' { 2 } else { left.saturating_sub(1) };
-    }
-    out
+/// The letters that a secret alone decides in base64, in both alphabets, where so many bytes stand before it
+/// in its group of three.
+fn in_base64(secret: &str, before: usize) -> Vec<String> {
+    let bytes = [&[0; 3][..before], secret.as_bytes()].concat();
+    // Six bits a letter: the first ones hold bits of what stands before, the last one may hold some of what follows.
+    let letters = (8 * before).div_ceil(6)..8 * bytes.len() / 6;
+    let encoded = [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)];
+    let whole = encoded.map(|text| text[letters.start.min(letters.end)..letters.end].to_owned());
+    whole.into_iter().filter(|text| text.len() >= SHORTEST_ENCODED).collect()
 }
 
 /// Parts of a name that make its value a secret, as in [`crate::redact::is_secret`].
@@ -260,9 +325,16 @@ mod tests {
     fn a_secret_is_hidden_however_it_is_written() {
         let all = secrets(&["Bearer swordfish", "a \"b\"/ö c", "xyz"]);
         assert_eq!(all.hide("it said swordfish, xyz"), format!("it said {SWORDFISH}, xyz"));
-        for written in
-            ["a \"b\"/ö c", "a \\\"b\\\"/ö c", "a%20%22b%22%2F%C3%B6%20c", "a%20%22b%22/%c3%b6%20c"]
-        {
+        for written in [
+            "a \"b\"/ö c",
+            "a \\\"b\\\"/ö c",
+            "a \\\\\\\"b\\\\\\\"\\\\/\\u00f6 c",
+            "a%20%22b%22%2F%C3%B6%20c",
+            "a%20%22b%22/%c3%b6%20c",
+            "a+%22b%22%2F%C3%B6+c",
+            "%61 &quot;b&#34;&#x2f;&#246; c",
+            "a%2520%2522b%2522/%25C3%25B6%2520c",
+        ] {
             let shown = all.hide(written).into_owned();
             assert!(shown.starts_with("<redacted") && shown.len() == SWORDFISH.len(), "{written}: {shown}");
         }
@@ -271,6 +343,45 @@ mod tests {
         let hidden = format!("a {SWORDFISH}");
         assert_eq!(value, serde_json::json!({ "swordfish": [hidden, 1, { "x": SWORDFISH }] }));
         assert!(secrets(&["abc", ""]).is_empty());
+    }
+
+    #[test]
+    fn a_header_is_hidden_as_a_path_in_base64_and_part_by_part() {
+        // Go's `url.PathEscape` keeps `+` and `=`.
+        let bearer = secrets(&["Bearer ab+/c=xx"]);
+        for written in [
+            "Bearer%20ab+%2Fc=xx",
+            "Bearer+ab%2B%2Fc%3Dxx",
+            "for ab+/c=xx,",
+            "QmVhcmVyIGFiKy9jPXh4",
+            "61622b2f633d7878",
+            "61622B2F633D7878",
+        ] {
+            let shown = bearer.hide(written).into_owned();
+            assert!(shown.contains("<redacted") && !shown.contains("xx"), "{written}: {shown}");
+        }
+        // `printf 'user:swordfish' | base64`
+        let basic = secrets(&["Basic dXNlcjpzd29yZGZpc2g="]);
+        for written in
+            ["dXNlcjpzd29yZGZpc2g=", "user:swordfish", "password swordfish", "dXNlcjpzd29yZGZpc2g%3D"]
+        {
+            let shown = basic.hide(written).into_owned();
+            assert!(
+                shown.contains("<redacted") && !shown.contains("fish") && !shown.contains("3b3J"),
+                "{written}: {shown}"
+            );
+        }
+        let cookie = secrets(&["session=swordfish; theme=dark"]);
+        assert_eq!(cookie.hide("sid swordfish"), format!("sid {SWORDFISH}"));
+    }
+
+    #[test]
+    fn what_looks_like_an_escape_before_a_secret_does_not_hide_it_from_us() {
+        let all = secrets(&["nabcd", "41xyz"]);
+        for written in ["C:\\nabcd", "100 %41xyz", "&#3;nabcd"] {
+            let shown = all.hide(written).into_owned();
+            assert!(shown.contains("<redacted"), "{written}: {shown}");
+        }
     }
 
     #[test]
@@ -321,6 +432,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_secret_inside_other_bytes_is_hidden_in_base64(
+            before in prop::collection::vec(any::<u8>(), 0..9),
+            after in prop::collection::vec(any::<u8>(), 0..9),
+        ) {
+            let encoded = STANDARD.encode([&before[..], b"swordfish", &after].concat());
+            let shown = secrets(&["swordfish"]).hide(&encoded).into_owned();
+            prop_assert!(shown.contains(SWORDFISH), "{}", shown);
+        }
+
         #[test]
         fn no_secret_survives_a_copy_wherever_it_stands(
             before in prop::collection::vec(prop::sample::select(vec!["swordfish", "swordfis", "x", "\n", " "]), 0..40),

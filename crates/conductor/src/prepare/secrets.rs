@@ -6,26 +6,14 @@ use weighbridge_model::experiment::{
 use weighbridge_store::redact::{is_secret, redacted as redacted_value};
 use weighbridge_store::scrub::{Secrets, named_values, redact_named};
 
-/// Shortest word of a secret that is hidden by itself: the scheme before a token is no secret.
-const WORD: usize = 4;
-
-/// Values that the workload was given under secret names or from the environment, whole and word by word.
+/// Values that the workload was given under secret names or from the environment.
 pub(crate) fn workload_secrets(
     workload: &WorkloadSpec,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<String> {
     let mut finder = Finder { environment, found: Vec::new() };
     workload.clone().visit_texts(&mut finder);
-    let mut found = finder.found;
-    // `Bearer abc` may come back as `abc`.
-    let words: Vec<String> =
-        found.iter().flat_map(|secret| secret.split_whitespace().skip(1)).map(str::to_owned).collect();
-    found.extend(words.into_iter().filter(|word| word.len() >= WORD));
-    found.retain(|secret| !secret.is_empty());
-    // Secrets that contain others are replaced first.
-    found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    found.dedup();
-    found
+    finder.found
 }
 
 struct Finder<'a> {
@@ -184,7 +172,7 @@ mod tests {
         let source = DescriptorSource::Reflection;
         let spec = WorkloadSpec::Grpc(GrpcSpec { source, calls: vec![call], equal: Equality::Status });
         let environment = |name: &str| (name == "ID").then(|| "swordfish".to_owned());
-        assert_eq!(workload_secrets(&spec, &environment), ["Bearer abcdef", "swordfish", "abcdef"]);
+        assert_eq!(workload_secrets(&spec, &environment), ["Bearer abcdef", "swordfish"]);
         let setup = RespSetup { password: Some("pass".to_owned()), ..RespSetup::default() };
         let spec =
             WorkloadSpec::Commands(CommandsSpec { commands: Vec::new(), equal: Equality::Status, setup });

@@ -18,6 +18,7 @@ use weighbridge_model::id::VariantId;
 use weighbridge_model::idle::{Idle, IdleWait};
 use weighbridge_model::quantity::{Nanoseconds, Timestamp};
 use weighbridge_model::record::{Handshakes, Tallies, WindowEnd, WindowFigures};
+use weighbridge_store::scrub::Secrets;
 use weighbridge_workload::{Address, Workload, WorkloadError};
 
 use crate::block::client::settings;
@@ -188,7 +189,8 @@ pub fn run(job: &LoadJob, mut watch: Option<&mut dyn FnMut(&Seen)>) -> Result<Si
             record.trouble = record.trouble.or(share.trouble);
             said.merge(&share.failures);
         }
-        record.failures = failures::shown(&said, &secrets::workload_secrets(&job.workload, &environment));
+        let secrets = Secrets::new(secrets::workload_secrets(&job.workload, &environment));
+        record.failures = failures::shown(&said, &secrets);
         record.failures_unlisted = said.unlisted();
         return Ok(record);
     }
