@@ -58,7 +58,6 @@ pub fn folder_of(file: &Path) -> Option<PathBuf> {
     file.parent().map(Path::to_owned)
 }
 
-/// Reads an experiment, with the `.proto` files that it names.
 /// The file or folder of that name, or else of the suites that come with the program.
 pub fn locate(path: &Path) -> anyhow::Result<PathBuf> {
     if path == Path::new("-") || path.exists() {
@@ -68,6 +67,7 @@ pub fn locate(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(shipped.unwrap_or_else(|| path.to_owned()))
 }
 
+/// Reads an experiment, with the `.proto` files that it names.
 pub fn read_experiment(path: &Path) -> anyhow::Result<Experiment> {
     let (name, text) = read_text(
         path,

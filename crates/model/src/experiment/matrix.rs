@@ -3,6 +3,7 @@
 use super::node::{ExperimentError, Node, Value};
 use crate::id::PointLabel;
 
+/// Most combinations of variants and points.
 const MOST: usize = 10_000;
 
 pub(super) struct PointNode {
@@ -53,10 +54,18 @@ pub(super) fn expand(file: &str, root: &mut Node) -> Result<Expanded, Experiment
         let label = chosen.iter().map(|(key, value)| ((*key).to_owned(), value.show())).collect();
         PointNode { label, workload: tree.remove("workload"), load: tree.remove("load") }
     });
-    let points = points.collect();
+    let points: Vec<PointNode> = points.collect();
+    let points_count = points.len();
 
     let variants = match (variant, variant_factors.is_empty()) {
         (Some(node), true) => match node.value {
+            Value::List(items) if items.len().saturating_mul(points_count) > MOST => {
+                let message = format!(
+                    "{} variants at {points_count} points are more than {MOST} combinations; measure fewer, or in several files",
+                    items.len()
+                );
+                return Err(error(node.line, message));
+            }
             Value::List(items) => items,
             _ => {
                 return Err(error(

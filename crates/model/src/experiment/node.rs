@@ -51,13 +51,20 @@ pub(super) enum Value {
 
 impl Node {
     pub fn parse(file: &str, text: &str) -> Result<Self, ExperimentError> {
-        let line_at = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
         let error = |line, message| ExperimentError { file: file.to_owned(), line, message };
+        if text.len() > LONGEST_FILE {
+            let message = format!(
+                "the file has {} bytes, and at most {LONGEST_FILE} are read; let a `[matrix]` make variants and points, and keep bodies in files of their own",
+                text.len()
+            );
+            return Err(error(0, message));
+        }
+        let lines = Lines::new(text);
         let table = DeTable::parse(text).map_err(|e| {
-            error(e.span().map_or(0, |span| line_at(span.start)), e.message().replace('\n', ", "))
+            error(e.span().map_or(0, |span| lines.at(span.start)), e.message().replace('\n', ", "))
         })?;
-        let line = line_at(table.span().start);
-        convert_table(table.get_ref(), line, &line_at).map_err(|(line, message)| error(line, message))
+        let line = lines.at(table.span().start);
+        convert_table(table.get_ref(), line, &lines).map_err(|(line, message)| error(line, message))
     }
 
     /// The value as errors and labels show it: text without quotes.
@@ -102,9 +109,26 @@ impl Node {
     }
 }
 
+/// Longest experiment file, in bytes: some 100,000 lines.
+const LONGEST_FILE: usize = 4 << 20;
+
+/// Where the lines of a text begin.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn new(text: &str) -> Self {
+        Self(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
+    }
+
+    /// The number, from 1, of the line that holds a byte.
+    fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset)
+    }
+}
+
 type LineError = (usize, String);
 
-fn convert(value: &DeValue<'_>, line: usize, line_at: &dyn Fn(usize) -> usize) -> Result<Node, LineError> {
+fn convert(value: &DeValue<'_>, line: usize, lines: &Lines) -> Result<Node, LineError> {
     let value = match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Boolean(b) => Value::Boolean(*b),
@@ -121,26 +145,22 @@ fn convert(value: &DeValue<'_>, line: usize, line_at: &dyn Fn(usize) -> usize) -
             return Err((line, format!("`{d}`: dates have no use here; write text in quotes")));
         }
         DeValue::Array(items) => {
-            let items = items.iter().map(|item| convert(item.get_ref(), line_at(item.span().start), line_at));
+            let items = items.iter().map(|item| convert(item.get_ref(), lines.at(item.span().start), lines));
             Value::List(items.collect::<Result<_, _>>()?)
         }
-        DeValue::Table(table) => return convert_table(table, line, line_at),
+        DeValue::Table(table) => return convert_table(table, line, lines),
     };
     Ok(Node { line, value })
 }
 
-fn convert_table(
-    table: &DeTable<'_>,
-    line: usize,
-    line_at: &dyn Fn(usize) -> usize,
-) -> Result<Node, LineError> {
+fn convert_table(table: &DeTable<'_>, line: usize, lines: &Lines) -> Result<Node, LineError> {
     let mut entries = Vec::new();
     for (key, value) in table.iter() {
-        let key_line = line_at(key.span().start);
+        let key_line = lines.at(key.span().start);
         entries.push((
             key.span().start,
             key.get_ref().to_string(),
-            convert(value.get_ref(), key_line, line_at)?,
+            convert(value.get_ref(), key_line, lines)?,
         ));
     }
     // The parser sorts keys. The file's order matters: it is the order of variants' settings and of the

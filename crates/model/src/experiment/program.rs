@@ -3,6 +3,7 @@
 //!
 //! Only the description: nothing here checks whether a folder, a revision or a program exists.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use regex::Regex;
@@ -261,17 +262,16 @@ pub(super) fn check_ports(file: &str, variants: &[Variant], nodes: &[Node]) -> R
         Target::Command(Program { ready: Readiness::Fixed(port), .. }) => Some(*port),
         _ => None,
     };
-    let mut seen: Vec<(u16, &str)> = Vec::new();
+    let mut seen: HashMap<u16, &str> = HashMap::new();
     for (variant, node) in variants.iter().zip(nodes) {
         let Some(port) = fixed(variant) else { continue };
-        if let Some((_, other)) = seen.iter().find(|(taken, _)| *taken == port) {
+        if let Some(other) = seen.insert(port, &variant.name) {
             let message = format!(
                 "`{other}` and `{}` both listen on port {port}, and variants live side by side; let them take their port from `{{port}}` or the variable `PORT`",
                 variant.name
             );
             return Err(ExperimentError { file: file.to_owned(), line: node.line, message });
         }
-        seen.push((port, &variant.name));
     }
     Ok(())
 }

@@ -552,3 +552,25 @@ fn a_duet_is_of_two_variants_that_are_started_here() {
     let error = error(&text(&format!("{}{url}", variants(1)), ""));
     assert!(error.starts_with("x.toml:5: `plan.pairing`") && error.contains("`far` is a `url`"), "{error}");
 }
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_expanded() {
+    let refused = |text: &str| Experiment::parse("x.toml", text).expect_err("refused").to_string();
+    let variants: String =
+        (0..10_001).map(|at| format!("[[variant]]\nname = \"{at}\"\nurl = \"http://h:1\"\n")).collect();
+    let pingpong = "workload.name = \"pingpong\"\n";
+    assert!(
+        refused(&format!("{pingpong}{variants}"))
+            .contains("10001 variants at 1 points are more than 10000 combinations")
+    );
+    let matrix = "[matrix]\n\"workload.size\" = [\"1 B\", \"2 B\", \"3 B\", \"4 B\", \"5 B\", \"6 B\", \"7 B\", \"8 B\", \"9 B\", \"10 B\", \"11 B\"]\n";
+    let thousand: String = variants.lines().take(3_000).fold(String::new(), |text, line| text + line + "\n");
+    assert!(refused(&format!("{pingpong}{thousand}{matrix}")).contains("1000 variants at 11 points"));
+    let long = format!("{pingpong}title = \"{}\"\n", "x".repeat(4 << 20));
+    assert!(
+        refused(&long)
+            .starts_with(&format!("x.toml: the file has {} bytes, and at most 4194304 are read", long.len()))
+    );
+    let deep = format!("{pingpong}x = {}{}\n", "[".repeat(10_000), "]".repeat(10_000));
+    assert!(refused(&deep).starts_with("x.toml:2: "), "{}", refused(&deep));
+}
