@@ -3,9 +3,13 @@
 //! The order is always: write under a temporary name, fsync, rename, fsync the parent. Nothing is overwritten
 //! in place.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::error::{NextStep, ReadError, WriteError};
 
@@ -92,8 +96,33 @@ impl Durable {
     }
 }
 
+/// Opens a file to read it. A folder may come from somebody else: opening a pipe would wait for a writer, reading a device
+/// might never end, and a link may lead anywhere.
+///
+/// Errors: also if it is anything but a regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = file.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == Errno::LOOP.raw_os_error() => {
+            io::Error::new(ErrorKind::InvalidInput, "it is a link, and none is followed")
+        }
+        _ => error,
+    })?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    Ok(file)
+}
+
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, ReadError> {
-    fs::read(path).map_err(|source| match source.kind() {
+    read_regular(path).map_err(|source| match source.kind() {
         ErrorKind::NotFound => ReadError::Missing { path: path.to_owned() },
         _ => ReadError::Io { path: path.to_owned(), source },
     })
@@ -140,14 +169,14 @@ fn parent(path: &Path) -> &Path {
 mod tests {
     use super::*;
 
-    fn errno(code: rustix::io::Errno) -> WriteError {
+    fn errno(code: Errno) -> WriteError {
         let durable = Durable::new(NextStep::Resume("runs/a".into()));
         durable.error(Path::new("runs/a/plan.json"), io::Error::from_raw_os_error(code.raw_os_error()))
     }
 
     #[test]
     fn a_full_disk_names_the_path_and_the_way_on() {
-        for code in [rustix::io::Errno::NOSPC, rustix::io::Errno::DQUOT] {
+        for code in [Errno::NOSPC, Errno::DQUOT] {
             assert_eq!(
                 errno(code).to_string(),
                 "no space left to write `runs/a/plan.json`; free space and continue with \
@@ -158,10 +187,32 @@ mod tests {
 
     #[test]
     fn a_forbidden_write_is_told_from_other_failures() {
-        for code in [rustix::io::Errno::ACCESS, rustix::io::Errno::PERM, rustix::io::Errno::ROFS] {
+        for code in [Errno::ACCESS, Errno::PERM, Errno::ROFS] {
             assert!(matches!(errno(code), WriteError::Denied { .. }), "{code}");
         }
-        assert!(matches!(errno(rustix::io::Errno::IO), WriteError::Io { .. }));
+        assert!(matches!(errno(Errno::IO), WriteError::Io { .. }));
+    }
+
+    #[test]
+    fn only_regular_files_are_read_and_nothing_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "x").unwrap();
+        assert_eq!(read_file(&at("file")).unwrap(), b"x");
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        for (path, said) in [
+            (at("link"), "it is a link, and none is followed"),
+            (at("pipe"), "it is no regular file"),
+            (at("folder"), "it is no regular file"),
+            ("/dev/zero".into(), "it is no regular file"),
+        ] {
+            let error = read_file(&path).unwrap_err().to_string();
+            assert!(error.contains(said) && error.contains(path.to_str().unwrap()), "{error}");
+        }
+        assert!(matches!(read_file(&at("none")), Err(ReadError::Missing { .. })));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum ReadError {
          copy or measure again"
     )]
     Altered { path: PathBuf },
-    #[error("`{path}` cannot be read: {source}; make it readable and try again")]
+    #[error("`{path}` cannot be read: {source}; put a readable file there and try again")]
     Io { path: PathBuf, source: io::Error },
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weighbridge_model::event::TimedEvent;
 
-use crate::durable::{Durable, read_file};
+use crate::durable::{Durable, open_regular, read_file};
 use crate::error::{Problem, ReadError, WriteError};
 
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl EventFollower {
     }
 
     fn read(&mut self, found: &mut NewEvents) -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = open_regular(&self.path)?;
         if file.metadata()?.len() < self.offset {
             (self.offset, self.lines, found.truncated) = (0, 0, true);
         }

@@ -10,7 +10,7 @@ use weighbridge_model::plan::PlanFile;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{self, Detail, Summary};
 
-use crate::durable::{Durable, entries, read_file};
+use crate::durable::{Durable, entries, read_file, read_regular};
 use crate::error::{NextStep, Problem, ReadError, WriteError};
 use crate::schema::{parse, parse_named, parse_versioned};
 use crate::utc::UtcTime;
@@ -140,7 +140,7 @@ impl RunFolder {
     /// The id of the process that writes the run, if that still lives. For a moment after the end of a run it
     /// may still be reported.
     pub fn writer(&self) -> Option<u32> {
-        let noted = std::fs::read_to_string(self.path.join(LOCK)).ok()?;
+        let noted = String::from_utf8(read_regular(&self.path.join(LOCK)).ok()?).ok()?;
         let process: u32 = noted.trim().parse().ok()?;
         Path::new(&format!("/proc/{process}")).exists().then_some(process)
     }
