@@ -183,6 +183,14 @@ pub struct Output {
     pub output: Option<PathBuf>,
 }
 
+/// Whether what is read of a run folder must be as it was written.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Verification {
+    /// Show stored results even if files of the run were changed or removed since.
+    #[arg(long)]
+    pub unverified: bool,
+}
+
 /// Arguments of `weigh run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -287,6 +295,8 @@ pub struct Compare {
     /// Where and how to print.
     #[command(flatten)]
     pub output: Output,
+    #[command(flatten)]
+    pub verification: Verification,
 }
 
 /// Arguments of `weigh report`.
@@ -301,6 +311,8 @@ pub struct Report {
     /// File to write; `-` is stdout [default: report.html in the run folder; of several runs, here].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub verification: Verification,
 }
 
 /// Arguments of `weigh export`.
@@ -334,6 +346,8 @@ pub struct Export {
     /// Write it to this file instead of stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub verification: Verification,
 }
 
 /// Arguments of `weigh schema`.

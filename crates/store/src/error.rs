@@ -32,6 +32,9 @@ pub enum ReadError {
          copy or measure again"
     )]
     Altered { path: PathBuf },
+    /// The summary is there, but not all on which it rests is as it was.
+    #[error("{0}; `weigh export --unverified` shows the stored results all the same")]
+    Evidence(Box<ReadError>),
     #[error("`{path}` cannot be read: {source}; put a readable file there and try again")]
     Io { path: PathBuf, source: io::Error },
 }

@@ -10,24 +10,29 @@ use weighbridge_model::plan::PlanFile;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{self, Detail, Summary};
 
+use crate::digest::Digests;
 use crate::durable::{Durable, entries, read_file, read_regular};
 use crate::error::{NextStep, Problem, ReadError, WriteError};
 use crate::schema::{parse, parse_named, parse_versioned};
 use crate::utc::UtcTime;
 use crate::{
-    BLOCKS, DETAIL, ENVIRONMENT, EVENTS, EXPERIMENT, LOCK, PLAN, RECORD_SCHEMA_VERSION, RUN, SUMMARY, TRIALS,
+    BLOCKS, DETAIL, DIGESTS, ENVIRONMENT, EVENTS, EXPERIMENT, LOCK, PLAN, RECORD_SCHEMA_VERSION, RUN,
+    SUMMARY, TRIALS,
 };
 use crate::{events, trial};
 
 /// Longest part of a folder's name that the caller gives, in bytes.
 const SLUG_BYTES: usize = 60;
 
-/// A run folder, open for reading.
+/// A run folder, open for reading. What is read is compared with its digest, and a changed file is an error (but see
+/// [`RunFolder::unverified`]).
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     path: PathBuf,
     name: String,
     started: UtcTime,
+    has_digests: bool,
+    is_verified: bool,
 }
 
 /// `run.json`.
@@ -37,6 +42,9 @@ pub(crate) struct WireRun {
     pub(crate) name: String,
     pub(crate) started: String,
     pub(crate) started_unix_ns: u64,
+    /// Whether there is a `digests.json`; there was none in earlier versions.
+    #[serde(default)]
+    pub(crate) digests: bool,
 }
 
 /// `blocks/NNN.json`.
@@ -72,7 +80,21 @@ impl RunFolder {
             other => other,
         })?;
         let wire: WireRun = parse_versioned(&manifest, &bytes, RECORD_SCHEMA_VERSION)?;
-        Ok(Self { path, name: wire.name, started: UtcTime::from_unix_ns(wire.started_unix_ns) })
+        // Either alone may have been changed.
+        let has_digests = wire.digests || path.join(DIGESTS).exists();
+        Ok(Self {
+            path,
+            name: wire.name,
+            started: UtcTime::from_unix_ns(wire.started_unix_ns),
+            has_digests,
+            is_verified: true,
+        })
+    }
+
+    /// The same folder, whose results are read as they stand, whatever their digests. Trials are compared with theirs all
+    /// the same: nothing is computed from changed ones.
+    pub fn unverified(self) -> Self {
+        Self { is_verified: false, ..self }
     }
 
     /// The runs in `out_dir`, newest first; empty if the folder does not exist. Folders that are not runs,
@@ -108,7 +130,7 @@ impl RunFolder {
     /// `experiment.toml`: the experiment with every default filled in.
     pub fn experiment(&self) -> Result<String, ReadError> {
         let path = self.path.join(EXPERIMENT);
-        String::from_utf8(read_file(&path)?).map_err(|error| {
+        String::from_utf8(self.read(EXPERIMENT)?).map_err(|error| {
             let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = 1 + whole.iter().filter(|byte| **byte == b'\n').count() as u64;
             Problem::on_line(line, "bytes that are not UTF-8").at(&path)
@@ -118,13 +140,13 @@ impl RunFolder {
     /// `environment.json`: the host and the services.
     pub fn environment(&self) -> Result<Environment, ReadError> {
         let path = self.path.join(ENVIRONMENT);
-        parse_named(&path, &read_file(&path)?, |bytes| serde_json::from_slice(bytes))
+        parse_named(&path, &self.read(ENVIRONMENT)?, |bytes| serde_json::from_slice(bytes))
     }
 
     /// `plan.json`: seeds and rules.
     pub fn plan(&self) -> Result<PlanFile, ReadError> {
         let path = self.path.join(PLAN);
-        parse_named(&path, &read_file(&path)?, PlanFile::from_json)
+        parse_named(&path, &self.read(PLAN)?, PlanFile::from_json)
     }
 
     /// `events.jsonl`, whole lines only.
@@ -153,13 +175,29 @@ impl RunFolder {
     /// The trials of all complete blocks, by ascending block, in the order in which they were written. Trials
     /// of an incomplete block are ignored.
     pub fn load_blocks(&self) -> Result<Vec<Vec<TrialRecord>>, ReadError> {
+        self.check_listed()?;
         self.markers()?.iter().map(|(path, marker)| self.load_block(path, marker)).collect()
     }
 
-    /// `summary.json`; an error if the run has not ended.
+    /// Whether the run has ended: it has a summary, right or wrong.
+    pub fn has_ended(&self) -> bool {
+        self.path.join(SUMMARY).symlink_metadata().is_ok()
+    }
+
+    /// `summary.json`, after all files on which it rests were compared with their digests; an error if the run has not
+    /// ended. Time: that of reading the folder.
     pub fn summary(&self) -> Result<Summary, ReadError> {
         let path = self.path.join(SUMMARY);
-        parse_versioned(&path, &read_file(&path)?, summary::SCHEMA_VERSION)
+        let unproven = |error| ReadError::Evidence(Box::new(error));
+        let bytes = self.read(SUMMARY).map_err(|error| match error {
+            ReadError::Altered { .. } => unproven(error),
+            _ => error,
+        })?;
+        let summary = parse_versioned(&path, &bytes, summary::SCHEMA_VERSION)?;
+        if self.is_verified {
+            self.check_evidence().map_err(unproven)?;
+        }
+        Ok(summary)
     }
 
     /// `detail.json`; an error if the run has not ended.
@@ -171,8 +209,8 @@ impl RunFolder {
     ///
     /// Errors: `name` is not a plain file name, or belongs to the record.
     pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, WriteError> {
-        const RECORD: [&str; 10] =
-            [RUN, EXPERIMENT, ENVIRONMENT, PLAN, EVENTS, TRIALS, BLOCKS, SUMMARY, DETAIL, LOCK];
+        const RECORD: [&str; 11] =
+            [RUN, EXPERIMENT, ENVIRONMENT, PLAN, EVENTS, TRIALS, BLOCKS, SUMMARY, DETAIL, DIGESTS, LOCK];
         let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
         if !plain || RECORD.contains(&name) {
             return Err(WriteError::DerivedName { name: name.to_owned() });
@@ -217,8 +255,46 @@ impl RunFolder {
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, ReadError> {
+        parse(&self.path.join(name), &self.read(name)?)
+    }
+
+    pub(crate) fn has_digests(&self) -> bool {
+        self.has_digests
+    }
+
+    /// Reads a file and compares it with its digest.
+    fn read(&self, name: &str) -> Result<Vec<u8>, ReadError> {
         let path = self.path.join(name);
-        parse(&path, &read_file(&path)?)
+        if !self.is_verified || !self.has_digests {
+            return read_file(&path);
+        }
+        // The writer may have replaced both in between.
+        for _ in 0..2 {
+            let bytes = read_file(&path)?;
+            if Digests::read(&self.path)?.fits(name, &bytes) {
+                return Ok(bytes);
+            }
+        }
+        Err(ReadError::Altered { path })
+    }
+
+    fn check_evidence(&self) -> Result<(), ReadError> {
+        self.check_listed()?;
+        for (_, marker) in self.markers()? {
+            for listed in &marker.trials {
+                trial::verify(&self.path.join(TRIALS).join(&listed.folder), &listed.sha256)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares all files that have a digest with it.
+    fn check_listed(&self) -> Result<(), ReadError> {
+        if self.is_verified && self.has_digests {
+            let digests = Digests::read(&self.path)?;
+            digests.names().try_for_each(|name| self.read(name).map(drop))?;
+        }
+        Ok(())
     }
 }
 

@@ -6,8 +6,9 @@
 //! folders. `docs/RECORD.md` describes every file, field and column.
 //!
 //! **A block counts when its `blocks/NNN.json` exists.** It lists the folders of its trials with the hash of
-//! each `trial.json`, which has the hashes of the files beside it: a later change in any file of any trial is
-//! found when the run is read.
+//! each `trial.json`, which has the hashes of the files beside it; `digests.json` has those of the blocks and of
+//! all other files but the events and what is derived. So a later change of any file is found when the run is read:
+//! each file when it is used, and everything when the summary is, since that rests on all of it.
 //!
 //! Each trial is written under a temporary name (`.NNN.<pid>.partial`), its files and the folder are flushed
 //! to the disk, the folder is renamed, and the parent is flushed. When all trials of a block are in place,
@@ -101,4 +102,7 @@ const TRIALS: &str = "trials";
 const BLOCKS: &str = "blocks";
 const SUMMARY: &str = "summary.json";
 const DETAIL: &str = "detail.json";
+const DIGESTS: &str = "digests.json";
+/// The imported rows, in the folder of an imported run.
+const IMPORTED: &str = "imported.csv";
 const TRIAL_FILE: &str = "trial.json";

@@ -4,14 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use weighbridge_model::hex;
 use weighbridge_model::id::VariantId;
 use weighbridge_model::machine::MachineCpu;
 use weighbridge_model::pairing::{Pairing, Preparation};
 use weighbridge_model::record::{RoleMemory, ServiceFacts, TrialRecord, Void};
 
 use crate::counts::{read_counts, write_counts};
+use crate::digest::sha256_hex;
 use crate::durable::read_file;
 use crate::error::{Problem, ReadError};
 use crate::histograms::{Series, read_histograms, write_histograms};
@@ -217,8 +216,30 @@ pub(crate) fn read(folder: &Path, sha256: &str) -> Result<TrialRecord, ReadError
     })
 }
 
-pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hex::encode(&Sha256::digest(bytes))
+/// Checks the digests of all files of a trial, without reading what they hold.
+pub(crate) fn verify(folder: &Path, sha256: &str) -> Result<(), ReadError> {
+    let json = Stored::load(folder, TRIAL_FILE, sha256)?;
+    json.check_unaltered()?;
+    let wire: WireTrial = parse_versioned(&json.path, &json.bytes, RECORD_SCHEMA_VERSION)?;
+    let hashes = wire.sha256;
+    let optional = [
+        (STAMPS, hashes.stamps),
+        (COUNTS, hashes.counts),
+        (SAMPLES, hashes.samples),
+        (STEPS, hashes.steps),
+        (STEP_HISTOGRAMS, hashes.step_histograms),
+    ];
+    let always = [
+        (WINDOWS, hashes.windows),
+        (OPERATIONS, hashes.operations),
+        (RESOURCES, hashes.resources),
+        (HISTOGRAMS, hashes.histograms),
+    ];
+    let files = always.into_iter().chain(optional.into_iter().filter_map(|(name, hash)| Some((name, hash?))));
+    for (name, hash) in files {
+        Stored::load(folder, name, &hash)?.check_unaltered()?;
+    }
+    Ok(())
 }
 
 /// A file, with the hash that it should have.

@@ -13,18 +13,19 @@ use weighbridge_model::plan::PlanFile;
 use weighbridge_model::record::TrialRecord;
 use weighbridge_model::summary::{Detail, Summary};
 
-use crate::durable::{Durable, sync_folder};
-use crate::error::{NextStep, WriteError};
+use crate::digest::{Digests, sha256_hex};
+use crate::durable::{Durable, read_file, sync_folder};
+use crate::error::{NextStep, ReadError, WriteError};
 use crate::events::EventLog;
 use crate::folder::{RunFolder, WireBlock, WireBlockTrial, WireRun, numbered, slug};
 use crate::lock::Lock;
 use crate::redact::redact_json;
 use crate::schema::{check_readable, pretty};
-use crate::trial::{self, sha256_hex};
+use crate::trial;
 use crate::utc::UtcTime;
 use crate::{
-    BLOCKS, DETAIL, ENVIRONMENT, EVENTS, EXPERIMENT, PLAN, RECORD_SCHEMA_VERSION, RUN, SUMMARY, TRIAL_FILE,
-    TRIALS,
+    BLOCKS, DETAIL, DIGESTS, ENVIRONMENT, EVENTS, EXPERIMENT, IMPORTED, PLAN, RECORD_SCHEMA_VERSION, RUN,
+    SUMMARY, TRIAL_FILE, TRIALS,
 };
 
 /// A variant that takes part in a run.
@@ -111,7 +112,8 @@ impl RunWriter {
         let first = self.next_trial;
         let written = self.write_trials(encoded).and_then(|listed| {
             let marker = WireBlock { schema: RECORD_SCHEMA_VERSION, block, trials: listed };
-            self.write(&marker_name(block), &pretty("the block", &marker)?)
+            let path = self.folder.path().join(marker_name(block));
+            self.durable.write_file(&path, &pretty("the block", &marker)?)
         });
         written.inspect_err(|_| self.roll_back(block, first))
     }
@@ -132,11 +134,19 @@ impl RunWriter {
         Ok(stray.len())
     }
 
-    /// Writes `summary.json`, replacing an earlier one.
+    /// Writes `summary.json`, replacing an earlier one. From then on the blocks that it rests on are under digests too.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), WriteError> {
         let json = pretty("the summary", summary)?;
         check_readable::<Summary>("the summary", &json)?;
-        self.write(SUMMARY, &json)
+        let mut digests = self.digests()?;
+        for (path, marker) in self.folder.markers()? {
+            digests.note(&marker_name(marker.block), &read_file(&path)?, None);
+        }
+        let rows = self.folder.path().join(IMPORTED);
+        if rows.exists() {
+            digests.note(IMPORTED, &read_file(&rows)?, None);
+        }
+        self.write_under(digests, SUMMARY, &json)
     }
 
     /// Writes `detail.json`, replacing an earlier one.
@@ -159,9 +169,14 @@ impl RunWriter {
             name,
             started: started.rfc3339(),
             started_unix_ns: started.unix_ns(),
+            digests: true,
         };
+        let manifest = pretty("the run", &manifest)?;
+        let mut digests = Digests::new();
+        digests.note(RUN, &manifest, None);
+        durable.write_file(&path.join(DIGESTS), &digests.to_json()?)?;
         // Last, since this file makes the folder a run.
-        durable.write_file(&path.join(RUN), &pretty("the run", &manifest)?)?;
+        durable.write_file(&path.join(RUN), &manifest)?;
         Self::begin(RunFolder::open(path)?, events, lock)
     }
 
@@ -231,7 +246,23 @@ impl RunWriter {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
-        self.durable.write_file(&self.folder.path().join(name), bytes)
+        self.write_under(self.digests()?, name, bytes)
+    }
+
+    fn write_under(&self, mut digests: Digests, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        let path = self.folder.path().join(name);
+        let now = path.exists().then(|| read_file(&path)).transpose()?;
+        digests.note(name, bytes, now.as_deref());
+        self.durable.write_file(&self.folder.path().join(DIGESTS), &digests.to_json()?)?;
+        self.durable.write_file(&path, bytes)
+    }
+
+    /// The digests so far; none of a run that was written before there were any.
+    fn digests(&self) -> Result<Digests, ReadError> {
+        match Digests::read(self.folder.path()) {
+            Err(ReadError::Missing { .. }) if !self.folder.has_digests() => Ok(Digests::new()),
+            read => read,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arguments of `weigh plot`.
 
+use super::Verification;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -77,6 +78,8 @@ pub struct Plot {
     /// Of charts over message size.
     #[command(flatten)]
     pub over: Over,
+    #[command(flatten)]
+    pub verification: Verification,
 }
 
 /// What charts over message size show.

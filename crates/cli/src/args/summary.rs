@@ -1,5 +1,6 @@
 //! Arguments of `weigh summary` and `weigh cite`.
 
+use super::Verification;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -34,6 +35,8 @@ pub struct Summary {
     /// Where and how to print.
     #[command(flatten)]
     pub output: super::Output,
+    #[command(flatten)]
+    pub verification: Verification,
 }
 
 /// Arguments of `weigh cite`.

@@ -1,12 +1,12 @@
 //! `weigh cite`: how to cite this program, and what a run measured.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use weighbridge_model::environment::HostFacts;
 use weighbridge_model::quantity::display_bytes;
-use weighbridge_model::summary::Summary;
 use weighbridge_report::cite::{self, Citation, CitedRun, CitedVariant, WEIGHBRIDGE};
 use weighbridge_store::RunFolder;
 
+use super::support::summary_of;
 use crate::args::{Cite, CiteFormat};
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -27,10 +27,7 @@ pub fn run(arguments: &Cite, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn cited(folder: &RunFolder) -> anyhow::Result<CitedRun> {
-    let path = folder.path().display();
-    let summary: Summary = folder.summary().with_context(|| {
-        format!("run `{path}` has no summary: it did not end; go on with `weigh run --resume {path}`")
-    })?;
+    let summary = summary_of(folder)?;
     let environment = folder.environment()?;
     let mut variants: Vec<CitedVariant> = Vec::new();
     for variant in &summary.variants {

@@ -7,9 +7,8 @@ use weighbridge_conductor::compare::across::compare_runs;
 use weighbridge_conductor::compare::compare_variants;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::{Format, TextOptions, csv, json, markdown, terminal};
-use weighbridge_store::RunFolder;
 
-use super::support::{Destination, calibrations, gates, pass_gates};
+use super::support::{Destination, calibrations, gates, open_run, pass_gates, summary_of};
 use crate::args::Compare;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -17,17 +16,16 @@ use crate::printer::Printer;
 pub fn run(arguments: &Compare, printer: &Printer) -> anyhow::Result<Exit> {
     let gates = gates(&arguments.fail_if, &arguments.require)?;
     let is_run = |text: &String| Path::new(text).is_dir();
+    let open = |run: &String| open_run(Some(Path::new(run)), arguments.verification, printer);
     let summary = match &arguments.subjects[..] {
-        [run] => RunFolder::open(run)?.summary()?,
+        [run] => summary_of(&open(run)?)?,
         [first, second, named @ ..] if is_run(first) && is_run(second) => {
-            let (first, second) = (RunFolder::open(first)?, RunFolder::open(second)?);
+            let (first, second) = (open(first)?, open(second)?);
             compare_runs(&first, &second, named, calibrations().as_deref())?
         }
-        [run, baseline, variant] if is_run(run) => {
-            compare_variants(&RunFolder::open(run)?, baseline, variant)?
-        }
+        [run, baseline, variant] if is_run(run) => compare_variants(&open(run)?, baseline, variant)?,
         [run, variant] if is_run(run) => {
-            let folder = RunFolder::open(run)?;
+            let folder = open(run)?;
             let baseline = baseline_of(&folder.summary()?)?;
             compare_variants(&folder, &baseline, variant)?
         }

@@ -39,7 +39,7 @@ pub fn run(arguments: &Export, printer: &Printer) -> anyhow::Result<Exit> {
         bail!("`{format}` is not text; name a file with `--output`, or pipe it");
     }
     let extra = gates(&arguments.fail_if, &arguments.require)?;
-    let folder = open_run(arguments.run.as_deref())?;
+    let folder = open_run(arguments.run.as_deref(), arguments.verification, printer)?;
     let stored = Stored::read(&folder)?;
     let place = folder.path().display().to_string();
     let options = TextOptions {

@@ -6,7 +6,7 @@ use weighbridge_model::estimate::Validity;
 use weighbridge_model::summary::Summary;
 use weighbridge_report::text::{clean, hanging, hanging_whole};
 use weighbridge_report::{Format, Style, Tone, headline_sentences};
-use weighbridge_store::RunFolder;
+use weighbridge_store::{ReadError, RunFolder};
 
 use crate::args::History;
 use crate::exit::Exit;
@@ -14,26 +14,27 @@ use crate::printer::Printer;
 
 pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     let runs = RunFolder::list(arguments.folder.path())?;
-    let rows: Vec<_> = runs.iter().map(|run| (run, run.summary().ok())).collect();
+    let rows: Vec<Row<'_>> = runs.iter().map(Row::read).collect();
     let text = match arguments.format {
         Format::Json => {
-            let row = |(run, summary): &(&RunFolder, Option<Summary>)| {
+            let row = |Row { run, ended }: &Row<'_>| {
+                let summary = ended.as_ref().and_then(|ended| ended.as_ref().ok());
+                let damage = ended.as_ref().and_then(|ended| ended.as_ref().err());
                 json!({
                     "run": run.path(),
                     "started": run.started().rfc3339(),
-                    "title": summary.as_ref().map(|s| &s.title),
-                    "ended": summary.is_some(),
-                    "validity": summary.as_ref().map(|s| s.validity.name()),
-                    "headlines": summary.as_ref().map(headline_sentences),
+                    "title": summary.map(|s| &s.title),
+                    "ended": ended.is_some(),
+                    "damage": damage.map(ToString::to_string),
+                    "validity": summary.map(|s| s.validity.name()),
+                    "headlines": summary.map(headline_sentences),
                 })
             };
             serde_json::to_string_pretty(&rows.iter().map(row).collect::<Vec<_>>())?
         }
         Format::Text => {
-            let text: Vec<_> = rows
-                .iter()
-                .map(|(run, summary)| entry(run, summary.as_ref(), printer.style(), printer.columns()))
-                .collect();
+            let text: Vec<_> =
+                rows.iter().map(|row| entry(row, printer.style(), printer.columns())).collect();
             if rows.is_empty() {
                 printer.note(format_args!("no run in `{}`", arguments.folder.path().display()));
                 return Ok(Exit::Fine);
@@ -46,12 +47,31 @@ pub fn run(arguments: &History, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// A run with its headlines, or how to resume it.
-fn entry(run: &RunFolder, summary: Option<&Summary>, style: Style, columns: usize) -> String {
-    let path = clean(&run.path().display().to_string());
-    let Some(summary) = summary else {
-        let how = hanging_whole("  ", &format!("not ended; go on with `weigh run --resume {path}`"), columns);
-        return format!("{path}\n{}\n", paint_lines(style, Tone::Undecided, &how));
+struct Row<'a> {
+    run: &'a RunFolder,
+    /// Its summary, if it has ended.
+    ended: Option<Result<Summary, ReadError>>,
+}
+
+impl<'a> Row<'a> {
+    fn read(run: &'a RunFolder) -> Self {
+        Self { run, ended: run.has_ended().then(|| run.summary()) }
+    }
+}
+
+/// A run with its headlines, how to resume it, or what is wrong with it.
+fn entry(row: &Row<'_>, style: Style, columns: usize) -> String {
+    let path = clean(&row.run.path().display().to_string());
+    let said = |tone: Tone, text: &str| {
+        format!("{path}\n{}\n", paint_lines(style, tone, &hanging_whole("  ", text, columns)))
+    };
+    let summary = match &row.ended {
+        None => {
+            let how = format!("not ended; go on with `weigh run --resume {path}`");
+            return said(Tone::Undecided, &how);
+        }
+        Some(Err(error)) => return said(Tone::Problem, &clean(&error.to_string())),
+        Some(Ok(summary)) => summary,
     };
     let tone = match summary.validity {
         Validity::Invalid => Tone::Problem,
@@ -100,7 +120,7 @@ mod tests {
         let runs = RunFolder::list(home.path()).expect("they are there");
         let printed = |style, columns: usize| {
             let name = home.path().display().to_string();
-            let entries = runs.iter().map(|run| entry(run, run.summary().ok().as_ref(), style, columns));
+            let entries = runs.iter().map(|run| entry(&Row::read(run), style, columns));
             entries.collect::<String>().replace(&name, "runs")
         };
         let wide = printed(Style::Plain, 1_000);

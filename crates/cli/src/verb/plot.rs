@@ -26,7 +26,7 @@ pub fn run(arguments: &Plot, printer: &Printer) -> anyhow::Result<Exit> {
     let (run, kinds) = run_and_kinds(arguments)?;
     ends::check(&kinds, &arguments.over)?;
     let format = format(arguments)?;
-    let folder = open_run(run.as_deref())?;
+    let folder = open_run(run.as_deref(), arguments.verification, printer)?;
     let stored = Stored::read(&folder)?;
     check_names(arguments, stored.summary())?;
     let report = stored.report();

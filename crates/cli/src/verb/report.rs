@@ -19,7 +19,7 @@ use crate::printer::Printer;
 const OF_SEVERAL: &str = "report.html";
 
 pub fn run(arguments: &Report, printer: &Printer) -> anyhow::Result<Exit> {
-    let folders = folders(&arguments.runs)?;
+    let folders = folders(arguments, printer)?;
     let stored = folders.iter().map(Stored::read).collect::<anyhow::Result<Vec<_>>>()?;
     let reports: Vec<_> = stored.iter().map(Stored::report).collect();
     let comparisons = comparisons(&folders);
@@ -46,9 +46,10 @@ fn write(path: &Path, page: &str, printer: &Printer) -> anyhow::Result<PathBuf> 
 }
 
 /// The runs, each once; the newest if none is named.
-fn folders(paths: &[PathBuf]) -> anyhow::Result<Vec<RunFolder>> {
+fn folders(arguments: &Report, printer: &Printer) -> anyhow::Result<Vec<RunFolder>> {
+    let (paths, verification) = (&arguments.runs, arguments.verification);
     if paths.is_empty() {
-        return Ok(vec![open_run(None)?]);
+        return Ok(vec![open_run(None, verification, printer)?]);
     }
     let mut seen = Vec::new();
     for path in paths {
@@ -58,7 +59,7 @@ fn folders(paths: &[PathBuf]) -> anyhow::Result<Vec<RunFolder>> {
         }
         seen.push(whole);
     }
-    paths.iter().map(|path| open_run(Some(path))).collect()
+    paths.iter().map(|path| open_run(Some(path), verification, printer)).collect()
 }
 
 /// Whether runs are of different experiments that cannot be compared, so that each is shown separately.

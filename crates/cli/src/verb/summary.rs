@@ -1,8 +1,9 @@
 //! `weigh summary`: runs with one row per variant, imported and measured ones together, chosen by tags.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use weighbridge_conductor::compare::overview::overview;
 use weighbridge_judge::overview::imported;
 use weighbridge_model::experiment::suggestion;
@@ -12,16 +13,17 @@ use weighbridge_report::{Format, overview as shown};
 use weighbridge_store::RunFolder;
 
 use super::import::{self, ROWS};
-use super::support::{Destination, open_run};
+use super::support::{Destination, open_run, summary_of};
 use crate::args::Summary;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 pub fn run(arguments: &Summary, printer: &Printer) -> anyhow::Result<Exit> {
     let naming = import::naming(arguments.naming.as_ref())?;
+    let open = |run: Option<&PathBuf>| open_run(run.map(PathBuf::as_path), arguments.verification, printer);
     let folders = match &arguments.runs[..] {
-        [] => vec![open_run(None)?],
-        runs => runs.iter().map(RunFolder::open).collect::<Result<_, _>>()?,
+        [] => vec![open(None)?],
+        runs => runs.iter().map(|run| open(Some(run))).collect::<Result<_, _>>()?,
     };
     let mut all = Overview::default();
     for folder in &folders {
@@ -73,10 +75,7 @@ fn template(
 }
 
 fn rows_of(folder: &RunFolder) -> anyhow::Result<Vec<OverviewRow>> {
-    let path = folder.path().display();
-    let summary = folder.summary().with_context(|| {
-        format!("run `{path}` has no summary: it did not end; go on with `weigh run --resume {path}`")
-    })?;
+    let summary = summary_of(folder)?;
     if !folder.path().join(ROWS).exists() {
         return Ok(overview(folder)?);
     }

@@ -17,7 +17,7 @@ use weighbridge_model::summary::{Detail, Summary};
 use weighbridge_report::{HowToRepeat, Report};
 use weighbridge_store::RunFolder;
 
-use crate::args::Output;
+use crate::args::{Output, Verification};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::{signals, sources};
@@ -192,14 +192,33 @@ pub fn pass_gates(summary: &Summary, gates: &[Gate], printer: &Printer) -> Exit 
 }
 
 /// The run folder at a path, or the newest in `runs`.
-pub fn open_run(path: Option<&Path>) -> anyhow::Result<RunFolder> {
-    match path {
-        Some(path) => Ok(RunFolder::open(path)?),
-        None => match RunFolder::latest("runs")? {
-            Some(run) => Ok(run),
-            None => bail!("there is no run in `runs`; name a run folder, or make one with `weigh run`"),
-        },
+pub fn open_run(
+    path: Option<&Path>,
+    verification: Verification,
+    printer: &Printer,
+) -> anyhow::Result<RunFolder> {
+    let run = match path {
+        Some(path) => RunFolder::open(path)?,
+        None => RunFolder::latest("runs")?
+            .context("there is no run in `runs`; name a run folder, or make one with `weigh run`")?,
+    };
+    if !verification.unverified {
+        return Ok(run);
     }
+    printer.warning(format_args!(
+        "`{}` is not verified: what follows may not be what was measured",
+        run.path().display()
+    ));
+    Ok(run.unverified())
+}
+
+/// The summary of a run that has ended.
+pub fn summary_of(folder: &RunFolder) -> anyhow::Result<Summary> {
+    let path = folder.path().display();
+    if !folder.has_ended() {
+        bail!("run `{path}` has no summary: it did not end; go on with `weigh run --resume {path}`");
+    }
+    Ok(folder.summary()?)
 }
 
 /// Everything that reports show of a stored run.
@@ -213,10 +232,7 @@ pub struct Stored {
 impl Stored {
     /// Reads a finished run.
     pub fn read(folder: &RunFolder) -> anyhow::Result<Self> {
-        let path = folder.path().display();
-        let summary = folder.summary().with_context(|| {
-            format!("run `{path}` has no summary: it did not end; go on with `weigh run --resume {path}`")
-        })?;
+        let summary = summary_of(folder)?;
         Ok(Self {
             how: how_to_repeat(folder, &summary)?,
             summary,

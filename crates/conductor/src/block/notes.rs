@@ -50,7 +50,7 @@ impl Block<'_, '_> {
     pub(super) fn warn_failures(&mut self) {
         for (index, failures) in std::mem::take(&mut self.failures) {
             let name = &self.variants[index].name;
-            for said in failures::shown(&failures, &self.context.launcher.secrets) {
+            for said in failures::shown(&failures, self.context.launcher.secrets) {
                 (self.emit)(Event::Warning { text: format!("requests to `{name}` failed: {}", said.text) });
             }
         }

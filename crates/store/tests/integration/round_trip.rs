@@ -92,8 +92,10 @@ fn files_look_as_documented() {
     let mut golden = trial(3, VariantId(2));
     golden.void = Some(Void::ServiceDied("exit status 139".to_owned()));
     run.write_block(&participants(), &[golden]).unwrap();
+    run.write_experiment("title = \"first\"\n").unwrap();
+    run.write_experiment("title = \"golden files\"\n").unwrap();
     let folder = run.folder().path();
-    for name in ["run.json", "blocks/003.json"] {
+    for name in ["run.json", "blocks/003.json", "digests.json"] {
         compare_with_golden(&folder.join(name), name);
     }
     for name in [

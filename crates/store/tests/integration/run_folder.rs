@@ -384,3 +384,103 @@ fn cut_last_line(file: &Path) {
     let end = text.trim_end().rfind('\n').unwrap() + 1;
     fs::write(file, &text[..end]).unwrap();
 }
+
+/// A run that has ended, with every file that a run of this kind has.
+fn ended() -> (tempfile::TempDir, PathBuf) {
+    let (out, path) = two_blocks();
+    let run = RunWriter::resume(&path).unwrap();
+    run.write_experiment("title = \"ended\"\n").unwrap();
+    run.write_environment(&Environment::default()).unwrap();
+    run.write_plan(&PlanFile::Measured(Box::default())).unwrap();
+    run.write_summary(&summary()).unwrap();
+    run.write_detail(&Detail::default()).unwrap();
+    (out, path)
+}
+
+/// Every file of a folder, by its path in it.
+fn files(folder: &Path, within: &Path, found: &mut Vec<PathBuf>) {
+    for name in names(&folder.join(within)) {
+        let path = within.join(&name);
+        match folder.join(&path).is_dir() {
+            true => files(folder, &path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+#[test]
+fn no_file_of_the_record_can_be_changed_cut_or_removed_unseen() {
+    let (_out, path) = ended();
+    let mut all = Vec::new();
+    files(&path, Path::new(""), &mut all);
+    // The lock and the events are no evidence.
+    all.retain(|file| !["lock", "events.jsonl"].iter().any(|name| file == Path::new(name)));
+    let read = || -> Result<_, ReadError> {
+        let run = RunFolder::open(&path)?;
+        Ok((run.summary()?, run.detail()?, run.load_blocks()?))
+    };
+    let original = read().unwrap();
+    let mut changes = 0;
+    for file in &all {
+        let place = path.join(file);
+        let bytes = fs::read(&place).unwrap();
+        let mut refused = |what: &str, changed: Option<&[u8]>| {
+            match changed {
+                Some(changed) => fs::write(&place, changed).unwrap(),
+                None => fs::remove_file(&place).unwrap(),
+            }
+            changes += 1;
+            // Digests are JSON: white space says nothing.
+            let same = read().is_ok_and(|read| file == Path::new("digests.json") && read == original);
+            assert!(same || read().is_err(), "{} {what}", file.display());
+        };
+        refused("removed", None);
+        for end in (0..bytes.len()).step_by(bytes.len().div_ceil(40).max(1)) {
+            refused("cut", Some(&bytes[..end]));
+        }
+        for at in (0..bytes.len()).step_by(bytes.len().div_ceil(160).max(1)) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            refused("changed", Some(&changed));
+        }
+        fs::write(&place, &bytes).unwrap();
+    }
+    assert_eq!(read().unwrap(), original);
+    assert!(changes >= 2_000, "{changes}");
+}
+
+#[test]
+fn results_are_shown_unverified_where_that_is_asked_for() {
+    let (_out, path) = ended();
+    replace(&path.join("trials/002/windows.csv"), "measured", "weighed");
+    let run = RunFolder::open(&path).unwrap();
+    let error = run.summary().unwrap_err().to_string();
+    assert!(
+        error.contains("trials/002/windows.csv") && error.contains("`weigh export --unverified` shows"),
+        "{error}"
+    );
+    assert_eq!(run.clone().unverified().summary().unwrap(), summary());
+    assert!(run.unverified().load_blocks().is_err(), "nothing is computed from a changed trial");
+}
+
+#[test]
+fn a_run_of_before_there_were_digests_is_read() {
+    let (_out, path) = ended();
+    replace(&path.join("run.json"), ",\n  \"digests\": true", "");
+    fs::remove_file(path.join("digests.json")).unwrap();
+    assert_eq!(RunFolder::open(&path).unwrap().summary().unwrap(), summary());
+    let run = RunWriter::resume(&path).unwrap();
+    run.write_summary(&Summary { title: "again".to_owned(), ..summary() }).unwrap();
+    assert_eq!(run.folder().summary().unwrap().title, "again");
+}
+
+#[test]
+fn a_kill_between_digests_and_file_leaves_the_run_readable() {
+    let (_out, path) = ended();
+    let run = RunWriter::resume(&path).unwrap();
+    let before = fs::read(path.join("summary.json")).unwrap();
+    run.write_summary(&Summary { title: "again".to_owned(), ..summary() }).unwrap();
+    // As if the second file had not been written.
+    fs::write(path.join("summary.json"), before).unwrap();
+    assert_eq!(RunFolder::open(&path).unwrap().summary().unwrap(), summary());
+}

@@ -672,6 +672,21 @@ pub fn probe(name: &str, law: &str) -> String {
     format!("name = \"{name}\"\ncommand = [\"{WEIGH}\", \"probe\"{}]", words.concat())
 }
 
+/// Changes a JSON file of a run as a program would that writes records: its digest changes with it.
+pub fn restate(run: &Path, file: &str, change: impl FnOnce(&mut Value)) {
+    let edit = |name: &str, change: &mut dyn FnMut(&mut Value)| {
+        let path = run.join(name);
+        let mut value = serde_json::from_slice(&fs::read(&path).expect("a file")).expect("JSON");
+        change(&mut value);
+        let text = value.to_string();
+        fs::write(path, &text).expect("a file");
+        format!("{:x}", Sha256::digest(text))
+    };
+    let mut change = Some(change);
+    let digest = edit(file, &mut |value| change.take().expect("called once")(value));
+    edit("digests.json", &mut |value| value["files"][file]["sha256"] = digest.clone().into());
+}
+
 /// Sends a signal to one process.
 pub fn send(signal: &str, pid: u32) {
     // A process that has just ended cannot be signalled, which is fine.

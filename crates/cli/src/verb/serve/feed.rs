@@ -58,7 +58,7 @@ impl Feed for RunFeed {
     fn next(&mut self) -> Update {
         let message = |event, data| Message { event, data };
         self.now();
-        if self.folder.summary().is_ok() {
+        if self.folder.has_ended() {
             return Update::Last(message("ended", String::new()));
         }
         self.without_writer = if self.folder.writer().is_some() { 0 } else { self.without_writer + 1 };

@@ -5,16 +5,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{World, measuring, probe};
+use crate::support::{World, measuring, probe, restate};
 
 /// Has a finished run advise so many blocks.
 fn advise(run: &Path, blocks: u32) {
-    let path = run.join("summary.json");
-    let mut summary: Value = serde_json::from_str(&fs::read_to_string(&path).expect("a file")).expect("JSON");
-    let spread =
-        summary["spread"].as_array_mut().expect("a run of four blocks says where its spread is from");
-    spread[0]["advice"] = json!({ "blocks": blocks, "rounds": 10, "now": 0.05, "then": 0.02 });
-    fs::write(path, summary.to_string()).expect("a file");
+    restate(run, "summary.json", |summary| {
+        let spread =
+            summary["spread"].as_array_mut().expect("a run of four blocks says where its spread is from");
+        spread[0]["advice"] = json!({ "blocks": blocks, "rounds": 10, "now": 0.05, "then": 0.02 });
+    });
 }
 
 fn plan(run: &Path) -> Value {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::support::{Ended, World, measuring, probe};
+use crate::support::{Ended, World, measuring, probe, restate};
 
 /// A run that was killed after its first block, with its folder as text.
 fn killed_run(world: &World, variants: &[&str]) -> String {
@@ -53,20 +53,23 @@ fn a_run_is_refused_on_another_boot_host_or_build_and_left_as_it_is() {
     measuring(|| {
         let world = World::new();
         let run = killed_run(&world, &[&probe("a", "null"), &probe("b", "null")]);
-        let original = fs::read_to_string(Path::new(&run).join("environment.json")).expect("a file");
+        let folder = Path::new(&run);
+        let original = fs::read_to_string(folder.join("environment.json")).expect("a file");
         for (pointer, words) in [
             ("/host/boot_id", "the machine was started again"),
             ("/host/hostname_sha256", "another machine"),
             ("/weigh/executable_sha256", "another build of `weigh`"),
             ("/variants/1/binary_sha256", "the program of variant `b` has changed"),
         ] {
-            edit(&run, "environment.json", |value| {
+            restate(folder, "environment.json", |value| {
                 *value.pointer_mut(pointer).expect("a fact") = Value::String("other".to_owned());
             });
             let before = record(&run);
             resume(&world, &run).assert_error(&[&run, "cannot go on", words, "start it anew"]);
             assert_eq!(record(&run), before, "a refusal changes nothing");
-            fs::write(Path::new(&run).join("environment.json"), &original).expect("a file");
+            restate(folder, "environment.json", |value| {
+                *value = serde_json::from_str(&original).expect("JSON");
+            });
         }
         resume(&world, &run).assert_measured();
         assert_eq!(world.json("summary.json")["costs"][0]["ratio"]["blocks"], 4);

@@ -395,3 +395,49 @@ fn doctor_looks_and_finds_nothing_to_clean() {
     let clean = world.weigh(&["doctor", "--clean", "--format", "json"]).end();
     assert_eq!(clean.json(), serde_json::json!([]));
 }
+
+#[test]
+fn nothing_is_printed_of_a_run_that_was_changed_unless_asked_for_unverified() {
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 6] = [
+        ("summary.json", |file| {
+            let text = fs::read_to_string(file).expect("a file");
+            assert!(text.contains("\"higher\""), "the second probe is slower: {text}");
+            fs::write(file, text.replace("\"higher\"", "\"lower\"")).expect("a file");
+        }),
+        ("plan.json", |file| fs::write(file, "").expect("a file")),
+        ("environment.json", |file| fs::write(file, "{}").expect("a file")),
+        ("blocks/000.json", |file| fs::remove_file(file).expect("a file")),
+        ("trials/001/windows.csv", |file| {
+            let text = fs::read_to_string(file).expect("a file");
+            fs::write(file, text.replacen(",1,", ",2,", 1)).expect("a file");
+        }),
+        ("trials/000/trial.json", |file| fs::remove_file(file).expect("a file")),
+    ];
+    for (name, damage) in damages {
+        let (world, run) = copy_of_a_run();
+        damage(&Path::new(&run).join(name));
+        for verb in [
+            &["report"][..],
+            &["export", "--format", "json"],
+            &["export", "--format", "csv"],
+            &["plot"],
+            &["summary"],
+            &["cite"],
+            &["compare"],
+        ] {
+            let ended = world.weigh(&[verb, &[&*run]].concat()).end();
+            ended.assert_error(&[name, "--unverified"]);
+            assert_eq!(ended.stdout, "", "{name}, {verb:?}");
+        }
+        world.weigh(&["compare", &run, "a", "b"]).end().assert_error(&[name]);
+        world.weigh(&["run", "--resume", &run]).end().assert_error(&[name]);
+        let listed = world.weigh(&["history"]).end();
+        assert!(listed.stdout.contains(name) && !listed.stdout.contains("higher"), "{listed}");
+        if name.starts_with("trials/") {
+            let ended = world.weigh(&["export", "--format", "csv", "--unverified", &run]).end();
+            ended.assert_code(0);
+            assert!(ended.stdout.contains("higher") && ended.stderr.contains("is not verified"), "{ended}");
+        }
+    }
+}
