@@ -13,7 +13,7 @@ use crate::support;
 use crate::support::plot::{Case, cases, dots};
 
 /// Run, kind and theme of each golden SVG. The first of each kind, and all of `pair`, have a golden PNG too.
-const KEPT: [(&str, Kind, Theme); 42] = [
+const KEPT: [(&str, Kind, Theme); 40] = [
     ("pair", Kind::Forest, Theme::Light),
     ("pair", Kind::Forest, Theme::Dark),
     ("pair", Kind::Percentiles, Theme::Light),
